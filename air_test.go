@@ -17,17 +17,17 @@ import (
 const (
 	maxColumns    = 120 // columns; a tab is four
 	maxProseChars = 100 // characters of a line of prose in a document
-	airlessBody   = 15  // a body of more lines is more than one step
+	airlessBody   = 15  // a body of more lines has more than one step
 )
 
-// explained marks a line on which a form that this test looks for is the better one, and says why.
+// explained marks a line that this test would report although it is better as it is, and says why.
 var explained = regexp.MustCompile(`// air: \S`)
 
 // foreign finds comments that cite what is not in the repository.
 var foreign = regexp.MustCompile(
 	`\((specification|contract|architecture)[,;)]|\b(search|reliability|performance|mcp|fleet|site)\.md\b`)
 
-// page is a Go file with what the test asks of its lines.
+// page is a Go file with its lines and syntax.
 type page struct {
 	name  string
 	lines []string
@@ -35,8 +35,8 @@ type page struct {
 	*ast.File
 }
 
-// TestAir keeps bodies readable in paragraphs: one step, a blank line. What it cannot see, whether
-// a blank line stands where a step ends, is for reviewers. `make measure` prints the shares.
+// TestAir checks that bodies have paragraphs: a blank line after each step. Whether a blank line is
+// at the end of a step, reviewers must see. `make measure` prints the shares.
 func TestAir(t *testing.T) {
 	walkGo(t, func(p *page) {
 		for row, line := range p.lines {
@@ -49,7 +49,7 @@ func TestAir(t *testing.T) {
 	})
 }
 
-// walkGo calls visit with every Go file of the repository that a person writes.
+// walkGo calls visit with every Go file of the repository that is not generated.
 func walkGo(t *testing.T, visit func(*page)) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
@@ -73,7 +73,7 @@ func walkGo(t *testing.T, visit func(*page)) {
 	}
 }
 
-// pages are the files that were parsed: the tests of the root read the same ones.
+// pages are the parsed files, which the tests of the root share.
 var pages = struct {
 	sync.Mutex
 	byName map[string]*page
@@ -113,7 +113,7 @@ func (p *page) checkLine(t *testing.T, row int, line string) {
 		t.Errorf("%s:%d: %d columns, more than %d", p.name, row, columns, maxColumns)
 	}
 
-	// The test itself has to name them.
+	// This test itself must name them.
 	_, comment, found := strings.Cut(line, "// ")
 	cites := strings.Contains(comment, ".md") || strings.Contains(comment, "(") // else the expression cannot match
 	if found && cites && p.name != "air_test.go" && !strings.Contains(comment, "docs/") &&
@@ -141,7 +141,7 @@ func (p *page) checkNode(t *testing.T, n ast.Node) {
 	}
 }
 
-// checkBody wants a blank line in a body that is more than one step.
+// checkBody reports a body of more than one step without a blank line.
 func (p *page) checkBody(t *testing.T, f *ast.FuncDecl) {
 	t.Helper()
 	first := p.fset.Position(f.Body.Lbrace).Line
@@ -158,7 +158,7 @@ func (p *page) checkBody(t *testing.T, f *ast.FuncDecl) {
 	p.reportLayout(t, f.Pos(), f.Name.Name+" has more than 15 lines and no paragraph")
 }
 
-// reportLayout refuses a form where the line does not say why it stands.
+// reportLayout reports a line that does not explain itself.
 func (p *page) reportLayout(t *testing.T, at token.Pos, why string) {
 	t.Helper()
 	row := p.fset.Position(at).Line
@@ -178,8 +178,8 @@ func assignsOuter(init ast.Stmt) bool {
 	return false
 }
 
-// TestProse keeps the documents' lines short enough to be read side by side with code. Tables, code
-// and lines that one long address fills are as long as they are.
+// TestProse checks that lines of documents are short enough to be read side by side with code.
+// Tables, code and lines with one long URL are exempt.
 func TestProse(t *testing.T) {
 	documents, err := filepath.Glob("docs/*.md")
 	if err != nil {

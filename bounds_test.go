@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// maxMethods is what a type may have, with those that embedded types lend it: one with more is
-	// a room that everything is put into.
+	// maxMethods is the largest number of methods of a type, with those of embedded types. A type
+	// with more does too much.
 	maxMethods = 50
-	// maxFiles is what a folder may hold of files that a person wrote, tests apart: they are seen
-	// at one look.
+	// maxFiles is the largest number of files of a folder, without tests and generated ones, so
+	// that a reader sees them all at once.
 	maxFiles = 25
-	// minCommentShare is the share of lines in bodies that say why a step is there.
+	// minCommentShare is the share of comment lines in bodies, which say why a step is needed.
 	minCommentShare = 0.03
 )
 
-// isProduct reports whether a file is a part of the product: neither a test, a kit for tests, nor
-// what measures or deploys it. It counts as `make measure` does.
+// isProduct reports whether a file is part of the product, as `make measure` counts it: no test,
+// test kit, measurement or deployment.
 func (f *sourceFile) isProduct() bool {
 	for folder := f.folder; folder != "."; folder = path.Dir(folder) {
 		kit := folder == "internal/fixture" || folder == "internal/synth" || strings.HasSuffix(folder, "test")
@@ -34,14 +34,13 @@ func (f *sourceFile) isProduct() bool {
 	return f.folder != "." && !f.isTest() && !ast.IsGenerated(f.File)
 }
 
-// typeMethods is what one type of ours has: its own methods, and the types that it embeds.
+// typeMethods has the methods of one type of ours, and the types that it embeds.
 type typeMethods struct {
 	own      []string
 	embedded []string // by folder and name, such as "engine.View"
 }
 
-// methodSets finds the types of the product with their methods. A type is named by its folder and
-// its name.
+// methodSets returns the types of the product with their methods, by folder and name.
 func methodSets(t *testing.T) map[string]*typeMethods {
 	t.Helper()
 	sets := map[string]*typeMethods{}
@@ -75,7 +74,7 @@ func methodSets(t *testing.T) map[string]*typeMethods {
 	return sets
 }
 
-// addMembers adds what a declaration embeds, and the methods that an interface lists.
+// addMembers adds the embedded types of a declaration, and the methods of an interface.
 func (f *sourceFile) addMembers(to *typeMethods, declared ast.Expr) {
 	var fields *ast.FieldList
 	switch declared := declared.(type) {
@@ -96,8 +95,8 @@ func (f *sourceFile) addMembers(to *typeMethods, declared ast.Expr) {
 	}
 }
 
-// typeName names a type by its folder, whichever file speaks of it. A type that is not ours has its
-// own path.
+// typeName returns the name of a type with its folder, the same in every file. A type that is not
+// ours has its import path.
 func (f *sourceFile) typeName(expr ast.Expr) string {
 	switch expr := expr.(type) {
 	case *ast.StarExpr:
@@ -114,7 +113,7 @@ func (f *sourceFile) typeName(expr ast.Expr) string {
 	return "?"
 }
 
-// importedAs is the folder of a package that the file imports under a name.
+// importedAs returns the folder of the package that the file imports under a name.
 func (f *sourceFile) importedAs(name string) string {
 	for _, spec := range f.Imports {
 		imported := strings.Trim(spec.Path.Value, `"`)
@@ -125,7 +124,7 @@ func (f *sourceFile) importedAs(name string) string {
 	return name
 }
 
-// promoted collects the names of a type's methods and of those that embedding lends it.
+// promoted collects the names of a type's methods, with those of embedded types.
 func promoted(sets map[string]*typeMethods, name string, into map[string]bool) {
 	set := sets[name]
 	if set == nil {
@@ -172,15 +171,15 @@ func TestMaxFiles(t *testing.T) {
 	}
 }
 
-// words are what a comment or a line of code speaks of.
+// words matches the words of a comment or a line of code.
 var words = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)
 
-// emptyWords say nothing by themselves.
+// emptyWords have no meaning by themselves.
 var emptyWords = []string{
 	"a", "an", "the", "it", "its", "is", "are", "of", "to", "and", "then", "now", "this", "that", "all", "each",
 }
 
-// speaksOf returns the words of a text in small letters, without their plural.
+// speaksOf returns the words of a text in lower case, without plural endings.
 func speaksOf(text string) (spoken []string) {
 	for _, word := range words.FindAllString(text, -1) {
 		word = strings.ToLower(word)
@@ -203,8 +202,8 @@ func repeats(comment, line string) bool {
 	return len(comments) > 0
 }
 
-// TestBodiesSayWhy wants a line of why where a step has a reason that the code does not show, in the
-// house as a whole: how many a body needs is for its author. None may say what its line says.
+// TestBodiesSayWhy checks the share of comments in all bodies together, because a step may have a
+// reason that the code does not show. No comment may only repeat its line.
 func TestBodiesSayWhy(t *testing.T) {
 	lines := 0
 	comments := 0

@@ -20,9 +20,9 @@ const (
 	maxFileLines = 650
 )
 
-// mayImport is the house: which of our packages each of our packages may import. Imports point one way, from the
-// top of docs/ARCHITECTURE.md down. A package that is not named here does not belong to the house yet, and a
-// sub-package is a package of its own.
+// mayImport has for each of our packages those of ours that it may import. Imports go one way, from
+// the top of docs/ARCHITECTURE.md down. Every package must be listed here; a sub-package is a
+// separate package.
 //
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
 var mayImport = map[string][]string{
@@ -134,18 +134,18 @@ var mayImport = map[string][]string{
 	"valuation":    {"cardvocab", "engine", "index", "snapshot", "wire"},
 }
 
-// anyOfOurs stands for every package of the house except commands, which nothing can import anyway.
+// anyOfOurs stands for every package of ours except commands, which nothing can import.
 const anyOfOurs = "*"
 
-// testKit is what tests inside any package may import besides.
+// testKit has the packages that tests inside any package may import in addition.
 var testKit = []string{
 	"internal/certificate/certificatetest", "internal/contracttest", "internal/testsweep", "internal/disk/disktest",
 	"internal/feedtest",
 	"internal/fixture", "internal/postgrestest", "internal/redistest", "internal/s3test", "internal/synth",
 }
 
-// testsMayImport is what tests inside one package may import besides: the front ends are tested over catalogs that
-// the real loader made, and held against oracles of their own.
+// testsMayImport has the packages that tests inside one package may import in addition: the front
+// ends are tested with catalogs from the real loader, and compared with oracles.
 var testsMayImport = map[string][]string{
 	"access":        {"internal/disk"},
 	"bench":         {"access", "engine/cursor", "server", "site"},
@@ -165,7 +165,7 @@ type sourceFile struct {
 func (f *sourceFile) isTest() bool     { return strings.HasSuffix(f.path, "_test.go") }
 func (f *sourceFile) isExternal() bool { return strings.HasSuffix(f.Name.Name, "_test") }
 
-// ownImports returns the packages of the house that the file imports, named from the module's root.
+// ownImports returns our packages that the file imports, named from the module's root.
 func (f *sourceFile) ownImports(t *testing.T) []string {
 	t.Helper()
 	var own []string
@@ -183,7 +183,7 @@ func (f *sourceFile) ownImports(t *testing.T) []string {
 	return own
 }
 
-// sources are the Go files of the module, whatever their build constraints.
+// sources returns the Go files of the module, with any build constraints.
 func sources(t *testing.T) []*sourceFile {
 	t.Helper()
 	files, err := parseSources()
@@ -193,8 +193,8 @@ func sources(t *testing.T) []*sourceFile {
 	return files
 }
 
-// parseSources parses every Go file once. It does so in process: a test that runs `go list` instead
-// would be answered from the test cache after a new import.
+// parseSources parses every Go file once. It does not run `go list`, because then the test cache
+// would return an old result after a new import.
 var parseSources = sync.OnceValues(func() (files []*sourceFile, err error) {
 	err = filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -220,7 +220,7 @@ var parseSources = sync.OnceValues(func() (files []*sourceFile, err error) {
 	return files, err
 })
 
-// foreignFolder reports whether the go command passes over a folder below the module's root.
+// foreignFolder reports whether the go command skips a folder below the module's root.
 func foreignFolder(name string) bool {
 	base := filepath.Base(name)
 	if base == "testdata" || base == "vendor" || base == "node_modules" || strings.HasPrefix(base, ".") ||
@@ -239,7 +239,7 @@ func parseSource(name string) (*sourceFile, error) {
 	return &sourceFile{path: p.name, folder: path.Dir(p.name), lines: len(p.lines) - 1, File: p.File}, nil
 }
 
-// layerFault says what is wrong with one import, or nothing.
+// layerFault returns what is wrong with one import, "" for nothing.
 func layerFault(file *sourceFile, imported string) string {
 	allowed := mayImport[file.folder]
 	if _, known := mayImport[imported]; !known {
@@ -282,7 +282,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// notInProduct is what the product must not link: kits, and what measures.
+// notInProduct are the packages that the product must not link: kits and measurements.
 var notInProduct = []string{
 	"access/accesstest", "bench", "bench/check", "bench/drive", "bench/figures", "bench/gobench", "bench/plot",
 	"bench/rivals", "deploy", "deploy/bom", "deploy/fleet", "deploy/fleet/demo",
@@ -291,7 +291,8 @@ var notInProduct = []string{
 	"internal/redistest",
 }
 
-// TestProductLinksNoRivals follows the imports of the product's command, whatever mayImport allows it.
+// TestProductLinksNoRivals follows the real imports of the product's command, independently of
+// mayImport.
 func TestProductLinksNoRivals(t *testing.T) {
 	imports := map[string][]string{}
 	for _, file := range sources(t) {
@@ -314,7 +315,7 @@ func TestProductLinksNoRivals(t *testing.T) {
 	}
 	link("cmd/ninepocket")
 
-	// Without the packages that it must have, the imports were not followed.
+	// If these packages are missing, the imports were not followed.
 	if !linked["node"] || !linked["snapshot"] {
 		t.Error("the product links neither node nor snapshot")
 	}
@@ -328,7 +329,8 @@ func TestProductLinksNoRivals(t *testing.T) {
 	}
 }
 
-// TestLayersHaveNoCircle keeps the map itself honest: the compiler would find a circle only after someone used it.
+// TestLayersHaveNoCircle checks the map for cycles: the compiler would find a cycle only when it is
+// used.
 func TestLayersHaveNoCircle(t *testing.T) {
 	const visiting, done = 1, 2
 	state := map[string]int{}
@@ -358,7 +360,8 @@ func TestLayersHaveNoCircle(t *testing.T) {
 	}
 }
 
-// TestMapIsDocumented holds the table of docs/ARCHITECTURE.md against mayImport: the same packages, the same imports.
+// TestMapIsDocumented compares the table of docs/ARCHITECTURE.md with mayImport: the same packages,
+// the same imports.
 func TestMapIsDocumented(t *testing.T) {
 	text, err := os.ReadFile("docs/ARCHITECTURE.md")
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 )
 
 // ownWords are words that this project once had a language of its own with, one plain verb or noun
@@ -22,7 +23,7 @@ const ownWords = `told tell tells telling spelt spell spells respelt held hold h
 	form forms note notes noted seat seats fate restive stir wish wishes fame unsure doubt doubts`
 
 // TestNamesAreOfTheField finds declarations with a word of ownWords that no exception explains, and
-// exceptions that nothing needs any more.
+// unused exceptions.
 func TestNamesAreOfTheField(t *testing.T) {
 	banned := map[string]bool{}
 	for word := range strings.FieldsSeq(ownWords) {
@@ -106,11 +107,80 @@ func TestCommentsBeginShort(t *testing.T) {
 	}
 }
 
+// TestCommentsNameTheirDeclaration finds comments that begin with another name than that of the
+// declaration below them, as a rename leaves them behind.
+func TestCommentsNameTheirDeclaration(t *testing.T) {
+	all := declarations(t, ".")
+	declared := map[string]bool{}
+	for _, d := range all {
+		declared[d.folder+" "+d.name] = true
+	}
+
+	checked := 0
+	for _, d := range all {
+		if d.comment == "" {
+			continue
+		}
+		checked++
+		isDeclared := func(name string) bool { return declared[d.folder+" "+name] }
+		if other := otherSubject(d.comment, d.name, isDeclared); other != "" {
+			t.Errorf("%s: the comment on %s begins with %q: %.70s", d.at, d.name, other, d.comment)
+		}
+	}
+	if checked < 5000 {
+		t.Errorf("%d comments were checked", checked)
+	}
+}
+
+// otherSubject returns the identifier that a comment begins with in place of name, and "" if there
+// is none. A comment begins with the name or with a capital; a capital begins another name if it is
+// of several words (such as OtherName) and declared in the package, or if a verb of comments follows.
+func otherSubject(comment, name string, isDeclared func(string) bool) string {
+	words := append(strings.Fields(comment), "", "")
+	article := slices.Contains([]string{"A", "An", "The"}, words[0])
+	if article {
+		words = words[1:]
+	}
+
+	first, _, _ := strings.Cut(words[0], "/")
+	first = strings.TrimSuffix(strings.TrimRight(first, ",.:;"), "'s")
+	begin, _ := utf8.DecodeRuneInString(first)
+	compound := len(camelWords(first)) > 1 && !strings.Contains(first, "-")
+	verb := slices.Contains([]string{"is", "are", "has", "returns", "reports"}, words[1])
+
+	switch {
+	case first == name:
+		return ""
+	case unicode.IsLower(begin) && (compound || !article):
+		return first
+	case unicode.IsUpper(begin) && isDeclared(first) && (compound || verb):
+		return first
+	}
+	return ""
+}
+
+// TestOtherSubject plants comments for the rule above to find and to let pass.
+func TestOtherSubject(t *testing.T) {
+	declared := map[string]bool{"OtherName": true, "Other": true, "otherName": true, "name": true}
+	isDeclared := func(name string) bool { return declared[name] }
+
+	for comment, want := range map[string]string{
+		"name is one": "", "A name is one": "", "name/OtherName is a ratio": "", "name's rows": "",
+		"A plain sentence": "", "The rows of a table": "", "PostgreSQL is slow": "", "Other rows": "", "": "",
+		"names are many": "names", "otherName returns one": "otherName", "The otherName of it": "otherName",
+		"OtherName rows": "OtherName", "An OtherName is one": "OtherName", "Other returns one": "Other", "rows": "rows",
+	} {
+		if got := otherSubject(comment, "name", isDeclared); got != want {
+			t.Errorf("%q: %q, want %q", comment, got, want)
+		}
+	}
+}
+
 // declaration is a name that our code declares, and its comment; folder is relative to the root.
 type declaration struct{ name, folder, at, comment string }
 
-// declarations are those of all Go files below root, tests and other modules included, generated
-// ones not.
+// declarations returns the declarations of all Go files below root, with tests and other modules,
+// without generated files.
 func declarations(t *testing.T, root string) (all []declaration) {
 	t.Helper()
 
@@ -144,7 +214,7 @@ func declarations(t *testing.T, root string) (all []declaration) {
 	return all
 }
 
-// declaredBy are the names that a file declares: of the package, of fields and parameters, and
+// declaredBy returns the names that a file declares: of the package, of fields and parameters, and
 // local ones.
 func declaredBy(file *ast.File) (all []*ast.Ident) {
 	add := func(exprs ...ast.Expr) {
@@ -185,7 +255,7 @@ func declaredBy(file *ast.File) (all []*ast.Ident) {
 	return all
 }
 
-// commentsOn are the comments above declarations of a file, by the name that is declared.
+// commentsOn returns the comments above declarations of a file, by the declared name.
 func commentsOn(file *ast.File) map[*ast.Ident]*ast.CommentGroup {
 	all := map[*ast.Ident]*ast.CommentGroup{}
 
@@ -194,7 +264,7 @@ func commentsOn(file *ast.File) map[*ast.Ident]*ast.CommentGroup {
 		case *ast.FuncDecl:
 			all[n.Name] = n.Doc
 		case *ast.GenDecl:
-			// A comment above a declaration of one thing is that thing's.
+			// A comment above a declaration of one name belongs to that name.
 			if spec, ok := n.Specs[0].(*ast.TypeSpec); ok {
 				all[spec.Name] = n.Doc
 			} else if spec, ok := n.Specs[0].(*ast.ValueSpec); ok && len(n.Specs) == 1 {
@@ -219,7 +289,8 @@ func commentsOn(file *ast.File) map[*ast.Ident]*ast.CommentGroup {
 	return all
 }
 
-// camelWords are the words of a name in lower case: "keepAliveHTTP2" has keep, alive, http and 2.
+// camelWords returns the words of a name in lower case: "keepAliveHTTP2" has keep, alive, http and
+// 2.
 func camelWords(name string) (words []string) {
 	runes := []rune(name)
 	begin := 0
@@ -245,7 +316,7 @@ func wordBegins(runes []rune, i int) bool {
 		unicode.IsUpper(at) && (!unicode.IsUpper(before) || endsCapitals)
 }
 
-// nameExceptions are declarations that have such a word for a reason: a folder and a name.
+// nameExceptions are declarations that have such a word, by folder and name, with the reason.
 var nameExceptions = map[string]string{
 	"index Note":             "explains what a search did to a word: the one meaning that the word has here",
 	"index NoteKind":         "as Note",

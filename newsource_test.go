@@ -13,7 +13,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// shelf is a source as a new one would be written: a file of names, one card a line.
+// shelf is a source as someone would write a new one: a file of names, one card per line.
 type shelf struct{ lines []string }
 
 func openShelf(path string, _ source.Options) (source.Source, error) {
@@ -52,7 +52,8 @@ func (s *shelf) Prices(_ context.Context, to source.Sink) error {
 	return nil
 }
 
-// TestASourceIsOneRow adds a kind of source, names it as the command line does, and builds a catalog of it.
+// TestASourceIsOneRow adds a kind of source, selects it as the command line does, and builds a
+// catalog from it.
 func TestASourceIsOneRow(t *testing.T) {
 	kinds := source.Kinds
 	t.Cleanup(func() { source.Kinds = kinds })

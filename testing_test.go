@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTestingShowsRealTests holds the excerpts of docs/TESTING.md against the tests that they are of.
-// The first line of an excerpt names its file; the others stand there one after the other.
+// TestTestingShowsRealTests compares the excerpts of docs/TESTING.md with the tests. The first line
+// of an excerpt names its file, which must contain the other lines in this order.
 func TestTestingShowsRealTests(t *testing.T) {
 	page, err := os.ReadFile("docs/TESTING.md")
 	if err != nil {
@@ -16,7 +16,7 @@ func TestTestingShowsRealTests(t *testing.T) {
 
 	shown := 0
 	for i, part := range strings.Split(string(page), "```") {
-		// Every second part is inside a fence. Its first line is the language.
+		// Every second part is a code block. Its first line is the language.
 		if i%2 == 0 {
 			continue
 		}

@@ -28,11 +28,11 @@ import (
 	"ninepocket/wire"
 )
 
-// tidePool is a game that the program does not know: one more row of the table, and nothing else.
+// tidePool is a game that the program does not have: one more row of the table, and nothing else.
 var tidePool = snapshot.Game{Slug: "tide-pool", Name: "Tide Pool", Preview: "tide_pool", Editions: []string{"aquarium"}}
 
 // tideSource is a native source with a card and a sealed product of the third game, and a card of
-// the first beside them. The baron's price went up within a week.
+// the first. The baron's price rose within a week.
 var tideSource = map[string]string{
 	"source.toml": `namespace = "reef-shop"
 attribution = "Prices by Reef Shop"
@@ -56,7 +56,7 @@ base-4,normal,near_mint,31000,,2026-03-10T20:00:00Z,true
 `,
 }
 
-// reef is the whole house over tideSource: built, published, loaded and served.
+// reef is the whole program with tideSource: built, published, loaded and served.
 type reef struct {
 	view    *engine.View
 	client  http.Client
@@ -70,8 +70,8 @@ type reef struct {
 
 const reefURL = "http://cards.test"
 
-// TestThirdGame adds a game to the table and follows it through the house: what a game is called and how it differs is
-// in that row alone.
+// TestThirdGame adds a game to the table and checks it in the whole program: the name of a game and
+// its differences are in that row alone.
 func TestThirdGame(t *testing.T) {
 	games := snapshot.Games
 	t.Cleanup(func() { snapshot.Games = games })
@@ -140,7 +140,8 @@ func newReef(t *testing.T) *reef {
 			return err
 		}
 
-		return v.Smoke()
+		_, err = v.Smoke()
+		return err
 	}
 
 	must[snapshot.Current](t)(store.Publish(stored.ID, snapshot.PublishOptions{Now: now, Check: answers}))
@@ -210,7 +211,7 @@ func (r *reef) serve(t *testing.T, follower *engine.Engine) {
 	})
 }
 
-// find notes what the third game's card and box are called in public.
+// find stores the public ids of the third game's card and box.
 func (r *reef) find(t *testing.T) {
 	t.Helper()
 	c := r.view.Catalog
@@ -229,7 +230,7 @@ func (r *reef) find(t *testing.T) {
 	r.box = "prd_" + c.Sealed.Tail.At(0)
 }
 
-// ask sends a request and returns what the body decodes to, if it is JSON, with its text.
+// ask sends a request and returns the decoded body, if it is JSON, and its text.
 func (r *reef) ask(t *testing.T, key, method, target, body string, want int) (decoded any, text string) {
 	t.Helper()
 	q := must[*http.Request](t)(http.NewRequestWithContext(t.Context(), method, reefURL+target,
@@ -262,7 +263,7 @@ func (r *reef) ask(t *testing.T, key, method, target, body string, want int) (de
 	return decoded, string(b)
 }
 
-// at follows names and indexes into a decoded body; nil when there is nothing.
+// at follows names and indexes into a decoded body. It returns nil if there is nothing.
 func at(value any, path ...any) any {
 	for _, step := range path {
 		switch step := step.(type) {
@@ -281,7 +282,7 @@ func at(value any, path ...any) any {
 	return value
 }
 
-// wantIDs wants a list of objects with these ids, or slugs, under a member of a body.
+// wantIDs checks that a member of a body is a list of objects with these ids or slugs.
 func wantIDs(t *testing.T, what string, body any, member, name string, want ...string) {
 	t.Helper()
 	list, _ := at(body, member).([]any)
@@ -439,7 +440,7 @@ func (r *reef) testPages(t *testing.T) {
 	}
 }
 
-// TestUnknownGame takes the third game's row away again: then nothing of it may be built, under whatever name.
+// TestUnknownGame removes the third game's row: then nothing of it may be built, under any name.
 func TestUnknownGame(t *testing.T) {
 	built := buildTide(t)
 	c := built.Catalog

@@ -46,7 +46,7 @@ func TestAllocations(t *testing.T) {
 				if err != nil || decision.Result != Admitted {
 					t.Fatal(err, decision.Result)
 				}
-				if _, err := gate.Finish(decision.Ticket, true); err != nil {
+				if _, err := gate.Finish(decision.Reservation, true); err != nil {
 					t.Fatal(err)
 				}
 			})
@@ -56,7 +56,7 @@ func TestAllocations(t *testing.T) {
 		slow, _ := gate.Authenticate([]byte(slowRaw), now)
 		none(name+" refused", func() {
 			if decision := gate.Admit(slow, CardsGet, now); decision.Result == Admitted {
-				gate.Finish(decision.Ticket, false)
+				gate.Finish(decision.Reservation, false)
 			}
 		})
 	}

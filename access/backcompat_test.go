@@ -128,13 +128,13 @@ func TestOldState(t *testing.T) {
 		if decision.Minute.Remaining != want-1 {
 			t.Errorf("key %d: %+v, want %d left", k, decision.Minute, want-1)
 		}
-		if _, err := store.Finish(decision.Ticket, false); err != nil {
+		if _, err := store.Finish(decision.Reservation, false); err != nil {
 			t.Fatal(err)
 		}
 	}
 
 	for _, name := range []string{"first", "second", "third", "fourth"} {
-		claim, err := store.Begin(Reservation{Principal: who[2], Rule: SpecFor(who[2], PricesBatch)}, name,
+		claim, err := store.Begin(Reservation{Principal: who[2], Spec: SpecFor(who[2], PricesBatch)}, name,
 			BodyHash{1}, end)
 		if err != nil || claim.Result != Replay || string(claim.Reply) != "reply of "+name {
 			t.Errorf("batch %s: %+v (%v)", name, claim, err)

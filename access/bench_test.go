@@ -71,14 +71,14 @@ func BenchmarkAdmit(b *testing.B) {
 			store := NewMemory(MemoryOptions{})
 			gate, raw, _ := benchGate(b, store)
 			p := benchAuthenticate(b, gate, raw)
-			rule := SpecFor(p, CardsGet)
-			rule.PerMinute = limit
+			spec := SpecFor(p, CardsGet)
+			spec.PerMinute = limit
 			now := instant(testTime)
 			step := calendar.MinuteMillis/int64(limit) + 1
 			b.ReportAllocs()
 			for i := int64(0); b.Loop(); i++ {
 				now.Mono += step
-				if decision := store.Admit(p, rule, now); decision.Result != Admitted {
+				if decision := store.Admit(p, spec, now); decision.Result != Admitted {
 					b.Fatal(decision)
 				}
 			}
@@ -89,11 +89,11 @@ func BenchmarkAdmit(b *testing.B) {
 		store := NewMemory(MemoryOptions{})
 		gate, raw, _ := benchGate(b, store)
 		p := benchAuthenticate(b, gate, raw)
-		rule := SpecFor(p, CardsGet)
-		rule.PerMinute = 30
+		spec := SpecFor(p, CardsGet)
+		spec.PerMinute = 30
 		b.ReportAllocs()
 		for b.Loop() {
-			store.Admit(p, rule, instant(testTime))
+			store.Admit(p, spec, instant(testTime))
 		}
 	})
 }
@@ -115,7 +115,7 @@ func BenchmarkCall(b *testing.B) {
 			if decision.Result != Admitted {
 				b.Fatal(decision)
 			}
-			if _, err := gate.Finish(decision.Ticket, true); err != nil {
+			if _, err := gate.Finish(decision.Reservation, true); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -154,7 +154,7 @@ func BenchmarkDurableCharge(b *testing.B) {
 				now := instant(testTime)
 				now.Mono += n / 100
 				decision := gate.Admit(p, ProductsList, now)
-				if _, err := gate.Finish(decision.Ticket, true); err != nil {
+				if _, err := gate.Finish(decision.Reservation, true); err != nil {
 					b.Error(err)
 				}
 			})
@@ -175,12 +175,12 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 			now := instant(testTime)
 			now.Mono += n * 100 // records leave after ten minutes
 			decision := gate.Admit(p, PricesBatch, now)
-			claim, err := gate.Begin(b.Context(), decision.Ticket, fmt.Sprint("key", n), BodyHash{1}, now)
+			claim, err := gate.Begin(b.Context(), decision.Reservation, fmt.Sprint("key", n), BodyHash{1}, now)
 			if err != nil {
 				b.Error(err)
 				return
 			}
-			if _, err := gate.Commit(decision.Ticket, claim, reply); err != nil {
+			if _, err := gate.Commit(decision.Reservation, claim, reply); err != nil {
 				b.Error(err)
 			}
 		})
@@ -196,8 +196,8 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 		p := benchAuthenticate(b, gate, raw)
 		now := instant(testTime)
 		decision := gate.Admit(p, PricesBatch, now)
-		claim, _ := gate.Begin(b.Context(), decision.Ticket, "key", BodyHash{1}, now)
-		if _, err := gate.Commit(decision.Ticket, claim, reply); err != nil {
+		claim, _ := gate.Begin(b.Context(), decision.Reservation, "key", BodyHash{1}, now)
+		if _, err := gate.Commit(decision.Reservation, claim, reply); err != nil {
 			b.Fatal(err)
 		}
 		if err := committed(); err != nil {
@@ -207,7 +207,7 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(int64(len(reply)))
 		for b.Loop() {
-			claim, err := gate.Begin(b.Context(), decision.Ticket, "key", BodyHash{1}, now)
+			claim, err := gate.Begin(b.Context(), decision.Reservation, "key", BodyHash{1}, now)
 			if err != nil || claim.Result != Replay {
 				b.Fatal(claim.Result, err)
 			}

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readBoot reads where this machine's boot stands.
+// readBoot reads the id of this machine's boot and the time since.
 func readBoot() Boot {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -20,8 +20,8 @@ func readBoot() Boot {
 	return Boot{ID: strings.TrimSpace(string(id)), Up: now.Nano() / 1_000_000}
 }
 
-// readClockSync asks the kernel whether a time service keeps the wall clock. A sandbox may forbid
-// to ask.
+// readClockSync asks the kernel whether a time service sets the wall clock. A sandbox may forbid the
+// call.
 func readClockSync() ClockSync {
 	var timex unix.Timex
 	_, err := unix.Adjtimex(&timex)

@@ -2,7 +2,7 @@
 
 package access
 
-// readBoot knows of no boot on this system: the wall clock alone tells how long a restart took.
+// readBoot reports no boot on this system: only the wall clock shows how long a restart took.
 func readBoot() Boot { return Boot{} }
 
 func readClockSync() ClockSync { return SyncUnknown }

@@ -2,6 +2,7 @@ package access
 
 import (
 	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -31,11 +32,11 @@ func TestChangedIsTheLedger(t *testing.T) {
 	now := instant(testTime)
 	failing := false
 	disk := disktest.Unsynced(false)
-	disk.Set(func(call disktest.Call) (verdict disktest.Verdict) {
+	disk.Set(func(call disktest.Call) (effect disktest.Effect) {
 		if failing && verb(call) == "checkpoint" {
-			verdict.Fail = disktest.ErrDisk
+			effect.Fail = disktest.ErrDisk
 		}
-		return verdict
+		return effect
 	})
 	options := LocalOptions{
 		Now: now, Export: true, boot: noBoot,
@@ -123,7 +124,7 @@ func TestChangedIsTheLedger(t *testing.T) {
 				op = ProductsList
 			}
 			decision := store.Admit(p, SpecFor(p, op), now)
-			if _, err := store.Finish(decision.Ticket, true); err != nil {
+			if _, err := store.Finish(decision.Reservation, true); err != nil {
 				t.Fatal(err)
 			}
 			if random.IntN(30) == 0 {
@@ -150,7 +151,7 @@ func TestChangedReportsOnce(t *testing.T) {
 	}
 	defer store.Close()
 	decision := store.Admit(live, SpecFor(live, CardsGet), now)
-	if _, err := store.Finish(decision.Ticket, true); err != nil {
+	if _, err := store.Finish(decision.Reservation, true); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.SaveCheckpoint(); err != nil {
@@ -188,7 +189,7 @@ func TestChangedIsOnDisk(t *testing.T) {
 	defer store.Kill()
 	call := func() error {
 		decision := store.Admit(live, SpecFor(live, CardsGet), now)
-		_, err := store.Finish(decision.Ticket, true)
+		_, err := store.Finish(decision.Reservation, true)
 		return err
 	}
 	if err := call(); err != nil {
@@ -262,7 +263,7 @@ func TestNothingTakenBackIsReported(t *testing.T) {
 					refused.Add(1)
 					continue
 				}
-				if _, err := store.Finish(decision.Ticket, true); err != nil {
+				if _, err := store.Finish(decision.Reservation, true); err != nil {
 					refused.Add(1)
 				}
 			}
@@ -305,7 +306,7 @@ func TestNothingTakenBackIsReported(t *testing.T) {
 func TestIncarnation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := statedir.CheckIncarnation(dir); err != nil {
+	if _, err := statedir.ReadIncarnation(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a directory without a name: %v", err)
 	}
 	names := make(chan string)
@@ -355,7 +356,7 @@ func TestIncarnation(t *testing.T) {
 			t.Fatal(err)
 		}
 		name, err := statedir.Incarnation(dir)
-		if !errors.Is(err, statedir.ErrIncarnation) || statedir.CheckIncarnation(dir) == nil {
+		if !errors.Is(err, statedir.ErrIncarnation) {
 			t.Errorf("with byte %d changed the name is %q, %v", i, name, err)
 		}
 	}

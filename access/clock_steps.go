@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Instant is one moment as the server sees it, in milliseconds on two clocks. One Instant is taken
-// per request and passed to every call of that request.
+// Instant is a time in milliseconds on two clocks. One Instant is taken per request and passed to
+// every call of that request.
 type Instant struct {
-	Mono int64 // monotonic milliseconds since the start of the process's Clock; measures spans
+	Mono int64 // monotonic milliseconds since the start of the process's Clock; measures durations
 	Wall int64 // Unix milliseconds; decides days, periods and expiry, and seldom steps, either way
 }
 
-// Clock turns times into Instants of one process: the one notion of time for limits, quotas, keys
-// and cursors. Its wall time is the monotonic clock counted on from when it was started, so that a
-// wall clock that jumps moves nothing; [Clock.TrackSteps] takes over what is no glitch. Make one at
-// start and share it: copies are the same clock.
+// Clock converts times into Instants of one process. Limits, quotas, keys and cursors all use it. Its
+// wall time is the wall clock at the start plus the monotonic time since, so that a jump of the wall
+// clock has no effect; [Clock.TrackSteps] applies lasting steps. Make one at start and share it:
+// copies are the same clock.
 type Clock struct {
 	origin time.Time
 	offset *atomic.Int64 // wall - monotonic, in milliseconds
@@ -38,35 +38,35 @@ func (clock Clock) At(when time.Time) Instant {
 // Time returns the wall time of the instant, in UTC.
 func (now Instant) Time() time.Time { return time.UnixMilli(now.Wall).UTC() }
 
-// secondsUp returns the whole seconds that cover ms, never negative.
+// secondsUp converts milliseconds to whole seconds, rounded up and never negative.
 func secondsUp(ms int64) int64 { return max(0, (ms+999)/1000) }
 
-// How a wall clock that disagrees is judged (decision 1753).
+// When a step of the wall clock is applied (decision 1753).
 const (
-	// slewMillis is how far a clock is set without being asked: what time services do all day.
+	// slewMillis is the largest step that is applied at once: time services make such steps all day.
 	slewMillis = int64(500)
-	// syncedSamples is how many looks in a row have to see the same step while the kernel says that
-	// the clock is synchronised, and unknownSamples where nobody says whether it is.
+	// syncedSamples is how many samples in a row must have the same step while the kernel reports that
+	// the clock is synchronised, and unknownSamples where it does not report that.
 	syncedSamples  = 3
 	unknownSamples = 60
-	// sampleInterval is the time between looks.
+	// sampleInterval is the time between samples.
 	sampleInterval = time.Second
 )
 
-// ClockSync is what the kernel says of the wall clock.
+// ClockSync is the kernel's report on the wall clock.
 type ClockSync uint8
 
-// The kinds of trust.
+// The states of synchronisation.
 const (
-	// SyncUnknown means: it does not say.
+	// SyncUnknown means: the kernel does not report it.
 	SyncUnknown ClockSync = iota
-	// Unsynced means: nobody keeps the clock.
+	// Unsynced means: no time service sets the clock.
 	Unsynced
-	// Synced means: a time service does.
+	// Synced means: a time service sets it.
 	Synced
 )
 
-// clockSample is one look at the clocks, in milliseconds.
+// clockSample is one reading of the clocks, in milliseconds.
 type clockSample struct {
 	mono int64 // of the Clock
 	wall int64
@@ -74,52 +74,53 @@ type clockSample struct {
 	sync ClockSync
 }
 
-// stepDetector decides which step of the wall clock is taken over. It has no clock of its own.
+// stepDetector decides which steps of the wall clock are applied. It reads no clock.
 type stepDetector struct {
-	offset int64 // wall - mono, as believed
-	booted int64 // wall - boot, as believed
-	step   int64 // another offset that the last looks saw
-	seen   int   // how many of them
+	offset     int64 // wall - mono, as applied
+	bootOffset int64 // wall - boot, as applied
+	candidate  int64 // another offset, of the last samples
+	seenCount  int   // number of these samples
 }
 
 func newStepDetector(offset int64, first clockSample) *stepDetector {
-	return &stepDetector{offset: offset, booted: first.mono + offset - first.boot}
+	return &stepDetector{offset: offset, bootOffset: first.mono + offset - first.boot}
 }
 
-// look returns what to believe after one more look.
-func (fw *stepDetector) look(seen clockSample) (offset int64) {
-	offset = seen.wall - seen.mono
+// observe returns the offset to apply after one more sample.
+func (sd *stepDetector) observe(sample clockSample) (offset int64) {
+	offset = sample.wall - sample.mono
 	switch {
-	case near(offset, fw.offset): // slewed
-	case seen.boot != 0 && near(seen.wall-seen.boot, fw.booted): // suspended: the monotonic clock stood still
-	case fw.persists(seen, offset): // set by somebody who knows
+	case near(offset, sd.offset): // slewed
+	case sample.boot != 0 && near(sample.wall-sample.boot, sd.bootOffset): // suspended: the monotonic clock stood still
+	case sd.persists(sample, offset): // a lasting step
 	default:
-		return fw.offset
+		return sd.offset
 	}
 
-	*fw = stepDetector{offset: offset, booted: seen.wall - seen.boot}
+	*sd = stepDetector{offset: offset, bootOffset: sample.wall - sample.boot}
 	return offset
 }
 
-// persists reports whether enough looks in a row saw the same step.
-func (fw *stepDetector) persists(seen clockSample, offset int64) bool {
-	if fw.seen == 0 || !near(offset, fw.step) || seen.sync == Unsynced {
-		fw.step = offset
-		fw.seen = 0
+// persists reports whether enough samples in a row had the same step.
+func (sd *stepDetector) persists(sample clockSample, offset int64) bool {
+	if sd.seenCount == 0 || !near(offset, sd.candidate) || sample.sync == Unsynced {
+		sd.candidate = offset
+		sd.seenCount = 0
 	}
-	fw.seen++
-	return seen.sync == Synced && fw.seen >= syncedSamples || seen.sync == SyncUnknown && fw.seen >= unknownSamples
+	sd.seenCount++
+	return sample.sync == Synced && sd.seenCount >= syncedSamples ||
+		sample.sync == SyncUnknown && sd.seenCount >= unknownSamples
 }
 
 func near(a, b int64) bool { return max(a-b, b-a) <= slewMillis }
 
-// TrackSteps applies lasting steps of the wall clock until ctx ends, and ignores brief ones. It
-// follows small steps, the time of a suspend, and what stays while the kernel says that the clock
-// is synchronised. It calls report with each step that no time service makes unseen.
+// TrackSteps applies lasting steps of the wall clock until ctx ends, and ignores brief ones. It also
+// applies small steps and the time of a suspend. A step lasts if enough samples in a row have it, and
+// the clock is not unsynchronised. It calls report with each step that is not small.
 func (clock Clock) TrackSteps(ctx context.Context, report func(by time.Duration)) {
 	tick := time.Tick(sampleInterval)
 
-	fw := newStepDetector(clock.offset.Load(), clock.sight())
+	sd := newStepDetector(clock.offset.Load(), clock.sample())
 	for {
 		select {
 		case <-ctx.Done():
@@ -128,50 +129,49 @@ func (clock Clock) TrackSteps(ctx context.Context, report func(by time.Duration)
 		}
 
 		before := clock.offset.Load()
-		clock.offset.Store(fw.look(clock.sight()))
+		clock.offset.Store(sd.observe(clock.sample()))
 		if now := clock.offset.Load(); !near(before, now) {
 			report(time.Duration(now-before) * time.Millisecond)
 		}
 	}
 }
 
-// clockSample looks at the clocks of this machine.
-func (clock Clock) sight() clockSample {
-	seen := Machine()
+// sample reads the clocks of this machine.
+func (clock Clock) sample() clockSample {
+	seen := ReadClocks()
 	return clockSample{seen.Now.Sub(clock.origin).Milliseconds(), seen.Wall, seen.Boot.Up, seen.Sync}
 }
 
-// Reading is what the clocks of a machine show.
-type Reading struct {
-	Now  time.Time // counts on by the monotonic clock
+// ClockReading is a reading of a machine's clocks.
+type ClockReading struct {
+	Now  time.Time // with a monotonic reading
 	Wall int64     // Unix milliseconds
-	Boot Boot      // zero when the system does not say
+	Boot Boot      // zero when the system does not report it
 	Sync ClockSync
 }
 
-// Machine reads the clocks of this machine. Tests of the whole program put others in its place before main
-// runs.
-var Machine = func() Reading {
+// ReadClocks reads the clocks of this machine. Tests of the whole program replace it before main runs.
+var ReadClocks = func() ClockReading {
 	now := time.Now() //nolint:forbidigo // this is where the clocks are compared
-	return Reading{now, now.UnixMilli(), readBoot(), readClockSync()}
+	return ClockReading{now, now.UnixMilli(), readBoot(), readClockSync()}
 }
 
-// StartMachineClock returns a Clock whose monotonic zero is now, and which goes by the machine's wall clock.
+// StartMachineClock returns a Clock that starts now, with the machine's wall time.
 func StartMachineClock() Clock {
-	seen := Machine()
+	seen := ReadClocks()
 	clock := StartClock(seen.Now)
 	clock.offset.Store(seen.Wall)
 	return clock
 }
 
-// Boot is a moment as the machine counts it since it was started. A restart of the server within
-// one boot knows how much time passed, whatever the wall clock says (decision 1755).
+// Boot is a time by the machine's uptime. A restart of the server within one boot knows how much time
+// passed, whatever the wall clock shows (decision 1755).
 type Boot struct {
-	ID string // of the boot, "" when the system does not say
-	Up int64  // milliseconds since then, time in suspend included
+	ID string // of the boot, "" when the system does not report it
+	Up int64  // milliseconds since then, including suspend
 }
 
-// since returns how long ago another moment of the same boot is; ok is false for another boot.
+// since returns the milliseconds since another time of the same boot; ok is false for another boot.
 func (later Boot) since(then Boot) (millis int64, ok bool) {
 	if later.ID == "" || later.ID != then.ID {
 		return 0, false

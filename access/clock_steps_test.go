@@ -15,7 +15,7 @@ func TestFollower(t *testing.T) {
 	try := func(name string, kind ClockSync, looks int, change func(seen *clockSample), want int64) {
 		t.Helper()
 		first := clockSample{mono: 1000, wall: wall, boot: 50_000, sync: kind}
-		fw := newStepDetector(first.wall-first.mono, first)
+		sd := newStepDetector(first.wall-first.mono, first)
 		before := first.wall - first.mono
 		got := before
 		for range looks {
@@ -24,7 +24,7 @@ func TestFollower(t *testing.T) {
 			first.boot += 1000
 			seen := first
 			change(&seen)
-			got = fw.look(seen)
+			got = sd.observe(seen)
 		}
 		if got-before != want {
 			t.Errorf("%s: followed by %d ms, want %d", name, got-before, want)

@@ -11,50 +11,45 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// content is a journal as its state directory sees it: what a checkpoint takes of it, and what is read
-// back. See [state.Content].
+// content lets a state directory save and load a usage log. See [state.Content].
 type content struct {
-	journal *usageLog
-	now     Instant     // when the store is opened
-	boot    func() Boot // where the machine's boot stands
-	opened  int64       // store time
-	started time.Time
+	usage      *usageLog
+	now        Instant     // when the store is opened
+	boot       func() Boot // the machine's boot and its uptime
+	openedAt   int64       // store time
+	openedTime time.Time
 
-	taken []tenantDelta // what a checkpoint has to write, until it is in the file or in no file
-	// moved are the ledger's rows, without counts, that went into the file since they were asked for;
-	// nil when nobody asks.
-	moved map[LedgerRow]bool
+	deltas []tenantDelta // taken for a checkpoint, until it is known whether they are in the file
+	// changedRows are the ledger rows, without counts, that were written to the file since the last
+	// call of Changed; nil without Export.
+	changedRows map[LedgerRow]bool
 }
 
-// tenantDelta is what a checkpoint writes of one account.
+// tenantDelta is what a checkpoint writes of one tenant.
 type tenantDelta struct {
-	of      *tenantState
-	account []byte
-	rows    map[rowName]*Counts
-	replies map[ReplyKey]storedReply
-	gone    []int64 // minutes whose replies are deleted
+	tenant         *tenantState
+	encoded        []byte
+	rows           map[rowName]*Counts
+	replies        map[ReplyKey]storedReply
+	expiredMinutes []int64 // minutes whose replies are deleted
 }
 
-// Load implements [state.Loader].
+// Load implements [state.Loader]. A ledger row is only checked: it is read when it is needed.
 func (c *content) Load(of state.Bucket, key, value []byte) error {
-	if of == state.Ledger {
-		_, err := decodeRow(key, value) // rows are read when somebody asks for them
-		return err
-	}
-	return c.journal.load(of, key, value, false)
+	return c.usage.load(of, key, value, false, func(LedgerRow) {})
 }
 
 // Replay implements [state.Loader].
-func (c *content) Replay(seq uint64, record []byte) error { return c.journal.replay(seq, record) }
+func (c *content) Replay(seq uint64, record []byte) error { return c.usage.replay(seq, record) }
 
-// Loaded implements [state.Content]. It makes the store time go on where it ended, by as much as time
-// went on since, but never backwards. Within one boot of the machine its own count bounds what the wall
-// clock says: a clock that was set ahead opens no window early.
+// Loaded implements [state.Content]. It continues the store time where it ended, plus the time that
+// passed since, but never backwards. Within one boot the machine's uptime bounds the time that passed
+// by the wall clock: a clock that was set ahead opens no window early.
 func (c *content) Loaded(mark state.Mark) {
-	j := c.journal
+	ul := c.usage
 	last := timePair{store: mark.At, wall: mark.Wall}
-	for _, a := range j.all("") {
-		last = last.later(a.last)
+	for _, a := range ul.all("") {
+		last = last.later(a.lastAdmission)
 	}
 	if last.store == 0 { // nothing is stored
 		last = timePair{store: max(c.now.Wall, memoryEpoch), wall: c.now.Wall}
@@ -62,36 +57,36 @@ func (c *content) Loaded(mark state.Mark) {
 
 	passed := max(0, c.now.Wall-last.wall)
 	if counted, ok := c.boot().since(Boot{ID: mark.Boot, Up: mark.Up}); ok {
-		// The count began at the checkpoint, and the last admission may have come after it.
+		// The uptime is of the checkpoint, and the last admission may have come after it.
 		passed = min(passed, max(0, mark.Store+counted-last.store))
 	}
-	j.offset = last.store + passed - c.now.Mono
-	c.opened = j.time(c.now)
-	c.started = time.Now()
+	ul.offset = last.store + passed - c.now.Mono
+	c.openedAt = ul.storeTime(c.now)
+	c.openedTime = time.Now()
 }
 
-// Take implements [state.Content]: it takes what changed out of all accounts, and notes the latest
-// admission of any.
+// Take implements [state.Content]: it takes the changes of all tenants, and returns the time of the
+// latest admission.
 func (c *content) Take() state.Mark {
-	all := c.journal.all("")
+	all := c.usage.all("")
 	var latest timePair
 	for _, a := range all {
 		a.mu.Lock()
-		latest = latest.later(a.last)
+		latest = latest.later(a.lastAdmission)
 		a.mu.Unlock()
 	}
 
-	// Replies leave also when nobody calls.
+	// Replies also expire while no calls come.
 	now := latest.store
-	if !c.started.IsZero() {
-		now = max(now, c.opened+time.Since(c.started).Milliseconds())
+	if !c.openedTime.IsZero() {
+		now = max(now, c.openedAt+time.Since(c.openedTime).Milliseconds())
 	}
 	for _, a := range all {
 		a.mu.Lock()
-		latest = latest.later(a.last)
+		latest = latest.later(a.lastAdmission)
 		a.replies.purge(now)
 		if a.dirty || len(a.replies.unsaved) > 0 || len(a.replies.expiredMinutes) > 0 {
-			c.taken = append(c.taken, a.image())
+			c.deltas = append(c.deltas, a.takeDelta())
 		}
 		a.mu.Unlock()
 	}
@@ -100,76 +95,76 @@ func (c *content) Take() state.Mark {
 	return state.Mark{At: latest.store, Wall: latest.wall, Store: now, Boot: up.ID, Up: up.Up}
 }
 
-// tenantDelta moves what changed since the last checkpoint from the account into an image. The
-// caller holds the account's lock.
-func (a *tenantState) image() tenantDelta {
-	img := tenantDelta{of: a, account: a.append(nil), rows: a.rows}
+// takeDelta moves a tenant's changes since the last checkpoint into a delta. The caller holds the
+// tenant's mutex.
+func (a *tenantState) takeDelta() tenantDelta {
+	delta := tenantDelta{tenant: a, encoded: a.append(nil), rows: a.rows}
 	a.rows = map[rowName]*Counts{}
-	a.row = nil
+	a.lastRow = nil
 	a.dirty = false
 
-	img.replies, img.gone = a.replies.takeFresh()
-	return img
+	delta.replies, delta.expiredMinutes = a.replies.takeUnsaved()
+	return delta
 }
 
 // Write implements [state.Content].
 func (c *content) Write(into *state.Writer) {
-	for _, img := range c.taken {
-		tenant := img.of.tenant
-		into.Account(tenant, img.account)
-		for name, counts := range img.rows {
+	for _, delta := range c.deltas {
+		tenant := delta.tenant.tenant
+		into.Account(tenant, delta.encoded)
+		for name, counts := range delta.rows {
 			into.Counts(appendRowKey(nil, tenant, name), counts.Calls, counts.Charged)
 		}
-		for name, r := range img.replies {
+		for name, r := range delta.replies {
 			into.Reply(replyKey(tenant, minuteOf(r.at), name), r.append(nil))
 		}
-		for _, minute := range img.gone {
+		for _, minute := range delta.expiredMinutes {
 			key := replyKey(tenant, minute, ReplyKey{})
 			into.DropReplies(key[:len(key)-len(ReplyKey{})])
 		}
 	}
 }
 
-// Confirm implements [state.Content]: it lets go of what is in the file.
+// Confirm implements [state.Content]: it drops the deltas, which are in the file.
 func (c *content) Confirm() {
-	for _, img := range c.taken {
-		img.of.mu.Lock()
-		img.of.replies.saved()
-		img.of.mu.Unlock()
-		for name := range img.rows {
-			if c.moved != nil {
-				c.moved[name.row(img.of.tenant)] = true
+	for _, delta := range c.deltas {
+		delta.tenant.mu.Lock()
+		delta.tenant.replies.saved()
+		delta.tenant.mu.Unlock()
+		for name := range delta.rows {
+			if c.changedRows != nil {
+				c.changedRows[name.row(delta.tenant.tenant)] = true
 			}
 		}
 	}
-	c.taken = nil
+	c.deltas = nil
 }
 
 // Restore implements [state.Content].
 func (c *content) Restore() {
-	for _, img := range c.taken {
-		a := img.of
+	for _, delta := range c.deltas {
+		a := delta.tenant
 		a.mu.Lock()
-		// Calls that came meanwhile have rows already: the counts add up.
-		for name, counts := range img.rows {
+		// Later calls have rows already: the counts are added.
+		for name, counts := range delta.rows {
 			row := a.rowOf(name)
 			row.Calls += counts.Calls
 			row.Charged += counts.Charged
 		}
 
 		a.dirty = true
-		a.replies.restore(img.replies, img.gone)
+		a.replies.restore(delta.replies, delta.expiredMinutes)
 		a.mu.Unlock()
 	}
-	c.taken = nil
+	c.deltas = nil
 }
 
-// Carry implements [state.Content]: what is prepared is in no account.
-func (c *content) Carry(log *wal.Log) { c.journal.prepared.carry(log) }
+// Carry implements [state.Content]: prepared batches are in no tenant's state.
+func (c *content) Carry(log *wal.Log) { c.usage.prepared.carry(log) }
 
-// Renew implements [state.Content].
-func (c *content) Renew() {
-	for _, a := range c.journal.all("") {
+// MarkAllDirty implements [state.Content].
+func (c *content) MarkAllDirty() {
+	for _, a := range c.usage.all("") {
 		a.mu.Lock()
 		a.dirty = true
 		a.replies.rewrite()
@@ -177,8 +172,8 @@ func (c *content) Renew() {
 	}
 }
 
-// offlineState is what a state directory holds, read from any process: a journal as it stands at
-// the last written call, with the rows of its checkpoint apart.
+// offlineState is the content of a state directory, read from any process: the usage log up to the
+// last written call, and the ledger rows of the checkpoint.
 type offlineState struct {
 	*usageLog
 	rows []LedgerRow
@@ -187,56 +182,53 @@ type offlineState struct {
 func newOfflineState() *offlineState { return &offlineState{usageLog: newUsageLog(0)} }
 
 // Load implements [state.Loader].
-func (b *offlineState) Load(of state.Bucket, key, value []byte) error {
-	if of != state.Ledger {
-		return b.load(of, key, value, false)
-	}
-	row, err := decodeRow(key, value)
-	b.rows = append(b.rows, row)
-	return err
+func (off *offlineState) Load(of state.Bucket, key, value []byte) error {
+	return off.load(of, key, value, false, func(row LedgerRow) { off.rows = append(off.rows, row) })
 }
 
 // Replay implements [state.Loader].
-func (b *offlineState) Replay(seq uint64, record []byte) error { return b.replay(seq, record) }
+func (off *offlineState) Replay(seq uint64, record []byte) error { return off.replay(seq, record) }
 
-// salvaged is the content of a damaged state directory: all that is whole of it, in memory.
+// salvaged is the undamaged content of a damaged state directory, in memory.
 type salvaged struct{ *content }
 
 // Load implements [state.Loader].
 func (s salvaged) Load(of state.Bucket, key, value []byte) error {
-	if of != state.Ledger {
-		return s.journal.load(of, key, value, true)
-	}
-	row, err := decodeRow(key, value)
-	if err == nil {
-		*s.journal.account(row.Tenant).rowOf(row.name()) = row.Counts
-	}
-	return err
+	return s.usage.load(of, key, value, true, func(row LedgerRow) {
+		*s.usage.tenant(row.Tenant).rowOf(row.name()) = row.Counts
+	})
 }
 
-// load takes over an account or a reply: what memory has of it, or all of one that the next checkpoint
-// has to write.
-func (j *usageLog) load(of state.Bucket, key, value []byte, whole bool) error {
-	if of == state.Accounts {
-		return j.account(string(key)).decode(value)
+// load loads a tenant's state or a reply, and passes a ledger row to onRow. withData also loads the data
+// of a reply, which the next checkpoint then writes.
+func (ul *usageLog) load(of state.Bucket, key, value []byte, withData bool, onRow func(LedgerRow)) error {
+	switch of {
+	case state.Accounts:
+		return ul.tenant(string(key)).decode(value)
+	case state.Ledger:
+		row, err := decodeRow(key, value)
+		if err == nil {
+			onRow(row)
+		}
+		return err
+	default:
 	}
 
 	tenant, name, r, err := decodeReply(of, key, value)
 	switch {
 	case err != nil:
-	case whole || of == state.FirstReplies:
-		j.account(tenant).replies.add(name, r)
+	case withData || of == state.FirstReplies:
+		ul.tenant(tenant).replies.add(name, r)
 	default:
-		j.account(tenant).replies.index(name, r.replyMeta)
+		ul.tenant(tenant).replies.index(name, r.replyMeta)
 	}
 	return err
 }
 
-// replay applies a call read back from the log, unless the account's checkpoint holds it already.
-func (j *usageLog) replay(seq uint64, record []byte) error {
-	// The record was given up when the disk failed, so that nobody was answered, or it is a mark.
+// replay applies a call from the log, unless the tenant's checkpoint includes it already.
+func (ul *usageLog) replay(seq uint64, record []byte) error {
 	if len(record) == 0 {
-		return nil
+		return nil // cancelled when the disk failed, so that no call was answered, or a sync mark
 	}
 
 	e, err := decodeEntry(record)
@@ -244,14 +236,14 @@ func (j *usageLog) replay(seq uint64, record []byte) error {
 		return err
 	}
 
-	// What is prepared is in no account, and in every segment of the log until it is settled.
+	// A prepared batch is in no tenant's state, and in every segment of the log until it is settled.
 	if e.isPrepared {
-		j.prepared.add(&e)
+		ul.prepared.add(&e)
 		return nil
 	}
-	j.prepared.remove(e.claim)
+	ul.prepared.remove(e.claim)
 
-	a := j.account(e.tenant)
+	a := ul.tenant(e.tenant)
 	if seq <= a.seq {
 		return nil
 	}
@@ -261,7 +253,7 @@ func (j *usageLog) replay(seq uint64, record []byte) error {
 
 	// A restart must open no minute window early.
 	if w := a.windowOf(a.key(e.key), e.window); w != nil {
-		w.restore(tick{at: e.at, n: 1})
+		w.restore(burst{at: e.at, n: 1})
 	}
 
 	if e.reply != nil {
@@ -271,7 +263,7 @@ func (j *usageLog) replay(seq uint64, record []byte) error {
 	return nil
 }
 
-// appendRowKey names a row of the ledger in the file.
+// appendRowKey appends the key of a ledger row in the file.
 func appendRowKey(dst []byte, tenant string, name rowName) []byte {
 	dst = state.AppendText(dst, tenant)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(name.day))
@@ -294,22 +286,22 @@ func decodeRow(key, value []byte) (row LedgerRow, err error) {
 	return row, err
 }
 
-// replyKey names a kept reply in the file. Those of a minute stand together, so that they are
-// deleted together.
+// replyKey returns the key of a stored reply in the file. The replies of a minute have a common
+// prefix, so that they are deleted together.
 func replyKey(tenant string, minute int64, name ReplyKey) []byte {
 	key := state.AppendText(nil, tenant)
 	key = binary.BigEndian.AppendUint64(key, uint64(minute))
 	return append(key, name[:]...)
 }
 
-// append appends a reply as the checkpoint keeps it.
+// append appends a reply as a checkpoint stores it.
 func (r *storedReply) append(dst []byte) []byte {
 	dst = append(dst, r.body[:]...)
 	dst = binary.AppendVarint(dst, r.at)
 	return append(dst, r.data...)
 }
 
-// decodeReply reads a kept reply, its name and its tenant.
+// decodeReply decodes a stored reply, its name and its tenant.
 func decodeReply(of state.Bucket, key, value []byte) (tenant string, name ReplyKey, r storedReply, err error) {
 	inKey := state.Decoder{Data: key}
 	in := state.Decoder{Data: value}

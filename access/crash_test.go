@@ -104,7 +104,7 @@ func TestCrashChild(t *testing.T) {
 						time.Sleep(time.Millisecond)
 						continue
 					}
-					if _, err := store.Finish(decision.Ticket, true); err != nil {
+					if _, err := store.Finish(decision.Reservation, true); err != nil {
 						say("error %v", err)
 						return
 					}
@@ -134,12 +134,12 @@ func crashKey(round string, worker, n int) string { return fmt.Sprintf("r%s-w%d-
 func crashBatch(store *LocalStore, p *keys.Principal, clock Clock, key string) error {
 	now := clock.At(time.Now())
 	decision := store.Admit(p, SpecFor(p, PricesBatch), now)
-	claim, err := store.Begin(decision.Ticket, key, BodyHash{7}, now)
+	claim, err := store.Begin(decision.Reservation, key, BodyHash{7}, now)
 	if err != nil || claim.Result != Fresh {
 		return fmt.Errorf("begin %s: %v %w", key, claim.Result, err)
 	}
 
-	_, err = store.Commit(decision.Ticket, claim, []byte("reply of "+key))
+	_, err = store.Commit(decision.Reservation, claim, []byte("reply of "+key))
 	return err
 }
 
@@ -287,7 +287,7 @@ func (b *crashBatches) check(t *testing.T, acks []string, charged int64) {
 	replayed := func(worker, n int) bool {
 		now := b.clock.At(time.Now())
 		key := crashKey(strconv.Itoa(b.round), worker, n)
-		ticket := Reservation{Principal: b.p, Rule: SpecFor(b.p, PricesBatch), Now: now}
+		ticket := Reservation{Principal: b.p, Spec: SpecFor(b.p, PricesBatch), Now: now}
 		claim, err := b.store.Begin(ticket, key, BodyHash{7}, now)
 		if err != nil {
 			t.Fatal(err)

@@ -89,7 +89,7 @@ func (e *everything) Load(of state.Bucket, key, value []byte) error {
 // never changes the directory.
 func figures(dir string) (string, error) {
 	found := &everything{offlineState: newOfflineState(), data: map[string][]byte{}}
-	if _, err := state.LoadQuiet(dir, found); err != nil {
+	if _, err := state.LoadOnce(dir, found); err != nil {
 		return "", err
 	}
 
@@ -98,13 +98,13 @@ func figures(dir string) (string, error) {
 	for _, a := range found.all("") {
 		names := []string{}
 		for _, gen := range a.replies.byMinute {
-			for name, ans := range gen.byName {
-				restored, ok := a.replies.find(name, ans.at)
+			for name, meta := range gen.byName {
+				restored, ok := a.replies.find(name, meta.at)
 				data := restored.data
 				if ok && data == nil {
 					data = found.data[a.tenant+string(name[:])]
 				}
-				names = append(names, fmt.Sprintf("%x %x %d %x", name, ans.body, ans.at, data))
+				names = append(names, fmt.Sprintf("%x %x %d %x", name, meta.body, meta.at, data))
 			}
 		}
 		slices.Sort(names)
@@ -345,11 +345,11 @@ func TestBackup(t *testing.T) {
 		for range 30 {
 			now.Mono += 200
 			now.Wall += 200
-			receipt, err := store.Finish(store.Admit(live, SpecFor(live, CardsGet), now).Ticket, true)
+			charge, err := store.Finish(store.Admit(live, SpecFor(live, CardsGet), now).Reservation, true)
 			if err != nil {
 				t.Fatal(err)
 			}
-			acked += receipt.Charged
+			acked += charge.Charged
 		}
 
 		to := filepath.Join(t.TempDir(), "copy")
@@ -523,7 +523,8 @@ func TestHangingReader(t *testing.T) {
 	defer store.Close()
 
 	live, _ := faultKeys(t)
-	if _, err := store.Finish(store.Admit(live, SpecFor(live, CardsGet), instant(testTime)).Ticket, true); err != nil {
+	admitted := store.Admit(live, SpecFor(live, CardsGet), instant(testTime))
+	if _, err := store.Finish(admitted.Reservation, true); err != nil {
 		t.Fatal(err)
 	}
 

@@ -121,7 +121,7 @@ func diskWeather(t *testing.T, mapped bool, fault storm) {
 	for _, p := range []*keys.Principal{live, preview} { // what is left is told, also while nothing is metered
 		decision := script.store.Admit(p, SpecFor(p, CardsGet), script.now)
 		if decision.Result == Admitted {
-			_, err := script.store.Finish(decision.Ticket, false)
+			_, err := script.store.Finish(decision.Reservation, false)
 			script.answered(err)
 		}
 		if decision.Quota.Remaining != decision.Quota.Limit-script.acked[p.Tenant] {

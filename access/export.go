@@ -10,55 +10,54 @@ import (
 	"ninepocket/calendar"
 )
 
-// Changed returns the ledger's rows that changed since the last call, in order. They have their
-// totals in this state directory, and when their keys were last used. What it returns is on disk.
-// On an error nothing counts as returned. The store has to be opened with Export; one goroutine
-// calls at a time.
+// Changed returns the ledger rows that changed since the last call, in order, with their totals in
+// this state directory. It also returns when their keys were last used. All of it is on disk. On an
+// error nothing counts as returned. The store has to be opened with Export, and one goroutine calls
+// at a time.
 func (store *LocalStore) Changed() ([]LedgerRow, map[string]time.Time, error) {
 	return store.changed(func(file *state.File) ([]LedgerRow, error) {
 		fresh := store.rowsOf("", 0)
-		names := append(slices.Collect(maps.Keys(store.content.moved)), fresh...)
+		names := append(slices.Collect(maps.Keys(store.content.changedRows)), fresh...)
 		stored, err := totals(file, names)
 		return append(stored, fresh...), err
 	})
 }
 
-// Totals returns all of the ledger's rows from a day on, as Changed does. What changes from then on is
-// for Changed to tell.
+// Totals returns all ledger rows from a day on, as Changed does. Changed returns later changes.
 func (store *LocalStore) Totals(since calendar.Day) ([]LedgerRow, map[string]time.Time, error) {
 	return store.changed(func(file *state.File) ([]LedgerRow, error) { return store.allRows(file, "", since) })
 }
 
-// changed sums up the rows that find finds while no checkpoint is written, and makes them durable.
-func (j *usageLog) changed(
+// changed adds up the rows that find returns while no checkpoint is written, and makes them durable.
+func (ul *usageLog) changed(
 	find func(*state.File) ([]LedgerRow, error),
 ) (rows []LedgerRow, used map[string]time.Time, err error) {
-	if err := j.Err(); err != nil {
+	if err := ul.Err(); err != nil {
 		return nil, nil, err
 	}
 
-	err = j.dir.Between(func(file *state.File) error {
-		if err := j.content.settled(); err != nil {
+	err = ul.dir.Between(func(file *state.File) error {
+		if err := ul.content.checkSettled(); err != nil {
 			return err
 		}
 
-		cancelled := j.metrics.cancelledRecords.Load()
+		cancelled := ul.metrics.cancelledRecords.Load()
 		rows, err = find(file)
 		if err != nil {
 			return err
 		}
 		rows = sumRows(rows, "", 0)
-		used = j.lastUses(rows)
+		used = ul.lastUses(rows)
 
-		// A call that no log has is taken out of its account again, and must not have been told of. Once
-		// the log is on disk no record is given up; one that was before has been counted.
-		if err := unavailable(j.dir.Log.Sync()); err != nil {
+		// A call that is in no log is undone, and must not be returned. Once the log is on disk no record
+		// is cancelled; those before are counted.
+		if err := unavailable(ul.dir.Log.Sync()); err != nil {
 			return err
 		}
-		if j.metrics.cancelledRecords.Load() != cancelled {
+		if ul.metrics.cancelledRecords.Load() != cancelled {
 			return fmt.Errorf("%w: a call was given up meanwhile", ErrUnavailable)
 		}
-		clear(j.content.moved)
+		clear(ul.content.changedRows)
 		return nil
 	})
 	if err != nil {
@@ -68,13 +67,13 @@ func (j *usageLog) changed(
 }
 
 // lastUses returns when the keys of rows were last used.
-func (j *usageLog) lastUses(rows []LedgerRow) map[string]time.Time {
+func (ul *usageLog) lastUses(rows []LedgerRow) map[string]time.Time {
 	used := map[string]time.Time{}
 	for _, row := range rows {
 		if _, known := used[row.Key]; known {
 			continue
 		}
-		a := j.account(row.Tenant)
+		a := ul.tenant(row.Tenant)
 		a.mu.Lock()
 		used[row.Key] = time.UnixMilli(a.key(row.Key).lastUse).UTC()
 		a.mu.Unlock()
@@ -82,7 +81,7 @@ func (j *usageLog) lastUses(rows []LedgerRow) map[string]time.Time {
 	return used
 }
 
-// totals reads what the checkpoint file has of rows, each once.
+// totals reads the counts of rows from the checkpoint file, each row once.
 func totals(file *state.File, names []LedgerRow) (rows []LedgerRow, err error) {
 	if len(names) == 0 {
 		return nil, nil

@@ -13,7 +13,7 @@ import (
 // Kill ends a store as the death of its process would: what is queued and not written is lost,
 // nothing is saved.
 func (store *LocalStore) Kill() {
-	store.once.Do(func() {
+	store.closeOnce.Do(func() {
 		_ = store.dir.Stop(false)
 		store.closed.Store(true)
 		_ = store.dir.Release()

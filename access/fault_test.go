@@ -84,10 +84,10 @@ func (script *faultScript) call(p *keys.Principal, op Operation, success bool) {
 		script.tried[p.Tenant]++
 	}
 
-	receipt, err := script.store.Finish(decision.Ticket, success)
+	charge, err := script.store.Finish(decision.Reservation, success)
 	if script.answered(err) {
-		script.acked[p.Tenant] += receipt.Charged
-	} else if receipt.Charged != 0 {
+		script.acked[p.Tenant] += charge.Charged
+	} else if charge.Charged != 0 {
 		script.t.Fatal("a failed call says it was charged")
 	}
 }
@@ -98,17 +98,17 @@ func (script *faultScript) batch(key string) {
 		return
 	}
 
-	claim, err := script.store.Begin(decision.Ticket, key, BodyHash{1}, script.now)
+	claim, err := script.store.Begin(decision.Reservation, key, BodyHash{1}, script.now)
 	if !script.answered(err) {
 		return
 	}
-	defer script.store.Abort(decision.Ticket, claim)
+	defer script.store.Abort(decision.Reservation, claim)
 
 	script.tried["prev"]++
 	script.keys = append(script.keys, key)
-	receipt, err := script.store.Commit(decision.Ticket, claim, []byte("reply of "+key))
+	charge, err := script.store.Commit(decision.Reservation, claim, []byte("reply of "+key))
 	if script.answered(err) {
-		script.acked["prev"] += receipt.Charged
+		script.acked["prev"] += charge.Charged
 		script.replies[key] = "reply of " + key
 	}
 }
@@ -231,7 +231,7 @@ func (script *faultScript) check(nth *disktest.Nth) {
 	replays := int64(0)
 	for _, key := range script.keys {
 		decision, _ := script.admit(script.preview, PricesBatch)
-		claim, err := script.store.Begin(decision.Ticket, key, BodyHash{1}, script.now)
+		claim, err := script.store.Begin(decision.Reservation, key, BodyHash{1}, script.now)
 		if err != nil {
 			script.t.Fatal(err)
 		}
@@ -260,7 +260,7 @@ func TestStateDamage(t *testing.T) {
 
 		for range 3 {
 			decision := store.Admit(live, SpecFor(live, CardsGet), instant(testTime))
-			if _, err := store.Finish(decision.Ticket, true); err != nil {
+			if _, err := store.Finish(decision.Reservation, true); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -356,14 +356,15 @@ func TestReadBeside(t *testing.T) {
 		}
 	}
 
-	if _, err := store.Finish(store.Admit(preview, SpecFor(preview, ProductsList), now).Ticket, true); err != nil {
+	if _, err := store.Finish(store.Admit(preview, SpecFor(preview, ProductsList), now).Reservation, true); err != nil {
 		t.Fatal(err)
 	}
 
 	for calls := range int64(120) {
 		now.Mono += 1000
 		now.Wall += 1000
-		if _, err := store.Finish(store.Admit(live, SpecFor(live, CardsGet), now).Ticket, calls%2 == 0); err != nil {
+		res := store.Admit(live, SpecFor(live, CardsGet), now).Reservation
+		if _, err := store.Finish(res, calls%2 == 0); err != nil {
 			t.Fatal(err)
 		}
 		check(calls + 1)

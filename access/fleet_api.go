@@ -12,28 +12,20 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// What a store needs of a journal whose rights are held elsewhere, because many servers share them:
-// an LocalStore store that admits nothing itself, and records what calls have cost.
+// This file is what fleet/limiter needs of a LocalStore: limits that many servers share are decided
+// elsewhere, and the store only records what calls have cost.
 
-// QuotaState is a tenant's use of one quota at an instant.
-type QuotaState struct {
-	Day    calendar.Day
-	Period calendar.Period // PeriodCredits only
-	Used   int64           // charged by this journal
-}
-
-// QuotaState returns the day or period that a call of now is charged to, and what is charged to it.
-func (store *LocalStore) QuotaState(p *keys.Principal, rule *LimitSpec, now Instant) QuotaState {
-	a := store.account(p.Tenant)
+// QuotaState returns the day or period that a call is charged to now, and what is charged to it.
+func (store *LocalStore) QuotaState(p *keys.Principal, spec *LimitSpec, now Instant) QuotaState {
+	a := store.tenant(p.Tenant)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	st := a.stand(p, rule, store.moment(now))
-	return QuotaState{Day: st.day, Period: st.period, Used: st.used}
+	return a.quotaState(p, spec, store.times(now))
 }
 
-// Record enters a call that ended, and what it is charged: 0 or 1. When it returns nil the call is
-// recorded as durably as its rule asks; on an error it is in no log.
-func (store *LocalStore) Record(t Reservation, charged int64) error {
+// Record records a finished call and its charge, 0 or 1. When it returns nil the call is recorded as
+// durably as its spec asks; on an error it is in no log.
+func (store *LocalStore) Record(res Reservation, charged int64) error {
 	if sampled() {
 		defer store.metrics.times.Since(timeFinish, time.Now())
 	}
@@ -41,31 +33,36 @@ func (store *LocalStore) Record(t Reservation, charged int64) error {
 		return err
 	}
 
-	// The journal's own time is another than the ticket's, which is of the clock that all servers share.
-	e := ticketEntry(&t, charged)
-	e.at = store.time(t.Now)
-	a := store.account(t.Principal.Tenant)
+	a := store.tenant(res.Principal.Tenant)
+	e := store.newFleetEntry(&res, charged)
 	a.mu.Lock()
 	seq := store.record(a, &e)
 	a.mu.Unlock()
 
-	return store.awaitUndo(a, &e, seq, t.Rule.Durable && charged > 0)
+	return store.awaitUndo(a, &e, seq, res.Spec.Durable && charged > 0)
+}
+
+// newFleetEntry is newEntry with the store's own time: that of the reservation is of the clock that
+// all servers share.
+func (store *LocalStore) newFleetEntry(res *Reservation, charged int64) entry {
+	e := newEntry(res, charged)
+	e.at = store.storeTime(res.Now)
+	return e
 }
 
 // PreparedBatch is a batch that is logged and not charged yet; Redis decides the charge. Its owner
-// settles it as soon as it knows; after a crash, the next process does.
+// settles it when it knows the decision; after a crash, the next process does.
 type PreparedBatch struct {
-	Tenant string
-	Claim  string // names the batch, once and for all
-	Record string // where the decision is found
-	Period calendar.Period
+	Tenant    string
+	Claim     string // identifies the batch for ever
+	RecordKey string // in Redis: where the decision is
+	Period    calendar.Period
 
 	entry entry
 }
 
-// Prepare puts a batch on disk that costs one unit if its claim is decided so. Nothing is charged
-// yet.
-func (store *LocalStore) Prepare(t Reservation, claim, record string) (*PreparedBatch, error) {
+// Prepare puts a batch on disk. It costs one unit if its claim is decided so; nothing is charged yet.
+func (store *LocalStore) Prepare(res Reservation, claim, recordKey string) (*PreparedBatch, error) {
 	if err := store.Err(); err != nil {
 		return nil, err
 	}
@@ -73,20 +70,18 @@ func (store *LocalStore) Prepare(t Reservation, claim, record string) (*Prepared
 		return nil, errors.New("cannot prepare a batch without a claim")
 	}
 
-	e := ticketEntry(&t, t.Rule.Cost)
-	e.at = store.time(t.Now)
+	e := store.newFleetEntry(&res, res.Spec.Cost)
 	e.claim = claim
-	e.record = record
+	e.recordKey = recordKey
 	e.isPrepared = true
-	seq := store.prepared.begin(&e, store.dir.Log)
-	if err := store.await(seq, true); err != nil {
+	if err := store.await(store.prepared.append(&e, store.dir.Log), true); err != nil {
 		store.prepared.remove(claim)
 		return nil, err
 	}
 	return e.batch(), nil
 }
 
-// Settle charges a prepared batch, or says that it is void. On an error it stays prepared.
+// Settle charges a prepared batch, or cancels it. On an error it stays prepared.
 func (store *LocalStore) Settle(batch *PreparedBatch, charged bool) error {
 	if err := store.Err(); err != nil {
 		return err
@@ -98,9 +93,9 @@ func (store *LocalStore) Settle(batch *PreparedBatch, charged bool) error {
 		e.charged = 0
 	}
 
-	// One step for a checkpoint: it carries what is prepared, or finds it in the account. Of two who
-	// settle at once, one finds it gone.
-	a := store.account(e.tenant)
+	// One step for a checkpoint: it carries the prepared batch over, or finds the charge in the
+	// tenant's state. Of two callers at once, the second finds nothing to settle.
+	a := store.tenant(e.tenant)
 	a.mu.Lock()
 	store.prepared.mu.Lock()
 	_, open := store.prepared.byClaim[batch.Claim]
@@ -122,22 +117,30 @@ func (store *LocalStore) Settle(batch *PreparedBatch, charged bool) error {
 	return err
 }
 
-// Unsettled returns the batches that are prepared, in order of their claims.
-func (store *LocalStore) Unsettled() []*PreparedBatch { return store.prepared.all() }
-
-func (e *entry) batch() *PreparedBatch {
-	return &PreparedBatch{Tenant: e.tenant, Claim: e.claim, Record: e.record, Period: e.period, entry: *e}
+// Unsettled returns the prepared batches, in order of their claims.
+func (store *LocalStore) Unsettled() (all []*PreparedBatch) {
+	store.prepared.mu.Lock()
+	defer store.prepared.mu.Unlock()
+	for _, claim := range slices.Sorted(maps.Keys(store.prepared.byClaim)) {
+		e := store.prepared.byClaim[claim]
+		all = append(all, e.batch())
+	}
+	return all
 }
 
-// preparedTable are the entries of a log that are not decided. Every checkpoint begins a segment,
-// into which they are written again: so none leaves the log before it is settled.
+func (e *entry) batch() *PreparedBatch {
+	return &PreparedBatch{Tenant: e.tenant, Claim: e.claim, RecordKey: e.recordKey, Period: e.period, entry: *e}
+}
+
+// preparedTable has the log entries of batches that are not decided. Every checkpoint begins a new
+// segment of the log, and carry writes them into it: so no entry leaves the log before it is settled.
 type preparedTable struct {
-	mu      sync.Mutex // taken under an account's; the log's queue is taken under it
+	mu      sync.Mutex // locked under a tenant's; the log's queue is locked under it
 	byClaim map[string]entry
 }
 
-// begin adds an entry and hands it to the log.
-func (p *preparedTable) begin(e *entry, log *wal.Log) uint64 {
+// append adds an entry and appends it to the log.
+func (p *preparedTable) append(e *entry, log *wal.Log) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.byClaim[e.claim] = *e
@@ -156,21 +159,11 @@ func (p *preparedTable) remove(claim string) {
 	delete(p.byClaim, claim)
 }
 
-// carry writes what is not decided into the open segment of the log.
+// carry writes the undecided entries into the open segment of the log.
 func (p *preparedTable) carry(log *wal.Log) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, e := range p.byClaim {
 		log.Append(e.append)
 	}
-}
-
-func (p *preparedTable) all() (out []*PreparedBatch) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, claim := range slices.Sorted(maps.Keys(p.byClaim)) {
-		e := p.byClaim[claim]
-		out = append(out, e.batch())
-	}
-	return out
 }

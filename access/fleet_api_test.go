@@ -26,10 +26,10 @@ func preparing(t *testing.T, dir string) (*LocalStore, Reservation) {
 	}
 	p := principalOf(file, file.Keys[0], keys.DefaultPlans())
 	p.KeyID = "key_of_org"
-	rule := SpecFor(p, PricesBatch)
-	standing := store.QuotaState(p, &rule, now)
+	spec := SpecFor(p, PricesBatch)
+	standing := store.QuotaState(p, &spec, now)
 	return store,
-		Reservation{Principal: p, Rule: rule, Now: now, Day: standing.Day, Period: standing.Period, At: now.Wall}
+		Reservation{Principal: p, Spec: spec, Now: now, Day: standing.Day, Period: standing.Period, At: now.Wall}
 }
 
 // TestPrepared takes a batch through kills and checkpoints: it is charged once it is settled so, and
@@ -49,7 +49,7 @@ func TestPrepared(t *testing.T) {
 	}
 	reserves := func(open int, used int64) {
 		t.Helper()
-		standing := store.QuotaState(ticket.Principal, &ticket.Rule, ticket.Now)
+		standing := store.QuotaState(ticket.Principal, &ticket.Spec, ticket.Now)
 		if n := len(store.Unsettled()); n != open || standing.Used != used {
 			t.Fatalf("%d batches are open and %d units used, want %d and %d", n, standing.Used, open, used)
 		}
@@ -74,7 +74,7 @@ func TestPrepared(t *testing.T) {
 	reserves(3, 0)
 
 	open := store.Unsettled()
-	if open[0].Claim != "a" || open[0].Record != "record of a" || open[0].Tenant != "org" ||
+	if open[0].Claim != "a" || open[0].RecordKey != "record of a" || open[0].Tenant != "org" ||
 		open[0].Period != ticket.Period {
 		t.Fatalf("%+v", open[0])
 	}
@@ -109,7 +109,7 @@ func TestRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if used := store.QuotaState(ticket.Principal, &ticket.Rule, ticket.Now).Used; used != 2 {
+	if used := store.QuotaState(ticket.Principal, &ticket.Spec, ticket.Now).Used; used != 2 {
 		t.Errorf("%d used, want 2", used)
 	}
 

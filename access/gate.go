@@ -7,7 +7,7 @@ import (
 	"ninepocket/access/keys"
 )
 
-// Gate joins a key ring and a store: the whole of access as a server calls it.
+// Gate combines a key ring and a store: it is all that a server needs of this package.
 type Gate struct {
 	ring  *keys.Ring
 	store Store
@@ -23,15 +23,15 @@ func (g *Gate) Authenticate(raw []byte, now Instant) (*keys.Principal, error) {
 	return g.ring.FindCached(raw, now.Wall, nil)
 }
 
-// AuthenticateCached is Authenticate for a caller that sends the same key again and again. It keeps
-// in last what it last found, raw included; nil remembers nothing. A revocation, an expiry or a
-// change takes effect for a remembered key at the same instant as for any other.
+// AuthenticateCached is Authenticate for a connection that sends the same key repeatedly. It caches
+// the last key in last, including raw; nil caches nothing. A revocation, an expiry or a change takes
+// effect for a cached key at the same instant as for any other.
 func (g *Gate) AuthenticateCached(raw []byte, now Instant, last *keys.KeyCache) (*keys.Principal, error) {
 	return g.ring.FindCached(raw, now.Wall, last)
 }
 
-// Admit decides whether a call may go on. Every authenticated call of a counted operation is
-// admitted exactly once, before its parameters are judged.
+// Admit decides whether a call may proceed. Every authenticated call of a counted operation is
+// admitted exactly once, before its parameters are validated.
 func (g *Gate) Admit(p *keys.Principal, op Operation, now Instant) Decision {
 	return g.store.Admit(p, SpecFor(p, op), now)
 }
@@ -39,19 +39,21 @@ func (g *Gate) Admit(p *keys.Principal, op Operation, now Instant) Decision {
 // Finish ends an admitted call before its response is written; on an error the response is 503.
 // Success means: the call is charged (2xx other than a replay; every MCP call of a known tool). 304
 // and errors are not.
-func (g *Gate) Finish(t Reservation, success bool) (Charge, error) { return g.store.Finish(t, success) }
+func (g *Gate) Finish(res Reservation, success bool) (Charge, error) {
+	return g.store.Finish(res, success)
+}
 
-// Begin looks up an idempotency key, waiting while the same body is being answered; the outcome is
-// never InProgress. When ctx ends first it returns ErrUnavailable. An error or any outcome other
-// than Fresh leaves the ticket to Finish(t, false).
-func (g *Gate) Begin(ctx context.Context, t Reservation, key string, body BodyHash, now Instant) (Claim, error) {
+// Begin looks up an idempotency key. It waits while the same body is being answered, so its result
+// is never InProgress; if ctx ends first it returns ErrUnavailable. After an error or any result but
+// Fresh the caller calls Finish(res, false).
+func (g *Gate) Begin(ctx context.Context, res Reservation, key string, body BodyHash, now Instant) (Claim, error) {
 	for {
-		claim, err := g.store.Begin(t, key, body, now)
+		claim, err := g.store.Begin(res, key, body, now)
 		if err != nil || claim.Result != InProgress {
 			return claim, err
 		}
 
-		// The owner's answer may be an abort: then this caller's next look is a fresh claim.
+		// If the owner aborts, this caller's next Begin returns a fresh claim.
 		select {
 		case <-claim.Done:
 		case <-ctx.Done():
@@ -60,15 +62,15 @@ func (g *Gate) Begin(ctx context.Context, t Reservation, key string, body BodyHa
 	}
 }
 
-// Commit charges a fresh claim and keeps its reply; see [Store].
-func (g *Gate) Commit(t Reservation, claim Claim, reply []byte) (Charge, error) {
-	return g.store.Commit(t, claim, reply)
+// Commit charges a fresh claim and stores its reply; see [Store].
+func (g *Gate) Commit(res Reservation, claim Claim, reply []byte) (Charge, error) {
+	return g.store.Commit(res, claim, reply)
 }
 
-// Abort gives up a fresh claim and finishes its ticket; see [Store].
-func (g *Gate) Abort(t Reservation, claim Claim) (Charge, error) { return g.store.Abort(t, claim) }
+// Abort ends a fresh claim and finishes its reservation; see [Store].
+func (g *Gate) Abort(res Reservation, claim Claim) (Charge, error) { return g.store.Abort(res, claim) }
 
-// Usage reads the allowance of a principal.
+// Usage returns a principal's use of its quota.
 func (g *Gate) Usage(p *keys.Principal, now Instant) (Usage, error) {
 	return g.store.Usage(p, SpecFor(p, UsageGet), now)
 }

@@ -12,45 +12,45 @@ import (
 )
 
 // Begin implements [Store].
-func (l *limits) Begin(t Reservation, key string, body BodyHash, now Instant) (Claim, error) {
+func (l *limits) Begin(res Reservation, key string, body BodyHash, now Instant) (Claim, error) {
 	defer l.metrics.times.Since(timeBegin, time.Now())
 	if err := l.Err(); err != nil {
 		return Claim{}, err
 	}
-	if !t.Rule.ReserveAtBegin {
+	if !res.Spec.ReserveAtBegin {
 		return Claim{}, fmt.Errorf("cannot begin %q: %w: the operation takes no idempotency key",
-			string(t.Rule.Operation), ErrReservation)
+			string(res.Spec.Operation), ErrReservation)
 	}
 
-	at := l.time(now)
-	name := NewReplyKey(t.Rule.Operation, key)
-	a := l.slot(t.Principal).account
+	at := l.storeTime(now)
+	name := NewReplyKey(res.Spec.Operation, key)
+	a := l.stateOf(res.Principal).tenant
 	a.mu.Lock()
 	a.replies.purge(at)
-	flying := a.replies.pending[name]
+	pending := a.replies.pending[name]
 	stored, found := a.replies.find(name, at)
-	if flying == nil && !found {
+	if pending == nil && !found {
 		defer a.mu.Unlock()
-		return l.begin(a, &t, key, body, now)
+		return l.begin(a, &res, key, body, now)
 	}
 
-	// What flies, and the data of what is kept, never changes.
+	// A pending key and a stored reply's data never change.
 	a.mu.Unlock()
 	switch {
-	case flying != nil && flying.body != body, flying == nil && stored.body != body:
+	case pending != nil && pending.body != body, pending == nil && stored.body != body:
 		return Claim{Result: Conflict}, nil
-	case flying != nil:
-		return Claim{Result: InProgress, Done: flying.done}, nil
+	case pending != nil:
+		return Claim{Result: InProgress, Done: pending.done}, nil
 	}
 
-	plain, err := l.plain(t.Principal.Tenant, name, stored)
+	plain, err := l.plain(res.Principal.Tenant, name, stored)
 	if err != nil {
 		return Claim{}, err
 	}
 	return Claim{Result: Replay, Reply: plain}, nil
 }
 
-// plain returns a kept reply as it was committed.
+// plain returns a stored reply as it was committed.
 func (l *limits) plain(tenant string, name ReplyKey, r storedReply) ([]byte, error) {
 	data := r.data
 	if data == nil {
@@ -63,9 +63,9 @@ func (l *limits) plain(tenant string, name ReplyKey, r storedReply) ([]byte, err
 	return UnpackReply(data)
 }
 
-// readReply returns the data of a reply that is in the checkpoint file alone.
-func (j *usageLog) readReply(tenant string, name ReplyKey, want replyMeta) (data []byte, err error) {
-	err = j.dir.Between(func(file *state.File) error {
+// readReply returns the data of a reply that is only in the checkpoint file.
+func (ul *usageLog) readReply(tenant string, name ReplyKey, want replyMeta) (data []byte, err error) {
+	err = ul.dir.Between(func(file *state.File) error {
 		return file.Read(func(stored *state.View) error {
 			key := replyKey(tenant, minuteOf(want.at), name)
 			value, err := stored.Reply(key)
@@ -87,34 +87,34 @@ func (j *usageLog) readReply(tenant string, name ReplyKey, want replyMeta) (data
 	return data, err
 }
 
-// begin makes a fresh record and reserves its cost. The caller holds the account.
-func (l *limits) begin(a *tenantState, t *Reservation, key string, body BodyHash, now Instant) (Claim, error) {
-	st := a.stand(t.Principal, &t.Rule, l.moment(now))
-	if st.full(t.Rule.Cost) {
-		policy := st.limitState(true)
-		return Claim{Result: Exhausted, Quota: policy, RetryAfter: policy.Wait}, nil
+// begin makes a fresh record and reserves its cost. The caller holds the tenant's mutex.
+func (l *limits) begin(a *tenantState, res *Reservation, key string, body BodyHash, now Instant) (Claim, error) {
+	quota := a.quotaState(res.Principal, &res.Spec, l.times(now))
+	if quota.full(res.Spec.Cost) {
+		limit := quota.limitState(true, now.Wall)
+		return Claim{Result: Exhausted, Quota: limit, RetryAfter: limit.Wait}, nil
 	}
 
-	// No record is dropped early to make room: its caller may ask again.
-	if wait, full := a.replies.full(l.maxRecords, l.time(now)); full {
+	// No record is dropped early to make room: its caller may repeat the call.
+	if wait, full := a.replies.full(l.maxRecords, l.storeTime(now)); full {
 		return Claim{}, &IdempotencyFullError{Records: l.maxRecords, RetryAfter: secondsUp(wait)}
 	}
-	if l.waiting.Load() > l.waitingMax {
+	if l.unsavedBytes.Load() > l.maxUnsaved {
 		return Claim{}, &IdempotencyFullError{RetryAfter: UnavailableRetry}
 	}
 
 	// The key may alias the request's memory, which the claim outlives.
-	flying := &pendingKey{id: l.claims.Add(1), body: body, done: make(chan struct{}), period: st.period}
-	a.reserve(&t.Rule, st.day, st.period)
-	a.replies.pending[NewReplyKey(t.Rule.Operation, key)] = flying
-	return Claim{Result: Fresh, Key: strings.Clone(key), Body: body, ID: flying.id}, nil
+	pending := &pendingKey{id: l.lastClaimID.Add(1), body: body, done: make(chan struct{}), period: quota.Period}
+	a.reserve(&res.Spec, quota.Day, quota.Period)
+	a.replies.pending[NewReplyKey(res.Spec.Operation, key)] = pending
+	return Claim{Result: Fresh, Key: strings.Clone(key), Body: body, ID: pending.id}, nil
 }
 
-// IdempotencyFullError says that no other idempotent reply can be kept. It is an
+// IdempotencyFullError reports that no other idempotent reply can be stored. It is an
 // ErrIdempotencyFull.
 type IdempotencyFullError struct {
-	Records    int   // replies of the tenant, which is as many as there may be; 0: the disk takes none
-	RetryAfter int64 // seconds until one leaves
+	Records    int   // records of the tenant, which are at their maximum; 0: the disk takes none
+	RetryAfter int64 // seconds until one expires
 }
 
 func (full *IdempotencyFullError) Error() string {
@@ -126,87 +126,86 @@ func (full *IdempotencyFullError) Error() string {
 
 func (full *IdempotencyFullError) Unwrap() error { return ErrIdempotencyFull }
 
-// ownedBy returns the record in flight that a claim names, or nil. The caller holds the account.
-func (a *tenantState) ownedBy(t *Reservation, claim *Claim) *pendingKey {
-	flying := a.replies.pending[NewReplyKey(t.Rule.Operation, claim.Key)]
-	if flying == nil || flying.id != claim.ID || claim.ID == 0 {
+// ownedBy returns the pending key of a claim, or nil. The caller holds the tenant's mutex.
+func (a *tenantState) ownedBy(res *Reservation, claim *Claim) *pendingKey {
+	pending := a.replies.pending[NewReplyKey(res.Spec.Operation, claim.Key)]
+	if pending == nil || pending.id != claim.ID || claim.ID == 0 {
 		return nil
 	}
-	return flying
+	return pending
 }
 
-// finish ends a record in flight and wakes those that wait for it. The caller holds the account.
-func (a *tenantState) finish(t *Reservation, claim *Claim, flying *pendingKey) {
-	delete(a.replies.pending, NewReplyKey(t.Rule.Operation, claim.Key))
-	close(flying.done)
+// finish ends a pending key and wakes the callers that wait for it. The caller holds the tenant's
+// mutex.
+func (a *tenantState) finish(res *Reservation, claim *Claim, pending *pendingKey) {
+	delete(a.replies.pending, NewReplyKey(res.Spec.Operation, claim.Key))
+	close(pending.done)
 }
 
 // Commit implements [Store].
-func (l *limits) Commit(t Reservation, claim Claim, plain []byte) (Charge, error) {
+func (l *limits) Commit(res Reservation, claim Claim, plain []byte) (Charge, error) {
 	defer l.metrics.times.Since(timeCommit, time.Now())
 	data, err := PackReply(plain) // before the lock: it takes longer than all that follows
 	if err != nil {
-		_, aborted := l.Abort(t, claim)
+		_, aborted := l.Abort(res, claim)
 		return Charge{}, cmp.Or(aborted, err)
 	}
 
-	a := l.slot(t.Principal).account
+	a := l.stateOf(res.Principal).tenant
 	a.mu.Lock()
-	flying := a.ownedBy(&t, &claim)
-	if flying == nil {
+	pending := a.ownedBy(&res, &claim)
+	if pending == nil {
 		a.mu.Unlock()
-		err := fmt.Errorf("cannot commit %q: %w: the claim is not open", string(t.Rule.Operation), ErrReservation)
+		err := fmt.Errorf("cannot commit %q: %w: the claim is not open", string(res.Spec.Operation), ErrReservation)
 		return Charge{}, err
 	}
 	if err := l.Err(); err != nil {
 		a.mu.Unlock()
-		_, _ = l.Abort(t, claim) // which ends the claim, so that no caller waits for it in vain
+		_, _ = l.Abort(res, claim) // ends the claim, so that no caller waits for it in vain
 		return Charge{}, err
 	}
 
-	// A checkpoint that has the charge has to have the reply: both go in under one lock.
-	name := NewReplyKey(t.Rule.Operation, claim.Key)
-	a.release(&t.Rule, t.Day, flying.period)
-	a.replies.add(name, storedReply{replyMeta: replyMeta{body: flying.body, at: t.At}, data: data})
-	e := ticketEntry(&t, t.Rule.Cost)
-	e.period = flying.period
-	e.reply = &replyRecord{name: claim.Key, body: flying.body, data: data}
-	receipt, seq := l.enter(a, &t, &e)
+	// A checkpoint with the charge must have the reply: both are added under one lock.
+	name := NewReplyKey(res.Spec.Operation, claim.Key)
+	a.release(&res.Spec, res.Day, pending.period)
+	a.replies.add(name, storedReply{replyMeta: replyMeta{body: pending.body, at: res.At}, data: data})
+	e := newEntry(&res, res.Spec.Cost)
+	e.period = pending.period
+	e.reply = &replyRecord{name: claim.Key, body: pending.body, data: data}
+	charge, seq := l.recordCall(a, &res, &e)
 	a.mu.Unlock()
 
-	// Those who wait for the reply are woken only when it is on disk, or never will be.
+	// Callers that wait for the reply are woken when it is on disk, or never will be.
 	err = l.await(seq, true)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil {
 		a.undo(&e)
-		a.replies.undoAdd(name, t.At)
-		receipt = Charge{}
+		a.replies.undoAdd(name, res.At)
+		charge = Charge{}
 	}
-	a.finish(&t, &claim, flying)
-	return receipt, err
+	a.finish(&res, &claim, pending)
+	return charge, err
 }
 
 // Abort implements [Store]. Waiters are woken even when the store is down.
-func (l *limits) Abort(t Reservation, claim Claim) (Charge, error) {
-	a := l.slot(t.Principal).account
+func (l *limits) Abort(res Reservation, claim Claim) (Charge, error) {
+	a := l.stateOf(res.Principal).tenant
 	a.mu.Lock()
-	flying := a.ownedBy(&t, &claim)
-	if flying == nil {
-		// A commit ended it: what is left is told as it stands.
-		st := a.stand(t.Principal, &t.Rule, timePair{store: t.At, wall: t.Now.Wall})
-		a.mu.Unlock()
-		return Charge{Quota: st.limitState(false)}, nil
+	pending := a.ownedBy(&res, &claim)
+	if pending == nil {
+		defer a.mu.Unlock()
+		return Charge{Quota: a.quotaAfter(&res)}, nil // Commit ended it
 	}
 
-	a.release(&t.Rule, t.Day, flying.period)
-	a.finish(&t, &claim, flying)
+	a.release(&res.Spec, res.Day, pending.period)
+	a.finish(&res, &claim, pending)
 	a.mu.Unlock()
 
-	return l.Finish(t, false)
+	return l.Finish(res, false)
 }
 
-// PackReply compresses a reply to be kept. One that is too long is an ErrIdempotencyFull.
+// PackReply compresses a reply for storing. One that is too long is an ErrIdempotencyFull.
 func PackReply(plain []byte) ([]byte, error) {
 	if len(plain) > maxReply {
 		return nil, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(plain), ErrIdempotencyFull)
@@ -214,7 +213,7 @@ func PackReply(plain []byte) ([]byte, error) {
 	return packer.EncodeAll(plain, make([]byte, 0, len(plain)/8+64)), nil
 }
 
-// UnpackReply returns a kept reply as it was before [PackReply].
+// UnpackReply returns a stored reply as it was before [PackReply].
 func UnpackReply(data []byte) ([]byte, error) {
 	plain, err := unpacker.DecodeAll(data, nil)
 	if err != nil {
@@ -223,8 +222,8 @@ func UnpackReply(data []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// packer and unpacker serve every store: they keep nothing from one reply to the next, are safe for
-// concurrent use, and their tables take a megabyte.
+// packer and unpacker serve every store: they have no state between replies, are safe for concurrent
+// use, and their tables take a megabyte.
 var packer, unpacker = newReplyCodec()
 
 func newReplyCodec() (*zstd.Encoder, *zstd.Decoder) {

@@ -16,7 +16,7 @@ import (
 // StateReport counts the contents of a state directory and lists its damage.
 type StateReport struct {
 	Keys    int      `json:"keys"`
-	Tenants int      `json:"tenants"` // that made calls
+	Tenants int      `json:"tenants"` // with calls
 	Rows    int      `json:"ledger_rows"`
 	Replies int      `json:"replies"`
 	Records int      `json:"log_records"` // after the checkpoint
@@ -30,9 +30,8 @@ func (r *StateReport) damaged(err error) {
 	r.Causes = append(r.Causes, err)
 }
 
-// VerifyState checks everything that is stored in a state directory, whether or not a server runs
-// there, and changes nothing. What is damaged is in the report; the error is of what could not be
-// read at all.
+// VerifyState checks everything in a state directory, whether or not a server runs there, and changes
+// nothing. Damage is in the report; the error is for files that could not be read at all.
 func VerifyState(stateDir string) (StateReport, error) {
 	report := StateReport{Damage: []string{}}
 	file, err := keys.Read(stateDir)
@@ -65,21 +64,21 @@ func VerifyState(stateDir string) (StateReport, error) {
 	return report, nil
 }
 
-// ReadLedger returns the ledger's rows of a state directory for a tenant ("" = all) between two
-// days. They are in order, up to the last written call, whether or not a server runs there.
+// ReadLedger returns the ledger rows of a state directory for a tenant ("" = all) between two days, in
+// order. They include the last written call, whether or not a server runs there.
 func ReadLedger(stateDir, tenant string, since, until calendar.Day) ([]LedgerRow, error) {
 	stored, _, err := state.Load(stateDir, newOfflineState)
 	if err != nil {
 		return nil, err
 	}
 
-	// The log goes on where the rows of the checkpoint end: they add up.
+	// The log continues where the rows of the checkpoint end: they add up.
 	rows := sumRows(append(stored.rows, stored.rowsOf(tenant, since)...), tenant, since)
 	return slices.DeleteFunc(rows, func(row LedgerRow) bool { return row.Day > until }), nil
 }
 
-// ReadLastUse returns when each key of a state directory last made a call, by key id, whether or
-// not a server runs there. Keys never used are not in it.
+// ReadLastUse returns when each key of a state directory was last used, by key id, whether or not a
+// server runs there. Unused keys are not in it.
 func ReadLastUse(stateDir string) (map[string]time.Time, error) {
 	stored, _, err := state.Load(stateDir, newOfflineState)
 	if err != nil {
@@ -99,9 +98,9 @@ func ReadLastUse(stateDir string) (map[string]time.Time, error) {
 }
 
 // BackupState makes a consistent copy of a state directory, whether or not a server runs there. The
-// new directory must not be there, or be empty, and must be outside of the state directory. The copy
-// is checked before BackupState returns; when it fails nothing of the copy stays. Its files belong to
-// who the originals belong to, where this user can do that.
+// new directory must be missing or empty, and outside of the state directory. The copy is checked
+// before BackupState returns; on an error nothing of it stays. Its files have the owners of the
+// originals, if this user can set them.
 func BackupState(stateDir, to string) (report StateReport, err error) {
 	if _, err := keys.Read(stateDir); err != nil && !errors.Is(err, keys.ErrShared) {
 		return report, err
@@ -116,24 +115,24 @@ func BackupState(stateDir, to string) (report StateReport, err error) {
 	return report, err
 }
 
-// RepairReport is what a repair kept and lost.
+// RepairReport is what a repair recovered and lost.
 type RepairReport struct {
-	Dropped   []string `json:"dropped"`  // what was damaged, in words
+	Dropped   []string `json:"dropped"`  // damaged parts, in words
 	Accounts  []string `json:"accounts"` // tenants whose figures may be wrong now
-	BackupDir string   `json:"moved_to"` // where the files from before are; "" when nothing was wrong
+	BackupDir string   `json:"moved_to"` // directory of the old files; "" when nothing was wrong
 	Records   int      `json:"log_records"`
 	Recovered int      `json:"kept"` // values of the checkpoint
 }
 
 // RepairState rebuilds a state directory from everything with a correct checksum, drops the rest,
-// and reports the affected tenants. The files from before are moved into a directory of their own.
-// No server may run there.
+// and reports the affected tenants. The old files are moved into a directory of their own. No server
+// may run there.
 //
-// A keys file is not repaired value by value, because nobody can say which one is wrong: with
-// believeKeys it is taken as it reads, which is for files that were edited. One that is gone begins
-// anew then, without keys.
+// A keys file is not repaired value by value, because it is unknown which one is wrong: with
+// believeKeys it is used as it is, which is for files that were edited. A missing one is then
+// replaced by one without keys.
 func RepairState(stateDir string, believeKeys bool, now time.Time) (report RepairReport, err error) {
-	// What is made anew belongs to who the old belongs to: the server has to read it.
+	// New files have the owner of the old ones: the server has to read them.
 	for _, name := range []string{statedir.KeysName, statedir.CheckpointName} {
 		if err := statedir.CheckOwner(filepath.Join(stateDir, name)); err != nil {
 			return report, err
@@ -159,17 +158,17 @@ func RepairState(stateDir string, believeKeys bool, now time.Time) (report Repai
 	if err != nil || len(found.Damage) == 0 {
 		return report, err
 	}
-	err = repairMeter(stateDir, &report, now)
+	err = rebuildMetering(stateDir, &report, now)
 	if len(report.Dropped) == 0 {
 		report.Dropped = append(report.Dropped, found.Damage...) // a whole file is gone
 	}
 	return report, err
 }
 
-// repairMeter builds checkpoint and log anew from what is whole of them.
-func repairMeter(stateDir string, report *RepairReport, now time.Time) error {
-	j := newUsageLog(0)
-	recovered := salvaged{&content{journal: j, boot: func() Boot { return Boot{} }}}
+// rebuildMetering rebuilds checkpoint and log from their undamaged parts.
+func rebuildMetering(stateDir string, report *RepairReport, now time.Time) error {
+	ul := newUsageLog(0)
+	recovered := salvaged{&content{usage: ul, boot: func() Boot { return Boot{} }}}
 	found, err := state.Salvage(stateDir, recovered)
 	if err != nil {
 		return err
@@ -179,7 +178,7 @@ func repairMeter(stateDir string, report *RepairReport, now time.Time) error {
 	report.Records = found.Records
 	report.Recovered = found.Recovered
 
-	for _, a := range j.all("") {
+	for _, a := range ul.all("") {
 		a.dirty = true
 	}
 	report.BackupDir, err = state.Rebuild(stateDir, found, recovered, now)

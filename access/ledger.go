@@ -7,7 +7,7 @@ import (
 	"ninepocket/calendar"
 )
 
-// Counts is what one row of the ledger holds.
+// Counts are the numbers of one ledger row.
 type Counts struct {
 	Calls   int64 `json:"calls"`   // admitted past the minute limit, errors and 304 included
 	Charged int64 `json:"charged"` // quota or credits taken
@@ -22,14 +22,14 @@ type LedgerRow struct {
 	Counts
 }
 
-// rowName names a ledger row inside a tenant.
+// rowName identifies a ledger row of a tenant.
 type rowName struct {
 	key string
 	day calendar.Day
 	op  Operation
 }
 
-// row is the row of a tenant that has this name, without counts.
+// row returns the row with this name of a tenant, without counts.
 func (name rowName) row(tenant string) LedgerRow {
 	return LedgerRow{Tenant: tenant, Key: name.key, Day: name.day, Operation: name.op}
 }
@@ -42,8 +42,8 @@ func CompareRows(a, b LedgerRow) int {
 		cmp.Compare(a.Day, b.Day), cmp.Compare(a.Operation, b.Operation))
 }
 
-// sumRows returns the rows of a tenant ("" = all) from a day on, in order. Rows of one name are
-// added up: a checkpoint may hold a part of what memory holds the rest of.
+// sumRows returns the rows of a tenant ("" = all) from a day on, in order. Rows with equal names are
+// added up: a checkpoint may have one part of the counts, and memory the rest.
 func sumRows(rows []LedgerRow, tenant string, since calendar.Day) []LedgerRow {
 	slices.SortFunc(rows, CompareRows)
 	sum := []LedgerRow{}
@@ -98,7 +98,7 @@ func NewLedgerReport(rows []LedgerRow) LedgerReport {
 	return report
 }
 
-// lastOr returns the last element when it is the wanted one, else appends next.
+// lastOr returns the last element if it is the wanted one, else it appends next.
 func lastOr[T any](list *[]T, wanted func(*T) bool, next T) *T {
 	if n := len(*list); n == 0 || !wanted(&(*list)[n-1]) {
 		*list = append(*list, next)

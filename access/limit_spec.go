@@ -2,8 +2,8 @@ package access
 
 import "ninepocket/access/keys"
 
-// Operation names what a call does, as the ledger and the OpenAPI operationId spell it. The ledger
-// keeps the string: it must not alias request memory.
+// Operation is the name of what a call does, as in the ledger and in the OpenAPI operationId. The
+// ledger stores the string: it must not alias request memory.
 type Operation string
 
 // The operations of both surfaces.
@@ -43,11 +43,11 @@ const (
 	UsageWindow
 )
 
-// QuotaKind is what a success is charged to.
+// QuotaKind is the quota that a success is charged to.
 type QuotaKind uint8
 
 const (
-	// NoQuota means: the tenant's calls are not counted against anything.
+	// NoQuota means: calls are not charged to a quota.
 	NoQuota QuotaKind = iota
 	// DayQuota means: the tenant's live requests of the UTC day.
 	DayQuota
@@ -55,7 +55,7 @@ const (
 	PeriodCredits
 )
 
-// usagePerMinute is of preview GET /v1/usage, which has a window of its own (decision 15).
+// usagePerMinute is the limit of preview GET /v1/usage, which has its own window (decision 15).
 const usagePerMinute = 10
 
 // LimitSpec is the window, quota, cost and durability that apply to one call.
@@ -63,14 +63,14 @@ type LimitSpec struct {
 	Operation      Operation
 	Window         Window
 	PerMinute      int       // limit of the window
-	Quota          QuotaKind // what the caller's allowance is, reported even when the call is free
-	Limit          int64     // limit of the allowance
-	Cost           int64     // units a success takes: 0 or 1
+	Quota          QuotaKind // the caller's quota, reported even if the call is free
+	Limit          int64     // of the quota
+	Cost           int64     // units of the quota that a success takes: 0 or 1
 	ReserveAtBegin bool      // the unit is reserved by Begin, not by Admit: a replay is free even at an exhausted quota
 	Durable        bool      // a charge is on disk before Finish returns
 }
 
-// SpecFor returns the rule of an operation for a principal.
+// SpecFor returns the limits of an operation for a principal.
 func SpecFor(p *keys.Principal, op Operation) LimitSpec {
 	switch usage := op == UsageGet; {
 	case usage && p.Surface == keys.Preview:

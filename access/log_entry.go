@@ -8,42 +8,43 @@ import (
 	"ninepocket/calendar"
 )
 
-// entry is one finished call, as the log holds it.
+// entry is one finished call as a log record.
 type entry struct {
-	tenant    string
-	key       string
-	op        Operation
-	window    Window // that it took a token of
-	allowance QuotaKind
-	charged   int64
-	at        int64 // store time of the admission
-	wall      int64 // wall time of the admission
-	day       calendar.Day
-	period    calendar.Period // PeriodCredits only
-	resets    resets          // that the admission saw
+	tenant  string
+	key     string
+	op      Operation
+	window  Window // that it took a token of
+	quota   QuotaKind
+	charged int64
+	at      int64 // store time of the admission
+	wall    int64 // wall time of the admission
+	day     calendar.Day
+	period  calendar.Period // PeriodCredits only
+	resets  resets          // known at the admission
 
 	reply *replyRecord // Commit only
 
 	// Of a batch whose charge is decided elsewhere: see [LocalStore.Prepare].
-	claim      string // names it; "" = none
-	record     string
-	isPrepared bool // it is not decided yet, and nothing is charged
+	claim      string // its id; "" = none
+	recordKey  string
+	isPrepared bool // not decided yet, and nothing is charged
 }
 
-// replyRecord is the part of an entry that keeps an idempotent reply.
+// replyRecord is the idempotent reply in an entry.
 type replyRecord struct {
 	name string // the idempotency key
 	body BodyHash
 	data []byte // compressed
 }
 
-// The versions of an entry. The second one has a claim, and no first server of before reads it.
+// The versions of an entry. The second one has a claim, and servers of the first version cannot read
+// it.
 const (
 	entryVersion   = 1
 	claimedVersion = 2
 )
 
-// The flags of an entry: what follows its fields.
+// The flags of an entry: optional parts that follow its fields.
 const (
 	withReply  = 1
 	withResets = 2
@@ -51,7 +52,7 @@ const (
 	undecided  = 8 // second version
 )
 
-// append appends the entry as written to the log.
+// append appends the entry as it is written to the log.
 func (e *entry) append(dst []byte) []byte {
 	version := byte(entryVersion)
 	flags := byte(0)
@@ -69,7 +70,7 @@ func (e *entry) append(dst []byte) []byte {
 		flags |= undecided
 	}
 
-	dst = append(dst, version, flags, byte(e.window), byte(e.allowance))
+	dst = append(dst, version, flags, byte(e.window), byte(e.quota))
 	dst = state.AppendText(dst, e.tenant)
 	dst = state.AppendText(dst, e.key)
 	dst = state.AppendText(dst, string(e.op))
@@ -79,7 +80,7 @@ func (e *entry) append(dst []byte) []byte {
 	dst = binary.AppendVarint(dst, int64(e.day))
 
 	// Only credits have a period: most entries are live calls, and stay short.
-	if e.allowance == PeriodCredits {
+	if e.quota == PeriodCredits {
 		dst = binary.AppendVarint(dst, e.period.Start)
 		dst = binary.AppendVarint(dst, e.period.End)
 	}
@@ -95,12 +96,12 @@ func (e *entry) append(dst []byte) []byte {
 	}
 	if e.claim != "" {
 		dst = state.AppendText(dst, e.claim)
-		dst = state.AppendText(dst, e.record)
+		dst = state.AppendText(dst, e.recordKey)
 	}
 	return dst
 }
 
-// decodeEntry reads an entry. What it returns shares nothing with data.
+// decodeEntry decodes an entry, which shares no memory with data.
 func decodeEntry(data []byte) (entry, error) {
 	in := state.Decoder{Data: data}
 	head := in.Bytes(4)
@@ -116,13 +117,13 @@ func decodeEntry(data []byte) (entry, error) {
 		return entry{}, fmt.Errorf("%w: unknown log entry", ErrCorrupt)
 	}
 
-	// The fields are read in the order in which they stand here.
+	// Go calls these in the order in which they are written.
 	e := entry{
-		window: Window(head[2]), allowance: QuotaKind(head[3]),
+		window: Window(head[2]), quota: QuotaKind(head[3]),
 		tenant: in.Text(), key: in.Text(), op: Operation(in.Text()),
 		charged: in.Varint(), at: in.Varint(), wall: in.Varint(), day: calendar.Day(in.Varint()),
 	}
-	if e.allowance == PeriodCredits {
+	if e.quota == PeriodCredits {
 		e.period = calendar.Period{Start: in.Varint(), End: in.Varint()}
 	}
 	if head[1]&withResets != 0 {
@@ -135,7 +136,7 @@ func decodeEntry(data []byte) (entry, error) {
 	}
 	if head[1]&withClaim != 0 {
 		e.claim = in.Text()
-		e.record = in.Text()
+		e.recordKey = in.Text()
 		e.isPrepared = head[1]&undecided != 0
 	}
 	return e, in.End()

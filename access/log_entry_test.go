@@ -15,7 +15,7 @@ import (
 func testEntry(n int) *entry {
 	e := &entry{
 		tenant: fmt.Sprint("tenant", n%3), key: fmt.Sprint("key_", n%5),
-		op: CardsGet, window: KeyWindow, allowance: DayQuota,
+		op: CardsGet, window: KeyWindow, quota: DayQuota,
 		charged: int64(n % 2), at: windowEpoch + int64(n), wall: windowEpoch + int64(n),
 		day: calendar.DayOf(windowEpoch),
 	}
@@ -23,7 +23,7 @@ func testEntry(n int) *entry {
 	if n%4 == 3 {
 		e.op = PricesBatch
 		e.window = TenantWindow
-		e.allowance = PeriodCredits
+		e.quota = PeriodCredits
 		e.period = calendar.Month(windowEpoch)
 		data := bytes.Repeat([]byte{byte(n)}, n)
 		e.reply = &replyRecord{name: fmt.Sprint("idem", n), body: BodyHash{byte(n)}, data: data}
@@ -66,10 +66,10 @@ func FuzzEntry(f *testing.F) {
 
 func FuzzCheckpointAccount(f *testing.F) {
 	a := newTenantState("acme", &atomic.Int64{})
-	a.key("key_1").window.restore(tick{at: windowEpoch, n: 3})
+	a.key("key_1").window.restore(burst{at: windowEpoch, n: 3})
 	a.day = 20000
 	a.creditsUsed = 7
-	a.last.store = windowEpoch
+	a.lastAdmission.store = windowEpoch
 	f.Add(a.append(nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		a := newTenantState("acme", &atomic.Int64{})

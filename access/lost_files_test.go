@@ -279,7 +279,7 @@ func TestRepliesOfALostCheckpoint(t *testing.T) {
 	refused := func(when string) {
 		t.Helper()
 		for i := range 8 {
-			ticket := Reservation{Principal: preview, Rule: SpecFor(preview, PricesBatch)}
+			ticket := Reservation{Principal: preview, Spec: SpecFor(preview, PricesBatch)}
 			claim, err := r.store.Begin(ticket, fmt.Sprint("batch", i), BodyHash{1}, instant(testTime))
 			if err == nil {
 				t.Errorf("%s: batch%d is claimed: %+v", when, i, claim)

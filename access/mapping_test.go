@@ -32,11 +32,11 @@ func newBlockedCheckpoint(t *testing.T) *blockedCheckpoint {
 	h := &blockedCheckpoint{t: t, path: filepath.Join(dir, statedir.CheckpointName), live: live}
 
 	disk := disktest.Unsynced(true)
-	disk.Set(func(call disktest.Call) (verdict disktest.Verdict) {
+	disk.Set(func(call disktest.Call) (effect disktest.Effect) {
 		if h.commit != nil && verb(call) == "checkpoint" {
-			verdict.Fail = h.commit()
+			effect.Fail = h.commit()
 		}
-		return verdict
+		return effect
 	})
 	seams := state.Seams{Inline: true, Disk: disk}
 	var err error
@@ -53,7 +53,7 @@ func newBlockedCheckpoint(t *testing.T) *blockedCheckpoint {
 func (h *blockedCheckpoint) call() {
 	h.t.Helper()
 	now := instant(testTime)
-	if _, err := h.store.Finish(h.store.Admit(h.live, SpecFor(h.live, CardsGet), now).Ticket, true); err != nil {
+	if _, err := h.store.Finish(h.store.Admit(h.live, SpecFor(h.live, CardsGet), now).Reservation, true); err != nil {
 		h.t.Fatal(err)
 	}
 	h.acked++

@@ -34,12 +34,12 @@ var planted = []struct{ what, file, text, instead string }{
 		"at < len(data) && seq != next; seq++", "at < len(data); seq++",
 	},
 	{
-		"a call that was answered 503 stays charged", "journal.go",
+		"a call that was answered 503 stays charged", "usage_log.go",
 		"a.mu.Lock()\n\t\ta.undo(e)\n", "a.mu.Lock()\n",
 	},
 	{
 		"a batch that was answered 503 keeps its reply", "idempotency.go",
-		"a.replies.undoAdd(name, t.At)", "_ = name",
+		"a.replies.undoAdd(name, res.At)", "_ = name",
 	},
 	{
 		"a checkpoint that fails loses the ledger's rows", "content.go",
@@ -47,11 +47,11 @@ var planted = []struct{ what, file, text, instead string }{
 	},
 	{
 		"a checkpoint that took place is written again", "state/file.go",
-		"if written {\n\t\tf.commitTaken()", "if written {\n\t\tf.durableNumber = f.number\n\t\tf.restore()",
+		"if written {\n\t\tf.confirm()", "if written {\n\t\tf.durableNumber = f.startedNumber\n\t\tf.restore()",
 	},
 	{
 		"a checkpoint leaves the replies out", "content.go",
-		"for name, r := range img.replies {", "for name, r := range map[ReplyKey]storedReply{} {",
+		"for name, r := range delta.replies {", "for name, r := range map[ReplyKey]storedReply{} {",
 	},
 	{
 		"a day far ahead is believed", "usage.go",

@@ -77,7 +77,7 @@ func powerCuts(t *testing.T, mapped bool) {
 		if replyKey == "" {
 			return
 		}
-		ticket := Reservation{Principal: p, Rule: SpecFor(p, PricesBatch)}
+		ticket := Reservation{Principal: p, Spec: SpecFor(p, PricesBatch)}
 		claim, err := after.Begin(ticket, replyKey, BodyHash{1}, script.now)
 		if err != nil || claim.Result != Replay {
 			t.Fatalf("after a power cut: %+v (%v)", claim, err)

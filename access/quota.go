@@ -5,110 +5,108 @@ import (
 	"ninepocket/calendar"
 )
 
-// reserved is what admissions hold of a tenant's limits: the calls of the last minute, and the
-// units that calls in flight have reserved. Its account guards it.
+// reservedUnits is what admissions have taken of a tenant's limits: the calls of the last minute, and
+// the units that calls in flight have reserved. The mutex of the tenant's state guards it.
 type reservedUnits struct {
 	window      window // preview: shared by the tenant's keys
 	usageWindow window
-	reserved    periodReserved // of a day's quota
-	credits     periodReserved // of a period's credits
+	dayUnits    periodReserved // of a day's quota
+	creditUnits periodReserved // of a period's credits
 }
 
-// periodReserved is the units that calls in flight hold of one day or period.
+// periodReserved is the units that calls in flight have reserved of one day or period.
 type periodReserved struct {
-	of    int64 // the day, or the start of the period
+	id    int64 // the day, or the start of the period
 	units int64
 }
 
-// reserved returns the units of a day or period. Of another one than the latest, none are left.
-func (res *periodReserved) reserved(when int64) int64 {
-	if res.of != when {
+// reserved returns the units of a day or period; of any but the latest there are none.
+func (pr *periodReserved) reserved(id int64) int64 {
+	if pr.id != id {
 		return 0
 	}
-	return res.units
+	return pr.units
 }
 
 // add changes the units of a day or period, which becomes the latest.
-func (res *periodReserved) add(when, units int64) {
-	*res = periodReserved{of: when, units: res.reserved(when) + units}
+func (pr *periodReserved) add(id, units int64) {
+	*pr = periodReserved{id: id, units: units + pr.reserved(id)}
 }
 
-// reserve holds a rule's cost for a call of a day or period.
-func (h *reservedUnits) reserve(rule *LimitSpec, day calendar.Day, period calendar.Period) {
-	switch rule.Quota {
+// reserve reserves the cost of a call for its day or period.
+func (ru *reservedUnits) reserve(spec *LimitSpec, day calendar.Day, period calendar.Period) {
+	switch spec.Quota {
 	case NoQuota:
 	case DayQuota:
-		h.reserved.add(int64(day), rule.Cost)
+		ru.dayUnits.add(int64(day), spec.Cost)
 	case PeriodCredits:
-		h.credits.add(period.Start, rule.Cost)
+		ru.creditUnits.add(period.Start, spec.Cost)
 	}
 }
 
-// release gives reserved units back. When units of a later day or period were reserved since, they
-// are gone already.
-func (h *reservedUnits) release(rule *LimitSpec, day calendar.Day, period calendar.Period) {
+// release gives reserved units back. If units of a later day or period were reserved since, there is
+// nothing left to give back.
+func (ru *reservedUnits) release(spec *LimitSpec, day calendar.Day, period calendar.Period) {
 	switch {
-	case rule.Quota == DayQuota && h.reserved.reserved(int64(day)) > 0:
-		h.reserved.add(int64(day), -rule.Cost)
-	case rule.Quota == PeriodCredits && h.credits.reserved(period.Start) > 0:
-		h.credits.add(period.Start, -rule.Cost)
+	case spec.Quota == DayQuota && ru.dayUnits.reserved(int64(day)) > 0:
+		ru.dayUnits.add(int64(day), -spec.Cost)
+	case spec.Quota == PeriodCredits && ru.creditUnits.reserved(period.Start) > 0:
+		ru.creditUnits.add(period.Start, -spec.Cost)
 	}
 }
 
 // windowOf returns the window that calls of a key pass, or nil.
-func (h *reservedUnits) windowOf(key *keyState, which Window) *window {
+func (ru *reservedUnits) windowOf(key *keyState, which Window) *window {
 	switch which {
 	case KeyWindow:
 		return &key.window
 	case TenantWindow:
-		return &h.window
+		return &ru.window
 	case UsageWindow:
-		return &h.usageWindow
+		return &ru.usageWindow
 	default:
 		return nil
 	}
 }
 
-// quotaState is an allowance at one moment. When that moment is in a new day or period, what was
-// used and held in the one before is not counted any more.
-type quotaState struct {
-	day      calendar.Day
-	period   calendar.Period
-	used     int64
+// QuotaState is the state of one quota of a tenant at an instant. If the instant is in a new day or
+// period, the units used and reserved in the previous one do not count.
+type QuotaState struct {
+	Day      calendar.Day
+	Period   calendar.Period // PeriodCredits only
+	Used     int64           // charged by this store
 	reserved int64
 	limit    int64
-	end      int64 // Unix milliseconds when the allowance is whole again
-	now      timePair
+	resetAt  int64 // when all units are available again, in Unix milliseconds
 }
 
-// stand reads an allowance without changing anything, so that a refused call leaves no trace.
-func (a *tenantState) stand(p *keys.Principal, rule *LimitSpec, now timePair) (st quotaState) {
-	st.limit = rule.Limit
-	st.now = now
+// quotaState reads the state of a quota. It changes nothing, so a refused call leaves no trace.
+func (a *tenantState) quotaState(p *keys.Principal, spec *LimitSpec, now timePair) (quota QuotaState) {
+	quota.limit = spec.Limit
 
-	// What an operator reset is whole, and a day ahead of the clock is over.
+	// After an operator's reset all units are available, and a day ahead of the clock has ended.
 	var dayUsed int64
-	st.day = calendar.DayOf(now.wall)
+	quota.Day = calendar.DayOf(now.wall)
 	if resetsOf(p).day <= a.resets.day {
-		st.day, dayUsed = a.dayAt(now)
+		quota.Day, dayUsed = a.dayAt(now)
 	}
 
-	// Of a day or period that nobody was admitted in, nothing is used and nothing held.
-	switch rule.Quota {
+	// In a day or period without an admission nothing is used or reserved.
+	switch spec.Quota {
 	case NoQuota:
 	case DayQuota:
-		st.end = (st.day + 1).Start()
-		st.used = dayUsed
-		st.reserved = a.reserved.reserved(int64(st.day))
+		quota.resetAt = (quota.Day + 1).Start()
+		quota.Used = dayUsed
+		quota.reserved = a.dayUnits.reserved(int64(quota.Day))
 	case PeriodCredits:
-		st.period, st.used = a.periodAt(p, now)
-		st.end = st.period.End
-		st.reserved = a.credits.reserved(st.period.Start)
+		quota.Period, quota.Used = a.periodAt(p, now)
+		quota.resetAt = quota.Period.End
+		quota.reserved = a.creditUnits.reserved(quota.Period.Start)
 	}
-	return st
+	return quota
 }
 
-// periodAt returns the principal's period around a moment, and what is used of it.
+// periodAt returns the principal's period around a time, and the credits used in it.
 func (a *tenantState) periodAt(p *keys.Principal, now timePair) (calendar.Period, int64) {
 	period := p.PeriodAt(now.wall)
 	if resetsOf(p).credits > a.resets.credits {
@@ -117,19 +115,19 @@ func (a *tenantState) periodAt(p *keys.Principal, now timePair) (calendar.Period
 	return a.creditsAt(period, now)
 }
 
-// full reports whether no unit can be reserved.
-func (st *quotaState) full(cost int64) bool { return st.used+st.reserved+cost > st.limit }
+// full reports whether a call's cost cannot be reserved.
+func (quota *QuotaState) full(cost int64) bool { return quota.Used+quota.reserved+cost > quota.limit }
 
-// limitState shows the standing; exhausted ones have nothing remaining even while reserved units
-// may come back.
-func (st *quotaState) limitState(exhausted bool) LimitState {
-	policy := LimitState{
-		Limit: st.limit, Remaining: max(0, st.limit-st.used),
-		Wait: secondsUp(st.end - st.now.wall), Reset: secondsUp(st.end),
+// limitState returns the state as a limit at a wall time. An exhausted quota has nothing remaining,
+// even while reserved units may come back.
+func (quota *QuotaState) limitState(exhausted bool, wall int64) LimitState {
+	limit := LimitState{
+		Limit: quota.limit, Remaining: max(0, quota.limit-quota.Used),
+		Wait: secondsUp(quota.resetAt - wall), Reset: secondsUp(quota.resetAt),
 	}
 	if exhausted {
-		policy.Remaining = 0
-		policy.Wait = max(1, policy.Wait)
+		limit.Remaining = 0
+		limit.Wait = max(1, limit.Wait)
 	}
-	return policy
+	return limit
 }

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// ReplyMillis is how long a reply is kept, exactly (decision 30).
+	// ReplyMillis is how long a reply is stored, exactly (decision 30).
 	ReplyMillis = int64(600_000)
 	// DefaultMaxIdempotencyRecords limits a tenant's idempotency records, in addition to what the
 	// plan allows in ten minutes (decision 1761): 100,000 take about 10 MB of memory.
 	DefaultMaxIdempotencyRecords = 100_000
 	// maxReply bounds one reply before compression.
 	maxReply = 4 << 20
-	// maxWaiting bounds the replies of all tenants that no checkpoint has written yet, in bytes:
-	// what a disk that fails for long may take of the memory.
-	maxWaiting = 64 << 20
+	// maxUnsavedBytes bounds the replies of all tenants that are in no checkpoint yet. It is the memory
+	// that they take while a disk fails for long.
+	maxUnsavedBytes = 64 << 20
 )
 
-// ReplyKey names an idempotency record inside a tenant: a hash of operation and key, because
-// hundreds of thousands are kept.
+// ReplyKey identifies an idempotency record of a tenant. It is a hash of operation and key, because
+// hundreds of thousands are stored.
 type ReplyKey [16]byte
 
-// NewReplyKey names the record of a call with an idempotency key.
+// NewReplyKey returns the ReplyKey of a call with an idempotency key.
 func NewReplyKey(op Operation, key string) ReplyKey {
 	sum := sha256.Sum256([]byte(string(op) + "\x00" + key))
 	return ReplyKey(sum[:])
@@ -35,42 +35,42 @@ func NewReplyKey(op Operation, key string) ReplyKey {
 type pendingKey struct {
 	id     uint64
 	body   BodyHash
-	done   chan struct{}   // closed when the owner ended
+	done   chan struct{}   // closed by finish
 	period calendar.Period // that the unit is reserved in
 }
 
-// replyMeta is what memory has of a kept reply; the reply itself is in the checkpoint file, or
-// waits for the next checkpoint.
+// replyMeta is the index entry of a stored reply in memory; the reply itself is in the checkpoint
+// file, or waits for the next checkpoint.
 type replyMeta struct {
 	body BodyHash
 	at   int64 // store time of the request that was answered
 }
 
-func (ans replyMeta) over(at int64) bool { return at-ans.at >= ReplyMillis }
+func (meta replyMeta) expired(at int64) bool { return at-meta.at >= ReplyMillis }
 
-// storedReply is a kept reply with its data, compressed and immutable.
+// storedReply is a stored reply with its data, compressed and immutable.
 type storedReply struct {
 	replyMeta
 	data []byte
 }
 
-// minuteBucket is the replies of one minute of store time. A generation goes as a whole, so that
-// its memory goes, too.
+// minuteBucket has the replies of one minute of store time. It is dropped as a whole, which also frees
+// its memory.
 type minuteBucket struct {
 	minute int64
 	byName map[ReplyKey]replyMeta
 }
 
-// replyStore are the idempotency records of a tenant, guarded by its account.
+// replyStore has the idempotency records of a tenant. The mutex of the tenant's state guards it.
 type replyStore struct {
 	pending        map[ReplyKey]*pendingKey
 	byMinute       []minuteBucket           // oldest first
-	count          int                      // of all that is kept
-	unsaved        map[ReplyKey]storedReply // kept, and in no checkpoint
-	saving         map[ReplyKey]storedReply // kept, and being written to one
-	expiredMinutes []int64                  // minutes that left since the last checkpoint
-	oldest         int64                    // nothing that is kept was answered earlier
-	waiting        *atomic.Int64            // bytes of all tenants in fresh and saving
+	count          int                      // of all stored replies
+	unsaved        map[ReplyKey]storedReply // in no checkpoint
+	saving         map[ReplyKey]storedReply // being written to a checkpoint
+	expiredMinutes []int64                  // minutes that were dropped since the last checkpoint
+	oldest         int64                    // no stored reply is of an earlier time
+	unsavedBytes   *atomic.Int64            // bytes of all tenants in unsaved and saving
 }
 
 func minuteOf(at int64) int64 { return at / calendar.MinuteMillis }
@@ -79,18 +79,18 @@ func minuteOf(at int64) int64 { return at / calendar.MinuteMillis }
 func (rs *replyStore) add(name ReplyKey, r storedReply) {
 	rs.index(name, r.replyMeta)
 	rs.unsaved[name] = r
-	rs.waiting.Add(int64(len(r.data)))
+	rs.unsavedBytes.Add(int64(len(r.data)))
 }
 
-// removeUnsaved drops a reply that no checkpoint has.
+// removeUnsaved drops the data of a reply that is in no checkpoint.
 func (rs *replyStore) removeUnsaved(name ReplyKey) {
-	rs.waiting.Add(-int64(len(rs.unsaved[name].data)))
+	rs.unsavedBytes.Add(-int64(len(rs.unsaved[name].data)))
 	delete(rs.unsaved, name)
 }
 
-// index adds what memory has of a reply.
-func (rs *replyStore) index(name ReplyKey, ans replyMeta) {
-	minute := minuteOf(ans.at)
+// index adds the index entry of a reply.
+func (rs *replyStore) index(name ReplyKey, meta replyMeta) {
+	minute := minuteOf(meta.at)
 	i, found := slices.BinarySearchFunc(rs.byMinute, minute, func(gen minuteBucket, wanted int64) int {
 		return int(gen.minute - wanted)
 	})
@@ -100,15 +100,15 @@ func (rs *replyStore) index(name ReplyKey, ans replyMeta) {
 
 	byName := rs.byMinute[i].byName
 	before := len(byName)
-	byName[name] = ans
+	byName[name] = meta
 	rs.count += len(byName) - before
-	rs.oldest = min(rs.oldest, ans.at)
+	rs.oldest = min(rs.oldest, meta.at)
 }
 
-// undoAdd takes back a reply that was just kept.
+// undoAdd removes a reply that was just added.
 func (rs *replyStore) undoAdd(name ReplyKey, at int64) {
 	for _, gen := range rs.byMinute {
-		if ans, ok := gen.byName[name]; ok && ans.at == at {
+		if meta, ok := gen.byName[name]; ok && meta.at == at {
 			delete(gen.byName, name)
 			rs.count--
 		}
@@ -118,12 +118,12 @@ func (rs *replyStore) undoAdd(name ReplyKey, at int64) {
 	}
 }
 
-// find returns the reply of a name if it still counts at a time, and its data unless that is in the
-// checkpoint file alone.
+// find returns the reply of a name that is valid at a time, and its data unless that is only in the
+// checkpoint file.
 func (rs *replyStore) find(name ReplyKey, at int64) (r storedReply, ok bool) {
 	for _, gen := range slices.Backward(rs.byMinute) {
 		found, is := gen.byName[name]
-		if !is || found.over(at) {
+		if !is || found.expired(at) {
 			continue
 		}
 		for _, table := range []map[ReplyKey]storedReply{rs.unsaved, rs.saving} {
@@ -136,7 +136,7 @@ func (rs *replyStore) find(name ReplyKey, at int64) (r storedReply, ok bool) {
 	return storedReply{}, false
 }
 
-// purge drops the minutes whose time is over.
+// purge drops expired minutes.
 func (rs *replyStore) purge(at int64) {
 	n := 0
 	for n < len(rs.byMinute) && (rs.byMinute[n].minute+1)*calendar.MinuteMillis+ReplyMillis <= at {
@@ -152,12 +152,12 @@ func (rs *replyStore) purge(at int64) {
 	}
 
 	if n > 0 {
-		rs.byMinute = slices.Clone(rs.byMinute[n:]) // the old array would keep what left
+		rs.byMinute = slices.Clone(rs.byMinute[n:]) // the old array would keep them in memory
 	}
 }
 
-// full reports whether no other record fits at a time, and in how many milliseconds one leaves. To
-// know exactly it looks through the oldest minute, at most once for each that leaves.
+// full reports whether no other record fits at a time, and in how many milliseconds one expires. To
+// be exact it searches the oldest minute, at most once for each record that expires.
 func (rs *replyStore) full(limit int, at int64) (wait int64, full bool) {
 	if rs.count+len(rs.pending) >= limit && at-rs.oldest >= ReplyMillis {
 		rs.sweep(at)
@@ -168,18 +168,18 @@ func (rs *replyStore) full(limit int, at int64) (wait int64, full bool) {
 	return max(1, rs.oldest+ReplyMillis-at), true
 }
 
-// sweep drops each reply whose time is over, and finds the oldest that is left.
+// sweep drops each expired reply, and finds the oldest of the rest.
 func (rs *replyStore) sweep(at int64) {
 	rs.purge(at)
 	rs.oldest = at
 	for _, gen := range rs.byMinute {
-		for name, ans := range gen.byName {
-			if ans.over(at) {
-				delete(gen.byName, name) // its data leaves with the minute
+		for name, meta := range gen.byName {
+			if meta.expired(at) {
+				delete(gen.byName, name) // its data is dropped with the minute
 				rs.count--
 				continue
 			}
-			rs.oldest = min(rs.oldest, ans.at)
+			rs.oldest = min(rs.oldest, meta.at)
 		}
 		if len(gen.byName) > 0 {
 			return // later minutes have later replies
@@ -187,23 +187,22 @@ func (rs *replyStore) sweep(at int64) {
 	}
 }
 
-// takeFresh begins a checkpoint: what it returns stays readable until saved or restored.
-func (rs *replyStore) takeFresh() (fresh map[ReplyKey]storedReply, gone []int64) {
+// takeUnsaved begins a checkpoint: the replies that it returns stay readable until saved or restore.
+func (rs *replyStore) takeUnsaved() (unsaved map[ReplyKey]storedReply, expired []int64) {
 	rs.saving = rs.unsaved
 	rs.unsaved = map[ReplyKey]storedReply{}
-	gone = rs.expiredMinutes
+	expired = rs.expiredMinutes
 	rs.expiredMinutes = nil
-	return rs.saving, gone
+	return rs.saving, expired
 }
 
-// rewrite makes the next checkpoint write all that is kept. Of a reply that was in a lost file it
-// writes all but the data, so that a repetition is refused, by the next server too, and not charged
-// again.
+// rewrite makes the next checkpoint write all stored replies. The data of a reply in a lost file is
+// lost: the rest is written, so that repetitions are refused, by the next server too, and not charged.
 func (rs *replyStore) rewrite() {
 	for _, gen := range rs.byMinute {
-		for name, ans := range gen.byName {
-			if rs.unsaved[name].at < ans.at {
-				rs.unsaved[name] = storedReply{replyMeta: ans}
+		for name, meta := range gen.byName {
+			if rs.unsaved[name].at < meta.at {
+				rs.unsaved[name] = storedReply{replyMeta: meta}
 			}
 		}
 	}
@@ -212,21 +211,20 @@ func (rs *replyStore) rewrite() {
 // saved ends a checkpoint that was written.
 func (rs *replyStore) saved() {
 	for _, r := range rs.saving {
-		rs.waiting.Add(-int64(len(r.data)))
+		rs.unsavedBytes.Add(-int64(len(r.data)))
 	}
 	rs.saving = nil
 }
 
-// restore takes back what a checkpoint that failed had taken, but for replies that were withdrawn
-// since.
-func (rs *replyStore) restore(fresh map[ReplyKey]storedReply, gone []int64) {
+// restore takes back what a failed checkpoint had taken, except replies that were removed since.
+func (rs *replyStore) restore(unsaved map[ReplyKey]storedReply, expired []int64) {
 	rs.saving = nil
-	rs.expiredMinutes = append(rs.expiredMinutes, gone...)
-	for name, r := range fresh {
+	rs.expiredMinutes = append(rs.expiredMinutes, expired...)
+	for name, r := range unsaved {
 		_, newer := rs.unsaved[name]
 		stored := slices.ContainsFunc(rs.byMinute, func(gen minuteBucket) bool { return gen.byName[name].at == r.at })
 		if newer || !stored {
-			rs.waiting.Add(-int64(len(r.data)))
+			rs.unsavedBytes.Add(-int64(len(r.data)))
 			continue
 		}
 		rs.unsaved[name] = r

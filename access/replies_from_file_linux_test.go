@@ -53,7 +53,7 @@ func TestRepeatedFromTheFile(t *testing.T) {
 	_, preview := faultKeys(t)
 	now := instant(testTime)
 	repeated := func() error {
-		ticket := h.store.Admit(preview, SpecFor(preview, PricesBatch), now).Ticket
+		ticket := h.store.Admit(preview, SpecFor(preview, PricesBatch), now).Reservation
 		claim, err := h.store.Begin(ticket, "batch5", BodyHash{1}, now)
 		if _, ended := h.store.Finish(ticket, false); ended != nil {
 			t.Fatal(ended)

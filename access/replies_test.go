@@ -69,15 +69,15 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 			t.Fatalf("batch %d: %v", n, decision.Result)
 		}
 		key := fmt.Sprintf("0b1f5a52-6a6e-4b0e-9d3c-%012d", n)
-		claim, err := store.Begin(decision.Ticket, key, BodyHash{byte(n)}, now)
+		claim, err := store.Begin(decision.Reservation, key, BodyHash{byte(n)}, now)
 		if err != nil || claim.Result != want {
 			t.Fatalf("batch %d: outcome %v (%v)", n, claim.Result, err)
 		}
 		if want == Fresh {
 			noise.Read(reply)
-			_, err = store.Commit(decision.Ticket, claim, reply)
+			_, err = store.Commit(decision.Reservation, claim, reply)
 		} else {
-			_, err = store.Finish(decision.Ticket, false)
+			_, err = store.Finish(decision.Reservation, false)
 		}
 		if err != nil {
 			t.Fatalf("batch %d: %v", n, err)
@@ -122,7 +122,7 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 
 	// The next checkpoint after their time lets go of them; virtual time passes with a call.
 	pass(ReplyMillis + 2*calendar.MinuteMillis)
-	if _, err := store.Finish(store.Admit(p, SpecFor(p, ProductsList), now).Ticket, false); err != nil {
+	if _, err := store.Finish(store.Admit(p, SpecFor(p, ProductsList), now).Reservation, false); err != nil {
 		t.Fatal(err)
 	}
 	save()
@@ -150,10 +150,10 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 	defer store.Close()
 
 	// Most of the time goes into noise that is compressed, so that make test has room for less of it.
-	if store.waitingMax != maxWaiting {
-		t.Fatalf("room for %d bytes, want %d", store.waitingMax, maxWaiting)
+	if store.maxUnsaved != maxUnsavedBytes {
+		t.Fatalf("room for %d bytes, want %d", store.maxUnsaved, maxUnsavedBytes)
 	}
-	store.waitingMax /= int64(testsweep.Stride(8))
+	store.maxUnsaved /= int64(testsweep.Stride(8))
 
 	noise := rand.NewChaCha8([32]byte{})
 	reply := make([]byte, 2<<20)
@@ -162,19 +162,19 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 	for n := range 64 {
 		now.Mono += int64(time.Second / time.Millisecond)
 		decision := store.Admit(preview, SpecFor(preview, PricesBatch), now)
-		claim, err := store.Begin(decision.Ticket, fmt.Sprint(n), BodyHash{1}, now)
+		claim, err := store.Begin(decision.Reservation, fmt.Sprint(n), BodyHash{1}, now)
 		if full, ok := errors.AsType[*IdempotencyFullError](err); ok {
 			if full.Records != 0 || full.RetryAfter < 1 {
 				t.Fatalf("%+v", full)
 			}
 			break
 		}
-		if _, err := store.Commit(decision.Ticket, claim, reply); err != nil {
+		if _, err := store.Commit(decision.Reservation, claim, reply); err != nil {
 			t.Fatal(err)
 		}
 		stored++
 	}
-	if room := int(store.waitingMax); stored*len(reply) < room || stored*len(reply) > room+2*len(reply) {
+	if room := int(store.maxUnsaved); stored*len(reply) < room || stored*len(reply) > room+2*len(reply) {
 		t.Fatalf("%d replies were kept in memory", stored)
 	}
 
@@ -182,7 +182,8 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	decision := store.Admit(preview, SpecFor(preview, PricesBatch), now)
-	if claim, err := store.Begin(decision.Ticket, "another", BodyHash{1}, now); err != nil || claim.Result != Fresh {
+	claim, err := store.Begin(decision.Reservation, "another", BodyHash{1}, now)
+	if err != nil || claim.Result != Fresh {
 		t.Fatalf("after a checkpoint: %+v (%v)", claim, err)
 	}
 }

@@ -48,7 +48,7 @@ func fillDisk(t *testing.T, mapped bool) {
 		d := r.store.Admit(live, SpecFor(live, CardsGet), instant(testTime.Add(time.Duration(r.acked)*time.Minute)))
 		var err error
 		if d.Result == Admitted { // what is not admitted has no ticket
-			_, err = r.store.Finish(d.Ticket, true)
+			_, err = r.store.Finish(d.Reservation, true)
 		}
 
 		switch {

@@ -271,27 +271,27 @@ func (u *universe) call(cl *client) {
 	}
 
 	success := u.random.IntN(4) > 0
-	receipt, err := u.store.Finish(decision.Ticket, success)
-	u.judge(cl, receipt, err, success)
+	charge, err := u.store.Finish(decision.Reservation, success)
+	u.judge(cl, charge, err, success)
 }
 
-func (u *universe) judge(cl *client, receipt Charge, err error, success bool) {
-	u.logf("%s: charged %d (%t)", cl.id, receipt.Charged, err == nil)
+func (u *universe) judge(cl *client, charge Charge, err error, success bool) {
+	u.logf("%s: charged %d (%t)", cl.id, charge.Charged, err == nil)
 
 	if err == nil {
 		cl.times = append(cl.times, u.true)
-		if u.bad && (receipt.Charged == 0 || cl.who.Surface == keys.Live) {
+		if u.bad && (charge.Charged == 0 || cl.who.Surface == keys.Live) {
 			cl.fading++
 		}
 	}
 
 	switch {
-	case err == nil && (receipt.Charged == 1) != success:
-		u.failf("%s was charged %d", cl.id, receipt.Charged)
+	case err == nil && (charge.Charged == 1) != success:
+		u.failf("%s was charged %d", cl.id, charge.Charged)
 	case err == nil:
-		cl.acked += receipt.Charged
+		cl.acked += charge.Charged
 		if u.bad && cl.who.Surface == keys.Live {
-			cl.fragile += receipt.Charged
+			cl.fragile += charge.Charged
 		}
 	case !u.bad:
 		u.failf("%s is refused on a good disk: %v", cl.id, err)
@@ -305,9 +305,9 @@ func (u *universe) batch(cl *client, decision Decision) {
 		cl.keys++
 	}
 	key := fmt.Sprint(cl.id, " ", max(1, cl.keys-u.random.IntN(3)))
-	claim, err := u.store.Begin(decision.Ticket, key, BodyHash{1}, u.now())
+	claim, err := u.store.Begin(decision.Reservation, key, BodyHash{1}, u.now())
 	if err != nil {
-		_, _ = u.store.Finish(decision.Ticket, false)
+		_, _ = u.store.Finish(decision.Reservation, false)
 		if !u.bad {
 			u.failf("%s: %v", key, err)
 		}
@@ -325,16 +325,16 @@ func (u *universe) batch(cl *client, decision Decision) {
 		u.failf("%s is forgotten after %d ms", key, age)
 	}
 	if claim.Result != Fresh {
-		receipt, err := u.store.Finish(decision.Ticket, false)
-		u.judge(cl, receipt, err, false)
+		charge, err := u.store.Finish(decision.Reservation, false)
+		u.judge(cl, charge, err, false)
 		return
 	}
 
 	text := fmt.Sprint("answer ", u.true)
-	receipt, err := u.store.Commit(decision.Ticket, claim, []byte(text))
-	u.judge(cl, receipt, err, true)
+	charge, err := u.store.Commit(decision.Reservation, claim, []byte(text))
+	u.judge(cl, charge, err, true)
 	if err == nil {
-		cl.replies[key] = storedReply{replyMeta: replyMeta{at: decision.Ticket.At}, data: []byte(text)}
+		cl.replies[key] = storedReply{replyMeta: replyMeta{at: decision.Reservation.At}, data: []byte(text)}
 	}
 }
 
@@ -372,7 +372,7 @@ func (u *universe) end() {
 			u.pass(32 * calendar.DayMillis)
 		}
 		usage, err := u.store.Usage(cl.who, SpecFor(cl.who, UsageGet), u.now())
-		if err != nil || usage.Remaining != simulatedQuota {
+		if err != nil || usage.Remaining() != simulatedQuota {
 			u.failf("after two midnights %s has %+v (%v)", cl.id, usage, err)
 		}
 	}

@@ -3,17 +3,16 @@ package access
 import (
 	"math/rand/v2"
 	"sync/atomic"
-	"time"
 
 	"ninepocket/access/state"
 	"ninepocket/internal/counters"
 )
 
-// FinishSample is how many calls of Finish there are to one that is timed. Finish is on every
+// FinishSample is how many calls of Finish there are for one that is timed. Finish is on every
 // request's path and takes about a microsecond; two readings of the clock would add a tenth.
 const FinishSample = 16
 
-// The rows of a meter.
+// The rows of metrics.times.
 const (
 	timeBegin = iota
 	timeFinish
@@ -21,14 +20,10 @@ const (
 	timeRows
 )
 
-// metrics is what a store counts of itself.
+// metrics counts what a store does.
 type metrics struct {
 	times            *counters.Durations
-	cancelledRecords atomic.Uint64 // records that were about to be given up
-}
-
-func newMetrics() *metrics {
-	return &metrics{times: counters.NewDurations(timeRows, counters.Decades(time.Microsecond, 10*time.Second)...)}
+	cancelledRecords atomic.Uint64 // counted before they are cancelled
 }
 
 // sampled reports whether a call of Finish is to be timed.
@@ -42,9 +37,9 @@ type StoreStats struct {
 	Commit counters.Histogram
 	Finish counters.Histogram // of one call in FinishSample
 
-	Replies    int   // idempotency records, those in flight included
-	ReplyBytes int64 // what they are taken to cost
+	Replies    int   // idempotency records, including pending ones
+	ReplyBytes int64 // of replies that are in no checkpoint
 
-	Durable bool // the rest is only of a store that keeps what it counts
+	Durable bool // the rest is only of a store with a state directory
 	state.Stats
 }

@@ -63,7 +63,7 @@ func TestStoreStats(t *testing.T) {
 			const calls = 4000
 			for range calls {
 				decision := g.Admit(live, access.CardsGet, now())
-				if _, err := g.Finish(decision.Ticket, true); err != nil {
+				if _, err := g.Finish(decision.Reservation, true); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -71,9 +71,9 @@ func TestStoreStats(t *testing.T) {
 			for k := range 3 {
 				decision := g.Admit(preview, access.PricesBatch, now())
 				key := "key" + string(rune('0'+k))
-				claim, err := g.Begin(context.Background(), decision.Ticket, key, access.BodyHash{1}, now())
+				claim, err := g.Begin(context.Background(), decision.Reservation, key, access.BodyHash{1}, now())
 				if err == nil {
-					_, err = g.Commit(decision.Ticket, claim, []byte("reply"))
+					_, err = g.Commit(decision.Reservation, claim, []byte("reply"))
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -123,11 +123,11 @@ func TestFailuresAreCounted(t *testing.T) {
 	clock := access.StartClock(time.Now())
 	var broken atomic.Bool
 	options := access.LocalOptions{Now: clock.At(time.Now()), CheckpointEvery: time.Hour}
-	options = options.On(disktest.OfKind(false, func(call disktest.Call) (verdict disktest.Verdict) {
+	options = options.On(disktest.OfKind(false, func(call disktest.Call) (effect disktest.Effect) {
 		if broken.Load() && call.Op == "sync" && strings.Contains(call.Path, ".wal") {
-			verdict.Fail = os.ErrClosed
+			effect.Fail = os.ErrClosed
 		}
-		return verdict
+		return effect
 	}))
 
 	store, err := access.OpenLocal(t.TempDir(), options)
@@ -137,7 +137,7 @@ func TestFailuresAreCounted(t *testing.T) {
 	defer store.Close()
 	g, live, _ := statsWorld(t, store)
 	decision := g.Admit(live, access.CardsGet, clock.At(time.Now()))
-	if _, err := g.Finish(decision.Ticket, true); err != nil {
+	if _, err := g.Finish(decision.Reservation, true); err != nil {
 		t.Fatal(err)
 	}
 

@@ -14,7 +14,7 @@ type LocalStore struct{ *limits }
 
 var _ Store = (*LocalStore)(nil)
 
-// LocalOptions configure an LocalStore store. Now is required.
+// LocalOptions configure a LocalStore. Now is required.
 type LocalOptions struct {
 	// Now is the present; later Instants must come from the same Clock.
 	Now Instant
@@ -22,14 +22,14 @@ type LocalOptions struct {
 	MaxIdempotencyRecords int
 	// CheckpointEvery is the time between checkpoints; 0 = 10 s.
 	CheckpointEvery time.Duration
-	// Report is told of a failure when it happens, once, and nil when it is over; nil = nobody. What
-	// wraps ErrUnavailable takes metering down, anything else delays a checkpoint alone.
+	// Report receives a failure when it begins, and nil when it is over; nil disables it. An error that
+	// wraps ErrUnavailable takes metering down, any other only delays a checkpoint.
 	Report func(error)
-	// Export makes the store note which of the ledger's rows change, for Changed.
+	// Export makes the store record which ledger rows change, for Changed.
 	Export bool
 
 	Seams state.Seams // zero but in tests and simulations
-	boot  func() Boot // tests: where the machine's boot stands
+	boot  func() Boot // set by tests
 }
 
 func (o *LocalOptions) setDefaults() {
@@ -37,26 +37,25 @@ func (o *LocalOptions) setDefaults() {
 		o.CheckpointEvery = 10 * time.Second
 	}
 	if o.boot == nil {
-		o.boot = func() Boot { return Machine().Boot }
+		o.boot = func() Boot { return ReadClocks().Boot }
 	}
 	if o.Report == nil {
 		o.Report = func(error) {}
 	}
 }
 
-// OpenLocal opens the store of a state directory, making it when it is not there. It reads the
-// checkpoint and the log, so that counters, replies and the minute windows go on where they were.
-// When another server has the directory the error is ErrLocked; when what is stored is damaged,
-// ErrCorrupt.
+// OpenLocal opens the store of a state directory, which it makes if it is missing. It reads the
+// checkpoint and the log, so that counters, replies and minute windows continue. If another server
+// has the directory the error is ErrLocked; if stored data is damaged, ErrCorrupt.
 func OpenLocal(stateDir string, options LocalOptions) (*LocalStore, error) {
 	options.setDefaults()
-	j := newUsageLog(0)
-	j.content = &content{journal: j, now: options.Now, boot: options.boot}
+	ul := newUsageLog(0)
+	ul.content = &content{usage: ul, now: options.Now, boot: options.boot}
 	if options.Export {
-		j.content.moved = map[LedgerRow]bool{}
+		ul.content.changedRows = map[LedgerRow]bool{}
 	}
 
-	dir, err := state.Open(stateDir, j.content, state.Options{
+	dir, err := state.Open(stateDir, ul.content, state.Options{
 		Every: options.CheckpointEvery, Seams: options.Seams,
 		Report: func(err error, down bool) {
 			if down {
@@ -68,28 +67,27 @@ func OpenLocal(stateDir string, options LocalOptions) (*LocalStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.dir = dir
-	return &LocalStore{newLimits(j, options.MaxIdempotencyRecords)}, nil
+	ul.dir = dir
+	return &LocalStore{newLimits(ul, options.MaxIdempotencyRecords)}, nil
 }
 
-// Memory is the store that forgets: counters live as long as the process. It serves the demo and
-// tests.
+// Memory is a store whose counters live as long as the process. It serves the demo and tests.
 type Memory struct{ *limits }
 
 var _ Store = (*Memory)(nil)
 
 // MemoryOptions configure a Memory store. The zero value is ready.
 type MemoryOptions struct {
-	MaxIdempotencyRecords int   // idempotency records kept for a tenant; 0 = 100,000
-	ReplyBytes            int64 // and their bytes in all, which only memory has; 0 = 64 MiB
+	MaxIdempotencyRecords int   // of a tenant; 0 = 100,000
+	MaxReplyBytes         int64 // of the replies of all tenants; 0 = 64 MiB
 }
 
-// memoryEpoch starts the store time of a Memory store; any positive time far from zero does.
+// memoryEpoch is where the store time of a Memory store starts; any time far above zero will do.
 const memoryEpoch = int64(1) << 40
 
 // NewMemory returns an empty store.
 func NewMemory(options MemoryOptions) *Memory {
 	l := newLimits(newUsageLog(memoryEpoch), options.MaxIdempotencyRecords)
-	l.waitingMax = cmp.Or(options.ReplyBytes, maxWaiting)
+	l.maxUnsaved = cmp.Or(options.MaxReplyBytes, maxUnsavedBytes)
 	return &Memory{l}
 }

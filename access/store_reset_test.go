@@ -42,7 +42,7 @@ func TestResetDay(t *testing.T) {
 			if decision.Result == QuotaExceeded {
 				break
 			}
-			if _, err := store.Finish(decision.Ticket, true); err != nil {
+			if _, err := store.Finish(decision.Reservation, true); err != nil {
 				t.Fatal(err)
 			}
 			n++

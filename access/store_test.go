@@ -14,7 +14,7 @@ import (
 
 func memoryHarness() accesstest.Harness {
 	return accesstest.Harness{Open: func(t testing.TB, _ access.Instant) access.Store {
-		store := access.NewMemory(access.MemoryOptions{MaxIdempotencyRecords: accesstest.RepliesMax})
+		store := access.NewMemory(access.MemoryOptions{MaxIdempotencyRecords: accesstest.MaxIdempotencyRecords})
 		t.Cleanup(func() { store.Close() })
 		return store
 	}}
@@ -23,7 +23,7 @@ func memoryHarness() accesstest.Harness {
 func embeddedHarness(mapped bool) accesstest.Harness {
 	dirs := map[access.Store]string{}
 	open := func(t testing.TB, dir string, now access.Instant) access.Store {
-		options := access.LocalOptions{Now: now, MaxIdempotencyRecords: accesstest.RepliesMax}
+		options := access.LocalOptions{Now: now, MaxIdempotencyRecords: accesstest.MaxIdempotencyRecords}
 		store, err := access.OpenLocal(dir, options.Unsynced(mapped))
 		if err != nil {
 			t.Fatal(err)
@@ -79,9 +79,9 @@ func (c *clocked) look(now access.Instant) {
 	}
 }
 
-func (c *clocked) Admit(p *keys.Principal, rule access.LimitSpec, now access.Instant) access.Decision {
+func (c *clocked) Admit(p *keys.Principal, spec access.LimitSpec, now access.Instant) access.Decision {
 	c.look(now)
-	return c.Store.Admit(p, rule, now)
+	return c.Store.Admit(p, spec, now)
 }
 
 func (c *clocked) Begin(
@@ -91,9 +91,9 @@ func (c *clocked) Begin(
 	return c.Store.Begin(ticket, key, body, now)
 }
 
-func (c *clocked) Usage(p *keys.Principal, rule access.LimitSpec, now access.Instant) (access.Usage, error) {
+func (c *clocked) Usage(p *keys.Principal, spec access.LimitSpec, now access.Instant) (access.Usage, error) {
 	c.look(now)
-	return c.Store.Usage(p, rule, now)
+	return c.Store.Usage(p, spec, now)
 }
 
 // modelSteps is how many operations one of rapid's hundred checks runs. NINEPOCKET_MODEL_STEPS=5000

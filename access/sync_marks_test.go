@@ -28,7 +28,7 @@ func TestFlipBeforeRest(t *testing.T) {
 	for range calls {
 		now.Mono += 200
 		now.Wall += 200
-		if _, err := store.Finish(store.Admit(live, SpecFor(live, CardsGet), now).Ticket, true); err != nil {
+		if _, err := store.Finish(store.Admit(live, SpecFor(live, CardsGet), now).Reservation, true); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,37 +5,37 @@ import (
 	"ninepocket/calendar"
 )
 
-// usage is what the journal keeps of a tenant: what was charged, what was answered, and the
-// ledger's rows. It decides nothing and knows of no limit. Its account guards it.
+// usage is a tenant's logged usage: its charges, its stored replies and its ledger rows. It decides
+// nothing and knows no limit. The mutex of the tenant's state guards it.
 type usage struct {
-	// Days and periods move on when a call ends, and not when it is admitted: so the log, which is
-	// read in that order, leads to the same book.
-	day       calendar.Day
-	dayUsed   int64
-	dayBefore periodUsage // the day before that, as the calls had it
+	// A new day or period begins when a call of it ends, not when it is admitted: so replaying the log,
+	// which has that order, leads to the same usage.
+	day         calendar.Day
+	dayUsed     int64
+	previousDay periodUsage // of calls, not of the calendar
 
-	period       calendar.Period
-	creditsUsed  int64
-	periodBefore periodUsage
+	period         calendar.Period
+	creditsUsed    int64
+	previousPeriod periodUsage
 
-	resets resets // the latest that a call saw
-	ended  int64  // store time of the latest admission that ended
+	resets  resets // the latest of the recorded calls
+	endedAt int64  // store time of the latest admission whose call has ended
 
-	replies replyStore
-	rows    map[rowName]*Counts // memory: all; embedded: since the last checkpoint
-	name    rowName             // of the ledger row that was last counted in
-	row     *Counts             // the same row; nil after a checkpoint took the rows
+	replies     replyStore
+	rows        map[rowName]*Counts // Memory: all; LocalStore: since the last checkpoint
+	lastRowName rowName             // of the ledger row of the previous call
+	lastRow     *Counts             // the same row; nil after a checkpoint took the rows
 
-	last  timePair // of the latest admission
-	seq   uint64   // last log record applied
-	dirty bool     // changed since the last checkpoint
+	lastAdmission timePair
+	seq           uint64 // last log record applied
+	dirty         bool   // changed since the last checkpoint
 }
 
-// periodUsage is what was used of one day, or of the period that begins at an instant.
-type periodUsage struct{ of, used int64 }
+// periodUsage is how much was used of a day, or of the period that begins at an instant.
+type periodUsage struct{ id, used int64 }
 
-// resets are the instants, in Unix milliseconds, before which an operator wants nothing to count any
-// more: of days and of credits.
+// resets are the times of an operator's resets, in Unix milliseconds: earlier calls do not count. One
+// is of days, the other of credits.
 type resets struct{ day, credits int64 }
 
 func resetsOf(p *keys.Principal) (out resets) {
@@ -46,9 +46,9 @@ func resetsOf(p *keys.Principal) (out resets) {
 // timePair is a store time, and the wall time that went with it, in milliseconds.
 type timePair struct{ store, wall int64 }
 
-// later returns the later of two moments. Of two with the same store time, between which the wall
-// clock was set, the one with the higher wall time counts: then less time seems to pass until the
-// next start, never more.
+// later returns the later of two times. If the wall clock was set between two with the same store
+// time, it is the one with the higher wall time: then less time seems to pass until the next start,
+// never more.
 func (now timePair) later(other timePair) timePair {
 	if other.store > now.store || other.store == now.store && other.wall > now.wall {
 		return other
@@ -56,160 +56,159 @@ func (now timePair) later(other timePair) timePair {
 	return now
 }
 
-// charge enters what a finished call cost. It is the one place that charges, for calls just made
-// and for calls read back from the log.
-func (b *usage) charge(e *entry) {
+// charge adds the cost of a finished call. Nothing else charges, neither for calls just made nor for
+// calls replayed from the log.
+func (u *usage) charge(e *entry) {
 	when := timePair{store: e.at, wall: e.wall}
-	b.advance(e.day, e.period, e.resets, when)
-	b.count(e, 1)
-	b.ended = max(b.ended, e.at)
-	b.last = b.last.later(when)
+	u.advance(e.day, e.period, e.resets, when)
+	u.count(e, 1)
+	u.endedAt = max(u.endedAt, e.at)
+	u.lastAdmission = u.lastAdmission.later(when)
 }
 
-// undo takes out what charge entered of a call that was not recorded after all.
-func (b *usage) undo(e *entry) { b.count(e, -1) }
+// undo undoes charge for a call that was not recorded after all.
+func (u *usage) undo(e *entry) { u.count(e, -1) }
 
-// count adds n times a call: once, or once less.
-func (b *usage) count(e *entry, n int64) {
-	// A call that ends after its day or period is charged in the ledger alone.
+// count adds a call n times, 1 or -1.
+func (u *usage) count(e *entry, n int64) {
+	// A call that ends after its day or period is charged only in the ledger.
 	switch {
-	case e.allowance == DayQuota && e.day == b.day:
-		b.dayUsed += n * e.charged
-	case e.allowance == PeriodCredits && e.period.Start == b.period.Start:
-		b.creditsUsed += n * e.charged
+	case e.quota == DayQuota && e.day == u.day:
+		u.dayUsed += n * e.charged
+	case e.quota == PeriodCredits && e.period.Start == u.period.Start:
+		u.creditsUsed += n * e.charged
 	}
 
-	row := b.rowOf(rowName{key: e.key, day: e.day, op: e.op})
+	row := u.rowOf(rowName{key: e.key, day: e.day, op: e.op})
 	row.Calls += n
 	row.Charged += n * e.charged
-	b.dirty = true
+	u.dirty = true
 }
 
-// plausible reports whether the start of a day or period may be the latest one at a wall time. What
-// lies more than a day ahead was stored by a clock that was wrong (decision 1754).
+// plausible reports whether a stored day or period may be the latest one at a wall time. One that
+// starts more than a day ahead was stored by a wrong clock (decision 1754).
 func plausible(start, wall int64) bool { return start <= wall+calendar.DayMillis }
 
-// dayAt returns the day on which a call at a moment counts, and what is used of it. A clock that was
-// set back does not bring a day back, but one that was far ahead does not keep it: the account
-// returns to today and keeps what it has used today.
-func (b *usage) dayAt(now timePair) (day calendar.Day, used int64) {
+// dayAt returns the day on which a call at a time counts, and the units used on it. A clock that is
+// set back does not bring an earlier day back. If the clock was far ahead, the tenant returns to today
+// with what it has used today.
+func (u *usage) dayAt(now timePair) (day calendar.Day, used int64) {
 	day = calendar.DayOf(now.wall)
-	if day < b.day && plausible(b.day.Start(), now.wall) {
-		day = b.day
+	if day < u.day && plausible(u.day.Start(), now.wall) {
+		day = u.day
 	}
-	return day, b.usedOn(day, now)
+	return day, u.usedOn(day, now)
 }
 
-// usedOn returns what is used of a day that the account is on, moves on to, or returns to.
-func (b *usage) usedOn(day calendar.Day, now timePair) int64 {
+// usedOn returns the units used on a day that the tenant is on, advances to, or returns to.
+func (u *usage) usedOn(day calendar.Day, now timePair) int64 {
 	switch {
-	case day > b.day || day < b.day && b.idleSince(day.Start(), now):
+	case day > u.day || day < u.day && u.idleSince(day.Start(), now):
 		return 0
-	case b.stale(day.Start(), now):
-		return 0 // what there is was used a day before, whatever the clock said then
-	case day < b.day && b.dayBefore.of == int64(day):
-		return b.dayUsed + b.dayBefore.used
+	case u.stale(day.Start(), now):
+		return 0 // the stored units were used a day before, whatever the clock showed then
+	case day < u.day && u.previousDay.id == int64(day):
+		return u.dayUsed + u.previousDay.used
 	}
-	return b.dayUsed
+	return u.dayUsed
 }
 
-// idleSince reports whether nothing was admitted since the wall time from, as the store's own time
-// counts: which day the wall clock showed at the last admission does not matter.
-func (b *usage) idleSince(from int64, now timePair) bool {
-	return now.store-b.ended > now.wall-from
+// idleSince reports whether nothing was admitted since the wall time from. It goes by the store's own
+// time: which day the wall clock showed at the last admission does not matter.
+func (u *usage) idleSince(from int64, now timePair) bool {
+	return now.store-u.endedAt > now.wall-from
 }
 
-// stale reports whether what is stored of a day or period that began at start was used at least a day
-// before that, by a clock that was ahead then.
-func (b *usage) stale(start int64, now timePair) bool {
-	return now.wall >= start && b.idleSince(start-calendar.DayMillis, now)
+// stale reports whether the stored units of a day or period were used at least a day before its start,
+// because the clock was ahead then.
+func (u *usage) stale(start int64, now timePair) bool {
+	return now.wall >= start && u.idleSince(start-calendar.DayMillis, now)
 }
 
-// creditsAt is dayAt of credit periods, for a period that the clock gives.
-func (b *usage) creditsAt(period calendar.Period, now timePair) (current calendar.Period, used int64) {
+// creditsAt is dayAt for credits; period is the one around now by the wall clock.
+func (u *usage) creditsAt(period calendar.Period, now timePair) (current calendar.Period, used int64) {
 	switch {
-	case period.Start > b.period.Start, period.Start == b.period.Start && b.stale(period.Start, now):
+	case period.Start > u.period.Start, period.Start == u.period.Start && u.stale(period.Start, now):
 		return period, 0
-	case period.Start == b.period.Start:
-		return period, b.creditsUsed
-	case plausible(b.period.Start, now.wall):
-		return b.period, b.creditsUsed
-	case b.idleSince(period.Start, now):
+	case period.Start == u.period.Start:
+		return period, u.creditsUsed
+	case plausible(u.period.Start, now.wall):
+		return u.period, u.creditsUsed
+	case u.idleSince(period.Start, now):
 		return period, 0
-	case b.periodBefore.of == period.Start:
-		return period, b.creditsUsed + b.periodBefore.used
+	case u.previousPeriod.id == period.Start:
+		return period, u.creditsUsed + u.previousPeriod.used
 	}
-	return period, b.creditsUsed
+	return period, u.creditsUsed
 }
 
-// advance moves on to the day and period of a call that was admitted at a moment.
-func (b *usage) advance(day calendar.Day, period calendar.Period, asked resets, now timePair) {
-	if asked.day > b.resets.day {
-		b.resets.day = asked.day
-		b.day = day
-		b.dayUsed = 0
-		b.dayBefore = periodUsage{}
+// advance begins the day and period of a call, if they are new. now is the time of its admission.
+func (u *usage) advance(day calendar.Day, period calendar.Period, requested resets, now timePair) {
+	if requested.day > u.resets.day {
+		u.resets.day = requested.day
+		u.day = day
+		u.dayUsed = 0
+		u.previousDay = periodUsage{}
 	}
 
-	if asked.credits > b.resets.credits {
-		b.resets.credits = asked.credits
-		b.period = period
-		b.creditsUsed = 0
-		b.periodBefore = periodUsage{}
+	if requested.credits > u.resets.credits {
+		u.resets.credits = requested.credits
+		u.period = period
+		u.creditsUsed = 0
+		u.previousPeriod = periodUsage{}
 	}
 
-	// A call that ends after its day or period brings neither back.
-	used := b.usedOn(day, now)
-	if day == b.day {
-		b.dayUsed = used
+	// A call that ends after its day or period does not bring it back.
+	used := u.usedOn(day, now)
+	if day == u.day {
+		u.dayUsed = used
 	}
 
-	if day > b.day || !plausible(b.day.Start(), now.wall) {
-		before := periodUsage{of: int64(b.day), used: b.dayUsed}
-		if day < b.day {
-			// That day was a wrong clock's: what counts of it is in used already.
-			before = periodUsage{}
+	if day > u.day || !plausible(u.day.Start(), now.wall) {
+		previous := periodUsage{id: int64(u.day), used: u.dayUsed}
+		if day < u.day {
+			previous = periodUsage{} // of a wrong clock; the units that count are in used
 		}
-		b.day = day
-		b.dayUsed = used
-		b.dayBefore = before
+		u.day = day
+		u.dayUsed = used
+		u.previousDay = previous
 	}
 
 	if period != (calendar.Period{}) {
-		b.advancePeriod(period, now)
+		u.advancePeriod(period, now)
 	}
 }
 
-// advancePeriod moves on to a period. One that starts together with the book's but ends elsewhere
-// changes the end only.
-func (b *usage) advancePeriod(period calendar.Period, now timePair) {
-	if period.Start < b.period.Start && plausible(b.period.Start, now.wall) {
+// advancePeriod begins a period. One with the current period's start and another end changes the end
+// only.
+func (u *usage) advancePeriod(period calendar.Period, now timePair) {
+	if period.Start < u.period.Start && plausible(u.period.Start, now.wall) {
 		return
 	}
 
-	_, used := b.creditsAt(period, now)
+	_, used := u.creditsAt(period, now)
 	switch {
-	case period.Start > b.period.Start:
-		b.periodBefore = periodUsage{of: b.period.Start, used: b.creditsUsed}
-	case period.Start < b.period.Start:
-		b.periodBefore = periodUsage{}
+	case period.Start > u.period.Start:
+		u.previousPeriod = periodUsage{id: u.period.Start, used: u.creditsUsed}
+	case period.Start < u.period.Start:
+		u.previousPeriod = periodUsage{}
 	}
-	b.period = period
-	b.creditsUsed = used
+	u.period = period
+	u.creditsUsed = used
 }
 
-// rowOf is the ledger row of a name, mostly the one of the call before.
-func (b *usage) rowOf(name rowName) *Counts {
-	if b.row != nil && b.name == name {
-		return b.row
+// rowOf returns the ledger row of a name, mostly the one of the previous call.
+func (u *usage) rowOf(name rowName) *Counts {
+	if u.lastRow != nil && u.lastRowName == name {
+		return u.lastRow
 	}
 
-	row := b.rows[name]
+	row := u.rows[name]
 	if row == nil {
 		row = &Counts{}
-		b.rows[name] = row
+		u.rows[name] = row
 	}
-	b.name = name
-	b.row = row
+	u.lastRowName = name
+	u.lastRow = row
 	return row
 }

@@ -11,94 +11,99 @@ const (
 	// ringLimit is the highest limit kept as single admission times; above it, admissions are
 	// counted in buckets (decision 12).
 	ringLimit = 1000
-	// bucketMillis is the width of a bucket. A unit of a bucketed window frees at most this much
-	// later than it strictly could.
+	// bucketMillis is the width of a bucket. A unit of a bucketed window frees at most this much later
+	// than necessary.
 	bucketMillis = int64(100)
-	// bucketSpan is how many buckets, the current one included, can hold admissions less than a
+	// bucketSpan is how many buckets, including the current one, can have admissions less than a
 	// minute old.
 	bucketSpan = calendar.MinuteMillis/bucketMillis + 1
-	// bucketCount leaves room to judge a call that arrives up to 40 s after later ones.
+	// bucketCount is the length of the bucket ring: bucketSpan, and 40 s more for calls that arrive out of
+	// order.
 	bucketCount = 1024
 )
 
 // window admits at most limit calls in any 60 seconds. Times are milliseconds of the store's own
 // time, which only runs forward, but calls may arrive slightly out of order. The zero window is
-// empty and is given its limit by fit. The caller locks.
+// empty, and resize sets its limit. The caller locks.
 //
 // Up to ringLimit it is a ring of the last admissions: a call is admitted when the limit-th last
-// admission is a minute old. Nothing else removes an admission, so a late call is judged against
-// all it can collide with.
+// admission is a minute old. Only
+// a newer admission overwrites an old one, and age never does. So a late call still finds every
+// admission that can refuse it.
 type window struct {
 	limit    int
-	restored []tick // admissions from before this process, until fit
+	restored []burst // admissions from before this process, until resize
 
 	times []int64 // ring; len is its capacity, at least limit
 	head  int     // position of the oldest
-	count int     // admissions held
-	live  int     // of these, the newest that are under a minute old: for Remaining only
+	count int     // admissions in the ring
+	// live is how many of these, the newest, were under a minute old at the last peek, or came since:
+	// for what remains and the wait, not for admission.
+	live int
 
-	buckets []uint32 // by bucket number modulo bucketCount
-	newest  int64    // highest bucket number used
-	tail    int64    // lowest bucket number counted in sum
-	oldest  int64    // no bucket from tail up to here holds anything
-	sum     int64
+	buckets   []uint32 // by bucket number modulo bucketCount
+	newest    int64    // highest bucket number used
+	sumFrom   int64    // sum counts the buckets sumFrom..newest
+	firstUsed int64    // no bucket of sumFrom..firstUsed-1 has an admission
+	sum       int64
 }
 
-// tick is n admissions at one millisecond.
-type tick struct {
+// burst is n admissions that share one millisecond.
+type burst struct {
 	at int64
 	n  int64
 }
 
-// resize makes the window hold limit, keeping its admissions.
+// resize sets the limit, and preserves the window's admissions.
 func (w *window) resize(limit int, at int64) {
 	if w.limit == limit {
 		return
 	}
 
-	// What was admitted in the last minute moves over; what is older counts no more.
-	ticks := w.ticks(at)
+	// Admissions of the last minute move over; older ones do not count any more.
+	bursts := w.bursts(at)
 	*w = window{limit: limit}
 
 	var total int64
-	for _, tick := range ticks {
-		total += tick.n
+	for _, burst := range bursts {
+		total += burst.n
 	}
 
 	if limit > ringLimit {
 		w.buckets = make([]uint32, bucketCount)
 		w.newest = at / bucketMillis
-		w.tail = w.newest - bucketSpan + 1
-		w.oldest = w.tail
-		for _, tick := range ticks {
-			w.put(tick.at/bucketMillis, tick.n)
+		w.sumFrom = w.newest - bucketSpan + 1
+		w.firstUsed = w.sumFrom
+		for _, burst := range bursts {
+			w.put(burst.at/bucketMillis, burst.n)
 		}
 		return
 	}
 
-	// A lowered limit may be below what was admitted: the ring holds all of it.
+	// A lowered limit may be below the number of admissions: the ring has all of them.
 	w.times = make([]int64, max(int64(limit), total))
-	for _, tick := range ticks {
-		for range tick.n {
-			w.push(tick.at)
+	for _, burst := range bursts {
+		for range burst.n {
+			w.push(burst.at)
 		}
 	}
 }
 
-// peek reports whether one more call fits at a time, how many remain without it, and in how many
-// milliseconds the next unit frees (0 when none is taken). When the call does not fit, nothing
-// remains and the wait is at least 1.
+// peek reports whether a call at a time fits, how many calls fit in all, this one included, and in how
+// many milliseconds one more will (0 when none is taken). If the call does not fit, nothing remains and
+// the wait is at least 1. It forgets no admission, but brings live, sum, sumFrom and firstUsed up to
+// that time.
 func (w *window) peek(at int64) (ok bool, remaining, wait int64) {
 	if w.buckets != nil {
 		return w.peekBuckets(at)
 	}
 
-	// Admissions that came of age no longer count against what remains.
+	// Admissions that are a minute old no longer reduce what remains.
 	for w.live > 0 && at-w.nthNewest(w.live) >= calendar.MinuteMillis {
 		w.live--
 	}
 
-	// The limit-th last admission decides alone, whatever was counted as live.
+	// Only the limit-th last admission decides, not live.
 	if w.count >= w.limit {
 		if age := at - w.nthNewest(w.limit); age < calendar.MinuteMillis {
 			return false, 0, calendar.MinuteMillis - age
@@ -107,7 +112,7 @@ func (w *window) peek(at int64) (ok bool, remaining, wait int64) {
 	return true, max(0, int64(w.limit-w.live)), w.untilFree(at)
 }
 
-// take records an admission that peek allowed. It returns what remains and the wait then.
+// take records an admission that peek allowed. It returns what remains after it, and the wait.
 func (w *window) take(at int64) (remaining, wait int64) {
 	if w.buckets != nil {
 		w.put(at/bucketMillis, 1)
@@ -130,7 +135,7 @@ func (w *window) nthNewest(n int) int64 {
 	return w.times[w.slotOf(w.count-n)]
 }
 
-// slotOf is where the ring has admission n, 0 being the oldest.
+// slotOf returns the ring's position of admission n, 0 being the oldest.
 func (w *window) slotOf(n int) int {
 	n += w.head
 	if n >= len(w.times) {
@@ -139,15 +144,14 @@ func (w *window) slotOf(n int) int {
 	return n
 }
 
-// push adds an admission, overwriting the oldest when the ring is full. Times stay sorted: a late
-// call counts as made when the newest was.
+// push adds an admission, and overwrites the oldest of a full ring. Times stay sorted: a late call
+// gets the time of the newest.
 func (w *window) push(at int64) {
 	if w.count > 0 {
 		at = max(at, w.nthNewest(1))
 	}
 
-	// Of a full ring the oldest leaves.
-	if w.count == len(w.times) {
+	if w.count == len(w.times) { // the oldest leaves
 		w.head = w.slotOf(1)
 		w.count--
 	}
@@ -158,15 +162,15 @@ func (w *window) push(at int64) {
 }
 
 func (w *window) peekBuckets(at int64) (ok bool, remaining, wait int64) {
-	if !w.dropBefore(at/bucketMillis - bucketSpan + 1) {
+	if !w.sumFromBucket(at/bucketMillis - bucketSpan + 1) {
 		return false, 0, calendar.MinuteMillis
 	}
 
 	if w.sum > 0 {
-		for w.buckets[w.oldest%bucketCount] == 0 {
-			w.oldest++
+		for w.buckets[w.firstUsed%bucketCount] == 0 {
+			w.firstUsed++
 		}
-		wait = max(1, (w.oldest+bucketSpan)*bucketMillis-at)
+		wait = max(1, (w.firstUsed+bucketSpan)*bucketMillis-at)
 	}
 
 	remaining = int64(w.limit) - w.sum
@@ -176,65 +180,64 @@ func (w *window) peekBuckets(at int64) (ok bool, remaining, wait int64) {
 	return true, remaining, wait
 }
 
-// dropBefore makes sum count the buckets from first on. It fails when the call is so late that
-// buckets it needs were used again.
-func (w *window) dropBefore(first int64) bool {
+// sumFromBucket makes sum count the buckets from first on, also if first is lower than before. It
+// returns false if a bucket that it needs was reused.
+func (w *window) sumFromBucket(first int64) bool {
 	if first <= w.newest-bucketCount {
 		return false
 	}
 	if first > w.newest {
-		w.tail = w.newest + 1 // a minute without an admission
-		w.oldest = w.tail
+		w.sumFrom = w.newest + 1 // a minute without an admission
+		w.firstUsed = w.sumFrom
 		w.sum = 0
 		return true
 	}
 
-	for ; w.tail < first; w.tail++ {
-		w.sum -= int64(w.buckets[w.tail%bucketCount])
+	for ; w.sumFrom < first; w.sumFrom++ {
+		w.sum -= int64(w.buckets[w.sumFrom%bucketCount])
 	}
-	w.oldest = max(w.oldest, w.tail)
+	w.firstUsed = max(w.firstUsed, w.sumFrom)
 
-	// A late call looks further back than the calls before it.
-	for w.tail > first {
-		w.tail--
-		w.sum += int64(w.buckets[w.tail%bucketCount])
-		w.oldest = w.tail
+	// A late call needs earlier buckets than the calls before it.
+	for w.sumFrom > first {
+		w.sumFrom--
+		w.sum += int64(w.buckets[w.sumFrom%bucketCount])
+		w.firstUsed = w.sumFrom
 	}
 	return true
 }
 
-// put counts n admissions in a bucket, clearing the buckets that come into use.
+// put counts n admissions in a bucket, and clears the buckets that come into use.
 func (w *window) put(bucket, n int64) {
 	if bucket > w.newest {
 		for number := max(w.newest+1, bucket-bucketCount+1); number <= bucket; number++ {
-			// The slot held the bucket before, or an even older one. If before is between tail and
-			// newest, sum counts it, and it is taken out. What an even older bucket left there is
-			// not in sum.
-			if before := number - bucketCount; before >= w.tail && before <= w.newest {
+			// The slot has the counts of an earlier bucket. If that is between sumFrom and newest, sum
+			// includes them, and they are subtracted. The counts of an even older one are not in sum.
+			if before := number - bucketCount; before >= w.sumFrom && before <= w.newest {
 				w.sum -= int64(w.buckets[number%bucketCount])
 			}
 			w.buckets[number%bucketCount] = 0
 		}
 		w.newest = bucket
-		w.tail = max(w.tail, w.newest-bucketCount+1)
-		w.oldest = max(w.oldest, w.tail)
+		w.sumFrom = max(w.sumFrom, w.newest-bucketCount+1)
+		w.firstUsed = max(w.firstUsed, w.sumFrom)
 	}
 	if bucket <= w.newest-bucketCount {
-		return // too old to be judged again
+		return // too old to be checked again
 	}
 
 	w.buckets[bucket%bucketCount] += uint32(n)
-	if bucket >= w.tail {
+	if bucket >= w.sumFrom {
 		w.sum += n
-		w.oldest = min(w.oldest, bucket)
+		w.firstUsed = min(w.firstUsed, bucket)
 	}
 }
 
-// ticks returns the admissions that are less than a minute old, oldest first. A bucket's admissions
+// bursts returns the admissions that are less than a minute old, oldest first. A bucket's admissions
 // count as made in its last millisecond.
-func (w *window) ticks(at int64) []tick {
-	var out []tick
-	add := func(one tick) {
+func (w *window) bursts(at int64) []burst {
+	var out []burst
+	add := func(one burst) {
 		if at-one.at >= calendar.MinuteMillis || one.n == 0 {
 			return
 		}
@@ -245,24 +248,24 @@ func (w *window) ticks(at int64) []tick {
 		out = append(out, one)
 	}
 
-	// Those from before this process are the oldest.
-	for _, tick := range w.restored {
-		add(tick)
+	for _, burst := range w.restored { // the oldest
+		add(burst)
 	}
 	for n := w.count; n > 0; n-- {
-		add(tick{at: w.nthNewest(n), n: 1})
+		add(burst{at: w.nthNewest(n), n: 1})
 	}
 	if w.buckets != nil {
 		for number := max(0, w.newest-bucketCount+1); number <= w.newest; number++ {
-			add(tick{at: number*bucketMillis + bucketMillis - 1, n: int64(w.buckets[number%bucketCount])})
+			add(burst{at: number*bucketMillis + bucketMillis - 1, n: int64(w.buckets[number%bucketCount])})
 		}
 	}
 	return out
 }
 
-// restore adds an admission from before this process. It may only be called before the first fit.
-func (w *window) restore(one tick) {
-	later := func(have tick, at int64) int { return cmp.Compare(have.at, at) }
+// restore adds the admissions of one millisecond from before this process, in any order. It may
+// only be called before the first resize.
+func (w *window) restore(one burst) {
+	later := func(have burst, at int64) int { return cmp.Compare(have.at, at) }
 	i, _ := slices.BinarySearchFunc(w.restored, one.at+1, later)
 	if i > 0 && w.restored[i-1].at == one.at {
 		w.restored[i-1].n += one.n

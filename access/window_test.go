@@ -200,9 +200,9 @@ func TestWindowFit(t *testing.T) {
 				limit = limits.Draw(rt, "new limit")
 				w.resize(limit, windowEpoch+at)
 			case 1:
-				ticks := w.ticks(windowEpoch + at)
+				bursts := w.bursts(windowEpoch + at)
 				w = window{}
-				for _, i := range rapid.Permutation(ticks).Draw(rt, "order") {
+				for _, i := range rapid.Permutation(bursts).Draw(rt, "order") {
 					w.restore(i)
 				}
 				w.resize(limit, windowEpoch+at)

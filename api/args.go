@@ -13,7 +13,7 @@ import (
 	"ninepocket/wire"
 )
 
-// maxUnknown is how many unknown parameters X-Ignored-Params names (decision 5).
+// maxUnknown is how many unknown parameters X-Ignored-Params names at most (decision 5).
 const maxUnknown = 10
 
 // arg is a query parameter that the operation knows.
@@ -24,24 +24,23 @@ type arg struct {
 	reason string // what is wrong with it, "" for nothing
 }
 
-// Args are a request's query parameters. Values alias the query and die with the request.
+// Args are a request's query parameters. Values alias the query and are valid as long as the
+// request.
 type Args struct {
 	known        []arg
 	unknown      []string // percent-encoded, each once
-	unknownCount int      // how many are unknown, those that are not named included
+	unknownCount int      // how many are unknown, also those that are not named
 	bad          bool     // some name or unknown value is not valid
 }
 
-func (a *Args) reset() Args { return Args{known: a.known[:0]} }
-
-// Parse reads a raw query string against the parameters that are known. It never fails: what is
-// wrong is noted, and Request.ReadQuery tells it.
+// Parse reads a raw query string against the known parameters. It never fails: it records problems,
+// which Request.ReadQuery reports.
 func (a *Args) Parse(raw []byte, known []string) {
 	for _, name := range known {
 		a.known = append(a.known, arg{name: name})
 	}
 
-	// The string lives no longer than the request's memory.
+	// The string is valid as long as the request's memory.
 	query := unsafe.String(unsafe.SliceData(raw), len(raw))
 	for query != "" {
 		var pair string
@@ -57,7 +56,7 @@ func (a *Args) take(pair string) {
 	name, value, _ := strings.Cut(pair, "=")
 	decoded, err := url.QueryUnescape(name)
 	if err != nil {
-		decoded = name // it is named as it was sent
+		decoded = name // errors name it as it was sent
 	}
 
 	if known := a.find(decoded); err == nil && known != nil {
@@ -71,7 +70,7 @@ func (a *Args) take(pair string) {
 		return
 	}
 
-	// Names are told in a header, so they are few, short, and each once.
+	// Names appear in a header, so they are few, short, and each once.
 	a.unknownCount++
 	a.bad = a.bad || err != nil || !utf8.ValidString(decoded)
 	if shown := encodeName(decoded); shown != "" && len(a.unknown) < maxUnknown && !slices.Contains(a.unknown, shown) {
@@ -86,7 +85,7 @@ func (a *Args) find(name string) *arg {
 	return nil
 }
 
-// Given returns a parameter's value when it is there and sound.
+// Given returns a parameter's value if it is present and valid.
 func (a *Args) Given(name string) (string, bool) {
 	known := a.find(name)
 	if known == nil || known.count == 0 || known.reason != "" {
@@ -95,10 +94,10 @@ func (a *Args) Given(name string) (string, bool) {
 	return known.value, true
 }
 
-// Unknown are the parameters that the operation does not know, percent-encoded, ten at most.
+// Unknown returns the unknown parameters, percent-encoded, ten at most.
 func (a *Args) Unknown() []string { return a.unknown }
 
-// mistyped says how a parameter that is missing was spelt in other letters, "" where it was not.
+// mistyped explains in which other case a missing parameter was sent, "" if it was not.
 func (a *Args) mistyped(name string) string {
 	for _, unknown := range a.unknown {
 		if strings.EqualFold(unknown, name) {
@@ -108,8 +107,7 @@ func (a *Args) mistyped(name string) string {
 	return ""
 }
 
-// textProblem is what decision 5 refuses in any text: bytes that are not UTF-8, NUL and other C0
-// controls.
+// textProblem explains what decision 5 forbids in a text: invalid UTF-8, NUL and other C0 controls.
 func textProblem(s string) string {
 	if !utf8.ValidString(s) {
 		return "is not valid UTF-8: percent-encode text as UTF-8"
@@ -128,8 +126,8 @@ func encodeName(name string) string {
 	return string(wire.AppendEscaped(nil, name[:min(len(name), maxBytes)]))
 }
 
-// ReadQuery reads the query string and notes repeated and badly encoded parameters, and unknown
-// ones where the surface is strict.
+// ReadQuery reads the query string and records repeated and badly encoded parameters, and unknown
+// ones if the surface is strict.
 func (r *Request) ReadQuery(raw []byte) {
 	a := &r.Args
 	a.Parse(raw, r.Op.Params)
@@ -144,7 +142,7 @@ func (r *Request) ReadQuery(raw []byte) {
 		}
 	}
 
-	// What is unknown is an error or ignored, but no surface takes bytes that mean nothing.
+	// Unknown parameters are an error or ignored, but no surface accepts invalid bytes.
 	if r.Strict && a.unknownCount > 0 {
 		r.reportUnknownParams()
 	} else if a.bad {
@@ -152,7 +150,7 @@ func (r *Request) ReadQuery(raw []byte) {
 	}
 }
 
-// reportUnknownParams notes the parameters that the operation does not know.
+// reportUnknownParams records a problem for the unknown parameters.
 func (r *Request) reportUnknownParams() {
 	named := make([]string, 0, maxUnknown)
 	for _, name := range r.Args.unknown {
@@ -163,19 +161,19 @@ func (r *Request) reportUnknownParams() {
 	if len(named) < 2 {
 		format = "the query has the unknown parameter %s: leave it out (this operation takes %s)"
 	}
-	r.problem(format, strings.Join(named, ", "), list(r.Op.Params))
+	r.problem(format, strings.Join(named, ", "), joinNames(r.Op.Params))
 }
 
-// list is names as a sentence has them.
-func list(names []string) string {
+// joinNames joins names for a sentence.
+func joinNames(names []string) string {
 	if len(names) == 0 {
 		return "none"
 	}
 	return strings.Join(names, ", ")
 }
 
-// textArg reads a parameter whose length, counted as code points after decoding, is within bounds
-// (decision 5).
+// textArg reads a parameter whose length, counted in code points after decoding, must be within
+// bounds (decision 5).
 func (r *Request) textArg(name string, bounds wire.Range) (string, bool) {
 	v, ok := r.Args.Given(name)
 	if !ok {
@@ -196,7 +194,7 @@ func (r *Request) textArg(name string, bounds wire.Range) (string, bool) {
 	return "", false
 }
 
-// wordsArg is textArg for words that are searched for: spaces alone are none (decision 5).
+// wordsArg is textArg for search words: spaces alone are none (decision 5).
 func (r *Request) wordsArg(name string, bounds wire.Range) (string, bool) {
 	v, ok := r.textArg(name, bounds)
 	if ok && strings.TrimSpace(v) == "" {
@@ -205,7 +203,7 @@ func (r *Request) wordsArg(name string, bounds wire.Range) (string, bool) {
 	return v, ok
 }
 
-// intArg reads a plain ASCII decimal within bounds, or returns absent.
+// intArg reads a plain ASCII decimal within bounds; absent is the default.
 func (r *Request) intArg(name string, bounds wire.Range, absent int64) int64 {
 	v, ok := r.Args.Given(name)
 	if !ok {
@@ -233,7 +231,7 @@ func ParseDecimal(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// oneOf reads a parameter that must be one of values, or returns absent.
+// oneOf reads a parameter that must be one of values; absent is the default.
 func (r *Request) oneOf(name, absent string, values ...string) string {
 	v, ok := r.Args.Given(name)
 	if !ok {
@@ -247,7 +245,7 @@ func (r *Request) oneOf(name, absent string, values ...string) string {
 	return absent
 }
 
-// dayArg reads a date, NoDay when it is absent.
+// dayArg reads a date; the default is NoDay.
 func (r *Request) dayArg(name string) snapshot.Day {
 	v, ok := r.Args.Given(name)
 	if !ok {
@@ -262,7 +260,7 @@ func (r *Request) dayArg(name string) snapshot.Day {
 	return day
 }
 
-// instantArg reads an instant in ms, NoTime when it is absent.
+// instantArg reads an instant in ms; the default is NoTime.
 func (r *Request) instantArg(name string) int64 {
 	v, ok := r.Args.Given(name)
 	if !ok {
@@ -283,10 +281,10 @@ func (r *Request) instantArg(name string) int64 {
 	return snapshot.NoTime
 }
 
-// parseInstant reads a date and time of RFC 3339, whose letters may be small.
+// parseInstant reads a date and time of RFC 3339, also with lower-case letters.
 func parseInstant(v string) (time.Time, error) { return time.Parse(time.RFC3339, strings.ToUpper(v)) }
 
-// identifierArg reads an identifier, "" when it is absent.
+// identifierArg reads an identifier; the default is "".
 func (r *Request) identifierArg() string {
 	v, ok := r.Args.Given("identifier")
 	if !ok {

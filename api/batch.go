@@ -16,16 +16,16 @@ import (
 // maxDepth bounds the nesting of a body (decision 7).
 const maxDepth = 16
 
-// readArray reads a body that is an object with one array within bounds, each element of which
-// element takes. Unknown members are errors where the surface is strict and ignored elsewhere
-// (decision 7). Problems are noted.
+// readArray reads a body that is an object with one array within bounds, and calls element for each
+// element. Unknown members are errors if the surface is strict, and otherwise ignored (decision 7).
+// It records problems.
 func (r *Request) readArray(member string, bounds wire.Range, element func(value jsonwalk.Value, n int)) {
 	body := r.object()
 	if body == nil {
 		return
 	}
 
-	// Where there are unknown members, an empty list is no problem: its entries may be in one of them.
+	// With unknown members, an empty list is no problem: one of them may have its entries.
 	n := 0
 	var unknown []string
 	var list jsonwalk.Value
@@ -62,7 +62,7 @@ func (r *Request) readArray(member string, bounds wire.Range, element func(value
 	}
 }
 
-// sample is a body that the operation takes.
+// sample returns an example body of the operation.
 func (r *Request) sample() string {
 	switch {
 	case r.Strict:
@@ -73,18 +73,18 @@ func (r *Request) sample() string {
 	return `{"ids":["card_…"]}`
 }
 
-// object is the body, checked once as a whole, so that walking it needs no errors; nil for one that is
-// no JSON object: what is wrong with it is noted, and what to send.
+// object parses the body, once and completely, so that reading it needs no errors. It is nil if the
+// body is no JSON object: it records what is wrong, and what to send.
 func (r *Request) object() jsonwalk.Value {
 	const tooDeep = "the body is nested more than 16 levels deep"
 	value, err := jsonwalk.Parse(r.Body)
 	what := "the body is not JSON"
 
-	// A good body must not cost memory here, which [errors.As] would take for its target.
+	// A valid body must not cost memory here, which [errors.As] would allocate for its target.
 	switch syntax, isSyntax := errors.AsType[*jsontext.SyntacticError](err); {
 	case err == nil && value.Kind() != '{':
 		what = "the body must be a JSON object"
-	case err == nil && value.Deeper(maxDepth):
+	case err == nil && value.DeeperThan(maxDepth):
 		what = tooDeep
 	case err == nil:
 		return value
@@ -104,11 +104,11 @@ func (r *Request) object() jsonwalk.Value {
 	return nil
 }
 
-// maxShown is how many bytes of what a client sent an answer shows.
+// maxShown is how many bytes of a client's input a response repeats.
 const maxShown = 40
 
-// redactKey cuts text where a key begins: one that was sent in the wrong place is not to stand in
-// an answer, which clients log.
+// redactKey cuts text where an API key begins. Clients log responses, so a key that was sent in the
+// wrong place must not appear in one.
 func redactKey(text string) string {
 	const begin = "npk_"
 	before, _, found := strings.Cut(text, begin)
@@ -118,7 +118,8 @@ func redactKey(text string) string {
 	return text
 }
 
-// QuoteInput shows what a client sent without letting it grow or hide anything.
+// QuoteInput quotes a client's input for a response, limited in length, without keys or control
+// characters.
 func QuoteInput(text string) string {
 	text = redactKey(text)
 	if len(text) > maxShown {
@@ -127,9 +128,9 @@ func QuoteInput(text string) string {
 	return string(wire.AppendString(nil, text))
 }
 
-// readIDs reads a body {"ids": […], "identifiers": […]} of strings, either or both. Problems are
-// noted. What it returns is the request's and aliases its body: the ids and then the identifiers,
-// and how many of them are ids.
+// readIDs reads a body {"ids": […], "identifiers": […]} of strings, either or both. It records
+// problems. It returns the ids and then the identifiers, which alias the body, and how many of them
+// are ids.
 func (r *Request) readIDs(bounds wire.Range) (refs []string, ids int) {
 	if r.scanIDs("ids", bounds) {
 		return r.ids, len(r.ids)
@@ -140,11 +141,11 @@ func (r *Request) readIDs(bounds wire.Range) (refs []string, ids int) {
 	return r.decodeIDs(bounds)
 }
 
-// scanIDs takes a body that has one member and is spelt as usual; false for any other.
+// scanIDs reads a body that has one member in the usual encoding; false for any other.
 func (r *Request) scanIDs(member string, bounds wire.Range) bool {
 	r.ids = r.ids[:0]
 
-	// More than wire allows is not usual either: the decoder counts it.
+	// Too many elements are left to the decoder, which counts them.
 	usual := scan(r.Body)
 	return usual.list(member, int(bounds.Max), func(scanner *scanner) bool {
 		id, ok := scanner.str()
@@ -153,7 +154,7 @@ func (r *Request) scanIDs(member string, bounds wire.Range) bool {
 	})
 }
 
-// decodeIDs is readIDs of any body. Members that it does not know are ignored (decision 7).
+// decodeIDs is readIDs for any body. Unknown members are ignored (decision 7).
 func (r *Request) decodeIDs(bounds wire.Range) (refs []string, ids int) {
 	r.ids = r.ids[:0]
 	body := r.object()
@@ -161,7 +162,7 @@ func (r *Request) decodeIDs(bounds wire.Range) (refs []string, ids int) {
 		return nil, 0
 	}
 
-	// The two are counted together, and each is named with what is wrong with it.
+	// The two are counted together, but problems are reported for each.
 	total := r.decodeReferences("ids", body.Member("ids"), 0, bounds)
 	ids = len(r.ids)
 	total = r.decodeReferences("identifiers", body.Member("identifiers"), total, bounds)
@@ -180,10 +181,11 @@ func (r *Request) decodeIDs(bounds wire.Range) (refs []string, ids int) {
 	return r.ids, ids
 }
 
-// maxGot is how many members a problem names that were sent in place of those that are required.
+// maxGot is how many of the body's members a problem names if the required ones are missing.
 const maxGot = 3
 
-// gotMembers says which members a body has that lacks those of its operation, "" for one without any.
+// gotMembers lists the members of a body that lacks the required ones, "" for a body without
+// members.
 func (r *Request) gotMembers(body jsonwalk.Value) string {
 	if r.Op.Path == pricesPath && body.Member("items") != nil {
 		return ` (got "items", which is the form of preview keys)`
@@ -203,12 +205,12 @@ func (r *Request) gotMembers(body jsonwalk.Value) string {
 	return " (got " + strings.Join(got, ", ") + ")"
 }
 
-// sampleRefs are what a list of references holds, by its name.
+// sampleRefs are example elements of each list of references.
 var sampleRefs = map[string]string{"ids": "card_…", "identifiers": "tcgplayer:42382"}
 
-// decodeReferences appends the strings of a member to the request's, no more than bounds allow, and
-// adds its elements to the total before it. What is wrong with it is noted; without a list there is
-// no total, -1.
+// decodeReferences appends the strings of a member to r.ids, no more than bounds allow, and adds
+// its number of elements to the total before it. It records problems; without a list there is no
+// total, -1.
 func (r *Request) decodeReferences(name string, list jsonwalk.Value, before int, bounds wire.Range) (total int) {
 	if list == nil {
 		return before
@@ -243,9 +245,9 @@ func (r *Request) decodeReferences(name string, list jsonwalk.Value, before int,
 	return before + n
 }
 
-// batch answers a live batch: the entries of what is found, ids first, each in request order, and
-// what is not found. Identical strings of one list collapse to one (decision 24). bounds are
-// everybody's, limit the plan's.
+// batch handles a live batch: the entries of the references that were found, ids first, each in
+// request order, and those not found. Identical strings of one list are one (decision 24). bounds
+// are the limits for everybody, limit is the plan's.
 func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(card int) []byte) *wire.APIError {
 	refs, ids := r.readIDs(bounds)
 	if f := r.invalid(); f != nil {
@@ -260,7 +262,7 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 	var seen duplicateSet
 	missing := r.cards[:0] // numbers of refs
 
-	// Twice the same string is one entry; an id and a slug of one card are two.
+	// A repeated string is one entry; an id and a slug of one card are two.
 	out.Body = append(out.Body, `{"data":[`...)
 	for i, ref := range refs {
 		isID := i < ids
@@ -277,12 +279,12 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 		switch {
 		case found:
 			out.Body = append(wire.AppendComma(out.Body), entry(card)...)
-		case isID || !r.appendCalled(out, ref, entry):
+		case isID || !r.appendByIdentifier(out, ref, entry):
 			missing = append(missing, uint32(i))
 		}
 	}
 
-	// What is not there is named, so that a client need not compare the lists.
+	// Missing references are listed, so that a client need not compare the lists.
 	out.Body = append(out.Body, `],"not_found":[`...)
 	for _, i := range missing {
 		out.Body = wire.AppendString(wire.AppendComma(out.Body), refs[i])
@@ -292,9 +294,9 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 	return nil
 }
 
-// appendCalled appends the entries of the cards that have an identifier, each with the identifier as
-// its last member; false when there are none.
-func (r *Request) appendCalled(out *Reply, identifier string, entry func(card int) []byte) bool {
+// appendByIdentifier appends the entries of the cards that have an identifier, each with the
+// identifier as its last member; false if there are none.
+func (r *Request) appendByIdentifier(out *Reply, identifier string, entry func(card int) []byte) bool {
 	cards := r.View.Index.ForBatch(identifier)
 	for _, card := range cards {
 		object := entry(int(card))

@@ -7,13 +7,13 @@ import (
 	"ninepocket/wire"
 )
 
-// searchCards answers GET /v1/cards.
+// searchCards handles GET /v1/cards.
 func searchCards(r *Request, out *Reply) *wire.APIError {
 	q := r.cardQuery()
-	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
+	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPageLimit))
 
-	// A cursor is bound to what decides which cards are found and their order, not to the page's
-	// size.
+	// A cursor is bound to the parameters that decide which cards are found and their order, not to
+	// the page's size.
 	r.text = q.AppendKey(r.text[:0])
 	bound := cursor.Hash("cards", string(r.text))
 	after := openCursor(r, cursor.Cards, bound, index.ParsePosition)
@@ -33,15 +33,11 @@ func searchCards(r *Request, out *Reply) *wire.APIError {
 	out.Body = r.View.AppendSummaries(out.Body, page.Cards)
 	out.Body = append(out.Body, ']')
 
-	var last func([]byte) []byte
-	if page.More {
-		last = page.Last.AppendBinary
-	}
-	r.appendNext(out, cursor.Cards, bound, last)
+	r.appendNext(out, cursor.Cards, bound, page.More, page.Last.AppendBinary)
 	return nil
 }
 
-// cardQuery reads what a search asks for. Problems are noted.
+// cardQuery reads the parameters of a search. It records problems.
 func (r *Request) cardQuery() index.Query {
 	q := index.Query{Filter: index.NoFilter}
 	q.Words, q.HasWords = r.wordsArg("q", wire.QueryText)
@@ -70,26 +66,26 @@ func (r *Request) cardQuery() index.Query {
 	return q
 }
 
-// getCard answers GET /v1/cards/{id}.
+// getCard handles GET /v1/cards/{id}.
 func getCard(r *Request, out *Reply) *wire.APIError {
 	card, f := r.card()
 	if f != nil {
 		return f
 	}
 
-	// Spelt when the View was made.
+	// Encoded when the View was made.
 	out.Shared = r.View.Detail(card)
 	out.Tag = r.View.DetailTag(card)
 	out.HasETag = true
 	return nil
 }
 
-// batchCards answers POST /v1/cards/batch.
+// batchCards handles POST /v1/cards/batch.
 func batchCards(r *Request, out *Reply) *wire.APIError {
 	return r.batch(out, wire.CardIDs, r.Plan.MaxCards, r.View.Detail)
 }
 
-// batchPrices answers POST /v1/prices/batch of the live surface.
+// batchPrices handles POST /v1/prices/batch of the live surface.
 func batchPrices(r *Request, out *Reply) *wire.APIError {
 	return r.batch(out, wire.PriceIDs, r.Plan.MaxPrices, r.View.PriceEntry)
 }

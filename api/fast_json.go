@@ -8,20 +8,20 @@ import (
 	"ninepocket/wire"
 )
 
-// scanner is a fast path: it takes the expected members, and strings without escapes. On anything
-// else, valid or not, it returns false, and the caller reads the body again by walking it, which
-// knows all of JSON and says what is wrong with it. Strings alias the body.
+// scanner is a fast path for JSON: it reads the expected members, and strings without escapes. On
+// anything else, valid or not, it returns false. The caller then reads the body again with
+// jsonwalk, which knows all of JSON and explains problems. Strings alias the body.
 type scanner struct {
 	text string
 	at   int
 }
 
-// scan returns a scanner of a body, which must not change while its strings are used.
+// scan returns a scanner for a body, which must not change while its strings are used.
 func scan(body []byte) scanner {
 	return scanner{text: unsafe.String(unsafe.SliceData(body), len(body))}
 }
 
-// space steps over white space.
+// space skips white space.
 func (s *scanner) space() {
 	for s.at < len(s.text) {
 		if char := s.text[s.at]; char > ' ' || char != ' ' && char != '\n' && char != '\r' && char != '\t' {
@@ -31,7 +31,7 @@ func (s *scanner) space() {
 	}
 }
 
-// next takes a character after white space, if it is the next.
+// next skips white space and reads a character, if it comes next.
 func (s *scanner) next(char byte) bool {
 	s.space()
 	if s.at == len(s.text) || s.text[s.at] != char {
@@ -41,7 +41,7 @@ func (s *scanner) next(char byte) bool {
 	return true
 }
 
-// str takes a string.
+// str reads a string.
 func (s *scanner) str() (string, bool) {
 	if !s.next('"') {
 		return "", false
@@ -49,7 +49,7 @@ func (s *scanner) str() (string, bool) {
 	from := s.at
 	ascii := true
 
-	// Plain characters are passed over eight at a time.
+	// Plain characters are skipped eight at a time.
 	for {
 		s.at += wire.SafePrefixLen(s.text[s.at:])
 		switch {
@@ -59,7 +59,7 @@ func (s *scanner) str() (string, bool) {
 			text := s.text[from:s.at]
 			s.at++
 			return text, ascii || utf8.ValidString(text)
-		case s.text[s.at] < utf8.RuneSelf: // an escape, or what must be one
+		case s.text[s.at] < utf8.RuneSelf: // an escape, or an invalid control character
 			return "", false
 		}
 		ascii = false
@@ -67,13 +67,13 @@ func (s *scanner) str() (string, bool) {
 	}
 }
 
-// key takes a member's name.
+// key reads a member's name.
 func (s *scanner) key() (string, bool) {
 	name, ok := s.str()
 	return name, ok && s.next(':')
 }
 
-// list takes an object that is one member, an array of 1 to most elements. element takes one.
+// list reads an object that is one member, an array of 1 to limit elements. element reads one.
 func (s *scanner) list(member string, limit int, element func(*scanner) bool) bool {
 	if !s.next('{') {
 		return false
@@ -82,7 +82,7 @@ func (s *scanner) list(member string, limit int, element func(*scanner) bool) bo
 		return false
 	}
 
-	// One element more than allowed is the decoder's to tell.
+	// The decoder reports one element more than allowed.
 	for n := 0; ; n++ {
 		if n == limit || !element(s) {
 			return false
@@ -92,22 +92,22 @@ func (s *scanner) list(member string, limit int, element func(*scanner) bool) bo
 		}
 	}
 
-	// Nothing but space may follow.
+	// Only white space may follow.
 	closed := s.next(']') && s.next('}')
 	s.space()
 	return closed && s.at == len(s.text)
 }
 
-// duplicateSet finds which elements of a list were there before. Its zero value is for a list of up
-// to 200 elements, the most ids that a batch may have.
+// duplicateSet finds duplicates in a list. Its zero value is for a list of up to 200 elements, the
+// most ids that a batch may have.
 type duplicateSet struct {
-	rows [512]uint8 // hash table of numbers of elements, and 1
+	rows [512]uint8 // hash table of element indexes plus 1
 }
 
-// duplicateSeed makes it impossible to send what has equal hashes.
+// duplicateSeed prevents clients from sending elements with equal hashes.
 var duplicateSeed = maphash.MakeSeed()
 
-// add enters element i with a hash, and returns an earlier one that is the same.
+// add adds element i with a hash, and returns an earlier one that is the same.
 func (d *duplicateSet) add(hash uint64, i int, same func(earlier int) bool) (earlier int, again bool) {
 	for ; ; hash++ {
 		row := &d.rows[hash%uint64(len(d.rows))]

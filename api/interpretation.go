@@ -8,14 +8,15 @@ import (
 // maxInterpretation bounds the X-Search-Interpretation header in bytes.
 const maxInterpretation = 512
 
-// interpretationTokens are the kinds of notes as the header spells them.
+// interpretationTokens are the tokens of the header by kind of note.
 var interpretationTokens = map[index.NoteKind]string{
 	index.Dropped: "left-out", index.Replaced: "read-as", index.Corrected: "corrected", index.Missing: "missing",
 	index.MatchedSet: "set", index.MatchedNumber: "number", index.Preferred: "preferred", index.InGame: "game",
 }
 
-// interpret notes in the reply what was done to the words of a query, and the set that a misspelt
-// name was taken for, or those that are nearest where none fits.
+// interpret sets the X-Search-Interpretation header, which explains how the words of a query were
+// interpreted. It also has the set that a misspelled name was taken for, or the nearest sets if
+// none matches.
 func (r *Request) interpret(out *Reply, q *index.Query, found *engine.SearchPage) {
 	if q.Sort == index.Relevance {
 		for _, remark := range found.Interpretation {
@@ -30,8 +31,8 @@ func (r *Request) interpret(out *Reply, q *index.Query, found *engine.SearchPage
 	out.interpretSets(r.View, q.Set, r.View.Index.SetNames().ResolveFuzzy)
 }
 
-// interpretSets notes the sets that a misspelt name, "" for none, was taken for, or those whose
-// names are most like one that no set has.
+// interpretSets adds the sets that a misspelled name, "" for none, was taken for, or those with the
+// names most similar to an unknown one.
 func (out *Reply) interpretSets(v *engine.View, ref string, read func(ref string) (sets []uint32, corrected bool)) {
 	if ref == "" {
 		return
@@ -52,8 +53,8 @@ func (out *Reply) interpretSets(v *engine.View, ref string, read func(ref string
 	}
 }
 
-// appendToken appends a member of a list of RFC 9651: a token with the words, and what they were
-// taken for. One that would make the header too long is left out.
+// appendToken appends a member of an RFC 9651 list: a token with the words, and what they were
+// taken for. A member that would make the header too long is dropped.
 func appendToken(dst []byte, kind, from, to string) []byte {
 	begin := len(dst)
 	if begin > 0 {
@@ -71,8 +72,8 @@ func appendToken(dst []byte, kind, from, to string) []byte {
 	return dst
 }
 
-// appendQuoted appends a string of RFC 9651; what is not printable ASCII is percent-encoded, and so
-// is the percent sign.
+// appendQuoted appends an RFC 9651 string; bytes that are not printable ASCII, and the percent
+// sign, are percent-encoded.
 func appendQuoted(dst []byte, text string) []byte {
 	const hex = "0123456789ABCDEF"
 	dst = append(dst, '"')

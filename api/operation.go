@@ -13,72 +13,69 @@ import (
 	"ninepocket/wire"
 )
 
-// Operation is what one method of a path does on one surface.
+// Operation is a method of a path on one surface.
 type Operation struct {
-	// Name is the ledger's name of it and its operationId.
+	// Name is its operationId, also used in usage records.
 	Name access.Operation
-	// Method is GET or POST. A GET answers HEAD too (decision 4).
+	// Method is GET or POST. A GET also serves HEAD (decision 4).
 	Method string
-	// Path is the path as the document spells it, but for the parameter, which is always {id}. It
-	// is empty for a tool, which has no path of its own.
+	// Path is the path as in the API document, except that the parameter is always {id}. It is
+	// empty for a tool, which has no path of its own.
 	Path string
-	// Surface is the contract that it belongs to: keys.Live or keys.Preview.
+	// Surface is the API contract of the operation: keys.Live or keys.Preview.
 	Surface keys.Surface
-	// Scope is what a preview key needs; 0 for nothing.
+	// Scope is the scope that a preview key needs; 0 for none.
 	Scope keys.Scope
-	// Params are the query parameters that it knows.
+	// Params are the known query parameters.
 	Params []string
-	// TakesCSV says that its body may be text/csv instead of JSON.
+	// TakesCSV means that its body may be text/csv instead of JSON.
 	TakesCSV bool
-	// Identity, where set, says that the operation is idempotent (decision 30): it reads the
-	// request and returns the hash of its normalised body. The pipeline claims the caller's key
-	// before Run and keeps the reply after it. The answer of such an operation begins with
-	// {"data": and has a meta; see Reply.Store.
+	// RequestHash, if set, makes the operation idempotent (decision 30): it reads the request and
+	// returns the hash of its normalised body. The pipeline claims the client's key before Run and
+	// stores the reply after it. The response of such an operation begins with {"data": and has a
+	// meta; see Reply.Store.
 	RequestHash func(*Request) (access.BodyHash, *wire.APIError)
-	// ShowsUsage asks for Request.Usage.
+	// ShowsUsage means that the operation needs Request.Usage.
 	ShowsUsage bool
-	// Meta says that the answer is closed with a meta member, which tells what was charged.
+	// Meta means that the response ends with a meta member, which reports the charge.
 	Meta bool
-	// Cacheable says that the answer follows from the snapshot and the request alone.
+	// Cacheable means that the response depends only on the snapshot and the request.
 	Cacheable bool
-	// Run appends the answer to the reply, or returns why there is none. An idempotent operation
-	// has read the request in Identity already.
+	// Run appends the response to the reply, or returns an error. RequestHash of an idempotent
+	// operation has already read the request.
 	Run runner
 }
 
-// runner is how an operation runs.
+// runner is the function of an operation.
 type runner = func(*Request, *Reply) *wire.APIError
 
-// Service is what operations need besides the View: it is one for all requests.
+// Service has the dependencies of the operations besides the View, shared by all requests.
 type Service struct {
 	Cursors *cursor.Signer
-	// Retained finds the View that a cursor began in, nil when it is gone; see
-	// engine.Engine.Retained.
+	// Retained returns the View of a cursor, nil if it is gone; see engine.Engine.Retained.
 	Retained func(hash uint64) *engine.View
-	// IsPending reports whether a snapshot that is not here will be soon; see
-	// engine.Engine.IsPending.
+	// IsPending reports whether a missing snapshot may arrive soon; see engine.Engine.IsPending.
 	IsPending func(hash uint64, issued time.Time) bool
-	// BaseURL is what clients reach the service by, without a slash at the end.
+	// BaseURL is the service's URL for clients, without a slash at the end.
 	BaseURL string
-	// Tools answers MCP.
+	// Tools handles MCP calls.
 	Tools *mcp.Endpoint
 }
 
-// Request is what an operation is asked. The pipeline fills the exported fields; the rest is the
-// operation's scratch memory, which the next request uses again.
+// Request is the input of an operation. The pipeline fills the exported fields; the rest is the
+// operation's working memory, which the next request reuses.
 type Request struct {
-	// Service is what every operation has, and Op the one that is asked for.
+	// Service has the shared dependencies, and Op is the operation.
 	Service *Service
 	Op      *Operation
-	// View is the world that the request sees. A cursor turns it to the View that the walk began
-	// in.
+	// View is the catalog of the request. A cursor changes it to the View of the first page.
 	View *engine.View
-	// Now is the instant of the request, the only one it has.
+	// Now is the time of the request, for all uses.
 	Now time.Time
 	// Tenant and Plan are the caller's.
 	Tenant string
 	Plan   *keys.Plan
-	// Usage is the caller's allowance, where the operation shows it.
+	// Usage is the caller's quota use, if the operation shows it.
 	Usage access.Usage
 	// ID is the request id.
 	ID []byte
@@ -88,7 +85,7 @@ type Request struct {
 	Key string
 	// Args are the query parameters; see ReadQuery.
 	Args Args
-	// Body is the body as sent, and CSV says that it is no JSON.
+	// Body is the body as sent, and CSV means that it is not JSON.
 	Body []byte
 	CSV  bool
 	// Strict makes unknown parameters and members errors (decisions 5 and 7).
@@ -105,56 +102,59 @@ type Request struct {
 	appraiser  *valuation.Appraiser // nil until one is needed
 }
 
-// Reset begins a request anew in the same memory.
+// Reset clears a request for reuse.
 func (r *Request) Reset() {
 	clear(r.ids)
 	clear(r.selections)
+	clear(r.problems.listed)
 	*r = Request{
-		Args: r.Args.reset(), problems: r.problems.reset(), text: r.text[:0], cards: r.cards[:0], ids: r.ids[:0],
-		selections: r.selections[:0], appraiser: r.appraiser,
+		Args: Args{known: r.Args.known[:0]}, problems: problems{listed: r.problems.listed[:0]}, text: r.text[:0],
+		cards: r.cards[:0], ids: r.ids[:0], selections: r.selections[:0], appraiser: r.appraiser,
 	}
 }
 
-// Reply is the answer of an operation.
+// Reply is the response of an operation.
 type Reply struct {
-	// Body is the answer, appended to; Stored takes its place when the View already has the answer,
-	// and is never written to.
+	// Body is the response that the operation appends to. Shared replaces it if the View already
+	// has the response, and is never written to.
 	Body   []byte
 	Shared []byte
-	// VaryingFrom is where Body's end begins, if that differs from answer to answer by a cursor or
-	// a request id; else 0.
+	// VaryingFrom is the start of the part of Body that differs between responses by a cursor or a
+	// request id; 0 without one.
 	VaryingFrom int
-	// Tag is the answer's validator, valid with Tagged. Without one it follows from the content.
+	// Tag is the response's validator, valid with HasETag. Without one it is computed from the
+	// content.
 	Tag     uint64
 	HasETag bool
-	// Link is the Link header of a page that has a next one.
+	// Link is the Link header of a page with a next page.
 	Link []byte
 	// Interpretation is the X-Search-Interpretation header; empty if the query was used unchanged.
 	Interpretation []byte
-	// Unknown are the filters' values that nothing has (X-Unknown-Values), empty for none.
-	Unknown []byte
-	// SnapshotAt is the instant that the answer describes, in ms, for its meta.
+	// UnknownValues is the X-Unknown-Values header: the values of filters that no record has, empty
+	// for none.
+	UnknownValues []byte
+	// SnapshotAt is the time of the response's data, in ms, for its meta.
 	SnapshotAt int64
-	// Replay says that the answer is the one that an earlier request got.
+	// Replay means that the response is the stored one of an earlier request.
 	Replay bool
 }
 
-// maxPooledBuffer is the largest answer buffer that is used again; larger ones are left to the
-// collector.
+// maxPooledBuffer is the largest response buffer that is reused; larger ones are left to the
+// garbage collector.
 const maxPooledBuffer = 256 << 10
 
-// Reset begins a reply anew in the same memory.
+// Reset clears a reply for reuse.
 func (out *Reply) Reset() {
 	if cap(out.Body) > maxPooledBuffer {
 		out.Body = nil
 	}
 	*out = Reply{
 		Body: out.Body[:0], Link: out.Link[:0], Interpretation: out.Interpretation[:0],
-		Unknown: out.Unknown[:0],
+		UnknownValues: out.UnknownValues[:0],
 	}
 }
 
-// Content is the answer's body.
+// Content returns the response's body.
 func (out *Reply) Content() []byte {
 	if out.Shared != nil {
 		return out.Shared
@@ -162,12 +162,12 @@ func (out *Reply) Content() []byte {
 	return out.Body
 }
 
-// dataStart begins the answer of an idempotent operation. A kept answer has SnapshotAt in its place, which
-// takes as many bytes, and then the data.
+// dataStart begins the response of an idempotent operation. A stored response has SnapshotAt in its
+// place, which takes as many bytes, and then the data.
 const dataStart = `{"data":`
 
-// Store hands an answer that is not closed yet to a function that stores it. The function retains
-// no part of the memory that it is given.
+// Store passes an unfinished response to a function that stores it. The function retains no part of
+// the memory that it gets.
 func (out *Reply) Store(write func(stored []byte) error) error {
 	binary.BigEndian.PutUint64(out.Body, uint64(out.SnapshotAt))
 	err := write(out.Body)
@@ -175,8 +175,8 @@ func (out *Reply) Store(write func(stored []byte) error) error {
 	return err
 }
 
-// Restore makes the reply what Keep kept: the data and the instant of the first answer. It is false for what
-// is no kept answer.
+// Restore restores what Store stored: the data and the time of the first response. It returns false
+// if stored is not such a response.
 func (out *Reply) Restore(stored []byte) bool {
 	if len(stored) < len(dataStart) {
 		return false
@@ -187,7 +187,7 @@ func (out *Reply) Restore(stored []byte) bool {
 	return true
 }
 
-// Close closes an answer with its meta: what was charged is known only once the operation is done.
+// Close appends the meta of a response: the charge is known only after the operation.
 func (out *Reply) Close(requestID []byte, units int64) {
 	if out.VaryingFrom == 0 {
 		out.VaryingFrom = len(out.Body)

@@ -57,12 +57,12 @@ type ask struct {
 
 // run takes an operation through the steps that the pipeline has for it, without a connection and without a meter.
 func run(service *Service, view *engine.View, op *Operation, a ask) (*Reply, *wire.APIError) {
-	plan := keys.Plan{MaxCards: 200, MaxPrices: 100, HistoryDays: 365, StatsWindow: 90}
+	plan := keys.Plan{PerMinute: 30, MaxCards: 200, MaxPrices: 100, HistoryDays: 365, StatsWindow: 90}
 	r := &Request{
 		Service: service, Op: op, View: view, Now: time.UnixMilli(1_800_000_000_000), Tenant: "tenant",
 		Plan: &plan, ID: []byte("req_1"), Ref: a.ref, Key: a.key, Body: []byte(a.body),
 		Strict: op.Surface == keys.Preview,
-		Usage:  access.Usage{Tenant: "tenant", Limit: 10, Used: 3, Remaining: 7, PerMinute: 30},
+		Usage:  access.Usage{Limit: 10, Used: 3},
 	}
 	r.ReadQuery([]byte(a.query))
 

@@ -9,21 +9,22 @@ import (
 	"ninepocket/wire"
 )
 
-// openCursor reads the cursor parameter of a live list and turns the request to the View that the
-// walk began in, when it is still kept. It returns the position behind which the page begins, nil
-// without a cursor. Problems are noted.
+// openCursor reads the cursor parameter of a live list and sets the request's View to that of the
+// first page, if it is still retained. It returns the position after which the page begins, nil
+// without a cursor. It records problems.
 func openCursor[P any](r *Request, op cursor.Op, bound uint64, parse func([]byte) (P, error)) *P {
 	token, page, ok := r.readCursor(op, bound, wire.CursorText)
 	if !ok {
 		return nil
 	}
 
-	// Else the walk goes on by sort key in the present snapshot (decision 29).
+	// Otherwise pagination goes on by sort key in the current snapshot (decision 29).
 	if view := r.Service.Retained(page.Snapshot); view != nil {
 		r.View = view
 	}
 
-	// Signed by this service, so only a newer or an older program writes what cannot be read.
+	// It is signed by this service, so it is unreadable only if a newer or an older program wrote
+	// it.
 	position, err := parse(page.Position)
 	if err != nil {
 		r.badCursor(token, cursor.ErrMalformed)
@@ -31,8 +32,8 @@ func openCursor[P any](r *Request, op cursor.Op, bound uint64, parse func([]byte
 	return &position
 }
 
-// readCursor reads the cursor parameter, false without a good one. A cursor of other parameters opens
-// nothing: its position would mean another order. Problems are noted.
+// readCursor reads the cursor parameter; false without a valid one. A cursor for other parameters
+// is invalid: its position would mean another order. It records problems.
 func (r *Request) readCursor(op cursor.Op, bound uint64, length wire.Range) (token string, page cursor.Page, ok bool) {
 	sound := r.problems.count == 0
 	token, ok = r.textArg("cursor", length)
@@ -40,8 +41,8 @@ func (r *Request) readCursor(op cursor.Op, bound uint64, length wire.Range) (tok
 		return "", page, false
 	}
 
-	// Beside parameters that are wrong, nobody knows what the cursor was issued for: only what is
-	// wrong with it alone is named.
+	// If other parameters are wrong, a mismatch is unclear: only other problems of the cursor are
+	// reported.
 	page, err := r.Service.Cursors.Open(token, op, bound, r.Now)
 	if err != nil && (sound || !errors.Is(err, cursor.ErrMismatch)) {
 		r.badCursor(token, err)
@@ -51,24 +52,24 @@ func (r *Request) readCursor(op cursor.Op, bound uint64, length wire.Range) (tok
 
 var errOtherQuery = errors.New("cursor was issued for other parameters")
 
-// badCursor says what is wrong with a cursor and what to do (decision 29).
+// badCursor records what is wrong with a cursor and what to do (decision 29).
 func (r *Request) badCursor(token string, err error) {
 	if errors.Is(err, cursor.ErrMalformed) {
 		r.problem("%s (got %s): leave it out to start again from the first page, "+
 			"then send next_cursor as it came", err, QuoteInput(token))
 		return
 	}
-	if errors.Is(err, cursor.ErrMismatch) && r.Op.Surface == keys.Live { // its cursors are for every tenant
+	if errors.Is(err, cursor.ErrMismatch) && r.Op.Surface == keys.Live { // its cursors are valid for every tenant
 		err = errOtherQuery
 	}
 	r.problem("%s: leave it out to start again from the first page", err)
 }
 
-// appendNext appends next_cursor, which is new each time, closes the body, and makes the Link
-// header. last appends the position of the page's last entry, where the next page begins, in this
-// View or a later one; it is nil on the last page.
-func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, last func(dst []byte) []byte) {
-	if last == nil {
+// appendNext appends next_cursor, which differs every time, closes the body, and makes the Link
+// header. If there are more entries, last appends the position of the page's last one, where the
+// next page begins, in this View or a later one.
+func (r *Request) appendNext(out *Reply, op cursor.Op, bound uint64, more bool, last func(dst []byte) []byte) {
+	if !more {
 		out.Body = append(out.Body, `,"next_cursor":null}`...)
 		r.tagPage(out, false)
 		return
@@ -92,7 +93,7 @@ func (r *Request) linkNext(out *Reply, token []byte) {
 	link = append(append(link, '<'), r.Service.BaseURL...)
 	link = append(append(link, r.Op.Path...), '?')
 
-	// Unknown parameters are ignored, and do not travel along.
+	// Unknown parameters are ignored, and not repeated.
 	for i := range r.Args.known {
 		if a := &r.Args.known[i]; a.count > 0 && a.name != "cursor" {
 			link = append(append(link, a.name...), '=')
@@ -105,13 +106,13 @@ func (r *Request) linkNext(out *Reply, token []byte) {
 	out.Link = link
 }
 
-// tagPage makes the validator of a page whose body holds a cursor, which is different each time: it
-// comes from the snapshot and the request (decision 9). It changes long before that cursor expires:
-// a client that revalidates for ever must not be told to keep a page whose cursor is dead.
+// tagPage makes the validator of a page whose body has a cursor, which differs every time. The
+// validator depends on the snapshot and the request (decision 9). It changes long before that
+// cursor expires: a client that revalidates for ever must not keep a page with an expired cursor.
 func (r *Request) tagPage(out *Reply, more bool) {
 	text := append(append(r.text[:0], r.View.ID...), r.Op.Path...)
 
-	// How often a parameter was given tells an empty value from none.
+	// The count of a parameter distinguishes an empty value from none.
 	for i := range r.Args.known {
 		a := &r.Args.known[i]
 		text = append(text, byte(len(a.value)), byte(len(a.value)>>8), byte(a.count))

@@ -10,7 +10,7 @@ import (
 	"ninepocket/wire"
 )
 
-// getHistory answers GET /v1/cards/{id}/prices.
+// getHistory handles GET /v1/cards/{id}/prices.
 func getHistory(r *Request, out *Reply) *wire.APIError {
 	days := int(r.intArg("days", wire.HistoryDays, wire.DefaultDays))
 	variant, _ := r.textArg("variant", wire.VariantText)
@@ -26,10 +26,10 @@ func getHistory(r *Request, out *Reply) *wire.APIError {
 // statWindows are the values of window, in the order of snapshot.StatWindows.
 var statWindows = []string{"7d", "30d", "90d"}
 
-// defaultWindow is where statWindows has 30d.
+// defaultWindow is the index of 30d in statWindows.
 const defaultWindow = 1
 
-// getStats answers GET /v1/cards/{id}/price-stats.
+// getStats handles GET /v1/cards/{id}/price-stats.
 func getStats(r *Request, out *Reply) *wire.APIError {
 	name := r.oneOf("window", "", statWindows...)
 	variant, _ := r.textArg("variant", wire.VariantText)
@@ -37,14 +37,14 @@ func getStats(r *Request, out *Reply) *wire.APIError {
 		return f
 	}
 
-	// What the plan does not allow is told before whether the card exists.
+	// The plan's limit is reported before a missing card.
 	if !r.Plan.Stats() {
 		return refuse(wire.PlanLimit,
 			"the plan %q has no price statistics: use a key of a plan that has them, such as starter, pro or business",
 			r.Plan.Name)
 	}
 
-	// Without a window it is 30 days, or the plan's longest where that is shorter (decision 2010).
+	// The default is 30 days, or the plan's longest window if that is shorter (decision 2010).
 	window := slices.Index(statWindows, name)
 	if window < 0 {
 		window = min(defaultWindow, maxWindow(r.Plan))
@@ -64,7 +64,7 @@ func getStats(r *Request, out *Reply) *wire.APIError {
 	return nil
 }
 
-// maxWindow is where statWindows has the longest that a plan with statistics has.
+// maxWindow returns the index in statWindows of a plan's longest window, if it has statistics.
 func maxWindow(plan *keys.Plan) int {
 	last := len(snapshot.StatWindows) - 1
 	for last > 0 && snapshot.StatWindows[last] > plan.StatsWindow {
@@ -73,7 +73,7 @@ func maxWindow(plan *keys.Plan) int {
 	return last
 }
 
-// listMovers answers GET /v1/market/movers.
+// listMovers handles GET /v1/market/movers.
 func listMovers(r *Request, out *Reply) *wire.APIError {
 	direction := r.oneOf("direction", "", "up", "down")
 	if r.Args.find("direction").count == 0 {
@@ -85,7 +85,7 @@ func listMovers(r *Request, out *Reply) *wire.APIError {
 	filter.Min = r.intArg("min_price_cents", wire.PriceCents, wire.MoversMinCents)
 	filter.Set, _ = r.wordsArg("set", wire.SetText)
 	filter.Game, _ = r.textArg("game", wire.GameText)
-	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
+	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPageLimit))
 	if f := r.invalid(); f != nil {
 		return f
 	}

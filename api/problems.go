@@ -8,22 +8,16 @@ import (
 )
 
 // maxProblems is how many problems a detail names: more than any operation has parameters. A body
-// can be wrong in very many places, and an answer must not be larger than what it answers.
+// can be wrong in very many places, and a response must not be larger than its request.
 const maxProblems = 20
 
-// problems gathers what is wrong with a request; all of it is named in one detail (decision 5).
+// problems collects what is wrong with a request; one detail names all of it (decision 5).
 type problems struct {
 	listed []string
 	count  int // with those beyond maxProblems
 }
 
-func (p *problems) reset() problems {
-	clear(p.listed)
-	return problems{listed: p.listed[:0]}
-}
-
-// problem notes what is wrong with the request, in words made of format and args as fmt.Sprintf
-// does.
+// problem records what is wrong with the request, formatted as by fmt.Sprintf.
 func (r *Request) problem(format string, args ...any) {
 	p := &r.problems
 	p.count++
@@ -32,12 +26,12 @@ func (r *Request) problem(format string, args ...any) {
 	}
 }
 
-// addItemError notes what is wrong with the n-th element of a body's list.
+// addItemError records what is wrong with the n-th element of a body's list.
 func (r *Request) addItemError(n int, format string, args ...any) {
 	r.problem("items[%d]"+format, append([]any{n}, args...)...)
 }
 
-// invalid is the fault that names every problem noted, nil without one.
+// invalid returns the error that names every recorded problem, nil without one.
 func (r *Request) invalid() *wire.APIError {
 	p := &r.problems
 	if p.count == 0 {
@@ -51,7 +45,7 @@ func (r *Request) invalid() *wire.APIError {
 	return refuse(wire.InvalidRequest, "%s", detail)
 }
 
-// refuse is a fault that no retry mends.
+// refuse returns an error that a retry does not fix.
 func refuse(code wire.Code, format string, args ...any) *wire.APIError {
 	return &wire.APIError{Code: code, Detail: fmt.Sprintf(format, args...)}
 }

@@ -10,7 +10,7 @@ import (
 	"ninepocket/wire"
 )
 
-// listProducts answers GET /v1/products.
+// listProducts handles GET /v1/products.
 func listProducts(r *Request, out *Reply) *wire.APIError {
 	var filter index.ProductFilter
 	if _, given := r.Args.Given("game"); given {
@@ -25,13 +25,13 @@ func listProducts(r *Request, out *Reply) *wire.APIError {
 		r.problem("partner_id must be digits, such as 42382 (got %s)", QuoteInput(partner))
 	}
 	filter.Partner = partner
-	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
+	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPageLimit))
 
-	// The preview contract binds the tenant and the limit too.
+	// The preview contract also binds a cursor to the tenant and the limit.
 	r.text = filter.AppendKey(r.text[:0])
 	bound := cursor.Hash("products", r.Tenant, string(r.text), wire.Decimal(int64(limit)))
-	after, coming := r.openProductCursor(bound)
-	if coming {
+	after, pending := r.openProductCursor(bound)
+	if pending {
 		return &wire.APIError{Code: wire.TemporarilyUnavailable, Detail: pendingView, RetryAfter: 1}
 	}
 	if f := r.invalid(); f != nil {
@@ -55,7 +55,7 @@ func listProducts(r *Request, out *Reply) *wire.APIError {
 	return nil
 }
 
-// previewGames are the values that the preview contract's parameter game takes.
+// previewGames returns the values of the preview contract's parameter game.
 func previewGames() []string {
 	var names []string
 	for _, game := range snapshot.Games {
@@ -64,9 +64,9 @@ func previewGames() []string {
 	return names
 }
 
-// appendProductCursor appends the cursor after the product of a row: the hash of the catalog's
-// products, so that the walk may go on in another snapshot with the same ones, and the product's
-// tail.
+// appendProductCursor appends the cursor after the product of a row. Its position is the hash of
+// the catalog's products, so that pagination may go on in another snapshot with the same products,
+// and the product's tail.
 func (r *Request) appendProductCursor(out *Reply, bound uint64, row int) {
 	item := r.View.Index.Products().Items()[row]
 	position := binary.BigEndian.AppendUint64(r.text[:0], r.View.ProductsHash)
@@ -79,13 +79,14 @@ func (r *Request) appendProductCursor(out *Reply, bound uint64, row int) {
 	out.Body = append(out.Body, '"')
 }
 
-// pendingView is said of a cursor that another server issued a moment ago (decision 2308).
+// pendingView is the error for a cursor that another server issued a moment ago (decision 2308).
 const pendingView = "the catalog of this cursor is on its way to this server: send the same request again in a second"
 
-// openProductCursor reads the cursor and turns the request to the catalog that the walk began in:
-// the View while it is kept, else the current one when its products are the same (decision 29). It
-// returns the last tail shown. coming says that another server has that catalog and this one will.
-func (r *Request) openProductCursor(bound uint64) (after string, coming bool) {
+// openProductCursor reads the cursor and sets the request's View to the catalog of the first page.
+// That is its View while it is retained, otherwise the current one if its products are the same
+// (decision 29). It returns the last tail shown. pending reports that another server has that
+// catalog and this one will have it.
+func (r *Request) openProductCursor(bound uint64) (after string, pending bool) {
 	token, page, ok := r.readCursor(cursor.Products, bound, wire.PreviewCursorText)
 	if !ok {
 		return "", false
@@ -95,7 +96,7 @@ func (r *Request) openProductCursor(bound uint64) (after string, coming bool) {
 		return "", false
 	}
 
-	// A walk must not mix two catalogs, but a publication may leave all products as they are.
+	// Pagination must not mix two catalogs, but a publication may leave all products unchanged.
 	switch view := r.Service.Retained(page.Snapshot); {
 	case view != nil:
 		r.View = view
@@ -110,32 +111,24 @@ func (r *Request) openProductCursor(bound uint64) (after string, coming bool) {
 
 func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// validProductID reports whether id has the form of a public product id: <prefix>_[a-z0-9_]{3,64}.
+// validProductID reports whether id is a public product id: <prefix>_[a-z0-9_]{3,64}.
 func (r *Request) validProductID(id string) bool {
-	tail, ok := strings.CutPrefix(id, r.View.Site().ProductPrefix)
-	if !ok || tail == "" || tail[0] != '_' {
-		return false
-	}
-
-	for i := range len(tail) {
-		if c := tail[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
-			return false
-		}
-	}
-	return wire.ProductTail.Has(int64(len(tail) - 1))
+	tail, ok := strings.CutPrefix(id, r.View.Site().ProductPrefix+"_")
+	return ok && wire.ProductTail.Has(int64(len(tail))) &&
+		strings.Trim(tail, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// badProductID says of a product id, wherever it was sent, what is wrong with it.
+// badProductID explains what is wrong with a product id, wherever it was sent.
 func (r *Request) badProductID(id string) string {
 	return " must be " + r.View.Site().ProductPrefix + "_ and 3 to 64 of a-z, 0-9, _ (got " + QuoteInput(id) +
 		"): find it with GET /v1/products"
 }
 
-// getProduct answers GET /v1/products/{product_id}.
+// getProduct handles GET /v1/products/{product_id}.
 func getProduct(r *Request, out *Reply) *wire.APIError {
 	id, ok := r.PathID()
 	if !ok || !r.validProductID(id) {
-		r.problem("the product_id in the path%s", r.badProductID(r.asked()))
+		r.problem("the product_id in the path%s", r.badProductID(r.shownID()))
 	}
 	if f := r.invalid(); f != nil {
 		return f

@@ -8,9 +8,10 @@ import (
 	"ninepocket/wire"
 )
 
-// PathID decodes the path's {id}; what decision 4 refuses is false. The id may alias the request.
+// PathID decodes the path's {id}; false for an id that decision 4 forbids. The id may alias the
+// request.
 func (r *Request) PathID() (string, bool) {
-	// An escaped slash would make one segment of two, which proxies read differently (decision 4).
+	// With an escaped slash two segments would be one, which proxies read differently (decision 4).
 	ref, err := url.PathUnescape(r.Ref)
 	if err != nil || strings.Contains(strings.ToLower(r.Ref), "%2f") || textProblem(ref) != "" {
 		return "", false
@@ -19,13 +20,13 @@ func (r *Request) PathID() (string, bool) {
 }
 
 // Card finds the card that the path names by id, slug or former slug.
-func (r *Request) Card() (int, bool) { return r.named(r.View.Index.Card) }
+func (r *Request) Card() (int, bool) { return r.findByPath(r.View.Index.Card) }
 
 // Set finds the set that the path names.
-func (r *Request) Set() (int, bool) { return r.named(r.View.Index.Set) }
+func (r *Request) Set() (int, bool) { return r.findByPath(r.View.Index.Set) }
 
-// listed finds what the path names.
-func (r *Request) named(find func(ref string) (int, bool)) (int, bool) {
+// findByPath finds the record that the path names by id, slug or former slug.
+func (r *Request) findByPath(find func(ref string) (int, bool)) (int, bool) {
 	ref, ok := r.PathID()
 	if !ok {
 		return 0, false
@@ -33,7 +34,7 @@ func (r *Request) named(find func(ref string) (int, bool)) (int, bool) {
 	return find(ref)
 }
 
-// card is the card that the path of a request names, unless something is wrong with the request.
+// card finds the card of the path, unless something is wrong with the request.
 func (r *Request) card() (int, *wire.APIError) {
 	if f := r.invalid(); f != nil {
 		return 0, f
@@ -43,7 +44,7 @@ func (r *Request) card() (int, *wire.APIError) {
 		return card, nil
 	}
 
-	ref := r.asked()
+	ref := r.shownID()
 	advice := "find it with GET /v1/cards?q="
 	if strings.Contains(ref, ":") {
 		advice = "look an identifier up with GET /v1/cards?identifier="
@@ -51,8 +52,8 @@ func (r *Request) card() (int, *wire.APIError) {
 	return 0, refuse(wire.NotFound, "no card has the id or slug %s: %s", QuoteInput(ref), advice)
 }
 
-// asked is the path's {id} as an answer shows it.
-func (r *Request) asked() string {
+// shownID returns the path's {id} as a response shows it.
+func (r *Request) shownID() string {
 	if ref, ok := r.PathID(); ok {
 		return ref
 	}

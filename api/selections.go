@@ -14,10 +14,10 @@ import (
 	"ninepocket/wire"
 )
 
-// readSelections reads POST /v1/prices/batch of the preview contract: its key and 1 to 50 distinct
-// selections. The identity is the hash of the selections in order, whatever the order of their
-// members (decision 30).
-func readSelections(r *Request) (access.BodyHash, *wire.APIError) {
+// hashSelections reads POST /v1/prices/batch of the preview contract: its key and 1 to 50 distinct
+// selections. It returns the hash of the selections in order, whatever the order of their members
+// (decision 30).
+func hashSelections(r *Request) (access.BodyHash, *wire.APIError) {
 	switch {
 	case len(r.Key) == 0:
 		r.problem(`the header Idempotency-Key is required: send 1 to 64 letters, digits, "_" or "-", ` +
@@ -30,7 +30,7 @@ func readSelections(r *Request) (access.BodyHash, *wire.APIError) {
 		return access.BodyHash{}, f
 	}
 
-	// Lengths before texts: no two lists of selections have the same bytes.
+	// Lengths before texts: different lists of selections never have the same bytes.
 	text := r.text[:0]
 	for i := range r.selections {
 		s := &r.selections[i]
@@ -48,7 +48,7 @@ func validIdempotencyKey(key string) bool {
 	return key != "" && len(key) <= 64 && strings.Trim(key, allowed) == ""
 }
 
-// priceSelections answers POST /v1/prices/batch of the preview contract.
+// priceSelections handles POST /v1/prices/batch of the preview contract.
 func priceSelections(r *Request, out *Reply) *wire.APIError {
 	out.SnapshotAt = r.View.Catalog.SnapshotAt
 	out.Body = append(out.Body, `{"data":[`...)
@@ -59,7 +59,7 @@ func priceSelections(r *Request, out *Reply) *wire.APIError {
 	return nil
 }
 
-// members is a set of a selection's members.
+// members is a set of the members of a selection.
 type members uint8
 
 const (
@@ -72,7 +72,7 @@ const (
 // memberNames are the names of the members in the order of their bits.
 var memberNames = [...]string{"kind", "product_id", "variant", "condition"}
 
-// selectionMember is a member by its name, where its value goes, and its bit; nil for what is none.
+// selectionMember returns where the value of a member goes, and its bit; nil for an unknown member.
 func selectionMember(s *wire.Selection, name string) (*string, members) {
 	i := slices.Index(memberNames[:], name)
 	if i < 0 {
@@ -81,8 +81,8 @@ func selectionMember(s *wire.Selection, name string) (*string, members) {
 	return [...]*string{&s.Kind, &s.ProductID, &s.Variant, &s.Condition}[i], 1 << i
 }
 
-// readSelections reads a body {"items": […]} of distinct selections into the request. Problems are
-// noted. The selections alias the body.
+// readSelections reads a body {"items": […]} of distinct selections into the request. It records
+// problems. The selections alias the body.
 func (r *Request) readSelections() {
 	if !r.scanSelections() {
 		r.decodeSelections()
@@ -90,7 +90,7 @@ func (r *Request) readSelections() {
 	r.checkRepeats()
 }
 
-// scanSelections is decodeSelections of a body that is spelt as usual; false for any other.
+// scanSelections is decodeSelections for a body in the usual encoding; false for any other.
 func (r *Request) scanSelections() bool {
 	r.selections = r.selections[:0]
 	var given [wire.MaxSelections]members
@@ -102,7 +102,7 @@ func (r *Request) scanSelections() bool {
 		return scanSelection(in, &r.selections[n], &given[n])
 	})
 
-	if ok { // problems are noted once nothing can be wrong with the body as such
+	if ok { // problems are recorded only if the body was scanned completely
 		for i := range r.selections {
 			r.checkSelection(&r.selections[i], i, given[i])
 		}
@@ -110,7 +110,7 @@ func (r *Request) scanSelections() bool {
 	return ok
 }
 
-// scanSelection takes one selection whose members are strings, each at most once.
+// scanSelection reads one selection whose members are strings, each at most once.
 func scanSelection(in *scanner, s *wire.Selection, given *members) bool {
 	if !in.next('{') {
 		return false
@@ -137,7 +137,7 @@ func scanSelection(in *scanner, s *wire.Selection, given *members) bool {
 	}
 }
 
-// decodeSelections is readSelections of any body, but for repeated ones.
+// decodeSelections is readSelections for any body, without the check for duplicates.
 func (r *Request) decodeSelections() {
 	r.selections = r.selections[:0]
 	r.readArray("items", wire.Selections, func(value jsonwalk.Value, n int) {
@@ -148,7 +148,7 @@ func (r *Request) decodeSelections() {
 	})
 }
 
-// decodeSelection reads one selection; what is wrong with it is noted.
+// decodeSelection reads one selection. It records problems.
 func (r *Request) decodeSelection(item jsonwalk.Value, n int) (s wire.Selection) {
 	if item.Kind() != '{' {
 		r.addItemError(n, " must be an object with kind and product_id (got %s)", jsonwalk.KindName(item.Kind()))
@@ -161,7 +161,7 @@ func (r *Request) decodeSelection(item jsonwalk.Value, n int) (s wire.Selection)
 		switch {
 		case member == nil:
 			r.addItemError(n, " has the unknown member %s (it takes %s)", QuoteInput(name.Text()),
-				list(memberNames[:]))
+				joinNames(memberNames[:]))
 		case value.Kind() != '"':
 			r.addItemError(n, ".%s must be a string (got %s)", name.Text(), jsonwalk.KindName(value.Kind()))
 		default:
@@ -174,8 +174,8 @@ func (r *Request) decodeSelection(item jsonwalk.Value, n int) (s wire.Selection)
 	return s
 }
 
-// checkSelection notes what a selection lacks or has too much, by its kind. Members of the wrong
-// type were noted.
+// checkSelection records the members that a selection of its kind lacks or must not have. Members
+// of the wrong type are recorded already.
 func (r *Request) checkSelection(s *wire.Selection, n int, given members) {
 	if given&hasProductID != 0 && !r.validProductID(s.ProductID) {
 		r.addItemError(n, ".product_id%s", r.badProductID(s.ProductID))
@@ -195,7 +195,7 @@ func (r *Request) checkSelection(s *wire.Selection, n int, given members) {
 	r.itemProblems(n, hasProductID&^given, "is required: GET /v1/products lists them")
 }
 
-// itemProblems notes what is wrong with each of some members of a selection.
+// itemProblems records the same problem for each of some members of a selection.
 func (r *Request) itemProblems(n int, of members, wrong string) {
 	for bit, name := range memberNames {
 		if of>>bit&1 != 0 {
@@ -204,10 +204,10 @@ func (r *Request) itemProblems(n int, of members, wrong string) {
 	}
 }
 
-// conditions are the values of a condition as a sentence has them.
+// conditions are the values of a condition in a sentence.
 const conditions = "one of near_mint, lightly_played, moderately_played, heavily_played, damaged, ungraded"
 
-// checkLane notes what is wrong with the variant and condition of a card.
+// checkLane records what is wrong with the variant and condition of a card.
 func (r *Request) checkLane(s *wire.Selection, n int, given members) {
 	r.itemProblems(n, hasVariant&^given,
 		"is required of a card: price_options of GET /v1/products/{product_id} has them")
@@ -223,13 +223,13 @@ func (r *Request) checkLane(s *wire.Selection, n int, given members) {
 	}
 }
 
-// checkRepeats notes exact duplicates, in whatever order their members were.
+// checkRepeats records exact duplicates, whatever the order of their members.
 func (r *Request) checkRepeats() {
 	var seen duplicateSet
 	for i := range r.selections {
 		s := &r.selections[i]
 		if *s == (wire.Selection{}) {
-			continue // nothing of it was read; that was noted
+			continue // it could not be read, which is recorded already
 		}
 
 		// Selections of one product are few.

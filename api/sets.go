@@ -6,13 +6,13 @@ import (
 	"ninepocket/wire"
 )
 
-// listSets answers GET /v1/sets.
+// listSets handles GET /v1/sets.
 func listSets(r *Request, out *Reply) *wire.APIError {
 	var filter index.SetFilter
 	filter.Series, _ = r.textArg("series", wire.SeriesText)
 	filter.Game, _ = r.textArg("game", wire.GameText)
 	filter.Query, _ = r.wordsArg("q", wire.SetText)
-	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPage))
+	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPageLimit))
 
 	r.text = filter.AppendKey(r.text[:0])
 	bound := cursor.Hash("sets", string(r.text))
@@ -37,23 +37,22 @@ func listSets(r *Request, out *Reply) *wire.APIError {
 	out.Body = r.View.AppendSets(out.Body, sets)
 	out.Body = append(out.Body, ']')
 
-	var last func([]byte) []byte
+	var last index.SetPosition
 	if next >= 0 {
-		position := r.View.Index.SetPosition(int(sets[len(sets)-1]))
-		last = position.AppendBinary
+		last = r.View.Index.SetPosition(int(sets[len(sets)-1]))
 	}
-	r.appendNext(out, cursor.Sets, bound, last)
+	r.appendNext(out, cursor.Sets, bound, next >= 0, last.AppendBinary)
 	return nil
 }
 
-// getSet answers GET /v1/sets/{id}.
+// getSet handles GET /v1/sets/{id}.
 func getSet(r *Request, out *Reply) *wire.APIError {
 	if f := r.invalid(); f != nil {
 		return f
 	}
 	set, ok := r.Set()
 	if !ok {
-		return refuse(wire.NotFound, "no set has the id or slug %s: GET /v1/sets lists them", QuoteInput(r.asked()))
+		return refuse(wire.NotFound, "no set has the id or slug %s: GET /v1/sets lists them", QuoteInput(r.shownID()))
 	}
 
 	out.Shared = r.View.SetDetail(set)

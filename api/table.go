@@ -12,10 +12,10 @@ const (
 	post = "POST"
 )
 
-// Operations are the operations of both REST surfaces. Their order means nothing.
+// Operations returns the operations of both REST surfaces, in no particular order.
 func Operations() []*Operation {
 	return []*Operation{
-		liveOp(get, "/v1/games", access.GamesList, stored((*engine.View).Games)),
+		liveOp(get, "/v1/games", access.GamesList, storedBody((*engine.View).Games)),
 		liveOp(get, searchPath, access.CardsSearch, searchCards,
 			"q", "set", "game", "number", "rarity", "identifier", "variant", "min_price_cents", "max_price_cents",
 			"released_after", "released_before", "updated_since", "sort", "limit", "cursor"),
@@ -23,7 +23,7 @@ func Operations() []*Operation {
 		liveOp(post, "/v1/cards/batch", access.CardsBatch, batchCards),
 		liveOp(get, "/v1/cards/{id}/prices", access.CardPrices, getHistory, "days", "variant"),
 		liveOp(get, "/v1/cards/{id}/price-stats", access.CardPriceStats, getStats, "window", "variant"),
-		liveOp(get, "/v1/facets", access.FacetsList, stored((*engine.View).Facets)),
+		liveOp(get, "/v1/facets", access.FacetsList, storedBody((*engine.View).Facets)),
 		liveOp(get, "/v1/sets", access.SetsList, listSets, "q", "series", "game", "limit", "cursor"),
 		liveOp(get, "/v1/sets/{id}", access.SetsGet, getSet),
 		liveOp(get, "/v1/market/movers", access.MarketMovers, listMovers,
@@ -35,7 +35,7 @@ func Operations() []*Operation {
 		previewOp(get, "/v1/products", access.ProductsList, keys.CatalogRead, listProducts,
 			"limit", "cursor", "game", "kind", "partner_id"),
 		previewOp(get, "/v1/products/{id}", access.ProductsGet, keys.CatalogRead, getProduct),
-		idempotent(readSelections,
+		idempotent(hashSelections,
 			previewOp(post, pricesPath, access.PricesBatch, keys.PricesRead, priceSelections)),
 		withUsage(previewOp(get, "/v1/usage", access.UsageGet, keys.UsageRead, getUsage)),
 	}
@@ -48,7 +48,7 @@ const (
 	valuationsPath = "/v1/valuations"
 )
 
-// liveOp is an operation of the live surface.
+// liveOp returns an operation of the live surface.
 func liveOp(method, path string, name access.Operation, run runner, params ...string) *Operation {
 	return &Operation{
 		Name: name, Method: method, Path: path, Surface: keys.Live, Cacheable: method == get,
@@ -56,7 +56,7 @@ func liveOp(method, path string, name access.Operation, run runner, params ...st
 	}
 }
 
-// previewOp is an operation of the preview contract, whose answers all have a meta member.
+// previewOp returns an operation of the preview contract, whose responses all have a meta member.
 func previewOp(
 	method, path string, name access.Operation, scope keys.Scope, run runner, params ...string,
 ) *Operation {
@@ -67,7 +67,7 @@ func previewOp(
 	return op
 }
 
-// withUsage makes an operation one that shows the caller's usage, which is different each time.
+// withUsage makes an operation show the caller's usage, which differs every time.
 func withUsage(op *Operation) *Operation {
 	op.ShowsUsage = true
 	op.Meta = true
@@ -75,7 +75,7 @@ func withUsage(op *Operation) *Operation {
 	return op
 }
 
-// withCSV makes an operation one whose body may be an app's export.
+// withCSV makes an operation accept an app's export as its body.
 func withCSV(op *Operation) *Operation {
 	op.TakesCSV = true
 	return op
@@ -87,8 +87,8 @@ func idempotent(identity func(*Request) (access.BodyHash, *wire.APIError), op *O
 	return op
 }
 
-// stored is an operation whose answer every View has.
-func stored(of func(*engine.View) []byte) runner {
+// storedBody returns an operation whose response every View has.
+func storedBody(of func(*engine.View) []byte) runner {
 	return func(r *Request, out *Reply) *wire.APIError {
 		if f := r.invalid(); f != nil {
 			return f
@@ -98,7 +98,7 @@ func stored(of func(*engine.View) []byte) runner {
 	}
 }
 
-// getUsage answers GET /v1/usage: the credit period on preview, the UTC day on live (decision 15).
+// getUsage handles GET /v1/usage: the credit period on preview, the UTC day on live (decision 15).
 func getUsage(r *Request, out *Reply) *wire.APIError {
 	if f := r.invalid(); f != nil {
 		return f
@@ -107,11 +107,11 @@ func getUsage(r *Request, out *Reply) *wire.APIError {
 	usage := &r.Usage
 	out.SnapshotAt = r.View.Catalog.SnapshotAt
 	shown := wire.Usage{
-		Tenant: usage.Tenant, From: usage.Period.Start, To: usage.Period.End,
-		Limit: usage.Limit, Used: usage.Used, Remaining: usage.Remaining, PerMinute: int64(usage.PerMinute),
+		Tenant: r.Tenant, From: usage.Period.Start, To: usage.Period.End,
+		Limit: usage.Limit, Used: usage.Used, Remaining: usage.Remaining(), PerMinute: int64(r.Plan.PerMinute),
 	}
 
-	// The preview contract's shape is closed.
+	// The preview contract allows no further members.
 	if r.Op.Surface == keys.Live {
 		shown.Plan = r.Plan.Name
 		shown.Minute.Limit = usage.Minute.Limit

@@ -7,16 +7,16 @@ import (
 	"ninepocket/wire"
 )
 
-// reportUnknownCards notes the values of a filter that nothing in the catalog has, for
-// X-Unknown-Values: a misspelt value looks like a catalog without such cards (decision 2006). It is
-// asked where a page is empty.
+// reportUnknownCards adds the values of a filter that no record has to X-Unknown-Values. It is
+// called for an empty page: a misspelled value looks like a catalog without such cards (decision
+// 2006).
 func (out *Reply) reportUnknownCards(ix *index.Index, filter *index.Filter) {
 	out.reportValue(ix, "game", index.GameKind, filter.Game)
 	out.reportValue(ix, "set", index.SetKind, filter.Set)
 	out.reportValue(ix, "rarity", index.RarityKind, filter.Rarity)
 	out.reportValue(ix, "variant", index.VariantKind, filter.Variant)
 
-	// Of an identifier only the namespace can be misspelt; its value is known or not.
+	// Only the namespace of an identifier can be misspelled; its value is known or not.
 	if filter.Identifier == "" || len(ix.ByIdentifier(filter.Identifier)) > 0 {
 		return
 	}
@@ -37,16 +37,16 @@ func (out *Reply) reportValue(ix *index.Index, name string, kind index.Kind, val
 	}
 }
 
-// reportUnknown appends a value to the list of unknown ones, percent-encoded as unknown parameters
-// are. No operation has as many filters as the list may have members.
+// reportUnknown appends a value to the list of unknown ones, percent-encoded like unknown
+// parameters. No operation has as many filters as the list may have members.
 func (out *Reply) reportUnknown(name, value, nearest string) {
-	if len(out.Unknown) > 0 {
-		out.Unknown = append(out.Unknown, ", "...)
+	if len(out.UnknownValues) > 0 {
+		out.UnknownValues = append(out.UnknownValues, ", "...)
 	}
-	out.Unknown = append(append(out.Unknown, name...), '=')
-	out.Unknown = append(out.Unknown, encodeName(redactKey(value))...)
+	out.UnknownValues = append(append(out.UnknownValues, name...), '=')
+	out.UnknownValues = append(out.UnknownValues, encodeName(redactKey(value))...)
 	if nearest != "" {
-		out.Unknown = append(out.Unknown, " ("...)
-		out.Unknown = append(wire.AppendEscaped(out.Unknown, redactKey(nearest)), ')')
+		out.UnknownValues = append(out.UnknownValues, " ("...)
+		out.UnknownValues = append(wire.AppendEscaped(out.UnknownValues, redactKey(nearest)), ')')
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"ninepocket/wire"
 )
 
-// createValuation answers POST /v1/valuations: what each item means and costs. Nothing is kept of it.
+// createValuation handles POST /v1/valuations: what each item means and costs. It stores nothing.
 func createValuation(r *Request, out *Reply) *wire.APIError {
-	items := itemReader{r}.read()
+	items := readItems(r)
 	if f := r.invalid(); f != nil {
 		return f
 	}
@@ -28,7 +28,7 @@ func createValuation(r *Request, out *Reply) *wire.APIError {
 		r.appraiser = &valuation.Appraiser{}
 	}
 	out.Body = append(out.Body, `{"items":[`...)
-	totals := r.appraiser.Walk(r.View, items, valued{r.View, out})
+	totals := r.appraiser.ValueList(r.View, items, valuationWriter{r.View, out})
 	out.Body = append(out.Body, ']')
 	out.Body = wire.AppendInt(out.Body, `,"totals":{"exact_cents":`, totals.Exact)
 	out.Body = wire.AppendInt(out.Body, `,"assumed_cents":`, totals.Assumed)
@@ -41,14 +41,15 @@ func createValuation(r *Request, out *Reply) *wire.APIError {
 	return nil
 }
 
-// valued spells the lines of a valuation as the items of an answer: each has every member (decision 2215).
-type valued struct {
+// valuationWriter writes the lines of a valuation as the items of a response: each has every member
+// (decision 2215).
+type valuationWriter struct {
 	view *engine.View
 	out  *Reply
 }
 
-// Line appends an item: what became of it, and what of it is open.
-func (v valued) Line(line *valuation.Line) {
+// Line appends the item of a line.
+func (v valuationWriter) Line(line *valuation.Line) {
 	dst := wire.AppendInt(wire.AppendComma(v.out.Body), `{"index":`, int64(line.N))
 	dst = wire.AppendText(dst, `,"status":`, valuation.StatusNames[line.Status])
 	dst = append(dst, `,"card":`...)
@@ -89,25 +90,23 @@ func (v valued) Line(line *valuation.Line) {
 	v.out.Body = append(wire.AppendNullable(dst, `,"note":`, line.Remark), '}')
 }
 
-// itemReader reads the items of a valuation. Problems are noted in the request.
-type itemReader struct{ r *Request }
-
-// read reads a JSON object with a list of items, or an app's export. The items alias the body.
-func (in itemReader) read() (items []valuation.Item) {
-	if in.r.CSV {
-		return in.export()
+// readItems reads a JSON object with a list of items, or an app's export. It records problems. The
+// items alias the body.
+func readItems(r *Request) (items []valuation.Item) {
+	if r.CSV {
+		return readExport(r)
 	}
 
-	in.r.readArray("items", wire.ValueItems, func(value jsonwalk.Value, n int) {
-		// What is too much is only counted.
+	r.readArray("items", wire.ValueItems, func(value jsonwalk.Value, n int) {
+		// Items beyond the limit are only counted.
 		if int64(n) < wire.ValueItems.Max {
-			items = append(items, in.item(value, n))
+			items = append(items, decodeItem(r, value, n))
 		}
 	})
 	return items
 }
 
-// itemTexts are the texts of an item, their bounds, and where they go.
+// itemTexts are the texts of an item, their bounds, and their fields.
 var itemTexts = []struct {
 	name   string
 	bounds *wire.Range
@@ -124,58 +123,57 @@ var itemTexts = []struct {
 	{"condition", &wire.VariantText, func(item *valuation.Item) *string { return &item.Condition }},
 }
 
-// item reads one item. Members that it does not know are ignored (decision 7).
-func (in itemReader) item(value jsonwalk.Value, n int) (item valuation.Item) {
+// decodeItem reads one item. Unknown members are ignored (decision 7).
+func decodeItem(r *Request, value jsonwalk.Value, n int) (item valuation.Item) {
 	if value.Kind() != '{' {
-		in.r.addItemError(n, " must be an object with a line, a name or an id (got %s)",
-			jsonwalk.KindName(value.Kind()))
+		r.addItemError(n, " must be an object with a line, a name or an id (got %s)", jsonwalk.KindName(value.Kind()))
 		return item
 	}
 
-	wrong := in.r.problems.count
+	wrong := r.problems.count
 	for name, value := range value.Members() {
 		if name.Is("quantity") {
-			item.Quantity = in.quantity(value, n)
+			item.Quantity = itemQuantity(r, value, n)
 			continue
 		}
 		for i := range itemTexts {
 			if name.Is(itemTexts[i].name) {
-				*itemTexts[i].of(&item) = in.text(value, n, itemTexts[i].name)
+				*itemTexts[i].of(&item) = itemText(r, value, n, itemTexts[i].name)
 			}
 		}
 	}
 
-	// A member that is wrong may be the one that names the card.
-	if in.r.problems.count == wrong {
-		in.validate(&item, "items[%d]", n)
+	// The invalid member may be the one that names the card.
+	if r.problems.count == wrong {
+		validateItem(r, &item, "items[%d]", n)
 	}
 	return item
 }
 
-func (in itemReader) text(value jsonwalk.Value, n int, name string) string {
+func itemText(r *Request, value jsonwalk.Value, n int, name string) string {
 	if value.Kind() != '"' {
-		in.r.addItemError(n, ".%s must be a string (got %s): leave it out when there is none", name,
+		r.addItemError(n, ".%s must be a string (got %s): leave it out when there is none", name,
 			jsonwalk.KindName(value.Kind()))
 		return ""
 	}
 	if value.Text() == "" {
-		in.r.addItemError(n, ".%s is empty: leave it out when there is none", name)
+		r.addItemError(n, ".%s is empty: leave it out when there is none", name)
 	}
 	return value.Text()
 }
 
-func (in itemReader) quantity(value jsonwalk.Value, n int) int64 {
+func itemQuantity(r *Request, value jsonwalk.Value, n int) int64 {
 	count, ok := value.Integer()
 	if !ok || !wire.Copies.Has(count) {
-		in.r.addItemError(n, ".quantity must be a whole number between %d and %d (got %s)", wire.Copies.Min,
+		r.addItemError(n, ".quantity must be a whole number between %d and %d (got %s)", wire.Copies.Min,
 			wire.Copies.Max, QuoteInput(string(value)))
 		return 0
 	}
 	return count
 }
 
-// validate notes what is wrong with an item, which a format and a number name.
-func (in itemReader) validate(item *valuation.Item, format string, n int) {
+// validateItem records what is wrong with an item, which format and n name.
+func validateItem(r *Request, item *valuation.Item, format string, n int) {
 	for i := range itemTexts {
 		t := &itemTexts[i]
 		text := *t.of(item)
@@ -184,41 +182,41 @@ func (in itemReader) validate(item *valuation.Item, format string, n int) {
 		}
 
 		if length := int64(utf8.RuneCountInString(text)); !t.bounds.Has(length) {
-			in.r.problem(format+".%s must have between %d and %d characters (got %d)", n, t.name, t.bounds.Min,
+			r.problem(format+".%s must have between %d and %d characters (got %d)", n, t.name, t.bounds.Min,
 				t.bounds.Max, length)
 		} else if wrong := textProblem(text); wrong != "" {
-			in.r.problem(format+".%s %s", n, t.name, wrong)
+			r.problem(format+".%s %s", n, t.name, wrong)
 		}
 	}
 
 	if namespace, value, _ := strings.Cut(item.Identifier, ":"); item.Identifier != "" &&
 		(namespace == "" || value == "") {
-		in.r.problem(format+".identifier must be NAMESPACE:VALUE, such as tcgplayer:42382 (got %s)", n,
+		r.problem(format+".identifier must be NAMESPACE:VALUE, such as tcgplayer:42382 (got %s)", n,
 			QuoteInput(item.Identifier))
 	}
 	if item.ID+item.Identifier+item.Line+item.Name == "" && (item.Set == "" || item.Number == "") {
-		in.r.problem(format+" names no card: give a line, a name, an id, an identifier, or a set and a number", n)
+		r.problem(format+" names no card: give a line, a name, an id, an identifier, or a set and a number", n)
 	}
 }
 
-// export reads a body that is an app's export.
-func (in itemReader) export() []valuation.Item {
-	text := unsafe.String(unsafe.SliceData(in.r.Body), len(in.r.Body))
+// readExport reads a body that is an app's export.
+func readExport(r *Request) []valuation.Item {
+	text := unsafe.String(unsafe.SliceData(r.Body), len(r.Body))
 	if !utf8.ValidString(text) {
-		in.r.problem("the body is not valid UTF-8: save the export as UTF-8")
+		r.problem("the body is not valid UTF-8: save the export as UTF-8")
 		return nil
 	}
 
 	items, rows, err := valuation.ReadExport(text, int(wire.ValueItems.Max))
 	switch {
 	case err != nil:
-		in.r.problem("%s: send the file as the app wrote it, or the lines as JSON %s", err.Error(), in.r.sample())
+		r.problem("%s: send the file as the app wrote it, or the lines as JSON %s", err.Error(), r.sample())
 	case !wire.ValueItems.Has(int64(rows)):
-		in.r.problem("the export must have between %d and %d rows behind its header (got %d)", wire.ValueItems.Min,
+		r.problem("the export must have between %d and %d rows behind its header (got %d)", wire.ValueItems.Min,
 			wire.ValueItems.Max, rows)
 	}
 	for i := range items {
-		in.validate(&items[i], "row %d", i+1)
+		validateItem(r, &items[i], "row %d", i+1)
 	}
 	return items
 }

@@ -16,32 +16,32 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// script is what a bare server answers: for each operation the answers of the original, in turn.
+// script has the responses of the bare servers: for each operation those of the original, in turn.
 type script map[string][]scripted
 
-// scripted is one answer of the original without what fasthttp writes by itself.
+// scripted is one response of the original, without the headers that fasthttp writes itself.
 type scripted struct {
 	Header [][2][]byte // names and values
 	Body   []byte
 }
 
-// record asks the original every request of an operation.
+// record sends every request of an operation to the original and returns the responses.
 func record(address string, op *Operation) ([]scripted, error) {
 	conn, err := dial(address)
 	if err != nil {
 		return nil, err
 	}
 
-	// The answers are there or the error is told.
+	// The responses are complete, or their error is returned.
 	defer func() { _ = conn.Close() }()
 	var all []scripted
 	for i := range op.Requests {
 		r := &op.Requests[i]
 		if r.Digits > 0 {
-			r.number(fresh.Add(1))
+			r.number(uniqueCounter.Add(1))
 		}
 
-		a, err := conn.ask(r.Bytes)
+		a, err := conn.roundTrip(r.Bytes)
 		if err != nil {
 			return nil, fmt.Errorf("cannot record %s: %w", op.Name, err)
 		}
@@ -53,10 +53,11 @@ func record(address string, op *Operation) ([]scripted, error) {
 	return all, nil
 }
 
-// fresh numbers requests that must be new over all operations, rounds and servers.
-var fresh atomic.Uint64
+// uniqueCounter numbers the requests that must be unique over all operations, rounds and servers.
+var uniqueCounter atomic.Uint64
 
-// headerLines are the header's names and values, but for what every fasthttp server writes.
+// headerLines returns the header's names and values, without those that every fasthttp server
+// writes.
 func headerLines(header []byte) [][2][]byte {
 	var lines [][2][]byte
 	for line := range strings.SplitSeq(string(header), "\r\n") {
@@ -68,7 +69,7 @@ func headerLines(header []byte) [][2][]byte {
 	return lines
 }
 
-// serveBare answers each operation on a port of its own, so that nothing has to be looked up.
+// serveBare serves each operation on a separate port, so that it needs no routing.
 func (t *Task) serveBare(ctx context.Context) error {
 	text, err := os.ReadFile(t.Script)
 	if err != nil {
@@ -98,7 +99,7 @@ func (t *Task) serveBare(ctx context.Context) error {
 		group.Go(func() error { <-ctx.Done(); return l.Close() })
 	}
 
-	if err := Announce(t.Ready, ready); err != nil {
+	if err := WriteReady(t.Ready, ready); err != nil {
 		return err
 	}
 	if err := group.Wait(); err != nil && !errors.Is(err, net.ErrClosed) {
@@ -107,8 +108,8 @@ func (t *Task) serveBare(ctx context.Context) error {
 	return nil
 }
 
-// bareServer answers every request with the next answer and does nothing else: no route, no key, no
-// limits, no timeouts. Its buffers are those of package server.
+// bareServer sends the next response to every request and does nothing else: no route, no key, no
+// limits, no timeouts. Its buffers have the sizes of those of package server.
 func bareServer(answers []scripted) *fasthttp.Server {
 	var turn atomic.Uint32
 	return &fasthttp.Server{

@@ -20,27 +20,27 @@ import (
 	"ninepocket/wire"
 )
 
-// Cost is what something took of a process of its own.
+// Cost is the time of an action in a separate process.
 type Cost struct {
 	Wall, CPU time.Duration
 }
 
-// BuildFigures are the figures of a task of kind build, of its first snapshot.
+// BuildFigures are the results of a task of kind build, for its first snapshot.
 type BuildFigures struct {
 	Snapshots            []string // ids, in the order of their days
 	Counts               snapshot.Counts
 	Generate, Build, Put Cost // writing the raw catalog, raw to catalog, catalog to disk
 	Stored               int64
-	Peak                 int64 // most memory of the process
+	Peak                 int64 // peak memory of the process
 }
 
-// build writes a synthetic catalog, takes it through the real loader and publishes it. The
-// snapshots of later days continue the first as daily builds do.
+// build writes a synthetic catalog, loads it with the real loader and publishes it. Each later
+// snapshot is built on the previous one, as daily builds are.
 func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 	var out BuildFigures
 	store := snapshot.OpenStore(t.Store)
 
-	// Later days continue the first as daily builds do.
+	// Later days are built on the previous one, as daily builds are.
 	var base *snapshot.Catalog
 	for day := range max(t.Snapshots, 1) {
 		raw := filepath.Join(filepath.Dir(t.Store), fmt.Sprintf("raw-%d", day))
@@ -67,7 +67,8 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 			})
 			return err
 		})
-		// The raw catalog is larger than the snapshot, and a million cards fill a disk.
+		// The raw catalog is larger than the snapshot, and that of a million cards would fill a
+		// disk.
 		if err := errors.Join(err, os.RemoveAll(raw)); err != nil {
 			return out, err
 		}
@@ -103,8 +104,8 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 	return out, publish(store, out.Snapshots[0])
 }
 
-// publish makes a snapshot the current one. The engine's own View is the check, as in snapshot
-// publish. No guard is asked, because measurements go back and forth between two days.
+// publish makes a snapshot the current one. Making a View is the check, as in snapshot publish. No
+// guard is run, because measurements alternate between two days.
 func publish(store *snapshot.Store, id string) error {
 	_, err := store.Publish(id, snapshot.PublishOptions{Now: time.Now(), Check: func(catalog *snapshot.Catalog) error {
 		_, err := engine.NewView(catalog, wire.URLs{})
@@ -113,7 +114,7 @@ func publish(store *snapshot.Store, id string) error {
 	return err
 }
 
-// timed measures the wall and CPU time of a function in a process that does nothing else.
+// timed measures the wall and CPU time of a function. The process must do nothing else.
 func timed(f func() error) (Cost, error) {
 	began := time.Now()
 	before, err := cpuTime(os.Getpid())
@@ -144,29 +145,29 @@ func folderSize(folder string) (int64, error) {
 	return size, err
 }
 
-// LoadFigures are the figures of a task of kind load.
+// LoadFigures are the results of a task of kind load.
 type LoadFigures struct {
 	Counts       snapshot.Counts
-	Load         Cost  // from the files to a View that answers
+	Load         Cost  // from the files to a usable View
 	Heap         int64 // live heap that the View adds
-	Resident     int64 // of the process after a collection
+	Resident     int64 // of the process after a garbage collection
 	Peak         int64
-	Exact        time.Duration // a search for a whole word, its page not remembered; the median word
+	Exact        time.Duration // a search for a whole word, its page not cached; the median word
 	Typo         time.Duration // with one letter missing
 	Distance2    time.Duration // with two letters missing
-	Expand       time.Duration // with two letters missing, the first time: words near it are not remembered either
+	Expand       time.Duration // with two letters missing, the first time: similar words are not cached either
 	Filter       time.Duration // a page of 50 within a price range
 	Cards200     time.Duration // the details of 200 cards
 	Prices100    time.Duration // the prices of 100 cards
 	CardOf       time.Duration // a card by its id
 	HistoryYear  time.Duration // 365 days of one card's lanes
-	SearchWords  int           // how many words were searched for
-	GoroutineCPU int           // processors that the process might use
+	SearchWords  int           // number of words in these searches
+	GoroutineCPU int           // GOMAXPROCS
 }
 
-// load loads the current snapshot of a store as a server does, and asks it a few things in one
-// goroutine. Times are wall times of a loop. The least of several runs is taken, because other
-// processes only ever add.
+// load loads the current snapshot of a store as a server does, and measures some reads in one
+// goroutine. Times are wall times of a loop. The shortest of several runs is used, because other
+// processes can only add time.
 func (t *Task) load() (LoadFigures, error) {
 	var out LoadFigures
 	store := snapshot.OpenStore(t.Store)
@@ -175,7 +176,7 @@ func (t *Task) load() (LoadFigures, error) {
 		return out, err
 	}
 
-	// What was alive before the View is not its cost.
+	// The heap before the View is not its cost.
 	before := liveHeap()
 	var view *engine.View
 	out.Load, err = timed(func() error {
@@ -200,21 +201,21 @@ func (t *Task) load() (LoadFigures, error) {
 	out.Heap = liveHeap() - before
 	out.Resident, _ = memory(os.Getpid())
 	out.GoroutineCPU = runtime.GOMAXPROCS(0)
-	out.ask(view)
+	out.measureReads(view)
 	return out, nil
 }
 
 func liveHeap() int64 {
 	runtime.GC()
-	// A second time for what finalizers and pools held.
+	// The second collection frees what finalizers and pools referenced.
 	runtime.GC()
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)
 }
 
-// ask measures what reads cost.
-func (f *LoadFigures) ask(view *engine.View) {
+// measureReads measures the times of reads.
+func (f *LoadFigures) measureReads(view *engine.View) {
 	words := vocabulary(view, 8, 256)
 	f.SearchWords = len(words)
 	var cards []uint32
@@ -233,7 +234,7 @@ func (f *LoadFigures) ask(view *engine.View) {
 	}
 
 	var first []time.Duration
-	// Nobody asked before.
+	// Nothing is cached for these words yet.
 	for _, word := range words {
 		began := time.Now()
 		find(without(word, 1, 4))
@@ -252,7 +253,7 @@ func (f *LoadFigures) ask(view *engine.View) {
 
 	n := view.Catalog.Cards.ID.Len()
 
-	// Cards that are spread over the catalog, so that no cache of the processor holds them all.
+	// The cards are spread over the catalog, so that no processor cache has them all.
 	ids := make([]string, 200)
 	for i := range ids {
 		ids[i] = view.Catalog.Cards.ID.At(i * 7919 % n)
@@ -275,7 +276,7 @@ func (f *LoadFigures) ask(view *engine.View) {
 	f.HistoryYear = minTime(func() { body = view.AppendHistory(body[:0], n/3, 365, "") })
 }
 
-// vocabulary are words of card names with some letters, spread over the catalog.
+// vocabulary returns words of card names with that many letters, spread over the catalog.
 func vocabulary(view *engine.View, letters, limit int) []string {
 	var all []string
 	seen := map[string]bool{}
@@ -292,12 +293,12 @@ func vocabulary(view *engine.View, letters, limit int) []string {
 	return all
 }
 
-// minCost is the least time that f took in a few runs of about a millisecond.
+// minTime returns the shortest time of f in a few runs of about a millisecond.
 func minTime(f func()) time.Duration {
 	f()
 	best := time.Duration(1<<63 - 1)
 	for range 5 {
-		// A loop of a millisecond is longer than what the clock rounds.
+		// A loop of a millisecond is long compared with the resolution of the clock.
 		times := 0
 		began := time.Now()
 		for took := time.Duration(0); took < time.Millisecond; {

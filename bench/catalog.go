@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// sample is what requests are made of: parts of a server's catalog, read through its API, so that
-// any running server can be driven.
+// sample is the part of a server's catalog that requests are made of. It is read through the API,
+// so that any running server can be driven.
 type sample struct {
 	keys       Keys
 	cards      []sampleCard
@@ -19,7 +19,7 @@ type sample struct {
 	selections []selection
 }
 
-// Keys open a server. Preview may be empty: then the preview contract is not driven.
+// Keys are the API keys for a server. If Preview is empty, the preview contract is not driven.
 type Keys struct {
 	Live, Preview string
 }
@@ -34,12 +34,12 @@ type selection struct {
 	Condition string `json:"condition,omitempty"`
 }
 
-// How much of a catalog is read: the largest batch, and as many pages as give it.
+// The size of a sample: the largest batch, and the pages that are needed for it.
 const (
 	sampleCards, sampleSelections = 200, 50
 )
 
-// readSample reads from the server at an address.
+// readSample reads a sample from the server at an address.
 func readSample(address string, keys Keys) (*sample, error) {
 	sample := &sample{keys: keys}
 	var sets struct{ Data []struct{ ID string } }
@@ -65,8 +65,8 @@ func readSample(address string, keys Keys) (*sample, error) {
 	return sample, nil
 }
 
-// readCards takes a few cards of each of many prices, so that they are neither the dearest nor all
-// of one set; in a catalog without prices, of each set.
+// readCards reads a few cards at each of many prices, so that they are neither the most expensive
+// nor all of one set. In a catalog without prices it reads some of each set.
 func (s *sample) readCards(address string) error {
 	var queries []string
 	for low := 0; low < 2000; low += 20 {
@@ -97,7 +97,7 @@ func (s *sample) readCards(address string) error {
 	return nil
 }
 
-// readSelections takes every price option of the first products until a batch is full.
+// readSelections reads every price option of the first products until a batch is full.
 func (s *sample) readSelections(address string) error {
 	for next := ""; len(s.selections) < sampleSelections; {
 		var page struct {
@@ -131,9 +131,9 @@ func (s *sample) readSelections(address string) error {
 	return nil
 }
 
-// getJSON asks for a path and decodes a success.
+// getJSON requests a path and decodes a success.
 func getJSON(address, target, key string, into any) error {
-	a, err := askOnce(address, encode(http.MethodGet, target, key, ""))
+	a, err := requestOnce(address, encode(http.MethodGet, target, key, ""))
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func getJSON(address, target, key string, into any) error {
 	return nil
 }
 
-// encode writes an HTTP request. Headers are whole lines.
+// encode returns an HTTP request. Headers are whole lines.
 func encode(method, target, key, body string, headers ...string) []byte {
 	var w strings.Builder
 	fmt.Fprintf(&w, "%s %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: ninepocket-bench\r\nAccept: */*\r\n"+
@@ -161,7 +161,7 @@ func encode(method, target, key, body string, headers ...string) []byte {
 	return []byte(w.String() + "\r\n" + body)
 }
 
-// words are distinct words of card names with at least so many letters and nothing else.
+// words returns distinct words of card names that have letters only, and at least that many.
 func (s *sample) words(letters int) []string {
 	var all []string
 	seen := map[string]bool{}
@@ -181,7 +181,7 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }
 
-// without leaves letters out of a word; the first stays.
+// without removes letters from a word; the first stays.
 func without(word string, at ...int) string {
 	out := []byte(word)
 	for k, i := range at {
@@ -190,7 +190,7 @@ func without(word string, at ...int) string {
 	return string(out)
 }
 
-// ids spells the body of a batch of n cards, beginning with another card for each k.
+// ids returns the body of a batch of n cards, beginning with a different card for each k.
 func (s *sample) ids(n, k int) string {
 	quoted := make([]string, n)
 	for i := range quoted {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Request is the bytes of an HTTP request. When Digits is not 0, so many decimal digits from At on
-// are to be different in every request that is sent: they make an idempotency key or a search new.
+// Request is the bytes of an HTTP request. If Digits is not 0, that many decimal digits from At on
+// differ in every request that is sent, which makes an idempotency key or a search unique.
 type Request struct {
 	Bytes      []byte
 	At, Digits int
@@ -26,28 +26,26 @@ func (r *Request) number(n uint64) {
 	}
 }
 
-// answer is one response. Its slices are the connection's buffer and last until the next one is
-// read.
-type answer struct {
+// response is one HTTP response. Its slices alias the connection's buffer and are valid until the
+// next response is read.
+type response struct {
 	status       int
 	header, body []byte
 }
 
-// conn is a keep-alive connection that sends finished bytes and reads only what it must know of an
-// answer: the status and where it ends. net/http's client costs several times what the server under
-// measurement does.
+// conn is a keep-alive connection that sends prepared bytes and parses only the status and length
+// of a response. net/http's client would cost several times as much as the measured server.
 type conn struct {
 	net.Conn
 	buf        []byte
-	start, end int // of what was read and not yet taken
+	start, end int // of the bytes that are read and not yet returned
 }
 
-// answerTimeout bounds every wait for an answer, so that a server that hangs ends a measurement as
-// an error.
+// answerTimeout bounds every wait for a response, so that a measurement fails if a server hangs.
 const answerTimeout = 30 * time.Second
 
 func dial(address string) (*conn, error) {
-	// A server that does not answer must not hold up the whole measurement.
+	// A server that does not respond must not stop the whole measurement.
 	c, err := net.DialTimeout("tcp", address, answerTimeout)
 	if err != nil {
 		return nil, fmt.Errorf("cannot reach the server at %s: %w", address, err)
@@ -55,7 +53,7 @@ func dial(address string) (*conn, error) {
 	return &conn{Conn: c, buf: make([]byte, 64<<10)}, nil
 }
 
-// addressOf is the host and port of an http URL.
+// addressOf returns the host and port of an http URL.
 func addressOf(base string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" || u.Host == "" || u.Path != "" && u.Path != "/" {
@@ -73,8 +71,8 @@ var (
 	lengthName  = []byte("Content-Length:")
 )
 
-// read takes the next answer from the connection.
-func (c *conn) read() (answer, error) {
+// read returns the next response of the connection.
+func (c *conn) read() (response, error) {
 	if c.start == c.end {
 		c.start = 0
 		c.end = 0
@@ -85,41 +83,42 @@ func (c *conn) read() (answer, error) {
 		have := c.buf[c.start:c.end]
 		from := max(scanned-len(headerEnd), 0)
 		if i := bytes.Index(have[from:], headerEnd); i >= 0 {
-			return c.whole(from + i + len(headerEnd))
+			return c.takeResponse(from + i + len(headerEnd))
 		}
 
 		scanned = len(have)
 		if err := c.fill(len(have) + 1); err != nil {
-			return answer{}, err
+			return response{}, err
 		}
 	}
 }
 
-// whole takes the answer whose header has head bytes, once all of it is there.
-func (c *conn) whole(head int) (answer, error) {
+// takeResponse returns the response whose header has head bytes, once all of it is received.
+func (c *conn) takeResponse(head int) (response, error) {
 	header := c.buf[c.start : c.start+head]
 	if len(header) < len("HTTP/1.1 200") {
-		return answer{}, fmt.Errorf("cannot read the answer %q", header)
+		return response{}, fmt.Errorf("cannot read the answer %q", header)
 	}
 
 	status, err := strconv.Atoi(string(header[9:12]))
 	if err != nil {
-		return answer{}, fmt.Errorf("cannot read the status of %q", header)
+		return response{}, fmt.Errorf("cannot read the status of %q", header)
 	}
 
 	length, err := contentLength(header)
 	if err != nil {
-		return answer{}, fmt.Errorf("cannot read the answer %q: %w", header, err)
+		return response{}, fmt.Errorf("cannot read the answer %q: %w", header, err)
 	}
 	if err := c.fill(head + length); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	all := c.buf[c.start : c.start+head+length]
 	c.start += len(all)
-	return answer{status: status, header: all[:head], body: all[head:]}, nil
+	return response{status: status, header: all[:head], body: all[head:]}, nil
 }
 
-// contentLength finds the length of a body. Servers spell the name as here or in lower case.
+// contentLength returns the length of a body. Servers write the header name as here or in lower
+// case.
 func contentLength(header []byte) (int, error) {
 	i := bytes.Index(header, lengthName)
 	if i < 0 {
@@ -134,7 +133,7 @@ func contentLength(header []byte) (int, error) {
 	return strconv.Atoi(string(bytes.TrimSpace(line)))
 }
 
-// fill reads on until n bytes are there that were not taken.
+// fill reads until n unreturned bytes are in the buffer.
 func (c *conn) fill(n int) error {
 	if n <= c.end-c.start {
 		return nil
@@ -163,29 +162,29 @@ func (c *conn) fill(n int) error {
 	return nil
 }
 
-// ask sends one request and waits for its answer.
-func (c *conn) ask(request []byte) (answer, error) {
+// roundTrip sends one request and waits for its response.
+func (c *conn) roundTrip(request []byte) (response, error) {
 	if err := c.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	if _, err := c.Write(request); err != nil {
-		return answer{}, fmt.Errorf("cannot send a request: %w", err)
+		return response{}, fmt.Errorf("cannot send a request: %w", err)
 	}
 	return c.read()
 }
 
-// askOnce asks over a connection of its own and returns an answer that stays.
-func askOnce(address string, request []byte) (answer, error) {
+// requestOnce sends a request over a new connection and returns a response that stays valid.
+func requestOnce(address string, request []byte) (response, error) {
 	conn, err := dial(address)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 
-	// The answer is there or the error is told.
+	// The response is complete, or its error is returned.
 	defer func() { _ = conn.Close() }()
-	a, err := conn.ask(request)
+	a, err := conn.roundTrip(request)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	return answer{a.status, bytes.Clone(a.header), bytes.Clone(a.body)}, nil
+	return response{a.status, bytes.Clone(a.header), bytes.Clone(a.body)}, nil
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// trickle is a connection that gives few bytes at a time, so that answers arrive in pieces and
-// several in one.
+// trickle is a connection that returns few bytes at a time, so that responses arrive in pieces and
+// pieces contain several.
 type trickle struct {
 	net.Conn
 	text []byte
@@ -30,13 +30,13 @@ func (c *trickle) Read(p []byte) (int, error) {
 }
 
 func TestRead(t *testing.T) {
-	// More than a connection's first buffer.
+	// Larger than a connection's first buffer.
 	large := strings.Repeat("x", 200_000)
 	text := "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst" +
 		"HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nRetry-After: 1\r\n\r\n" +
 		"HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 200000\r\n\r\n" + large
 
-	want := []answer{{status: 200, body: []byte("first")}, {status: 429}, {status: 200, body: []byte(large)}}
+	want := []response{{status: 200, body: []byte("first")}, {status: 429}, {status: 200, body: []byte(large)}}
 	for _, step := range []int{1, 3, 7, 40, 4096, len(text)} {
 		c := &conn{Conn: &trickle{text: []byte(text), step: step}, buf: make([]byte, 64)}
 		for i, w := range want {
@@ -73,7 +73,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// TestTurns walks two bursts: requests follow each other, and what must be new is.
+// TestTurns takes two bursts: requests come in turn, and unique parts differ.
 func TestTurns(t *testing.T) {
 	op := Operation{Depth: 3, Requests: []Request{{Bytes: []byte("a")}, {
 		Bytes: []byte("b=0000000000"), At: 2,
@@ -115,7 +115,7 @@ func TestAddressOf(t *testing.T) {
 	}
 }
 
-// TestCPUTime burns time in this process and expects to see it, and a child's beside it.
+// TestCPUTime uses CPU time in this process and expects to measure it, and that of a child.
 func TestCPUTime(t *testing.T) {
 	before, err := cpuTime(os.Getpid())
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -126,7 +126,7 @@ func TestCPUTime(t *testing.T) {
 	}
 
 	n := 0
-	// However long that takes.
+	// This may take any time on the clock.
 	for after := before; after-before < 5*time.Millisecond; n++ {
 		after, err = cpuTime(os.Getpid())
 		if err != nil {

@@ -12,7 +12,8 @@ import (
 	"ninepocket/internal/term"
 )
 
-// Command is the command that measures our own server, with the hidden one that does a Task.
+// Command returns the command that measures our own server, with a hidden sub-command that runs a
+// Task.
 func Command() *cobra.Command {
 	var o Options
 	var options SwapOptions
@@ -47,7 +48,7 @@ func Command() *cobra.Command {
 			o.Self = []string{self, "task"}
 			o.Serve = []string{program, "serve"}
 			o.Log = cmd.ErrOrStderr()
-			// Swap has more options to check, and checks those of a run with them.
+			// Swap has more options, and validates those of a run with them.
 			check := o.Validate
 			if swap {
 				check = func() error { return options.Validate(&o) }
@@ -62,7 +63,8 @@ func Command() *cobra.Command {
 	f := cmd.Flags()
 	o.Flags(f)
 	f.StringVar(&program, "program", "bin/ninepocket", "the ninepocket to measure, as `make build` makes it")
-	f.StringSliceVar(&o.Beside, "beside", []string{bareSame, bareBody}, "servers to measure beside: bare, body, memory")
+	f.StringSliceVar(&o.CompareWith, "beside", []string{bareSame, bareBody},
+		"servers to measure beside: bare, body, memory")
 	f.BoolVar(&swap, "swap", false, "measure publications under a fixed load instead")
 	f.IntVar(&options.Swaps, "swaps", 50, "with --swap: how many publications")
 	f.DurationVar(&options.Every, "every", 2*time.Second, "with --swap: time between two")
@@ -72,7 +74,7 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// Flags adds the flags of a run, but for the servers beside the measured one.
+// Flags adds the flags of a run, without those of the other servers.
 func (o *Options) Flags(f *pflag.FlagSet) {
 	f.StringVar(&o.URL, "url", "", "`URL` of a running server instead of one of its own")
 	f.StringVar(&o.Admin, "admin", "", "`URL` of that server's admin listener, for its CPU time")
@@ -90,7 +92,7 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.IntVar(&o.Rounds, "rounds", 5, "how often the servers take turns")
 }
 
-// Printer is what a measurement ends with.
+// Printer is the result of a measurement.
 type Printer interface{ Print(io.Writer) error }
 
 func runCommand(cmd *cobra.Command, o *Options, options *SwapOptions, swap, asJSON bool) error {
@@ -108,7 +110,7 @@ func runCommand(cmd *cobra.Command, o *Options, options *SwapOptions, swap, asJS
 	return Write(cmd.OutOrStdout(), report, asJSON)
 }
 
-// Write writes a report for people, or as JSON.
+// Write writes a report as text or as JSON.
 func Write(out io.Writer, report Printer, asJSON bool) error {
 	if asJSON {
 		return term.JSON(out, report)
@@ -116,8 +118,8 @@ func Write(out io.Writer, report Printer, asJSON bool) error {
 	return report.Print(out)
 }
 
-// TaskCommand is how a measurement starts itself again for a server or a figure that needs a
-// process of its own.
+// TaskCommand returns the command with which a measurement starts itself again, for a task in a
+// separate process.
 func TaskCommand(tasks Tasks) *cobra.Command {
 	return &cobra.Command{
 		Use: "task TASK", Hidden: true, Args: cobra.ExactArgs(1),

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCommandRefuses wants what cannot be measured to be refused before anything is started.
+// TestCommandRefuses expects errors for impossible measurements before anything is started.
 func TestCommandRefuses(t *testing.T) {
 	t.Parallel()
 	f := func(want string, args ...string) {
@@ -28,7 +28,7 @@ func TestCommandRefuses(t *testing.T) {
 	f("cannot publish into somebody else", "--swap", "--url", "http://127.0.0.1:1", "--key", "x")
 	f("cannot read the task", "task", "nonsense")
 
-	// Every flag with a value that it refuses, as numbers and names of the program's own commands are.
+	// Every flag with an invalid value.
 	for flag, bad := range map[string][]string{
 		"beside": {"nonsense"}, "cards": {"-1", "299"}, "connections": {"-1"}, "duration": {"-1s", "1ms", "fast"},
 		"history-days": {"-1"}, "operation": {"nonsense"}, "rounds": {"-1"}, "seed": {"-1"},
@@ -40,7 +40,7 @@ func TestCommandRefuses(t *testing.T) {
 	}
 }
 
-// TestCommandHelp wants the help to name what there is, and not what the driver starts itself with.
+// TestCommandHelp expects all sub-commands in the help, but not the hidden one.
 func TestCommandHelp(t *testing.T) {
 	t.Parallel()
 	cmd := Command()

@@ -7,12 +7,12 @@ import (
 	"ninepocket/server"
 )
 
-// BenchmarkCompressed is operations and pages whose clients take compressed bodies, as browsers and
-// most libraries do without being told: remembered (kept), and compressed each time (anew).
+// BenchmarkCompressed measures operations and pages with compressed bodies, which browsers and most
+// libraries request by default: from the cache (kept), and compressed each time (anew).
 func BenchmarkCompressed(b *testing.B) {
 	w := worlds[30_000]()
 	o := w.server.Options
-	o.PackCache = 0
+	o.CompressedCacheSize = 0
 	anew, err := server.New(o)
 	if err != nil {
 		b.Fatal(err)
@@ -35,7 +35,7 @@ func BenchmarkCompressed(b *testing.B) {
 	}
 }
 
-// accepting is an operation whose client takes an encoding.
+// accepting returns an operation whose client accepts an encoding.
 func accepting(op *Operation, encoding string) *Operation {
 	asked := *op
 	asked.Requests = make([]Request, len(op.Requests))

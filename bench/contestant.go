@@ -18,19 +18,19 @@ import (
 	"time"
 )
 
-// contestant is a server under measurement: a process of ours with its descendants, or one that was
+// contestant is a measured server: a process that we started, with its descendants, or one that was
 // running before.
 type contestant struct {
 	name      string
-	process   *exec.Cmd // nil when it was running before
+	process   *exec.Cmd // nil if it was running before
 	ended     chan struct{}
 	log       *bytes.Buffer
 	api       string            // host and port
-	addresses map[string]string // host and port by operation, where each has its own
+	addresses map[string]string // host and port by operation, if each has its own
 	admin     string            // host and port of the admin listener, "" for none
 }
 
-// address is where an operation is driven.
+// address returns the host and port for an operation.
 func (c *contestant) address(operation string) (string, bool) {
 	if c.addresses == nil {
 		return c.api, true
@@ -39,10 +39,10 @@ func (c *contestant) address(operation string) (string, bool) {
 	return a, ok
 }
 
-// startTimeout is how long a server may take to come up: an import into a database is part of it.
+// startTimeout bounds the start of a server, which includes an import into a database.
 const startTimeout = 10 * time.Minute
 
-// start runs a command that writes the ready file and waits for that.
+// start runs a command and waits for its ready file.
 func start(ctx context.Context, name string, command []string, ready string) (*contestant, error) {
 	c := &contestant{name: name, ended: make(chan struct{}), log: &bytes.Buffer{}}
 	c.process = exec.Command(command[0], command[1:]...) //nolint:gosec // ourselves, or what the caller measures
@@ -54,18 +54,18 @@ func start(ctx context.Context, name string, command []string, ready string) (*c
 		return nil, fmt.Errorf("cannot start %s: %w", name, err)
 	}
 
-	// The process is waited for at once, so that a server that ends early is noticed.
+	// A goroutine waits for the process, so that a server that exits early is noticed.
 	go func() {
-		// A server that ends early is told by await, one that is stopped ends as asked.
+		// awaitReady reports a server that exits early; one that is stopped exits as requested.
 		_ = c.process.Wait()
 		close(c.ended)
 	}()
 
-	// An import into a database is part of coming up, so this may take minutes.
+	// The start may include an import into a database, which takes minutes.
 	wait, cancel := context.WithTimeoutCause(ctx, startTimeout,
 		fmt.Errorf("cannot start %s within %v", name, startTimeout))
 	defer cancel()
-	announced, err := await(wait, ready, c.ended)
+	announced, err := awaitReady(wait, ready, c.ended)
 	if err != nil {
 		c.stop()
 		return nil, fmt.Errorf("%w\n%s", err, tail(c.log.String(), 20))
@@ -93,11 +93,11 @@ func (c *contestant) stop() {
 		return
 	}
 
-	// It may have ended.
+	// It may have exited.
 	_ = c.process.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-c.ended:
-	// A server drains for a while; one that hangs is not waited for.
+	// A server drains for a while; the wait for one that hangs is bounded.
 	case <-time.After(20 * time.Second):
 		_ = c.process.Process.Kill()
 		<-c.ended
@@ -106,18 +106,18 @@ func (c *contestant) stop() {
 
 var errNoCPU = errors.New("its CPU time is not known: give --admin")
 
-// cpu is the CPU time that the server has used so far.
+// cpu returns the CPU time that the server has used so far.
 func (c *contestant) cpu() (time.Duration, error) {
 	if c.process == nil {
 		return c.cpuFromMetrics()
 	}
 
 	var total time.Duration
-	// A database has processes of its own, which count.
+	// The processes of a database count, too.
 	for i, pid := range processTree(c.process.Process.Pid) {
 		used, err := cpuTime(pid)
 		if err != nil && i == 0 {
-			// A descendant may end meanwhile, the server not.
+			// A descendant may exit meanwhile, but not the server.
 			return 0, err
 		}
 		total += used
@@ -131,7 +131,7 @@ func (c *contestant) cpuFromMetrics() (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), err
 }
 
-// metric reads one figure of the admin listener.
+// metric reads one metric from the admin listener.
 func (c *contestant) metric(name string) (float64, error) {
 	if c.admin == "" {
 		return 0, errNoCPU
@@ -142,7 +142,7 @@ func (c *contestant) metric(name string) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("cannot read the metrics of %s: %w", c.name, err)
 	}
-	// It was only read.
+	// The body was only read, so an error of Close means nothing.
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -157,7 +157,7 @@ func (c *contestant) metric(name string) (float64, error) {
 	return 0, fmt.Errorf("cannot find %s in the metrics of %s", name, c.name)
 }
 
-// memory is what the server's processes hold now.
+// memory returns the memory of the server's processes now.
 func (c *contestant) memory() int64 {
 	if c.process == nil {
 		return 0
@@ -171,10 +171,10 @@ func (c *contestant) memory() int64 {
 	return total
 }
 
-// workspace is the folder in which a measurement makes its store and keys and starts its servers.
+// workspace is the folder of a measurement: its store, its keys and its servers.
 type workspace struct {
 	folder string
-	self   []string // the command line that does a Task, without the task
+	self   []string // the command line that runs a Task, without the task
 	serve  []string // the command line of serve, without its flags
 	keys   Keys
 	built  BuildFigures
@@ -183,10 +183,10 @@ type workspace struct {
 
 func (h *workspace) path(name string) string { return filepath.Join(h.folder, name) }
 
-// logf tells the user what goes on; it is best effort.
+// logf writes a progress line for the user; errors are ignored.
 func (h *workspace) logf(format string, a ...any) { _, _ = fmt.Fprintf(h.log, format+"\n", a...) }
 
-// setUp makes the store, unless one is given, and the keys.
+// setUp makes the keys, and the store unless one is given.
 func (h *workspace) setUp(ctx context.Context, o *Options, snapshots int) error {
 	var err error
 	h.keys, err = writeKeys(h.path("state"), h.path("bench.toml"))
@@ -208,11 +208,11 @@ func (h *workspace) setUp(ctx context.Context, o *Options, snapshots int) error 
 	return json.Unmarshal(text, &h.built)
 }
 
-// exec runs a task to its end and returns what it printed.
+// exec runs a task and returns its output.
 func (h *workspace) exec(ctx context.Context, t Task) ([]byte, error) {
 	arguments := append(slices.Clip(h.self[1:]), t.Text())
 	command := exec.CommandContext(ctx, h.self[0], arguments...) //nolint:gosec // ourselves
-	// A measurement that is killed leaves no servers behind.
+	// If the measurement is killed, its servers end, too.
 	endWithParent(command)
 	var out, trouble bytes.Buffer
 	command.Stdout = &out
@@ -223,13 +223,13 @@ func (h *workspace) exec(ctx context.Context, t Task) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// startTask starts a server that is a task.
+// startTask starts a task that is a server.
 func (h *workspace) startTask(ctx context.Context, name string, t Task) (*contestant, error) {
 	t.Ready = h.path(name + ".ready")
 	return start(ctx, name, append(slices.Clip(h.self), t.Text()), t.Ready)
 }
 
-// startServe starts the program's own serve on the store.
+// startServe starts the program's serve command on the store.
 func (h *workspace) startServe(ctx context.Context, store string) (*contestant, error) {
 	ready := h.path("serve.ready")
 	c, err := start(ctx, full, append(slices.Clip(h.serve),

@@ -18,7 +18,7 @@ import (
 	"ninepocket/internal/synth"
 )
 
-// The servers of a run. full is the one that is measured; the others are beside it for comparison.
+// The servers of a run. full is the measured one; the others are for comparison.
 const (
 	full     = "ninepocket" // as serve runs it
 	inMemory = "memory"     // the same with metering in memory
@@ -26,12 +26,12 @@ const (
 	bareBody = "body"       // bare fasthttp with equal bodies
 )
 
-// extraServers are the servers that can be measured beside it.
+// extraServers are the servers that can be compared with full.
 var extraServers = []string{bareSame, bareBody, inMemory}
 
 // Options of a run; zero values mean the defaults.
 type Options struct {
-	// URL, Admin and Keys are of a running server; without a URL the run builds a catalog and
+	// URL, Admin and Keys are those of a running server; without a URL the run builds a catalog and
 	// serves it itself.
 	URL, Admin string
 	Keys       Keys
@@ -42,7 +42,7 @@ type Options struct {
 	Days  int    // of history; default 365
 
 	Operations  []string // names; none means all
-	Beside      []string // names; nil means bare and body
+	CompareWith []string // names; nil means bare and body
 	Connections int      // default 16
 	Duration    time.Duration
 	Rounds      int
@@ -51,32 +51,32 @@ type Options struct {
 	Rivals []Rival
 	// Profiles is a folder for a CPU profile of the measured server in each operation, "" for none.
 	Profiles string
-	// Last gets the servers that answer whatever they are asked, once everything is measured and
-	// while they still run; nil for nothing.
-	Last func(servers []Endpoint) error
+	// AfterRun is called after the measurement with the running servers that can answer any
+	// request; nil for nothing.
+	AfterRun func(servers []Endpoint) error
 
-	// Self is the command line that does a Task, Serve that of serve.
+	// Self is the command line that runs a Task, Serve that of serve.
 	Self, Serve []string
 	Log         io.Writer
 }
 
-// Rival is a server of the caller's. Once it answers it writes {"api": URL} into the ready file,
+// Rival is a server of the caller. When it is ready it writes {"api": URL} into the ready file,
 // which the environment variable READY_FILE names, too.
 type Rival struct {
 	Name string
-	// Command makes its command line from a task with the store to serve, the state directory with
-	// the keys, and the ready file. A running server's store is not known, and so "". Without a
-	// command the rival is left out.
+	// Command returns the command line for a task with the store to serve, the state directory with
+	// the keys, and the ready file. The store is "" if a running server is measured, whose store is
+	// unknown. A rival without a command is left out.
 	Command func(t Task) []string
 }
 
-// Endpoint is where a server takes requests with a key.
+// Endpoint is the address of a server, with a key for it.
 type Endpoint struct {
 	Name, Address, Key string
 }
 
 func (o *Options) setDefaults() {
-	// Zero means the default, which Validate then checks like any other value.
+	// Zero means the default, which is validated like any other value.
 	set := func(field *int, value int) {
 		if *field == 0 {
 			*field = value
@@ -93,19 +93,19 @@ func (o *Options) setDefaults() {
 	if o.Duration == 0 {
 		o.Duration = time.Second
 	}
-	if o.Beside == nil {
-		o.Beside = []string{bareSame, bareBody}
+	if o.CompareWith == nil {
+		o.CompareWith = []string{bareSame, bareBody}
 	}
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
 }
 
-// Validate sets the defaults and says what is wrong with the options; Run and Swap begin with it.
+// Validate sets the defaults and returns an error for invalid options; Run and Swap call it.
 func (o *Options) Validate() error {
 	o.setDefaults()
 	var problems []error
-	for _, name := range o.Beside {
+	for _, name := range o.CompareWith {
 		if !slices.Contains(extraServers, name) {
 			problems = append(problems, fmt.Errorf("cannot measure beside %q: want %s", name,
 				strings.Join(extraServers, ", ")))
@@ -141,7 +141,7 @@ func (o *Options) Validate() error {
 	return errors.Join(problems...)
 }
 
-// Run drives the servers and returns what was measured.
+// Run drives the servers and returns the results.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -154,12 +154,12 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a folder for the measurement: %w", err)
 	}
-	// What is left behind is in the temporary folder.
+	// If this fails, files stay in the temporary folder.
 	defer func() { _ = os.RemoveAll(folder) }()
 
-	// A server that was measured before still knows the idempotency keys of that time.
-	fresh.CompareAndSwap(0, uint64(time.Now().UnixMicro()))
-	// Every server is stopped, whatever happens from here on.
+	// A server that was measured before still has the idempotency keys of that measurement.
+	uniqueCounter.CompareAndSwap(0, uint64(time.Now().UnixMicro()))
+	// Every server is stopped at the end, also after an error.
 	run := &run{o: &o, workspace: workspace{folder: folder, self: o.Self, serve: o.Serve, log: o.Log}}
 	defer run.stop()
 	if err := run.open(ctx); err != nil {
@@ -168,7 +168,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return run.measure(ctx)
 }
 
-// run is one measurement under way.
+// run is one measurement in progress.
 type run struct {
 	workspace
 	o           *Options
@@ -199,26 +199,26 @@ func (r *run) open(ctx context.Context) error {
 		return err
 	}
 
-	// Bare servers answer what ours answered, byte for byte.
+	// Bare servers send what ours sent, byte for byte.
 	recorded, err := r.record(measured)
 	if err != nil {
 		return err
 	}
 
-	// A running server's catalog is its own.
+	// The store of a running server is unknown.
 	store := ""
 	if r.o.URL == "" {
 		store = r.store()
 	}
 
-	for _, name := range r.o.Beside {
+	for _, name := range r.o.CompareWith {
 		t := map[string]Task{
 			inMemory: {Kind: taskMemory, Store: store, State: r.path("state")},
 			bareSame: {Kind: taskBare, Script: recorded},
 			bareBody: {Kind: taskBare, Script: recorded, BodyOnly: true},
 		}[name]
 		if t.Kind == taskMemory && t.Store == "" {
-			// It needs the catalog itself.
+			// It needs the store.
 			continue
 		}
 		c, err := r.startTask(ctx, name, t)
@@ -251,7 +251,7 @@ func (r *run) store() string {
 	return r.path("store")
 }
 
-// openMeasured finds the running server, or builds a catalog and serves it.
+// openMeasured returns the running server, or builds a catalog and serves it.
 func (r *run) openMeasured(ctx context.Context) (*contestant, error) {
 	if r.o.URL == "" {
 		if err := r.setUp(ctx, r.o, 1); err != nil {
@@ -288,8 +288,8 @@ func (r *run) record(from *contestant) (string, error) {
 	return r.path("script.json"), os.WriteFile(r.path("script.json"), text, 0o600)
 }
 
-// measure drives every operation in rounds: the servers take turns, so that whatever else the
-// machine does meets all of them alike, and every second round goes backwards.
+// measure drives every operation in rounds. The servers take turns, so that other work of the
+// machine affects all of them alike, and every second round has the reverse order.
 func (r *run) measure(ctx context.Context) (*Report, error) {
 	report := r.newReport()
 	for i := range r.operations {
@@ -297,7 +297,7 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 		r.logf("%d of %d: %s", i+1, len(r.operations), op.Name)
 		var able []*contestant
 		for _, c := range r.contestants {
-			ok, err := c.answers(op)
+			ok, err := c.supports(op)
 			if err != nil {
 				return nil, err
 			}
@@ -307,7 +307,7 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 		}
 
 		samples := map[string][]Sample{}
-		// Every second round goes backwards, so that no server always follows the same one.
+		// Every second round has the reverse order, so that no server always follows the same one.
 		for round := range r.o.Rounds {
 			for k := range able {
 				c := able[k]
@@ -338,22 +338,22 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 		report.Memory[c.name] = c.memory()
 	}
 
-	if r.o.Last == nil {
+	if r.o.AfterRun == nil {
 		return report, nil
 	}
 	var servers []Endpoint
 	for _, c := range r.contestants {
-		// A bare server answers what it was given alone.
+		// A bare server has only the recorded responses.
 		if c.addresses == nil {
 			servers = append(servers, Endpoint{c.name, c.api, r.keys.Live})
 		}
 	}
-	return report, r.o.Last(servers)
+	return report, r.o.AfterRun(servers)
 }
 
-// answers reports whether a server takes an operation at all; it also wakes what is made at the
-// first use.
-func (c *contestant) answers(op *Operation) (bool, error) {
+// supports reports whether a server supports an operation. It also initializes what the server
+// makes at first use.
+func (c *contestant) supports(op *Operation) (bool, error) {
 	address, ok := c.address(op.Name)
 	if !ok {
 		return false, nil
@@ -363,15 +363,15 @@ func (c *contestant) answers(op *Operation) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// The answers are there or the error is told.
+	// The responses are complete, or their error is returned.
 	defer func() { _ = link.Close() }()
 
 	for i := range op.Requests {
 		r := Request{bytes.Clone(op.Requests[i].Bytes), op.Requests[i].At, op.Requests[i].Digits}
 		if r.Digits > 0 {
-			r.number(fresh.Add(1))
+			r.number(uniqueCounter.Add(1))
 		}
-		a, err := link.ask(r.Bytes)
+		a, err := link.roundTrip(r.Bytes)
 		if err != nil {
 			return false, fmt.Errorf("cannot ask %s for %s: %w", c.name, op.Name, err)
 		}
@@ -384,23 +384,25 @@ func (c *contestant) answers(op *Operation) (bool, error) {
 
 // Sample is one round of one operation on one server.
 type Sample struct {
-	Requests, Failures int64 // failures are answers other than 200
+	Requests, Failures int64 // failures are responses other than 200
 	Bytes              int64 // of bodies
 	Wall               time.Duration
 	CPU                time.Duration // of the server
 	Client             time.Duration // CPU of this process
-	Latency            Histogram     // of a burst, from before it is written until its last answer is read
+	Latency            Histogram     // of a burst, from before it is written until its last response is read
 }
 
-// drive sends an operation's requests over several connections, each waiting for its answers before
-// it sends more. In such a closed loop a slow answer holds back the requests behind it, so that its
-// quantiles say nothing about queues; Swap measures those.
-func (c *contestant) drive(ctx context.Context, op *Operation, connections int, span time.Duration) (Sample, error) {
+// drive sends an operation's requests over several connections, each of which waits for its
+// responses before it sends more. In such a closed loop a slow response delays the next requests,
+// so that its quantiles say nothing about queues; Swap measures those.
+func (c *contestant) drive(
+	ctx context.Context, op *Operation, connections int, duration time.Duration,
+) (Sample, error) {
 	address, _ := c.address(op.Name)
 	links := make([]*conn, 0, connections)
 	defer func() {
 		for _, link := range links {
-			// The answers are there or the error is told.
+			// The responses are complete, or their error is returned.
 			_ = link.Close()
 		}
 	}()
@@ -417,7 +419,7 @@ func (c *contestant) drive(ctx context.Context, op *Operation, connections int, 
 		parts := make([]Sample, connections)
 		group, ctx := errgroup.WithContext(ctx)
 		// All connections are open before the first request is sent.
-		until := time.Now().Add(span)
+		until := time.Now().Add(duration)
 		for i := range links {
 			group.Go(func() error { return parts[i].loop(ctx, links[i], newTurns(op, i), until) })
 		}
@@ -425,7 +427,7 @@ func (c *contestant) drive(ctx context.Context, op *Operation, connections int, 
 	})
 }
 
-// during measures the CPU time of both sides while f runs and adds up its parts.
+// during runs f, adds up its samples, and measures the CPU time of client and server meanwhile.
 func (c *contestant) during(f func() ([]Sample, error)) (Sample, error) {
 	var total Sample
 	before, err := c.cpu()
@@ -433,7 +435,7 @@ func (c *contestant) during(f func() ([]Sample, error)) (Sample, error) {
 		return total, err
 	}
 
-	// Unknown where a server's is.
+	// It is unknown where that of a server is.
 	own, _ := cpuTime(os.Getpid())
 	began := time.Now()
 	parts, err := f()
@@ -459,7 +461,7 @@ func (c *contestant) during(f func() ([]Sample, error)) (Sample, error) {
 	return total, nil
 }
 
-// turns are the requests of one connection in turn, in bursts.
+// turns is the sequence of requests of one connection, in bursts.
 type turns struct {
 	requests []Request
 	depth    int
@@ -482,9 +484,9 @@ func (t *turns) take() []byte {
 		r := &t.requests[t.next%len(t.requests)]
 		t.next++
 		if r.Digits > 0 {
-			r.number(fresh.Add(1))
+			r.number(uniqueCounter.Add(1))
 		}
-		// A burst of one is sent as it is, without a copy.
+		// A burst of one is sent without a copy.
 		if t.depth == 1 {
 			return r.Bytes
 		}
@@ -494,9 +496,9 @@ func (t *turns) take() []byte {
 	return t.burst
 }
 
-// loop drives one connection until a time, once at least.
+// loop drives one connection until an instant, at least once.
 func (s *Sample) loop(ctx context.Context, link *conn, turns *turns, until time.Time) error {
-	// A server that hangs ends the measurement as an error.
+	// If a server hangs, the measurement fails.
 	if err := link.SetDeadline(until.Add(answerTimeout)); err != nil {
 		return err
 	}

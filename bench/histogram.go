@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Histogram counts durations in buckets that grow with the value, as HdrHistogram does: a quantile
-// is exact to 1/64 of itself whatever its size. The zero value is empty.
+// Histogram counts durations in buckets that grow with the value, as HdrHistogram does. A quantile
+// of any size is exact to 1/64 of its value. The zero value is empty.
 type Histogram struct {
 	counts [64 << subBits]uint64
 	n      uint64
 	max    time.Duration
 }
 
-// subBits is how many bits below the leading one tell buckets apart.
+// subBits is how many bits below the leading one select the bucket.
 const subBits = 6
 
 // Add counts one duration.
@@ -24,7 +24,7 @@ func (h *Histogram) Add(d time.Duration) {
 	h.max = max(h.max, d)
 }
 
-// Merge adds what another histogram counted.
+// Merge adds the counts of another histogram.
 func (h *Histogram) Merge(other *Histogram) {
 	for i, n := range &other.counts {
 		h.counts[i] += n
@@ -33,13 +33,13 @@ func (h *Histogram) Merge(other *Histogram) {
 	h.max = max(h.max, other.max)
 }
 
-// Len is how many durations were counted.
+// Len returns how many durations were counted.
 func (h *Histogram) Len() uint64 { return h.n }
 
-// Max is the longest duration, exactly.
+// Max returns the exact maximum.
 func (h *Histogram) Max() time.Duration { return h.max }
 
-// Quantile is the duration that a share q of all counted ones do not exceed, 0 of an empty
+// Quantile returns the duration that a share q of all counted ones do not exceed, 0 for an empty
 // histogram.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	want := max(uint64(q*float64(h.n)+0.5), 1)
@@ -53,14 +53,14 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return h.max
 }
 
-// bucket is the number of the bucket of a value: values below 64 have one each, every later power
-// of two has 64.
+// bucket returns the index of the bucket of a value. Values below 64 have one bucket each; every
+// further power of two has 64.
 func bucket(v uint64) int {
 	shift := max(bits.Len64(v)-subBits-1, 0)
 	return shift<<subBits + int(v>>shift)
 }
 
-// upper is the largest value of a bucket.
+// upper returns the largest value of a bucket.
 func upper(i int) uint64 {
 	shift := max(i>>subBits-1, 0)
 	low := uint64(i-shift<<subBits) << shift

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestBuckets walks values of every size: each falls into a bucket that ends at most a 64th above
-// it, and buckets ascend.
+// TestBuckets checks values of every size: each is in a bucket that ends at most a 64th above it,
+// and buckets ascend.
 func TestBuckets(t *testing.T) {
 	last := -1
 	for v := uint64(0); v < 1<<62; v += 1 + v/97 {

@@ -9,14 +9,14 @@ import (
 	"ninepocket/index"
 )
 
-// forgets: a build without the tag hunt is the program as it runs, which drops nothing that
-// searches remember.
+// clearsCache is false: a build without the tag hunt is the real program, which cannot clear the
+// caches of searches.
 const clearsCache = false
 
 func (w *world) clearCache() {}
 
-// TestIndexHasNoClearCache wants the program itself to have no way to forget: it would be there for
-// the hunt alone.
+// TestIndexHasNoClearCache checks that the program has no method to clear caches: only the hunt
+// would need it.
 func TestIndexHasNoClearCache(t *testing.T) {
 	if _, has := reflect.TypeFor[*index.Index]().MethodByName("ClearCache"); has {
 		t.Error("the index has a method that only measurements call")

@@ -2,7 +2,7 @@
 
 package bench
 
-// forgets: this build can drop what earlier searches left in memory.
+// clearsCache is true: this build can clear the caches of searches.
 const clearsCache = true
 
 func (w *world) clearCache() { w.view.Index.ClearCache() }

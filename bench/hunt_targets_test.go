@@ -13,19 +13,18 @@ import (
 	"ninepocket/snapshot"
 )
 
-// argMaker makes a legal value of one argument, from an earlier one when there is any; "" leaves
+// argMaker makes a legal value of one argument, from an earlier value if there is one; "" leaves
 // the argument out.
 type argMaker func(r *rand.Rand, old string) string
 
-// huntOp is an operation that is hunted: what its arguments may be and how a request of them is
-// spelt.
+// huntOp is an operation of the hunt: makers of its arguments, and a function that encodes a
+// request.
 type huntOp struct {
 	name   string
 	makers []argMaker
 	encode func(values []string) []byte
-	// follow spells the request of the next page; nil for operations without pages. The last
-	// argument is then how many pages are followed, which the hunter does, since cursors are
-	// signed.
+	// follow encodes the request of the next page; nil for operations without pages. The last
+	// argument is then the number of pages, which the hunter requests, because cursors are signed.
 	follow func(values []string, cursor string) []byte
 }
 
@@ -38,8 +37,7 @@ func (q *huntOp) first(r *rand.Rand) []string {
 	return values
 }
 
-// mutate changes a few arguments, some of them to what they are in another request of the
-// operation.
+// mutate changes a few arguments, some of them to their values in another request of the operation.
 func (q *huntOp) mutate(r *rand.Rand, values, other []string) []string {
 	values = slices.Clone(values)
 	for range 1 + r.IntN(1+len(values)/3) {
@@ -53,8 +51,8 @@ func (q *huntOp) mutate(r *rand.Rand, values, other []string) []string {
 	return values
 }
 
-// corpus is what words, references and numbers are made of: values of the catalog, and values that
-// it lacks.
+// corpus has the values that arguments are made of: values of the catalog, and values that it
+// lacks.
 type corpus struct {
 	words, names, sets, series, numbers, rarities, variants, cards, cardSlugs, former, setRefs, setSlugs []string
 
@@ -104,7 +102,7 @@ func pick(r *rand.Rand, all []string) string {
 	return all[r.IntN(len(all))]
 }
 
-// clip cuts a text to so many characters.
+// clip truncates a text to limit characters.
 func clip(s string, limit int) string {
 	for utf8.RuneCountInString(s) > limit {
 		_, n := utf8.DecodeLastRuneInString(s)
@@ -136,7 +134,7 @@ func typo(r *rand.Rand, word string) string {
 	return string(letters)
 }
 
-// word makes a word that a search may have trouble with.
+// word makes a word that may be expensive for a search.
 func (g *corpus) word(r *rand.Rand) string {
 	w := pick(r, g.words)
 	switch r.IntN(11) {
@@ -145,10 +143,10 @@ func (g *corpus) word(r *rand.Rand) string {
 	case 1, 2:
 		return typo(r, typo(r, w))
 	case 3:
-		// The beginning of many.
+		// A prefix of many words.
 		return clip(w, 1+r.IntN(4))
 	case 4:
-		// Joined.
+		// Two words joined.
 		return w + typo(r, pick(r, g.words))
 	case 5:
 		return pick(r, g.numbers)
@@ -157,7 +155,7 @@ func (g *corpus) word(r *rand.Rand) string {
 	case 7:
 		return strings.Repeat(string(rune('a'+r.IntN(26))), 1+r.IntN(40))
 
-	// What nobody has, of common letters.
+	// A word that no card has, of common letters.
 	case 8:
 		b := make([]byte, 3+r.IntN(12))
 		for i := range b {
@@ -170,7 +168,7 @@ func (g *corpus) word(r *rand.Rand) string {
 	return w
 }
 
-// text makes up to most characters of words, or changes one word of a text.
+// text makes a text of words with at most limit characters, or changes one word of a text.
 func (g *corpus) text(limit int) argMaker {
 	return func(r *rand.Rand, old string) string {
 		all := strings.Fields(old)
@@ -201,8 +199,8 @@ func (g *corpus) text(limit int) argMaker {
 	}
 }
 
-// seldom makes nothing three times in four, else what m makes.
-func seldom(m argMaker) argMaker {
+// sometimes makes "" three times in four, else a value of m.
+func sometimes(m argMaker) argMaker {
 	return func(r *rand.Rand, old string) string {
 		if r.IntN(4) > 0 {
 			return ""
@@ -211,13 +209,13 @@ func seldom(m argMaker) argMaker {
 	}
 }
 
-// of makes one of the values, which may be "".
-func of(all ...string) argMaker {
+// oneValue chooses one of the values, which may be "".
+func oneValue(all ...string) argMaker {
 	return func(r *rand.Rand, _ string) string { return pick(r, all) }
 }
 
-// mixed makes what one of the makers makes.
-func mixed(all ...argMaker) argMaker {
+// oneMaker makes a value with one of the makers.
+func oneMaker(all ...argMaker) argMaker {
 	return func(r *rand.Rand, old string) string { return all[r.IntN(len(all))](r, old) }
 }
 
@@ -225,34 +223,36 @@ func number(low, high int) argMaker {
 	return func(r *rand.Rand, _ string) string { return strconv.Itoa(low + r.IntN(high-low+1)) }
 }
 
-// argument is a named one.
+// argument is a named argument with its maker.
 type argument struct {
 	name string
 	make argMaker
 }
 
-// arguments that several operations have.
-func (g *corpus) set() argMaker { return mixed(of(g.sets...), of(g.setRefs...), g.text(200)) }
+// Arguments that several operations have.
+func (g *corpus) set() argMaker {
+	return oneMaker(oneValue(g.sets...), oneValue(g.setRefs...), g.text(200))
+}
 
 func (g *corpus) searched(words, game string) []argument {
 	return []argument{
 		{words, g.text(200)},
-		{"set", seldom(g.set())},
-		{"game", seldom(of("pokemon", game))},
-		{"number", seldom(mixed(of(g.numbers...), g.text(32)))},
-		{"rarity", seldom(mixed(of(g.rarities...), g.text(64)))},
-		{"min_price_cents", seldom(number(0, 5000))},
-		{"max_price_cents", seldom(number(5000, 100_000_000))},
-		{"sort", of("relevance", "price_desc", "price_asc", "newest")},
-		{"limit", of("1", "20", "50", "50")},
+		{"set", sometimes(g.set())},
+		{"game", sometimes(oneValue("pokemon", game))},
+		{"number", sometimes(oneMaker(oneValue(g.numbers...), g.text(32)))},
+		{"rarity", sometimes(oneMaker(oneValue(g.rarities...), g.text(64)))},
+		{"min_price_cents", sometimes(number(0, 5000))},
+		{"max_price_cents", sometimes(number(5000, 100_000_000))},
+		{"sort", oneValue("relevance", "price_desc", "price_asc", "newest")},
+		{"limit", oneValue("1", "20", "50", "50")},
 	}
 }
 
-// encodings are what a client may take.
-func encodings() argMaker { return of("", "gzip", "zstd") }
+// encodings chooses the encoding that the client accepts.
+func encodings() argMaker { return oneValue("", "gzip", "zstd") }
 
-// get is an operation whose arguments are a query, the pattern's {id}, when it has one, and the
-// encoding.
+// get returns a GET operation. Its arguments are the query, the {id} of the pattern if it has one,
+// and the encoding.
 func (g *corpus) get(pattern, key string, ids argMaker, paged bool, arguments ...argument) huntOp {
 	q := huntOp{name: "GET " + pattern}
 	for _, a := range arguments {
@@ -260,7 +260,7 @@ func (g *corpus) get(pattern, key string, ids argMaker, paged bool, arguments ..
 	}
 
 	if ids == nil {
-		ids = of("")
+		ids = oneValue("")
 	}
 	q.makers = append(q.makers, ids, encodings())
 	encodePage := func(values []string, cursor string) []byte {
@@ -280,7 +280,7 @@ func (g *corpus) get(pattern, key string, ids argMaker, paged bool, arguments ..
 	}
 	q.encode = func(values []string) []byte { return encodePage(values, "") }
 	if paged {
-		q.makers = append(q.makers, of("0", "0", "1", "3", "8"))
+		q.makers = append(q.makers, oneValue("0", "0", "1", "3", "8"))
 		q.follow = encodePage
 	}
 	return q
@@ -293,16 +293,16 @@ func accepts(encoding string) []string {
 	return []string{"Accept-Encoding: " + encoding}
 }
 
-// reads are the operations of the live surface, of products and of the pages that take their
-// arguments in the target.
+// reads returns the operations of the live surface, of products and of the pages whose arguments
+// are in the target.
 func (g *corpus) reads() []huntOp {
 	live := g.keys.Live
 	preview := g.keys.Preview
-	card := of(g.cards...)
-	variant := seldom(mixed(of(g.variants...), g.text(64)))
+	card := oneValue(g.cards...)
+	variant := sometimes(oneMaker(oneValue(g.variants...), g.text(64)))
 	search := g.searched("q", "one-piece")
 	blank := slices.Clone(search)
-	blank[0].make = of("")
+	blank[0].make = oneValue("")
 	product := make([]string, 0, len(g.selections))
 	for _, s := range g.selections {
 		product = append(product, s.ProductID)
@@ -312,30 +312,30 @@ func (g *corpus) reads() []huntOp {
 		g.get("/v1/cards", live, nil, true, search...),
 		g.get("/v1/cards", live, nil, true, blank...),
 		g.get("/v1/cards/{id}", live, card, false),
-		g.get("/v1/cards/{id}/prices", live, card, false, argument{"days", of("30", "365", "365")},
+		g.get("/v1/cards/{id}/prices", live, card, false, argument{"days", oneValue("30", "365", "365")},
 			argument{"variant", variant}),
-		g.get("/v1/cards/{id}/price-stats", live, card, false, argument{"window", of("7d", "30d", "90d")},
+		g.get("/v1/cards/{id}/price-stats", live, card, false, argument{"window", oneValue("7d", "30d", "90d")},
 			argument{"variant", variant}),
 		g.get("/v1/games", live, nil, false),
 		g.get("/v1/usage", live, nil, false),
-		g.get("/v1/sets", live, nil, true, argument{"series", seldom(mixed(of(g.series...), g.text(200)))},
-			argument{"game", of("", "pokemon", "one-piece")}, argument{"limit", of("1", "50")}),
-		g.get("/v1/sets/{id}", live, of(g.setRefs...), false),
-		g.get("/v1/market/movers", live, nil, false, argument{"direction", of("up", "down")}, argument{"set", g.set()},
-			argument{"game", of("", "pokemon", "one-piece")}, argument{
+		g.get("/v1/sets", live, nil, true, argument{"series", sometimes(oneMaker(oneValue(g.series...), g.text(200)))},
+			argument{"game", oneValue("", "pokemon", "one-piece")}, argument{"limit", oneValue("1", "50")}),
+		g.get("/v1/sets/{id}", live, oneValue(g.setRefs...), false),
+		g.get("/v1/market/movers", live, nil, false, argument{"direction", oneValue("up", "down")},
+			argument{"set", g.set()}, argument{"game", oneValue("", "pokemon", "one-piece")}, argument{
 				"min_price_cents",
 				number(0, 3000),
-			}, argument{"limit", of("50")}),
-		g.get("/v1/products", preview, nil, true, argument{"game", of("", "pokemon", "one_piece")},
-			argument{"kind", of("", "card", "sealed")}, argument{
+			}, argument{"limit", oneValue("50")}),
+		g.get("/v1/products", preview, nil, true, argument{"game", oneValue("", "pokemon", "one_piece")},
+			argument{"kind", oneValue("", "card", "sealed")}, argument{
 				"partner_id",
-				mixed(of(""), number(0, 1_000_000)),
-			}, argument{"limit", of("1", "50")}),
-		g.get("/v1/products/{id}", preview, of(product...), false),
+				oneMaker(oneValue(""), number(0, 1_000_000)),
+			}, argument{"limit", oneValue("1", "50")}),
+		g.get("/v1/products/{id}", preview, oneValue(product...), false),
 		g.get("/search", "", nil, false, search[:8]...),
 		g.get("/search/suggest", "", nil, false, search[0]),
-		g.get("/cards/{id}", "", of(g.cardSlugs...), false, argument{"days", of("30", "90", "365")}),
-		g.get("/sets/{id}", "", of(g.setSlugs...), false, argument{"sort", of("", "price")},
+		g.get("/cards/{id}", "", oneValue(g.cardSlugs...), false, argument{"days", oneValue("30", "90", "365")}),
+		g.get("/sets/{id}", "", oneValue(g.setSlugs...), false, argument{"sort", oneValue("", "price")},
 			argument{"page", number(1, 9)}),
 	}
 	for _, path := range []string{"/", "/sets", "/movers", "/docs", "/sitemap.xml", "/openapi.json"} {
@@ -346,13 +346,14 @@ func (g *corpus) reads() []huntOp {
 	return all
 }
 
-// batches are the operations that take lists in a body.
+// batches returns the operations with lists in their bodies.
 func (g *corpus) batches() []huntOp {
 	unknown := func(r *rand.Rand, _ string) string {
 		return strings.Repeat(string(rune('a'+r.IntN(26))), 199) + strconv.Itoa(r.IntN(10))
 	}
 
-	ref := mixed(of(g.cards...), of(g.cards...), of(g.cards...), of(g.former...), unknown, g.text(200))
+	card := oneValue(g.cards...)
+	ref := oneMaker(card, card, card, oneValue(g.former...), unknown, g.text(200))
 	batch := func(name, path string, n int) huntOp {
 		q := huntOp{name: name, makers: append(slices.Repeat([]argMaker{ref}, n), encodings())}
 		q.encode = func(values []string) []byte {
@@ -388,34 +389,34 @@ func (g *corpus) batches() []huntOp {
 		"/v1/prices/batch", 100), priced}
 }
 
-// freshKey is made different in every request that is sent.
+// freshKey is replaced by a unique key in every request.
 const freshKey = "hunt-0000000000000000"
 
-// tools are the MCP tools.
+// tools returns the operations of the MCP tools.
 func (g *corpus) tools() []huntOp {
-	detail := argument{"response_format", of("concise", "detailed")}
-	game := argument{"game", of("", "pokemon", "one-piece")}
-	id := argument{"id", of(g.cards...)}
-	limit := argument{"limit", of("10", "50", "50")}
+	detail := argument{"response_format", oneValue("concise", "detailed")}
+	game := argument{"game", oneValue("", "pokemon", "one-piece")}
+	id := argument{"id", oneValue(g.cards...)}
+	limit := argument{"limit", oneValue("10", "50", "50")}
 	all := []huntOp{
 		g.tool("catalog_search_cards", true, append(g.searched("query", "one-piece"), detail)...),
 		g.tool("catalog_get_card", false, id, detail),
-		g.tool("catalog_get_price_history", false, id, argument{"days", of("90", "365")},
-			argument{"variant", seldom(of(g.variants...))}, detail),
-		g.tool("catalog_browse_sets", true, argument{"series", seldom(mixed(of(g.series...), g.text(200)))}, game,
-			limit, detail),
-		g.tool("catalog_get_market_movers", false, argument{"direction", of("up", "down")},
-			argument{"set", seldom(of(g.sets...))}, game,
+		g.tool("catalog_get_price_history", false, id, argument{"days", oneValue("90", "365")},
+			argument{"variant", sometimes(oneValue(g.variants...))}, detail),
+		g.tool("catalog_browse_sets", true, argument{"series", sometimes(oneMaker(oneValue(g.series...), g.text(200)))},
+			game, limit, detail),
+		g.tool("catalog_get_market_movers", false, argument{"direction", oneValue("up", "down")},
+			argument{"set", sometimes(oneValue(g.sets...))}, game,
 			argument{"min_price_cents", number(0, 3000)}, limit, detail),
 	}
 
 	const lines = 50
 	line := []argument{
-		{"name", mixed(g.text(200), g.text(200), of(g.names...))},
-		{"set", mixed(of(""), g.set())},
-		{"number", mixed(of(""), of(g.numbers...), g.text(32))},
+		{"name", oneMaker(g.text(200), g.text(200), oneValue(g.names...))},
+		{"set", oneMaker(oneValue(""), g.set())},
+		{"number", oneMaker(oneValue(""), oneValue(g.numbers...), g.text(32))},
 		game,
-		{"variant", seldom(of(g.variants...))},
+		{"variant", sometimes(oneValue(g.variants...))},
 	}
 	value := huntOp{name: "catalog_value_cards"}
 	for range lines {
@@ -436,7 +437,7 @@ func (g *corpus) tools() []huntOp {
 	}
 	all = append(all, value)
 
-	// The same list over REST, which takes twice as many.
+	// The same list over REST, which allows twice as many.
 	const items = 2 * lines
 	rest := huntOp{name: "/v1/valuations", makers: append(slices.Repeat(value.makers[:len(line)], items), encodings())}
 	rest.encode = func(values []string) []byte {
@@ -450,7 +451,7 @@ func (g *corpus) tools() []huntOp {
 	return append(all, rest)
 }
 
-// object is the JSON object of the arguments that are there.
+// object returns the JSON object of the arguments that are not left out.
 func object(arguments []argument, values []string) map[string]any {
 	all := map[string]any{}
 	for i, a := range arguments {
@@ -483,7 +484,7 @@ func (g *corpus) tool(name string, paged bool, arguments ...argument) huntOp {
 
 	q.encode = func(values []string) []byte { return encodePage(values, "") }
 	if paged {
-		q.makers = append(q.makers, of("0", "0", "1", "3", "8"))
+		q.makers = append(q.makers, oneValue("0", "0", "1", "3", "8"))
 		q.follow = encodePage
 	}
 	return q
@@ -501,7 +502,7 @@ func (g *corpus) call(tool string, arguments map[string]any, encoding string) []
 func toJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		// Strings and numbers can be spelt.
+		// Strings and numbers do not fail.
 		panic(err)
 	}
 	return string(text)

@@ -17,21 +17,21 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// worstLegal is what the worst legal request may cost in CPU time.
+// worstLegal is the largest CPU time that a legal request may take.
 const worstLegal = 10 * time.Millisecond
 
-// firstSpan is how long a request is measured at first sight.
+// firstSpan is how long a request is measured at first.
 const firstSpan = 10 * time.Millisecond
 
-// huntWorlds are as worlds are, but remember no pages of searches: every request costs what it
-// costs when it is new.
+// huntWorlds are worlds without a cache of search pages, so that every request costs as much as a
+// new one.
 var huntWorlds = map[int]func() (*world, error){
 	1_000:  sync.OnceValues(func() (*world, error) { return newWorld(1_000, 365, 0) }),
 	30_000: sync.OnceValues(func() (*world, error) { return newWorld(30_000, 365, 0) }),
 }
 
-// huntConn is a replayConn for requests that are larger than what the server reads at once. It may
-// keep the answers.
+// huntConn is a replayConn for requests that are larger than one read of the server. It can store
+// the responses.
 type huntConn struct {
 	replayConn
 	rest     []byte // of the request, not yet read
@@ -64,7 +64,7 @@ func (c *huntConn) Write(p []byte) (int, error) {
 	return c.replayConn.Write(p)
 }
 
-// huntResult is a request with what it costs.
+// huntResult is a request with its cost.
 type huntResult struct {
 	operation string
 	values    []string
@@ -72,16 +72,16 @@ type huntResult struct {
 	cost      time.Duration
 }
 
-// hunter looks for the dearest requests: the best of an operation are mutated, and what is dearer
-// takes their place.
+// hunter searches for the most expensive requests: it mutates the best of an operation, and
+// replaces them by more expensive ones.
 type hunter struct {
 	random     *rand.Rand
 	serve      func(net.Conn) error
-	clearCache func() // what earlier requests left in memory
+	clearCache func() // clears the caches of searches
 	cost       func(request []byte, span time.Duration) (time.Duration, error)
 }
 
-// repeated makes an operation of one request.
+// repeated returns an operation of one request.
 func repeated(request []byte) *Operation {
 	r := Request{Bytes: request}
 	if i := bytes.Index(request, []byte(freshKey)); i >= 0 {
@@ -91,9 +91,9 @@ func repeated(request []byte) *Operation {
 	return &Operation{Depth: 1, Requests: []Request{r}}
 }
 
-// ask serves a request once and returns the answer; one that is no success is an error, since the
-// request was to be legal and to name what is there.
-func (h *hunter) ask(request []byte) ([]byte, error) {
+// request sends a request once and returns the response. A response other than success is an error,
+// because the request should be legal and about existing cards.
+func (h *hunter) request(request []byte) ([]byte, error) {
 	c := newHuntConn(request, true)
 	if err := h.serve(c); err != nil && c.good == 0 {
 		return nil, fmt.Errorf("cannot serve %.300q: %w", request, err)
@@ -105,10 +105,9 @@ func (h *hunter) ask(request []byte) ([]byte, error) {
 	return c.captured, nil
 }
 
-// cpu is the CPU time of a request. It is the whole process's, with the garbage collector's share.
-// It is served until it has used span in all, since some kernels count CPU time in steps of
-// milliseconds. Each time is the first: nothing is remembered of the request's words (forgetting
-// takes 2 µs, which are included).
+// cpu returns the CPU time of a request, of the whole process with the garbage collector. The
+// request is repeated for span, because some kernels count CPU time in steps of milliseconds. Each
+// time is like the first: the caches of searches are cleared (which takes 2 µs, included).
 func (h *hunter) cpu(request []byte, span time.Duration) (time.Duration, error) {
 	before, err := cpuTime(os.Getpid())
 	if err != nil {
@@ -130,7 +129,8 @@ func (h *hunter) cpu(request []byte, span time.Duration) (time.Duration, error) 
 	}
 }
 
-// minCost is the least of three means: what other programs do to the processor's caches only adds.
+// minCost returns the smallest of three means, because other programs, which use the processor's
+// caches, can only add.
 func (h *hunter) minCost(request []byte, span time.Duration) (time.Duration, error) {
 	var best time.Duration
 	for i := range 3 {
@@ -147,17 +147,17 @@ func (h *hunter) minCost(request []byte, span time.Duration) (time.Duration, err
 
 var cursorIn = regexp.MustCompile(`"next_cursor":"([^"]+)"`)
 
-// evaluate spells a request, follows its pages and measures it. One that is cheaper than enough at
-// first sight is not measured again.
+// evaluate encodes a request, follows its pages and measures it. If its first measurement is below
+// enough, it is not measured again.
 func (h *hunter) evaluate(q *huntOp, values []string, enough time.Duration) (huntResult, error) {
 	t := huntResult{operation: q.name, values: values, request: q.encode(values)}
 	if q.follow != nil {
 		plain := slices.Clone(values)
-		// What is compressed cannot be read.
+		// A compressed response cannot be read.
 		plain[len(plain)-2] = ""
 		pages, _ := strconv.Atoi(values[len(values)-1])
 		for step := q.encode(plain); pages > 0; pages-- {
-			answer, err := h.ask(step)
+			answer, err := h.request(step)
 			if err != nil {
 				return t, err
 			}
@@ -170,7 +170,7 @@ func (h *hunter) evaluate(q *huntOp, values []string, enough time.Duration) (hun
 			t.request = q.follow(values, string(found[1]))
 		}
 	}
-	if _, err := h.ask(t.request); err != nil {
+	if _, err := h.request(t.request); err != nil {
 		return t, err
 	}
 
@@ -184,11 +184,11 @@ func (h *hunter) evaluate(q *huntOp, values []string, enough time.Duration) (hun
 	return t, err
 }
 
-// poolSize is how many of an operation's dearest requests are mutated.
+// poolSize is how many of the most expensive requests of an operation are mutated.
 const poolSize = 6
 
-// hunt looks for an operation's dearest request: rounds of new ones, then as many rounds of changed
-// ones.
+// hunt searches for the most expensive request of an operation: rounds of new requests, then as
+// many rounds of mutated ones.
 func (h *hunter) hunt(q *huntOp, rounds int) ([]huntResult, error) {
 	var best []huntResult
 	for round := range 2 * rounds {
@@ -229,9 +229,8 @@ func huntWorld(t *testing.T, cards int) (*world, []huntOp) {
 	return w, slices.Concat(g.reads(), g.batches(), g.tools())
 }
 
-// TestHunt looks for legal requests that cost too much CPU, NINEPOCKET_HUNT rounds of each
-// operation; without that variable it only shows that whatever the generator makes and changes is
-// legal.
+// TestHunt searches for legal requests that take too much CPU time, NINEPOCKET_HUNT rounds of each
+// operation. Without that variable it only checks that all made and mutated requests are legal.
 func TestHunt(t *testing.T) {
 	rounds, _ := strconv.Atoi(os.Getenv("NINEPOCKET_HUNT"))
 	if rounds > 0 {
@@ -272,7 +271,7 @@ func huntLong(t *testing.T, rounds int) {
 			t.Fatal(err)
 		}
 
-		// Again, so often that the collector's share is in it.
+		// Again, often enough to include the garbage collector.
 		for k := range best {
 			best[k].cost, err = h.minCost(best[k].request, 10*firstSpan)
 			if err != nil {
@@ -300,9 +299,9 @@ func huntLong(t *testing.T, rounds int) {
 
 var withoutKey = regexp.MustCompile(`(?m)^X-API-Key: .*\n`)
 
-// TestHuntFinds plants two weaknesses. One costs more the more often a word holds a rare letter:
-// changing requests must find far more of it than making them does. The other really uses CPU: what
-// the hunter measures must be over the bound.
+// TestHuntFinds plants two weaknesses. The cost of one grows with the number of a rare letter in a
+// word: mutation must find far more of it than random requests do. The other really uses CPU: the
+// measured time must be over the bound.
 func TestHuntFinds(t *testing.T) {
 	w, operations := huntWorld(t, 1_000)
 	h := newHunter(w, 2)

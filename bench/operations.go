@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// Operation is one kind of request to measure. Its requests are equal in kind and differ in their
-// subject. Every connection sends them in turn, so that no single card stays in the processor's
-// caches and stands for all.
+// Operation is one kind of request to measure. Its requests differ in their card or set. Every
+// connection sends them in turn, so that the result does not depend on one card in the processor's
+// caches.
 type Operation struct {
 	Name     string
 	About    string
-	Depth    int // how many requests are sent before an answer is awaited
+	Depth    int // requests that are sent before a response is awaited
 	Requests []Request
 }
 
-// subjects is how many different requests an operation has.
+// subjects is the number of different requests of an operation.
 const subjects = 64
 
-// operationNames are the names of all operations, in the order that they are measured in.
+// operationNames are the names of all operations, in the order of measurement.
 var operationNames = []string{
 	"get_card", "get_card_pipelined", "cards_batch_200", "prices_batch_100", "preview_prices_50",
 	"preview_prices_50_replay",
@@ -31,10 +31,10 @@ var operationNames = []string{
 	"filter_price", "sets", "set", "movers", "products", "mcp_search_10", "mcp_value_50",
 }
 
-// OperationNames are the names of all operations.
+// OperationNames returns the names of all operations.
 func OperationNames() []string { return slices.Clone(operationNames) }
 
-// operations makes the requests of all operations that the sample has subjects for.
+// operations makes the requests of all operations that are possible with the sample.
 func (s *sample) operations() []Operation {
 	live := s.keys.Live
 	all := []Operation{
@@ -100,9 +100,9 @@ func (s *sample) each(name, about string, request func(i int) []byte) Operation 
 
 func (s *sample) card(i int) string { return s.cards[i%len(s.cards)].ID }
 
-// searches ask for words of card names. The engine remembers pages, so that all but search_new are
-// answered from memory after the first round, as the popular searches of a real service are;
-// search_new asks for a different price bound each time and is found anew.
+// searches returns searches for words of card names. The engine caches pages, so that after the
+// first round all but search_new come from the cache, as the popular searches of a real service do.
+// search_new has a different price bound each time, so it is never cached.
 func (s *sample) searches() []Operation {
 	find := func(word, more string) []byte {
 		return encode(http.MethodGet, "/v1/cards?q="+url.QueryEscape(word)+"&limit=20"+more, s.keys.Live, "")
@@ -137,7 +137,7 @@ func (s *sample) searches() []Operation {
 	}
 }
 
-// previews are the operations of the preview contract.
+// previews returns the operations of the preview contract.
 func (s *sample) previews() []Operation {
 	if len(s.selections) < sampleSelections {
 		return nil
@@ -145,7 +145,7 @@ func (s *sample) previews() []Operation {
 
 	body, err := json.Marshal(map[string]any{"items": s.selections})
 	if err != nil {
-		// Strings can be spelt.
+		// Strings do not fail.
 		panic(err)
 	}
 
@@ -171,7 +171,7 @@ func (s *sample) previews() []Operation {
 	}
 }
 
-// call spells an MCP tools/call.
+// call returns an MCP tools/call request.
 func (s *sample) call(tool string, arguments map[string]any) []byte {
 	body, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
@@ -180,14 +180,14 @@ func (s *sample) call(tool string, arguments map[string]any) []byte {
 		},
 	})
 	if err != nil {
-		// Strings and numbers can be spelt.
+		// Strings and numbers do not fail.
 		panic(err)
 	}
 	return encode(http.MethodPost, "/mcp", s.keys.Live, string(body),
 		"Accept: application/json, text/event-stream", "MCP-Protocol-Version: 2025-06-18")
 }
 
-// chosen are the operations with the given names, all when there are none.
+// chosen returns the operations with the given names, all if names is empty.
 func chosen(all []Operation, names []string) ([]Operation, error) {
 	if len(names) == 0 {
 		return all, nil

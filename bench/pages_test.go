@@ -4,8 +4,7 @@ import (
 	"testing"
 )
 
-// BenchmarkPages is one request of every kind of page through the whole pipeline; nothing of a page
-// is remembered.
+// BenchmarkPages measures every kind of page through the whole pipeline; pages are not cached.
 func BenchmarkPages(b *testing.B) {
 	w := worlds[30_000]()
 	card := "/cards/" + w.view.Catalog.Cards.Slug.At(777)

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is the CPU time, user and system, that a process has used so far, to the nanosecond. It
-// reads the clock of another process by its id (clock_getcpuclockid). /proc/PID/stat counts in
-// hundredths of a second, which is too coarse for rounds of a second.
+// cpuTime returns the CPU time, user and system, of a process so far, in nanoseconds. It reads the
+// clock of another process by its id (clock_getcpuclockid). /proc/PID/stat has hundredths of a
+// second, which is too coarse for rounds of a second.
 func cpuTime(pid int) (time.Duration, error) {
 	// CPUCLOCK_SCHED.
 	const schedClock = 2
@@ -28,11 +28,11 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(now.Nano()), nil
 }
 
-// processTree is a process and all that descend from it.
+// processTree returns a process and all its descendants.
 func processTree(pid int) []int {
 	all := []int{pid}
 	for i := 0; i < len(all); i++ {
-		// A process that has ended has no children left.
+		// A process that has exited has no children.
 		tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", all[i]))
 		for _, task := range tasks {
 			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", all[i], task.Name()))
@@ -46,8 +46,8 @@ func processTree(pid int) []int {
 	return all
 }
 
-// memory is the memory of a process now and at most, in bytes. Pages that several processes share
-// count for each in its part, so that the memory of a family adds up.
+// memory returns the memory of a process now and its peak, in bytes. A page that several processes
+// share is divided among them, so that their sum is right.
 func memory(pid int) (now, peak int64) {
 	now = kilobytes(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss:")
 	status := fmt.Sprintf("/proc/%d/status", pid)
@@ -57,7 +57,7 @@ func memory(pid int) (now, peak int64) {
 	return now, kilobytes(status, "VmHWM:")
 }
 
-// kilobytes reads a line "name 123 kB" of a file of /proc, 0 when it is not there.
+// kilobytes reads a line "name 123 kB" of a file of /proc; it returns 0 without such a line.
 func kilobytes(file, name string) int64 {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -74,27 +74,27 @@ func kilobytes(file, name string) int64 {
 	return 0
 }
 
-// endWithParent lets a command end when this process does, however that happens.
+// endWithParent makes the kernel kill the command when this process ends in any way.
 func endWithParent(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 }
 
-// lowerPriority lets a process that has just begun run when nobody else wants to (SCHED_IDLE): It
-// sets all threads; a thread that starts later inherits it. A nice process is let run for
-// milliseconds once it runs.
+// lowerPriority gives a process that has just started the lowest priority, SCHED_IDLE. It sets all
+// threads; later threads inherit it. A low nice value would not do: the process would still run for
+// milliseconds at a time.
 func lowerPriority(pid int) {
 	idle := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}
-	// It may have ended.
+	// It may have exited.
 	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	for _, task := range tasks {
 		if id, err := strconv.Atoi(task.Name()); err == nil {
-			// Less is always allowed.
+			// A lower priority is always allowed.
 			_ = unix.SchedSetAttr(id, &idle, 0)
 		}
 	}
 }
 
-// sleepUntil returns at an instant or some 60 µs later; time.Sleep may be a millisecond late.
+// sleepUntil returns at an instant or some 60 µs later. time.Sleep may be a millisecond late.
 func sleepUntil(at time.Time) {
 	for {
 		left := time.Until(at)
@@ -103,7 +103,7 @@ func sleepUntil(at time.Time) {
 		}
 
 		span := syscall.NsecToTimespec(int64(left))
-		// A signal may cut it short: the loop sleeps on.
+		// A signal may interrupt it: the loop continues.
 		_ = syscall.Nanosleep(&span, nil)
 	}
 }

@@ -14,10 +14,10 @@ func cpuTime(int) (time.Duration, error) {
 	return 0, fmt.Errorf("cannot read the CPU time of a process: %w", errors.ErrUnsupported)
 }
 
-// processTree is the process alone: its children are not known.
+// processTree returns the process alone; its children are unknown.
 func processTree(pid int) []int { return []int{pid} }
 
-// memory is not known.
+// memory is unknown.
 func memory(int) (now, peak int64) { return 0, 0 }
 
 func endWithParent(*exec.Cmd) {}

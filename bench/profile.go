@@ -15,8 +15,8 @@ import (
 // profileDuration is how long an operation is driven for its profile.
 const profileDuration = 5 * time.Second
 
-// profile drives one more round of an operation on the measured server and keeps its CPU profile of
-// that time. The round is not counted: a server that is profiled is slower.
+// profile drives one more round of an operation on the measured server and saves its CPU profile of
+// that time. The round is not counted, because a server is slower while it is profiled.
 func (r *run) profile(ctx context.Context, op *Operation) error {
 	c := r.contestants[0]
 	if c.admin == "" {
@@ -25,7 +25,7 @@ func (r *run) profile(ctx context.Context, op *Operation) error {
 
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		// It takes a moment to begin.
+		// The profile begins after a moment.
 		_, err := c.drive(ctx, op, r.o.Connections, profileDuration+500*time.Millisecond)
 		return err
 	})
@@ -46,7 +46,7 @@ func (c *contestant) saveProfile(ctx context.Context, file string) error {
 		return fmt.Errorf("cannot profile %s: %w", c.name, err)
 	}
 
-	// It was only read.
+	// The body was only read, so an error of Close means nothing.
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != http.StatusOK {

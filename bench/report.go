@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// Report is what a run measured.
+// Report has the results of a run.
 type Report struct {
-	Cards       int // 0 when the server was running before
+	Cards       int // 0 if the server was running before
 	Connections int
 	Rounds      int
 	Duration    time.Duration
 	Processors  int
 	Servers     []string
 	Operations  []Measured
-	Memory      map[string]int64 // bytes that each server's processes held at the end
+	Memory      map[string]int64 // memory of each server's processes at the end, in bytes
 }
 
-// Measured is one operation on every server that takes it.
+// Measured has the results of one operation, by server.
 type Measured struct {
 	Name, About string
 	Depth       int
 	Results     map[string]Result
 }
 
-// Result is one operation on one server: medians over the rounds.
+// Result is the result of one operation on one server: medians over the rounds.
 type Result struct {
-	Rate           float64 // requests a second, client and server sharing the machine
-	CPU            float64 // µs of the server a request, 0 when not known
-	Client         float64 // µs of the client a request
+	Rate           float64 // requests per second; client and server share the machine
+	CPU            float64 // µs of the server per request, 0 if unknown
+	Client         float64 // µs of the client per request
 	P50, P99, P999 float64 // µs, from sending to the last byte
 	Bytes          float64 // of a body
 	Failures       int64
@@ -70,7 +70,7 @@ func summarize(rounds []Sample) Result {
 		for i := range rounds {
 			values[i] = of(&rounds[i])
 		}
-		// The median of an even number of rounds is between the two in the middle.
+		// The median of an even number of rounds is the mean of the two in the middle.
 		slices.Sort(values)
 		n := len(values)
 		return (values[n/2] + values[(n-1)/2]) / 2
@@ -94,7 +94,7 @@ func summarize(rounds []Sample) Result {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// Share is another server's CPU time for a request as a share of the full server's, 0 when either
+// Share returns another server's CPU time per request as a share of the full server's, 0 if either
 // is unknown.
 func (m *Measured) Share(other string) float64 {
 	own := m.Results[full].CPU
@@ -105,7 +105,7 @@ func (m *Measured) Share(other string) float64 {
 	return beside / own
 }
 
-// Print writes the report for people.
+// Print writes the report as text.
 func (r *Report) Print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "OPERATION\tSERVER\tREQUESTS/S\tCPU µs\tOF OURS\tCLIENT µs\tp50 µs\tp99 µs\tp99.9 "+
@@ -139,7 +139,8 @@ func (r *Report) Print(out io.Writer) error {
 	return err
 }
 
-// Markdown writes the report as a table: for every operation CPU, rate and p99 of each server.
+// Markdown returns the report as a table: CPU time, rate and p99 of each server for every
+// operation.
 func (r *Report) Markdown() string {
 	var w strings.Builder
 	fmt.Fprintf(&w, "| operation | %s |\n|---|%s\n", strings.Join(r.Servers, " | "),
@@ -166,7 +167,7 @@ func (r *Report) Markdown() string {
 	return w.String() + "\n"
 }
 
-// figure spells a number with about three digits.
+// figure formats a number with about three digits.
 func figure(v float64) string {
 	switch {
 	case v == 0:
@@ -186,7 +187,7 @@ func percent(share float64) string {
 	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
-// thousands spells a rate.
+// thousands formats a rate.
 func thousands(v float64) string {
 	if v >= 10_000 {
 		return fmt.Sprintf("%.0fk", v/1000)
@@ -197,7 +198,7 @@ func thousands(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-// latency spells microseconds as p99.
+// latency formats microseconds as a p99.
 func latency(us float64) string {
 	if us >= 1000 {
 		return "p99 " + figure(us/1000) + " ms"
@@ -205,7 +206,7 @@ func latency(us float64) string {
 	return "p99 " + figure(us) + " µs"
 }
 
-// Operation is what was measured of one operation, nothing when it was not.
+// Operation returns the results of one operation, empty ones if it was not measured.
 func (r *Report) Operation(name string) *Measured {
 	for i := range r.Operations {
 		if r.Operations[i].Name == name {

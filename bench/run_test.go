@@ -17,7 +17,7 @@ import (
 	"ninepocket/access"
 )
 
-// TestMain lets the test binary do tasks, as bench/drive does.
+// TestMain makes the test binary run tasks, as bench/drive does.
 func TestMain(m *testing.M) {
 	if len(os.Args) != 3 || os.Args[1] != "task" {
 		os.Exit(m.Run())
@@ -41,7 +41,7 @@ func self(t *testing.T) []string {
 	return []string{name, "task"}
 }
 
-// TestRun drives a running server beside bare ones in processes of their own.
+// TestRun drives a running server, and bare ones in separate processes.
 func TestRun(t *testing.T) {
 	w := worlds[1_000]()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -51,7 +51,8 @@ func TestRun(t *testing.T) {
 	defer l.Close()
 
 	go w.server.Serve(l)
-	// One rival needs the store, which is not known of a running server; the other is that server again.
+	// One rival needs the store, which is unknown for a running server; the other is the same
+	// server again.
 	absent := func(task Task) []string {
 		if task.Store != "" {
 			t.Errorf("the store of a running server is said to be %q", task.Store)
@@ -65,7 +66,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 
-	// What a short measurement lacks on a machine that stands still meanwhile, a longer one has.
+	// A short measurement can lack results on a busy machine; a longer one has them.
 	var wrong []string
 	for _, d := range []time.Duration{50 * time.Millisecond, time.Second, 10 * time.Second} {
 		var last []Endpoint
@@ -74,21 +75,21 @@ func TestRun(t *testing.T) {
 				"get_card_pipelined",
 				"search_new",
 			},
-			Beside: []string{bareSame, bareBody, inMemory}, Connections: 2, Rounds: 2, Duration: d,
-			Rivals: []Rival{{"absent", absent}, {"again", again}},
-			Last:   func(servers []Endpoint) error { last = servers; return nil },
-			Self:   self(t),
+			CompareWith: []string{bareSame, bareBody, inMemory}, Connections: 2, Rounds: 2, Duration: d,
+			Rivals:   []Rival{{"absent", absent}, {"again", again}},
+			AfterRun: func(servers []Endpoint) error { last = servers; return nil },
+			Self:     self(t),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		// One with metering in memory would need the catalog.
+		// A server with metering in memory would need the store.
 		if got := strings.Join(report.Servers, " "); got != "ninepocket bare body again" {
 			t.Errorf("servers are %q", got)
 		}
 
-		// A bare server answers no questions.
+		// A bare server cannot answer other requests.
 		key := w.sample.keys.Live
 		want := []Endpoint{{full, l.Addr().String(), key}, {"again", l.Addr().String(), key}}
 		if !slices.Equal(last, want) {
@@ -104,7 +105,7 @@ func TestRun(t *testing.T) {
 	t.Error(strings.Join(wrong, "\n"))
 }
 
-// wrongFigures are those that no server of TestRun can have.
+// wrongFigures returns the figures that are impossible for the servers of TestRun.
 func wrongFigures(t *testing.T, report *Report) (wrong []string) {
 	t.Helper()
 	for i := range report.Operations {
@@ -114,7 +115,7 @@ func wrongFigures(t *testing.T, report *Report) (wrong []string) {
 			if r.Failures != 0 {
 				t.Errorf("%s on %s: %+v", op.Name, server, r)
 			}
-			// This process answers for two of them, and nobody tells its CPU time.
+			// Two of the servers are in this process, so their CPU time is unknown.
 			here := server == full || server == "again"
 			if r.Rate == 0 || r.P50 == 0 || r.Bytes < 100 || (r.CPU == 0) != here {
 				wrong = append(wrong, fmt.Sprintf("%s on %s: %+v", op.Name, server, r))
@@ -130,11 +131,11 @@ func wrongFigures(t *testing.T, report *Report) (wrong []string) {
 	return wrong
 }
 
-// TestRunRefuses checks options before anything is started.
+// TestRunRefuses expects errors for invalid options before anything is started.
 func TestRunRefuses(t *testing.T) {
 	for want, o := range map[string]Options{
 		"operation":   {Operations: []string{"nonsense"}},
-		"beside":      {Beside: []string{"nonsense"}},
+		"beside":      {CompareWith: []string{"nonsense"}},
 		"--key":       {URL: "http://127.0.0.1:1"},
 		"connection,": {Connections: -1},
 	} {
@@ -144,7 +145,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestTasks builds a store of two days in one process and loads it in others.
+// TestTasks builds a store of two days in one process and loads it in other processes.
 func TestTasks(t *testing.T) {
 	h := workspace{folder: t.TempDir(), self: self(t)}
 	do := func(task Task, into any) {
@@ -182,7 +183,7 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// TestStart tells why a server did not come up.
+// TestStart expects the reason why a server did not start.
 func TestStart(t *testing.T) {
 	_, err := start(t.Context(), "broken", []string{"sh", "-c", "echo no luck; exit 3"},
 		filepath.Join(t.TempDir(), "ready"))
@@ -191,11 +192,11 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestSwapCheck finds bodies that do not belong to their snapshot.
+// TestSwapCheck expects bodies of another snapshot to be found.
 func TestSwapCheck(t *testing.T) {
 	l := openLoop{bodies: map[served]uint64{}}
 	ask := func(request int, snapshot, body string) {
-		l.check(request, &answer{
+		l.check(request, &response{
 			200, []byte("HTTP/1.1 200 OK\r\nX-Snapshot-Id: " + snapshot + "\r\n\r\n"),
 			[]byte(body),
 		})
@@ -210,13 +211,13 @@ func TestSwapCheck(t *testing.T) {
 	}
 
 	ask(0, "b", `{"x":1}`)
-	l.check(0, &answer{status: 503})
+	l.check(0, &response{status: 503})
 	if l.mixed != 1 || l.failures != 1 {
 		t.Errorf("%d mixed, %d failed", l.mixed, l.failures)
 	}
 }
 
-// TestKeys opens the keys that the servers of a measurement get.
+// TestKeys loads the keys of a measurement.
 func TestKeys(t *testing.T) {
 	folder := t.TempDir()
 	keys, err := writeKeys(filepath.Join(folder, "state"), filepath.Join(folder, "bench.toml"))

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// Size is that of a catalog to measure.
+// Size is the size of a catalog to measure.
 type Size struct {
 	Cards, Days int
-	Conditions  int // most conditions that a variant is tracked in, 0 for as many as there are
+	Conditions  int // largest number of conditions of a variant, 0 for all
 }
 
-// ScalePoint is what a catalog of one size costs.
+// ScalePoint has the results for a catalog of one size.
 type ScalePoint struct {
 	Size
 	Build BuildFigures
 	Load  LoadFigures
 }
 
-// Scale builds and loads catalogs of several sizes, each in processes of its own, one after the
-// other.
+// Scale builds and loads catalogs of several sizes, one after the other, each in separate
+// processes.
 func Scale(ctx context.Context, o Options, sizes []Size) ([]ScalePoint, error) {
 	o.setDefaults()
 	var points []ScalePoint
@@ -45,7 +45,7 @@ func scalePoint(ctx context.Context, o *Options, size Size) (ScalePoint, error) 
 		return p, err
 	}
 
-	// What is left behind is in the temporary folder.
+	// If this fails, files stay in the temporary folder.
 	defer func() { _ = os.RemoveAll(folder) }()
 	h := workspace{folder: folder, self: o.Self, log: o.Log}
 	h.logf("%d cards, %d days: building", size.Cards, size.Days)
@@ -70,7 +70,7 @@ func scalePoint(ctx context.Context, o *Options, size Size) (ScalePoint, error) 
 	return p, err
 }
 
-// ScaleTable spells the points as a Markdown table.
+// ScaleTable returns the points as a Markdown table.
 func ScaleTable(points []ScalePoint) string {
 	var w strings.Builder
 	row := func(name string, cell func(*ScalePoint) string) {
@@ -114,7 +114,7 @@ var times = []struct {
 	{"a year of one card's history", func(f *LoadFigures) time.Duration { return f.HistoryYear }},
 }
 
-// grouped spells an integer with commas.
+// grouped formats an integer with commas.
 func grouped(n int) string {
 	if n < 1000 {
 		return strconv.Itoa(n)

@@ -24,7 +24,7 @@ import (
 	"ninepocket/wire"
 )
 
-// world is a server over a synthetic catalog, with keys that no limit stops, and the requests that
+// world is a server with a synthetic catalog, keys without effective limits, and the requests that
 // drive it.
 type world struct {
 	server     *server.Server
@@ -34,15 +34,15 @@ type world struct {
 	operations []Operation
 }
 
-// worlds are made once a size. History costs the same in a catalog of any size, so that the large
-// one has a month.
+// worlds are made once for each size. The cost of history does not depend on the size, so that the
+// large one has a month of it.
 var worlds = map[int]func() *world{
 	1_000:   sync.OnceValue(func() *world { return mustWorld(1_000, 365) }),
 	30_000:  sync.OnceValue(func() *world { return mustWorld(30_000, 365) }),
 	300_000: sync.OnceValue(func() *world { return mustWorld(300_000, 30) }),
 }
 
-// The memory for remembered searches and for compressed bodies, as serve has it without a limit.
+// The memory of the caches for searches and compressed bodies, as in serve without a limit.
 const (
 	searchCache = 64 << 20
 	packCache   = 64 << 20
@@ -56,11 +56,11 @@ func mustWorld(cards, days int) *world {
 	return w
 }
 
-// localSite is where the catalogs of the worlds say that they are.
+// localSite has the URLs in the responses of the worlds.
 var localSite = wire.URLs{URL: "http://localhost", ProductPrefix: "prd"}
 
-// smallCatalog is that of two worlds, which differ in what their engines remember: each has a view of its own
-// over it. Larger catalogs are not kept, since a benchmark wants their memory back.
+// smallCatalog is the catalog of two worlds with different caches; each has its own View of it.
+// Larger catalogs are not shared, because benchmarks need their memory.
 var smallCatalog = sync.OnceValues(func() (*snapshot.Catalog, error) { return makeCatalog(1_000, 365) })
 
 func catalogOf(cards, days int) (*snapshot.Catalog, error) {
@@ -125,16 +125,16 @@ func newWorld(cards, days int, cache int64) (*world, error) {
 	}
 	w.live = keys.Live
 
-	// The API's budgets hold beside the site.
+	// The budgets of the API are for a server that also serves the site.
 	pages, err := site.New(site.Options{BaseURL: "http://localhost"})
 	if err != nil {
 		return nil, err
 	}
-	store := access.NewMemory(access.MemoryOptions{MaxIdempotencyRecords: 1 << 40, ReplyBytes: 1 << 40})
+	store := access.NewMemory(access.MemoryOptions{MaxIdempotencyRecords: 1 << 40, MaxReplyBytes: 1 << 40})
 	w.server, err = server.New(server.Options{
 		Engine: eng, Gate: access.NewGate(ring, store),
 		Clock:   access.StartClock(now),
-		Cursors: signer, PackCache: packCache, BaseURL: "http://localhost", Preview: true, Pages: pages,
+		Cursors: signer, CompressedCacheSize: packCache, BaseURL: "http://localhost", Preview: true, Pages: pages,
 	})
 	if err != nil {
 		return nil, err
@@ -142,14 +142,14 @@ func newWorld(cards, days int, cache int64) (*world, error) {
 	return w, w.prepare(keys)
 }
 
-// prepare makes the requests, which are found through the API as in any other server.
+// prepare makes the requests from the API, as for any other server.
 func (w *world) prepare(keys Keys) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 
-	// Until the tests end.
+	// It serves until the tests end.
 	go w.server.Serve(l)
 	w.sample, err = readSample(l.Addr().String(), keys)
 	if err != nil {
@@ -168,8 +168,8 @@ func (w *world) operation(tb testing.TB, name string) *Operation {
 	return &one[0]
 }
 
-// replayConn is a connection whose client sends requests in turn, burst requests a read, and counts
-// the answers that are 200: what is measured is the server's side alone, without system calls.
+// replayConn is a connection whose client sends requests in turn, burst requests per read, and
+// counts the responses with status 200. So only the server is measured, without system calls.
 type replayConn struct {
 	net.Conn
 	turns    *turns
@@ -202,8 +202,8 @@ func (c *replayConn) SetDeadline(time.Time) error      { return nil }
 func (c *replayConn) SetReadDeadline(time.Time) error  { return nil }
 func (c *replayConn) SetWriteDeadline(time.Time) error { return nil }
 
-// replay serves b.N requests of an operation over one connection and reports the CPU time of each
-// beside the wall time, since other programs lengthen only the latter.
+// replay serves b.N requests of an operation over one connection. It reports the CPU time per
+// request in addition to the wall time, which other programs lengthen.
 func replay(b *testing.B, serve func(net.Conn) error, op *Operation) {
 	b.Helper()
 	c := &replayConn{turns: newTurns(op, 0), left: b.N}
@@ -223,7 +223,7 @@ func replay(b *testing.B, serve func(net.Conn) error, op *Operation) {
 	}
 }
 
-// scriptOf is what a bare server answers to an operation.
+// scriptOf returns the responses of a bare server to an operation.
 func (w *world) scriptOf(tb testing.TB, op *Operation, headers bool) []scripted {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -246,8 +246,8 @@ func (w *world) scriptOf(tb testing.TB, op *Operation, headers bool) []scripted 
 	return answers
 }
 
-// BenchmarkGetCard is GET /v1/cards/{id} through the whole pipeline beside bare servers of the same
-// bodies.
+// BenchmarkGetCard measures GET /v1/cards/{id} through the whole pipeline, and bare servers with
+// the same bodies.
 func BenchmarkGetCard(b *testing.B) {
 	w := worlds[30_000]()
 	for burst, name := range map[int]string{1: "get_card", 16: "get_card_pipelined"} {
@@ -260,7 +260,8 @@ func BenchmarkGetCard(b *testing.B) {
 	}
 }
 
-// BenchmarkOperations is every operation through the whole pipeline, in a catalog of two sizes.
+// BenchmarkOperations measures every operation through the whole pipeline, with catalogs of two
+// sizes.
 func BenchmarkOperations(b *testing.B) {
 	for _, size := range []int{30_000, 300_000} {
 		b.Run(strconv.Itoa(size), func(b *testing.B) {
@@ -272,7 +273,7 @@ func BenchmarkOperations(b *testing.B) {
 	}
 }
 
-// BenchmarkReads are the parts of operations that the engine does alone.
+// BenchmarkReads measures the parts of operations that are the engine's alone.
 func BenchmarkReads(b *testing.B) {
 	w := worlds[30_000]()
 	selections := make([]wire.Selection, len(w.sample.selections))
@@ -311,8 +312,8 @@ func BenchmarkReads(b *testing.B) {
 	})
 }
 
-// movingCard is a card with a price on every day of a year, most of which differ from the day
-// before, as dear cards' do: of such histories most is to be spelt.
+// movingCard returns a card with a price on every day of a year, most of which differ from the
+// previous day, as with expensive cards. Such a history takes the longest to encode.
 func (w *world) movingCard() (best int) {
 	maxChanges := 0
 	lane := -1
@@ -344,8 +345,8 @@ func (w *world) firstVariant(card int) (code string) {
 	return code
 }
 
-// TestOperations asks every operation of a small catalog once: whatever the driver measures is a
-// success.
+// TestOperations sends every operation once with a small catalog and expects success, because the
+// driver measures successes only.
 func TestOperations(t *testing.T) {
 	w := worlds[1_000]()
 	if len(w.operations) != len(operationNames) {
@@ -362,8 +363,8 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestBareIsEqual compares what a bare server sends with the original, byte for byte but for the
-// instant and what is new in every answer.
+// TestBareIsEqual compares the responses of a bare server with the original, byte for byte, except
+// the instant and what is unique in every response.
 func TestBareIsEqual(t *testing.T) {
 	w := worlds[1_000]()
 	op := w.operation(t, "get_card")
@@ -381,23 +382,23 @@ func TestBareIsEqual(t *testing.T) {
 	defer original.Close()
 	go w.server.Serve(original)
 	for i := range op.Requests {
-		a, err := askOnce(l.Addr().String(), op.Requests[i].Bytes)
+		a, err := requestOnce(l.Addr().String(), op.Requests[i].Bytes)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		// A bare server answers in turn, whatever is asked.
+		// A bare server sends its responses in turn, for any request.
 		want := answers[(i+1)%len(answers)]
 		if a.status != http.StatusOK || !bytes.Equal(a.body, want.Body) {
 			t.Fatalf("request %d: %d %s, want %s", i, a.status, a.body, want.Body)
 		}
 
-		full, err := askOnce(original.Addr().String(), op.Requests[(i+1)%len(answers)].Bytes)
+		full, err := requestOnce(original.Addr().String(), op.Requests[(i+1)%len(answers)].Bytes)
 		if err != nil {
 			t.Fatal(err)
 		}
 
-		// Numbers in the limits may gain or lose a digit.
+		// Numbers in the rate headers may gain or lose a digit.
 		if d := len(full.header) - len(a.header); d < -4 || d > 4 {
 			t.Fatalf("request %d: a header of %d bytes, the original's has %d", i, len(a.header), len(full.header))
 		}

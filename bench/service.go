@@ -15,14 +15,14 @@ import (
 // benchPlan is the plan of the keys that measurements use.
 const benchPlan = "bench"
 
-// The limits of that plan stop no measurement.
+// The limits of that plan, which no measurement reaches.
 const (
 	perMinute = 10_000_000
 	perDay    = 1_000_000_000_000_000
 )
 
-// serveMemory serves the store's current snapshot as serve does, with metering in memory: beside
-// serve it shows what keeping the meter on disk costs.
+// serveMemory serves the store's current snapshot as serve does, but with metering in memory. The
+// difference to serve is the cost of metering on disk.
 func (t *Task) serveMemory(ctx context.Context) error {
 	config := settings.Default()
 	config.Store = t.Store
@@ -32,7 +32,7 @@ func (t *Task) serveMemory(ctx context.Context) error {
 	config.ReadyFile = t.Ready
 	config.Plans = map[string]*settings.Plan{benchPlan: {PerMinute: perMinute, PerDay: perDay}}
 	return node.Serve(ctx, node.Options{
-		Config: config, Memory: true, Log: slog.New(slog.DiscardHandler), Ready: func(*node.ReadyFile) {},
+		Config: config, InMemory: true, Log: slog.New(slog.DiscardHandler), Ready: func(*node.ReadyFile) {},
 	})
 }
 
@@ -41,7 +41,7 @@ func (t *Task) serveMemory(ctx context.Context) error {
 func writeKeys(state, config string) (Keys, error) {
 	var made Keys
 	now := time.Now()
-	// More than any measurement takes.
+	// More than any measurement uses.
 	credits := int64(1) << 50
 	err := keys.Update(state, func(keyFile *keys.File) error {
 		var err error
@@ -64,7 +64,7 @@ func writeKeys(state, config string) (Keys, error) {
 	return made, os.WriteFile(config, []byte(plan), 0o600)
 }
 
-// LoadKeys reads the keys of a state directory with a plan that no measurement meets the limits of.
+// LoadKeys reads the keys of a state directory, with a plan whose limits no measurement reaches.
 func LoadKeys(state string) (*keys.Ring, error) {
 	plans := keys.DefaultPlans()
 	plans.Set(benchPlan, keys.Plan{PerMinute: perMinute, PerDay: perDay})

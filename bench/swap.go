@@ -18,11 +18,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// SwapOptions say how publications are to disturb a server under load.
+// SwapOptions are the publications and the load of Swap.
 type SwapOptions struct {
 	Swaps int           // publications; default 50
 	Every time.Duration // between two; default 2 s
-	Load  float64       // requests sent, as a share of what the server and this client can do together; default 0.3
+	Load  float64       // requests sent, as a share of what server and client can do; default 0.3
 }
 
 func (o *SwapOptions) setDefaults() {
@@ -37,7 +37,7 @@ func (o *SwapOptions) setDefaults() {
 	}
 }
 
-// Validate sets the defaults of both and says what is wrong with them; Swap begins with it.
+// Validate sets the defaults of both options and returns an error for invalid ones; Swap calls it.
 func (o *SwapOptions) Validate(other *Options) error {
 	o.setDefaults()
 	problems := []error{other.Validate()}
@@ -50,7 +50,7 @@ func (o *SwapOptions) Validate(other *Options) error {
 			errors.New("cannot publish less than once, or without a time between two publications"))
 	}
 
-	// Also not a number.
+	// This also rejects NaN.
 	if !(o.Load > 0 && o.Load <= 1) {
 		problems = append(problems,
 			fmt.Errorf("cannot drive the server at a load of %v: want more than 0 and at most 1", o.Load))
@@ -58,49 +58,49 @@ func (o *SwapOptions) Validate(other *Options) error {
 	return errors.Join(problems...)
 }
 
-// SwapReport is what publications under load did.
+// SwapReport has the results of publications under load.
 type SwapReport struct {
 	Cards                int
-	Rate                 float64 // requests a second that were intended
+	Rate                 float64 // requests per second that were intended
 	Phases               []Phase // before, publishing, swapping, after, computing
 	Swaps                int     // publications
-	Seen                 int     // changes of the snapshot in the answers
-	Failures, Mixed      int64   // answers other than 200; bodies that differ from others of the same snapshot
+	Seen                 int     // changes of the snapshot in the responses
+	Failures, Mixed      int64   // responses other than 200; bodies that differ from others of the same snapshot
 	HeapBefore           int64   // live heap of the server at its last collection
-	HeapEarly, HeapAfter int64   // the same once two Views are kept, and at the end
+	HeapEarly, HeapAfter int64   // the same with two Views retained, and at the end
 	MemoryAfter          int64
 }
 
-// Phase is a part of the run with the latencies of the requests that were due in it.
+// Phase is a part of the run, with the latencies of the requests that were due in it.
 type Phase struct {
 	Name                string
 	Requests            uint64
-	P50, P99, P999, Max float64 // µs from when a request was due until its answer was read
+	P50, P99, P999, Max float64 // µs from when a request was due until its response was read
 }
 
 const (
 	before     = iota
-	publishing // while the publisher verifies a snapshot in a process of its own
+	publishing // while the publisher verifies a snapshot in a separate process
 	swapping   // from its end until the next one begins: the server loads the snapshot and swaps
 	after
-	computing // beside a process of the lowest priority that only computes: what this machine makes of any work beside
+	computing // while a process of the lowest priority only computes: the effect of any other work on this machine
 	phases
 )
 
-// Ratio is the p99 of one phase against that before the swaps.
+// Ratio returns the p99 of one phase divided by that before the swaps.
 func (r *SwapReport) Ratio(phase int) float64 { return r.Phases[phase].P99 / r.Phases[before].P99 }
 
-// Swapping is the p99 in µs before the swaps, and what it became in four situations. They are:
-// while the server loaded and swapped, while a publisher verified, after, and beside a process that
-// only computed.
+// Swapping returns the p99 in µs before the swaps and in four situations. These are: while the
+// server loads and swaps, while a publisher verifies, afterwards, and while another process only
+// computes.
 func (r *SwapReport) Swapping() (quiet, swap, publish, calm, compute float64) {
 	return r.Phases[before].P99, r.Ratio(swapping), r.Ratio(publishing), r.Ratio(after), r.Ratio(computing)
 }
 
-// Swap serves one of two snapshots, drives it at a fixed rate with cards and searches by turns, and
-// publishes the other one repeatedly. Requests are due at fixed instants and their latency counts
-// from then, whether or not the one before was answered: a server that stalls is charged for
-// everything it kept waiting.
+// Swap serves one of two snapshots, sends cards and searches at a fixed rate, and publishes the
+// other snapshot repeatedly. Requests are due at fixed instants, and their latency counts from
+// then, whether or not the previous one was answered. So a stall of the server counts for every
+// request that waited.
 func Swap(ctx context.Context, o Options, options SwapOptions) (*SwapReport, error) {
 	if err := options.Validate(&o); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func Swap(ctx context.Context, o Options, options SwapOptions) (*SwapReport, err
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a folder for the measurement: %w", err)
 	}
-	// What is left behind is in the temporary folder.
+	// If this fails, files stay in the temporary folder.
 	defer func() { _ = os.RemoveAll(folder) }()
 	h := workspace{folder: folder, self: o.Self, serve: o.Serve, log: o.Log}
 	if err := h.setUp(ctx, &o, 2); err != nil {
@@ -148,7 +148,7 @@ func mixture(c *contestant, keys Keys) (*Operation, error) {
 	return mix, nil
 }
 
-// swapRun is a Swap under way.
+// swapRun is a Swap in progress.
 type swapRun struct {
 	*workspace
 	c     *contestant
@@ -157,12 +157,12 @@ type swapRun struct {
 	phase atomic.Int32 // of requests that are due now
 }
 
-// connections of the open loop: enough that one slow answer does not hold back the requests that
-// are due elsewhere.
+// openConnections is the number of connections of the open loop: enough that a slow response does
+// not delay the requests on other connections.
 const openConnections = 16
 
 func (m *swapRun) run(ctx context.Context, o *Options) (*SwapReport, error) {
-	// Warm.
+	// Warm up.
 	if _, err := m.c.drive(ctx, m.mix, o.Connections, time.Second); err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func (m *swapRun) run(ctx context.Context, o *Options) (*SwapReport, error) {
 	return report, nil
 }
 
-// publish takes the run through its phases.
+// publish runs the phases.
 func (m *swapRun) publish(ctx context.Context, quiet time.Duration, report *SwapReport) error {
 	if err := wait(ctx, quiet); err != nil {
 		return err
@@ -229,17 +229,17 @@ func (m *swapRun) publish(ctx context.Context, quiet time.Duration, report *Swap
 	}
 	report.HeapAfter = m.c.liveHeap()
 	m.phase.Store(computing)
-	return m.beside(ctx, Task{Kind: taskCompute, For: quiet})
+	return m.runLowPriority(ctx, Task{Kind: taskCompute, For: quiet})
 }
 
-// publishOne publishes as an operator would beside a server: from a process of its own at the
-// lowest priority. It verifies the snapshot and makes a View of it before it moves the pointer.
+// publishOne publishes as an operator would on the machine of a server: from a separate process at
+// the lowest priority. It verifies the snapshot and makes a View of it before it moves the pointer.
 func (m *swapRun) publishOne(ctx context.Context, id string) error {
-	return m.beside(ctx, Task{Kind: taskPublish, Store: m.path("store"), Snapshot: id})
+	return m.runLowPriority(ctx, Task{Kind: taskPublish, Store: m.path("store"), Snapshot: id})
 }
 
-// beside does a task in a process of its own at the lowest priority.
-func (m *swapRun) beside(ctx context.Context, t Task) error {
+// runLowPriority runs a task in a separate process at the lowest priority.
+func (m *swapRun) runLowPriority(ctx context.Context, t Task) error {
 	arguments := append(slices.Clip(m.self[1:]), t.Text())
 	command := exec.CommandContext(ctx, m.self[0], arguments...) //nolint:gosec // ourselves
 	endWithParent(command)
@@ -268,18 +268,18 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// liveHeap is what the server's last collection found alive: the next one begins at twice that
-// (GOGC=100).
+// liveHeap returns the live heap of the server's last garbage collection; the next one begins at
+// twice that (GOGC=100).
 func (c *contestant) liveHeap() int64 {
 	next, err := c.metric("go_memstats_next_gc_bytes")
 	if err != nil {
-		// It is a figure beside the others.
+		// The report can do without this figure.
 		return 0
 	}
 	return int64(next / 2)
 }
 
-// openLoop is one connection with requests that are due at fixed instants.
+// openLoop sends requests on one connection at fixed instants.
 type openLoop struct {
 	latency         [phases]Histogram
 	failures, mixed int64
@@ -288,7 +288,7 @@ type openLoop struct {
 	bodies          map[served]uint64
 }
 
-// served is a request in a snapshot, whose body is always the same.
+// served is a request in a snapshot; its response body is always the same.
 type served struct {
 	request  int
 	snapshot uint64
@@ -300,7 +300,7 @@ func (l *openLoop) run(ctx context.Context, run *swapRun, connection int, due ti
 		return err
 	}
 
-	// The answers are there or the error is told.
+	// The responses are complete, or their error is returned.
 	defer func() { _ = link.Close() }()
 	l.bodies = map[served]uint64{}
 	turns := newTurns(run.mix, connection)
@@ -308,7 +308,7 @@ func (l *openLoop) run(ctx context.Context, run *swapRun, connection int, due ti
 		sleepUntil(due)
 		phase := run.phase.Load()
 		request := turns.next % len(turns.requests)
-		a, err := link.ask(turns.take())
+		a, err := link.roundTrip(turns.take())
 		if err != nil {
 			return err
 		}
@@ -319,14 +319,14 @@ func (l *openLoop) run(ctx context.Context, run *swapRun, connection int, due ti
 	return nil
 }
 
-// check compares an answer with the others to the same request from the same snapshot.
-func (l *openLoop) check(request int, a *answer) {
+// check compares a response with the others to the same request from the same snapshot.
+func (l *openLoop) check(request int, a *response) {
 	if a.status != http.StatusOK {
 		l.failures++
 		return
 	}
 
-	// Which holds the instant.
+	// The cursor has the instant.
 	body, _, _ := bytes.Cut(a.body, []byte(`"next_cursor"`))
 	_, id, _ := bytes.Cut(a.header, []byte("X-Snapshot-Id: "))
 	id, _, _ = bytes.Cut(id, []byte("\r\n"))
@@ -366,7 +366,7 @@ func (r *SwapReport) fill(loops []openLoop) {
 	}
 }
 
-// Print writes the report for people.
+// Print writes the report as text.
 func (r *SwapReport) Print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "PHASE\tREQUESTS\tp50 µs\tp99 µs\tp99.9 µs\tMAX µs\tp99 AGAINST BEFORE\t\n")

@@ -21,9 +21,9 @@ import (
 	"ninepocket/wire"
 )
 
-// TestSwapCost measures what a swap through a real store directory takes: the time from publish to
-// live, and memory. It asserts nothing of either; docs/PERFORMANCE.md has the figures.
-// NINEPOCKET_SWAP=40000,300000 names the sizes.
+// TestSwapCost measures a swap through a real store directory: the time from publish to live, and
+// memory. It checks neither; docs/PERFORMANCE.md has the figures. NINEPOCKET_SWAP=40000,300000
+// names the sizes.
 func TestSwapCost(t *testing.T) {
 	sizes := os.Getenv("NINEPOCKET_SWAP")
 	if sizes == "" {
@@ -60,7 +60,7 @@ func swapCost(t *testing.T, cards int) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		// What publishing took is not the swap's.
+		// The memory of publishing is not that of the swap.
 		runtime.GC()
 		return time.Now()
 	}
@@ -76,7 +76,7 @@ func swapCost(t *testing.T, cards int) {
 
 	one := live()
 	began := time.Now()
-	if err := eng.View().Smoke(); err != nil {
+	if _, err := eng.View().Smoke(); err != nil {
 		t.Error(err)
 	}
 	t.Logf("smoke queries: %v", time.Since(began).Round(100*time.Microsecond))
@@ -99,7 +99,7 @@ func swapCost(t *testing.T, cards int) {
 			s.Read.Round(time.Millisecond), s.Index.Round(time.Millisecond), s.Fragments.Round(time.Millisecond))
 	}
 	publish(ids[1])
-	// A collector that runs all the time shows what loading cannot do without.
+	// With a collector that runs all the time, the peak is what loading really needs.
 	load("swap, GOGC=5", 5)
 
 	eng = engine.New(store, engine.Options{Site: wire.URLs{URL: "http://localhost", ProductPrefix: "prd"}})
@@ -110,7 +110,7 @@ func swapCost(t *testing.T, cards int) {
 	publish(ids[1])
 	load("swap, GOGC=100", 100)
 
-	// From the return of publish to the first moment that the engine serves it, over ten
+	// From the return of publish to the first instant at which the engine serves it, over ten
 	// publications.
 	ctx, cancel := context.WithCancel(t.Context())
 	var following sync.WaitGroup
@@ -136,7 +136,7 @@ func swapCost(t *testing.T, cards int) {
 		eng.Stats().LastLoad.Total.Round(time.Millisecond))
 }
 
-// storeDays stores the first days of a synthetic catalog, each built on the one before.
+// storeDays stores the first days of a synthetic catalog, each built on the previous one.
 func storeDays(t *testing.T, store *snapshot.Store, cards, days int) (ids []string) {
 	t.Helper()
 	var base *snapshot.Catalog
@@ -173,15 +173,16 @@ func read(name string) int64 {
 	return int64(s[0].Value.Uint64())
 }
 
-// live is the heap that is reachable now.
+// live returns the reachable heap.
 func live() int64 {
 	runtime.GC()
-	// The second sweeps what the first only marked.
+	// The second collection sweeps what the first only marked.
 	runtime.GC()
 	return read("/gc/heap/live:bytes")
 }
 
-// watchHeap samples the heap until stopped; it returns the highest live and the highest used one.
+// watchHeap samples the heap until stop is called, which returns the largest live and the largest
+// used heap.
 func watchHeap() (stop func() (live, used int64)) {
 	done := make(chan struct{})
 	var wait sync.WaitGroup
@@ -205,10 +206,10 @@ func watchHeap() (stop func() (live, used int64)) {
 	}
 }
 
-// resetPeak lets the kernel forget the highest RSS, where it can (Linux).
+// resetPeak resets the peak RSS in the kernel, where that is possible (Linux).
 func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
-// peakRSS is the highest RSS since resetPeak, 0 where the system does not tell.
+// peakRSS returns the peak RSS since resetPeak, 0 where it is unknown.
 func peakRSS() int64 {
 	status, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(status)) {

@@ -12,55 +12,54 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Task is what a child process of a measurement does. The driver starts the program again with a
-// task, so that every server has a process of its own whose CPU time and memory are its alone.
+// Task is the work of a child process of a measurement. The driver starts the program again with a
+// task, so that every server is a separate process, whose CPU time and memory can be measured.
 type Task struct {
 	Kind string
 
 	Store, State string // of the servers, build and load
-	Ready        string // the file that says that a server answers
+	Ready        string // the file that a server writes when it is ready
 
-	Script     string // of a bare server: the file with the answers
+	Script     string // of a bare server: the file with the responses
 	BodyOnly   bool   // of a bare server: bodies without the headers of the original
-	Cards      int    // of build, and what follows
+	Cards      int    // of build, as all that follow
 	Seed       uint64
 	Days       int           // of history
-	Conditions int           // most conditions that a variant is tracked in, 0 for as many as there are
-	Snapshots  int           // of which the store gets as many, a day apart
+	Conditions int           // largest number of conditions of a variant, 0 for all
+	Snapshots  int           // number of snapshots, a day apart
 	Snapshot   string        // to publish
 	For        time.Duration // to compute
 }
 
 // Kinds of tasks.
 const (
-	taskBare    = "bare"    // answers scripted bytes
+	taskBare    = "bare"    // sends recorded responses
 	taskMemory  = "memory"  // the whole server with metering in memory
 	taskBuild   = "build"   // makes a store, prints BuildFigures
 	taskLoad    = "load"    // loads a store, prints LoadFigures
 	taskPublish = "publish" // publishes a snapshot
-	taskCompute = "compute" // uses a processor, for nothing
+	taskCompute = "compute" // only uses a processor
 )
 
-// BuildTask is the task that makes a store of a synthetic catalog.
+// BuildTask returns the task that makes a store with a synthetic catalog.
 func BuildTask(store string, cards, days int) Task {
 	return Task{Kind: taskBuild, Store: store, Cards: cards, Seed: 1, Days: days}
 }
 
-// Text spells the task as one argument of a command line.
+// Text returns the task as one argument of a command line.
 func (t *Task) Text() string {
 	text, err := json.Marshal(t)
 	if err != nil {
-		// Strings and numbers can be spelt.
+		// Strings and numbers do not fail.
 		panic(err)
 	}
 	return string(text)
 }
 
-// Tasks says, by kind, how a program does the tasks that it is started again with. Servers end with
-// the context.
+// Tasks has the functions of a program that run tasks, by kind. Servers end with the context.
 type Tasks map[string]func(ctx context.Context, t *Task, out io.Writer) error
 
-// OwnTasks are the tasks of measuring our own server.
+// OwnTasks returns the tasks for measurements of our own server.
 func OwnTasks() Tasks { // air: one table
 	return Tasks{
 		taskBare:   func(ctx context.Context, t *Task, _ io.Writer) error { return t.serveBare(ctx) },
@@ -80,7 +79,7 @@ func OwnTasks() Tasks { // air: one table
 	}
 }
 
-// Do does one task, as Text spells it.
+// Do runs the task in a text from Text.
 func (all Tasks) Do(ctx context.Context, text string, out io.Writer) error {
 	var t Task
 	if err := json.Unmarshal([]byte(text), &t); err != nil {
@@ -103,21 +102,21 @@ func printFigures(out io.Writer) func(any, error) error {
 	}
 }
 
-// Ready is what a server writes when it answers: one address, or one for each operation.
+// Ready is the content of a ready file: one address, or one for each operation.
 type Ready struct {
 	API       string            `json:"api,omitempty"`
 	Admin     string            `json:"admin,omitempty"`
 	Addresses map[string]string `json:"addresses,omitempty"`
 }
 
-// Announce writes a server's ready file at once.
-func Announce(path string, ready Ready) error {
+// WriteReady writes a server's ready file atomically.
+func WriteReady(path string, ready Ready) error {
 	text, err := json.Marshal(ready)
 	if err != nil {
 		return err
 	}
 
-	// A process that waits for the file must never see half of it.
+	// A process that waits for the file must never read a part of it.
 	draft := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
 	if err := os.WriteFile(draft, text, 0o600); err != nil {
 		return fmt.Errorf("cannot write ready file %q: %w", path, err)
@@ -125,14 +124,14 @@ func Announce(path string, ready Ready) error {
 	return os.Rename(draft, path)
 }
 
-// await reads a server's ready file once it is there.
-func await(ctx context.Context, path string, ended <-chan struct{}) (Ready, error) {
+// awaitReady reads a server's ready file once it exists.
+func awaitReady(ctx context.Context, path string, ended <-chan struct{}) (Ready, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 
 	for {
 		var ready Ready
-		// The file is renamed into its place, so it is whole once it is there.
+		// The file is renamed into its place, so it is complete once it exists.
 		if text, err := os.ReadFile(path); err == nil {
 			err = json.Unmarshal(text, &ready)
 			return ready, err

@@ -48,11 +48,11 @@ func Month(wall int64) Period {
 	return Period{Start: first.UnixMilli(), End: first.AddDate(0, 1, 0).UnixMilli()}
 }
 
-// Around returns the period of the same length that holds wall, counted on from this one.
-func (span Period) Around(wall int64) Period {
-	length := span.End - span.Start
-	n := floorDiv(wall-span.Start, length)
-	return Period{Start: span.Start + n*length, End: span.Start + (n+1)*length}
+// Around returns the period of the same length that contains wall; periods follow each other from this one.
+func (period Period) Around(wall int64) Period {
+	length := period.End - period.Start
+	n := floorDiv(wall-period.Start, length)
+	return Period{Start: period.Start + n*length, End: period.Start + (n+1)*length}
 }
 
 func floorDiv(a, b int64) int64 {

@@ -13,9 +13,10 @@ func TestPeriods(t *testing.T) {
 		t.Fatalf("month %+v", month)
 	}
 
-	span := Period{Start: 1000, End: 1500}
+	period := Period{Start: 1000, End: 1500}
 	for wall, start := range map[int64]int64{1000: 1000, 1499: 1000, 1500: 1500, 999: 500, 0: 0, -1: -500} {
-		if got := span.Around(wall); got.Start != start || got.End != start+500 || wall < got.Start || wall >= got.End {
+		got := period.Around(wall)
+		if got.Start != start || got.End != start+500 || wall < got.Start || wall >= got.End {
 			t.Fatalf("around %d: %+v", wall, got)
 		}
 	}

@@ -2,15 +2,15 @@ package cardvocab
 
 import "strings"
 
-// Condition reads a condition as people and shops write it, and returns its code; false for none.
+// Condition returns the code of a condition as people and shops write it; ok is false for none.
 // "Near Mint", "NearMint", "nm-m" and "MT" are near_mint.
 func Condition(written string) (code string, ok bool) {
 	code, ok = conditions[Fold(written)]
 	return code, ok
 }
 
-// ConditionPhrases returns the condition terms that may stand beside a card name, their words
-// divided by spaces. Ambiguous ones such as "ex" are excluded.
+// ConditionPhrases returns the phrases for conditions that may follow a card name, their words
+// separated by spaces. Ambiguous ones such as "ex" are excluded.
 func ConditionPhrases() []string {
 	var all []string
 	for _, c := range conditionTable {
@@ -21,8 +21,8 @@ func ConditionPhrases() []string {
 	return all
 }
 
-// conditionTable has, for each code, what is a condition wherever it stands, and what only is one
-// where a condition is asked for. Cardmarket's EX, GD, PL and PO are the steps below near mint.
+// conditionTable has, for each code, the phrases that are a condition anywhere, and those that are
+// one only in a condition field. Cardmarket's EX, GD, PL and PO are the steps below near mint.
 var conditionTable = []struct{ code, phrases, alone string }{
 	{
 		"near_mint",

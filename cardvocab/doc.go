@@ -1,6 +1,7 @@
-// Package cardvocab knows how collectors' numbers and names are compared: numbers in their
-// canonical form and in natural order, texts folded to their letters and digits.
+// Package cardvocab compares collector numbers and card terms: numbers in their canonical form and
+// in natural order, texts folded to their letters and digits. It knows the words for conditions,
+// rarities, finishes and editions.
 //
-// A form of numbers that one game alone uses, such as the "_p1" of One Piece's parallels, is known
-// here for all games: no other game's numbers have it.
+// Notations of one game, such as the "_p1" of One Piece's parallels, apply here to all games: no
+// other game's numbers have them.
 package cardvocab

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns the letters and digits of s alone: HTML entities unescaped, marks dropped, Lower
-// case. Two texts that fold alike are the same to a caller of rarity, series and exact set names
-// (decision 23): "Double Rare", "double-rare" and "DoubleRare" all fold to "doublerare".
+// Fold returns the letters and digits of s alone: HTML entities unescaped, diacritics dropped, in
+// lower case. Two texts that fold alike are the same rarity, series or set name (decision 23):
+// "Double Rare", "double-rare" and "DoubleRare" all fold to "doublerare".
 func Fold(s string) string {
 	if isFolded(s) {
 		return s
 	}
 
 	plain := appendPlainText(make([]byte, 0, len(s)), Unescape(s))
-	// It never overtakes what is read.
+	// Writing never overtakes reading.
 	folded := plain[:0]
 	for i := 0; i < len(plain); {
 		r, size := DecodeRune(plain[i:])
@@ -40,7 +40,7 @@ func isFolded(s string) bool {
 	return true
 }
 
-// Unescape undoes HTML entities. Only terminated ones count: "pikachu&zekrom" is no entity.
+// Unescape decodes HTML entities. Only terminated ones count: "pikachu&zekrom" is no entity.
 func Unescape(s string) string {
 	amp := strings.IndexByte(s, '&')
 	if amp < 0 || strings.IndexByte(s[amp:], ';') < 0 {
@@ -49,7 +49,7 @@ func Unescape(s string) string {
 	return html.UnescapeString(s)
 }
 
-// appendPlainText appends every character of s as AppendPlain does.
+// appendPlainText appends every character of s in the way of AppendPlain.
 func appendPlainText(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		r := rune(s[i])
@@ -64,7 +64,7 @@ func appendPlainText(dst []byte, s string) []byte {
 	return dst
 }
 
-// DecodeRune is utf8.DecodeRune, quick for ASCII.
+// DecodeRune is utf8.DecodeRune with a fast path for ASCII.
 func DecodeRune(b []byte) (r rune, size int) {
 	if b[0] < utf8.RuneSelf {
 		return rune(b[0]), 1
@@ -72,9 +72,8 @@ func DecodeRune(b []byte) (r rune, size int) {
 	return utf8.DecodeRune(b)
 }
 
-// AppendPlain appends the one character c (decoded: r) in Lower case, decomposed (NFKD) and without
-// its marks. Signs are kept as they are, or become spaces; what separates words is the business of
-// the caller.
+// AppendPlain appends the one character c (decoded: r) in lower case, decomposed (NFKD) and without
+// its diacritics. Signs are unchanged, or become spaces; the caller decides which separate words.
 func AppendPlain(dst []byte, c string, r rune) []byte {
 	if r < utf8.RuneSelf {
 		return append(dst, Lower(byte(r)))
@@ -84,7 +83,7 @@ func AppendPlain(dst []byte, c string, r rune) []byte {
 		return append(dst, s...)
 	}
 
-	// Ligatures, fractions and letters with marks come apart here.
+	// This decomposes ligatures, fractions and letters with diacritics.
 	d := norm.NFKD.PropertiesString(c).Decomposition()
 	if d == nil {
 		return appendBase(dst, r)
@@ -112,16 +111,15 @@ func appendBase(dst []byte, r rune) []byte {
 	return utf8.AppendRune(dst, r)
 }
 
-// wholeLetters are the letters that Unicode does not take apart but people type apart, and marks
-// that are not letters although they decompose into some.
+// wholeLetters are the letters that Unicode does not decompose but people type as others, and marks
+// that are no letters although they decompose into some.
 var wholeLetters = map[rune]string{
 	'ß': "ss", 'æ': "ae", 'Æ': "ae", 'œ': "oe", 'Œ': "oe", 'ø': "o", 'Ø': "o", 'ł': "l", 'Ł': "l",
 	'đ': "d", 'Đ': "d", 'ð': "d", 'Ð': "d", 'þ': "th", 'Þ': "th", 'ı': "i",
 	'™': " ", '℠': " ", '´': "", '¨': " ", '¯': " ", '¸': " ",
 }
 
-// IsApostrophe reports whether a character is one of the many signs that are typed or printed for
-// an apostrophe.
+// IsApostrophe reports whether a character is one of the many signs for an apostrophe.
 func IsApostrophe(r rune) bool {
 	switch r {
 	case '\'', '`', '’', '‘', '‛', 'ʼ', 'ʹ', '′', '´', '＇':
@@ -130,7 +128,7 @@ func IsApostrophe(r rune) bool {
 	return false
 }
 
-// IsWordByte reports whether a byte is a letter in lower case or a digit of ASCII.
+// IsWordByte reports whether a byte is an ASCII letter in lower case or an ASCII digit.
 func IsWordByte(b byte) bool { return 'a' <= b && b <= 'z' || '0' <= b && b <= '9' }
 
 // IsWordRune reports whether a character is a letter or a digit.
@@ -141,15 +139,15 @@ func IsWordRune(r rune) bool {
 	return !IsApostrophe(r) && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// IsDigit reports whether a byte is a digit of ASCII.
+// IsDigit reports whether a byte is an ASCII digit.
 func IsDigit(b byte) bool { return '0' <= b && b <= '9' }
 
-// IsYear reports whether a text is a year of the trade: 1996, 2025.
+// IsYear reports whether a text is a year in which cards appeared: 1996, 2025.
 func IsYear[T ~string | ~[]byte](text T) bool {
 	return len(text) == 4 && IsInteger(text) && string(text) >= "1996" && string(text) <= "2039"
 }
 
-// IsInteger reports whether text consists of digits of ASCII alone.
+// IsInteger reports whether text consists of ASCII digits alone.
 func IsInteger[T ~string | ~[]byte](text T) bool {
 	for i := range len(text) {
 		if !IsDigit(text[i]) {

@@ -24,7 +24,7 @@ func compareNatural(a, b string) int {
 	for x != "" && y != "" {
 		var order int
 		if IsDigit(x[0]) && IsDigit(y[0]) {
-			// Runs of digits are numbers, of any length: the longer one is the greater.
+			// Runs of digits are numbers of any length: the longer one is greater.
 			var n, m string
 			n, x = cutDigits(x)
 			m, y = cutDigits(y)
@@ -42,11 +42,11 @@ func compareNatural(a, b string) int {
 		y = skipSigns(y)
 	}
 
-	// The text that ends first is the lesser.
+	// The text that ends first is less.
 	return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(a, b))
 }
 
-// cutDigits cuts the digits at the front of s off, without the padding zeros, which say nothing.
+// cutDigits cuts the digits off the front of s, without padding zeros, which mean nothing.
 func cutDigits(s string) (digits, rest string) {
 	s = strings.TrimLeft(s, "0")
 	rest = strings.TrimLeft(s, "0123456789")

@@ -6,22 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// maxNearest is the longest text, in folded bytes, that Nearest looks for: a longer one is no slip
-// of the finger, and every text of a catalog would be compared with it.
+// maxNearest is the longest text, in folded bytes, that Nearest compares. A longer one is no typing
+// error, and it would be compared with every text of a catalog.
 const maxNearest = 64
 
-// Nearest returns the text among all that is most like one that was typed, compared as Fold leaves
-// them. A third of its letters may differ, three at most. It is "" where none is so like it. Of
-// equally near ones it is the first.
+// Nearest returns the text among all that is most similar to a typed one; both are folded. A third
+// of its letters may differ, three at most. It is "" if none is so similar. Of equally near ones it
+// is the first.
 func Nearest(typed string, all iter.Seq[string]) string { return NewSuggester(all).Nearest(typed) }
 
-// A Suggester is texts that something typed is compared with, each once. It never changes.
+// A Suggester is a list of distinct texts with which a typed text is compared. It never changes.
 type Suggester struct {
 	texts  []string
-	folded []string // of the same place; all differ
+	folded []string // by index of texts; all differ
 }
 
-// NewSuggester takes up texts. It keeps them, and not copies.
+// NewSuggester makes a Suggester of texts. It retains them without a copy.
 func NewSuggester(all iter.Seq[string]) *Suggester {
 	l := &Suggester{}
 	known := map[string]bool{}
@@ -36,7 +36,7 @@ func NewSuggester(all iter.Seq[string]) *Suggester {
 	return l
 }
 
-// Nearest is the text that is most like one that was typed, as the function of that name.
+// Nearest returns the text that is most similar to a typed one, like the function of that name.
 func (l *Suggester) Nearest(typed string) string {
 	a := Fold(typed)
 	if a == "" || len(a) > maxNearest {
@@ -55,15 +55,15 @@ func (l *Suggester) Nearest(typed string) string {
 	return best
 }
 
-// comparison compares texts with one. It holds the rows of the usual table: of a[:i], a[:i-1] and
-// a[:i-2] against all beginnings of the other text.
+// comparison compares other texts with a. It has three rows of the edit distance table: of a[:i],
+// a[:i-1] and a[:i-2] against all prefixes of the other text.
 type comparison struct {
 	a, b                      []rune
 	row, prevRow, prevPrevRow []int
 }
 
-// distance is in how many letters the two texts differ: added, left out, replaced or swapped with the
-// next. It is limit where they differ in as many or more.
+// distance returns in how many letters the two texts differ: added, omitted, replaced or swapped
+// with the next. It is limit if they differ in as many or more.
 func (c *comparison) distance(text string, limit int) int {
 	// A rune has four bytes at most.
 	if len(text) >= 4*(len(c.a)+limit) {
@@ -89,7 +89,8 @@ func (c *comparison) distance(text string, limit int) int {
 	before := 0
 	for i := 1; i <= len(c.a); i++ {
 		rowMin := c.next(i)
-		// A swap reaches back over one row; what two rows have lost nothing brings back.
+		// A swap reaches back over one row, so after two rows beyond the limit nothing can return
+		// within it.
 		if rowMin >= limit && before >= limit {
 			return limit
 		}
@@ -98,7 +99,7 @@ func (c *comparison) distance(text string, limit int) int {
 	return min(c.row[len(c.b)], limit)
 }
 
-// next computes the row of the i-th letter of a, and returns its least.
+// next computes the row of the i-th letter of a, and returns its minimum.
 func (c *comparison) next(i int) (rowMin int) {
 	c.row, c.prevRow, c.prevPrevRow = c.prevPrevRow, c.row, c.prevRow // air: rows move on
 	c.row[0] = i
@@ -118,8 +119,8 @@ func (c *comparison) next(i int) (rowMin int) {
 	return rowMin
 }
 
-// Distance is in how many letters two texts of ASCII differ: added, left out, replaced or swapped
-// with the next. It is limit where they differ in as many or more.
+// Distance returns in how many letters two ASCII texts differ: added, omitted, replaced or swapped
+// with the next. It is limit if they differ in as many or more.
 func Distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit

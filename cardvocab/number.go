@@ -5,48 +5,49 @@ import (
 	"strings"
 )
 
-// NumberKey returns the canonical form of a collector number, in which the number filter compares
-// numbers (decision 23). It is lower case, without spaces, signs, padding zeros and the "/total".
-// "004/102" and "#4" give "4", "TG 07/TG30" gives "tg7", "OP01-016" and "op1-16" give "op1-16",
-// "OP05-119_p1" gives "op5-119p1". A number without a letter or digit (Unown's "!" and "?") is its
-// own key; an empty number has an empty key.
+// NumberKey returns the canonical form of a collector number, which the number filter compares
+// (decision 23). It is lower case, without spaces, signs, padding zeros and the "/total". "004/102"
+// and "#4" give "4", "TG 07/TG30" gives "tg7", "OP01-016" and "op1-16" give "op1-16", "OP05-119_p1"
+// gives "op5-119p1". A number without a letter or digit (Unown's "!" and "?") is its own key; an
+// empty number has an empty key.
 func NumberKey(number string) string {
 	var buf [48]byte
 	return string(appendNumberKey(buf[:0], number))
 }
 
 // NumberBase returns the key of the number that a parallel belongs to: "op5-119" for "OP05-119_p1"
-// and for "OP05-119" itself. Filing a card under both its NumberKey and its NumberBase makes a base
-// number match its parallels (decision 23).
+// and for "OP05-119" itself. Indexing a card under both its NumberKey and its NumberBase makes a
+// base number match its parallels (decision 23).
 func NumberBase(number string) string { return NumberKey(TrimParallel(number)) }
 
-// NumberTotal returns the canonical form of what stands behind the slash of a number, "" when
-// nothing does: "102" for "4/102", "tg30" for "TG23/TG30".
+// NumberTotal returns the canonical form of the total behind the slash of a number, "" without one:
+// "102" for "4/102", "tg30" for "TG23/TG30".
 func NumberTotal(number string) string {
 	_, total, _ := strings.Cut(number, "/")
 	return NumberKey(total)
 }
 
-// TrimParallel cuts the "_p1" or "_r2" by which One Piece numbers tell their parallels apart.
+// TrimParallel removes the "_p1" or "_r2" that marks a parallel in One Piece numbers.
 func TrimParallel(number string) string {
 	number = strings.TrimSpace(number)
 	i := strings.LastIndexByte(number, '_')
-	// The kind and a number of its own, to the end.
+	// A letter for the kind, and digits up to the end.
 	if i >= 0 && i+2 < len(number) && strings.IndexByte("pPrR", number[i+1]) >= 0 && IsInteger(number[i+2:]) {
 		return number[:i]
 	}
 	return number
 }
 
-// appendNumberKey appends NumberKey(number) to an empty key. A "-" is kept between two runs of digits,
-// and only there.
+// appendNumberKey appends NumberKey(number) to an empty key. It is separate, so that NumberKey is
+// inlined and a key that its caller only looks up needs no memory. A "-" stays between two runs of
+// digits, and only there.
 func appendNumberKey(key []byte, number string) []byte {
-	// The total is compared by itself.
+	// The total is compared separately.
 	printed, _, _ := strings.Cut(number, "/")
 	var buf [48]byte
 
 	plain := appendPlainText(buf[:0], printed)
-	// A sign since the last letter or digit.
+	// Whether a sign follows the last letter or digit.
 	split := false
 	for i := 0; i < len(plain); {
 		r, size := DecodeRune(plain[i:])
@@ -83,12 +84,12 @@ func NormaliseLastDigit(dst []byte, mark int, split bool) []byte {
 	return dst
 }
 
-// NumberTail returns the number within its set of a key like "op5-119" ("119"), or "" for a key of
-// another form.
+// NumberTail returns the number within its set from a key like "op5-119" ("119"), or "" for another
+// kind of key.
 func NumberTail(key string) string {
 	head, tail, ok := strings.Cut(key, "-")
 	if !ok {
-		// Letters and a single number behind a dash, like P-001, are written "p1" as a key.
+		// A letter and a number behind a dash, like P-001, have the key "p1".
 		head = strings.TrimRight(key, "0123456789")
 		if len(head) != 1 || head == key {
 			return ""

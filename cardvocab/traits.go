@@ -45,33 +45,35 @@ const (
 	TagTeam // several names on one card
 )
 
-// A Preference is a wish for traits: exact matches first, near ones if no card matches exactly.
+// A Preference is a preferred trait: exact matches come first, near ones count if no card matches
+// exactly.
 type Preference struct{ Exact, Near Traits }
 
-// MaxPreferenceWords is how many words a wish has at most.
+// MaxPreferenceWords is the maximum number of words of a preference.
 const MaxPreferenceWords = 4
 
-// FindPreference returns what folded words wish for: "fullart", "1stedition", "sir".
+// FindPreference returns the preference that folded words express: "fullart", "1stedition", "sir".
 func FindPreference(folded []byte) (Preference, bool) {
 	w, ok := foldedPreferences[string(folded)]
 	return w, ok
 }
 
-// Preferences are all phrases that wish for something, their words divided by spaces.
-func Preferences() map[string]Preference { return preferencesOf(preferenceTable) }
+// Preferences returns all phrases that express a preference, their words separated by spaces.
+func Preferences() map[string]Preference { return preferencesBy(strings.TrimSpace, preferenceTable) }
 
-func preferencesOf(table []phrases) map[string]Preference {
+// preferencesBy returns the preferences of the phrases in a table, by the key of each phrase.
+func preferencesBy(key func(phrase string) string, table []phrases) map[string]Preference {
 	all := map[string]Preference{}
 	for _, p := range table {
 		for phrase := range strings.SplitSeq(p.words, ",") {
-			all[strings.TrimSpace(phrase)] = p.Preference
+			all[key(phrase)] = p.Preference
 		}
 	}
 	return all
 }
 
-// RarityTraits returns the traits that a rarity says, its words folded. A code of one letter says
-// something only there: who types "l" beside a name means no Leader.
+// RarityTraits returns the traits of a rarity, given as folded words. One-letter codes count only
+// here: "l" next to a name does not mean Leader.
 func RarityTraits(words []string) Traits {
 	if len(words) == 1 {
 		if code, ok := rarityCodes[words[0]]; ok {
@@ -81,21 +83,21 @@ func RarityTraits(words []string) Traits {
 	return TraitsOf(words)
 }
 
-// rarityCodes are what feeds of One Piece write for a rarity and nobody types beside a name.
+// rarityCodes are the codes of One Piece rarities in feeds, which nobody types next to a name.
 var rarityCodes = map[string]Traits{"l": Leader, "c": Common, "r": AnyRare, "pr": Promo}
 
-// TraitsOf returns the traits that some words say; words are folded, one each.
+// TraitsOf returns the traits that folded words state.
 func TraitsOf(words []string) (all Traits) {
 	var buf [64]byte
 	for i := 0; i < len(words); {
-		// The longest run of words that says something: "special illustration rare" is no "rare".
+		// The longest phrase counts: "special illustration rare" is no "rare".
 		n := 1
 		var found Traits
 		key := buf[:0]
 		for k := i; k < min(i+MaxPreferenceWords, len(words)); k++ {
 			key = append(key, words[k]...)
-			if stated, ok := statedTraits[string(key)]; ok {
-				found = stated
+			if stated, ok := statedPreferences[string(key)]; ok {
+				found = stated.Exact
 				n = k + 1 - i
 			}
 		}
@@ -107,9 +109,9 @@ func TraitsOf(words []string) (all Traits) {
 	return all
 }
 
-// preferenceTable has rarities, finishes and editions as people and catalogs write them. Where a
-// phrase wishes for one thing and says another of a card, preferenceTable has the wish and
-// statedTable what it says.
+// preferenceTable has rarities, finishes and editions as people and catalogs write them. If a
+// phrase prefers one thing but states another of a card, preferenceTable has the preference and
+// statedTable the statement.
 var preferenceTable = []phrases{
 	{
 		Preference{SpecialIllustration, Illustration | FullArt | AltArt},
@@ -162,7 +164,7 @@ const (
 	altFullArt = "alternate full art, alt full art, full art alt"
 )
 
-// statedTable has what phrases say of a card where that is not what they wish for.
+// statedTable has what phrases state of a card if that differs from their preference.
 var statedTable = []phrases{
 	{Preference{Exact: AltArt}, altArt},
 	{Preference{Exact: AltArt | FullArt}, altFullArt},
@@ -170,31 +172,20 @@ var statedTable = []phrases{
 
 type phrases struct {
 	Preference
-	words string // divided by commas
+	words string // separated by commas
 }
 
-// foldedPreferences are the phrases of the table, folded.
-var foldedPreferences = func() map[string]Preference {
-	table := map[string]Preference{}
-	for phrase, w := range Preferences() {
-		table[Fold(phrase)] = w
-	}
-	return table
-}()
+// foldedPreferences are the preferences by folded phrase. The exact traits of statedPreferences are
+// those that a phrase states of a card.
+var (
+	foldedPreferences = preferencesBy(Fold, preferenceTable)
+	statedPreferences = preferencesBy(Fold, slices.Concat(preferenceTable, statedTable))
+)
 
-// statedTraits are what the phrases say of a card, folded.
-var statedTraits = func() map[string]Traits {
-	table := map[string]Traits{}
-	for phrase, w := range preferencesOf(slices.Concat(preferenceTable, statedTable)) {
-		table[Fold(phrase)] = w.Exact
-	}
-	return table
-}()
-
-// Finishes are the traits that tell variants apart.
+// Finishes are the traits that distinguish variants.
 const Finishes = Holo | Reverse | NonHolo | First | Unlimited | Shadowless
 
-// SameFinish reports whether two names of variants say the same finish and edition, and nothing
+// SameFinish reports whether two names of variants have the same finish and edition, and nothing
 // else: "rev holo" and reverse_holofoil, "1st Edition Holo" and 1st_edition_holofoil.
 func SameFinish(a, b string) bool {
 	x, known := Finish(a)
@@ -202,18 +193,18 @@ func SameFinish(a, b string) bool {
 	return known && also && x == y
 }
 
-// The longest name of a variant that is read, in bytes and in words: the longest that feeds write
-// has 24 bytes and 3 words.
+// The longest name of a variant that is read, in bytes and in words. The longest in the feeds has
+// 24 bytes and 3 words.
 const maxFinishLen, maxFinishWords = 64, 8
 
-// Finish reads the name of a variant as people and catalogs write it; false when a word of it is no
-// finish and no edition. It is asked for every lane of a line, so that it allocates nothing.
+// Finish reads the name of a variant as people and catalogs write it; false if a word of it is no
+// finish and no edition. Valuations call it for every lane of a line, so it does not allocate.
 func Finish(name string) (Traits, bool) {
 	if len(name) > maxFinishLen {
 		return 0, false
 	}
 
-	// The words without what divides them, and where each one begins.
+	// The words without separators, and where each one begins.
 	var buf [maxFinishLen]byte
 	var begins [maxFinishWords + 1]int
 	letters := buf[:0]

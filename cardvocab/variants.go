@@ -3,8 +3,8 @@ package cardvocab
 import "strings"
 
 // SameVariant reports whether two names of variants mean the same. Case, spaces, hyphens and
-// underscores do not matter (decision 17), and names that people write for the same finish and
-// edition are the same (decision 1809).
+// underscores do not matter (decision 17), and different names of one finish and edition are the
+// same (decision 1809).
 func SameVariant(a, b string) bool { return sameLetters(a, b) || SameFinish(a, b) }
 
 func sameLetters(a, b string) bool {

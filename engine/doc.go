@@ -1,15 +1,15 @@
-// Package engine holds the current catalog in memory and answers every read from it.
+// Package engine keeps the current catalog in memory and serves every read from it.
 //
 // # Basics
 //
-// A [View] is all that a request sees: one catalog, its index, and the JSON of its records, which
-// is made once when the catalog is loaded. A request takes the current View by one atomic load and
-// uses nothing else. An [Engine] follows a [Source] of snapshots. When a new snapshot is published,
-// the engine makes its View while the old one serves, and then swaps one pointer.
+// A [View] is everything that a request reads: one catalog, its index, and the JSON of its records,
+// which is encoded once when the catalog is loaded. A request takes the current View by one atomic
+// load and uses nothing else. An [Engine] follows a [Source] of snapshots. When a new snapshot is
+// published, the engine makes its View while the old View serves, and then swaps one pointer.
 //
 // # Caveats
 //
-// Views are never closed. A View that was swapped out is retired: the engine keeps it for as long
-// as a cursor may lead back to it (decision 35), within a memory budget. Then the garbage collector
-// takes it. A request that still holds a View is safe.
+// Views are never closed. A View that was swapped out is retired: the engine retains it while a
+// cursor may refer to it (decision 35), within a memory budget. Then the garbage collector frees
+// it. A request that still uses a View is safe.
 package engine

@@ -155,7 +155,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("damaged snapshot loaded %d times", n)
 	}
 
-	// Unless the operator says that it was mended in place.
+	// Unless the operator says that it was fixed in place.
 	wantErr(t, "recheck", e.Retry(start), snapshot.ErrDamaged)
 	s.fail(c, nil)
 	check(nil, a)
@@ -358,7 +358,7 @@ func TestFollowBacksOff(t *testing.T) {
 		s.publish(a) // well again, which ends the trouble
 		wait(time.Second)
 		tried(b, 8)
-		s.publish(b) // it begins anew
+		s.publish(b) // it starts again
 		wait(time.Second)
 		tried(b, 11)
 		s.publish(b) // another publication is tried at once, whatever became of the one before

@@ -9,23 +9,23 @@ import (
 	"ninepocket/wire"
 )
 
-// Facets is the body of list facets.
+// Facets returns the body of list facets.
 func (v *View) Facets() []byte { return v.facets }
 
-// facetOf tells one facet from another. Values that fold alike are one facet, because a filter
-// takes each of them for the other.
-type facetOf struct {
+// facetKey identifies a facet. Values that fold alike are one facet, because a filter does not
+// distinguish them.
+type facetKey struct {
 	game   int
 	folded string
 }
 
-// facetTally counts the cards of each value of a filter, by how they spell it.
-type facetTally map[facetOf]map[string]int
+// facetTally counts the cards of each value of a filter, by spelling.
+type facetTally map[facetKey]map[string]int
 
 // add counts cards of a game that have a value. A value without letters and digits is not counted,
-// because no filter can ask for it.
+// because no filter can select it.
 func (t facetTally) add(game int, value string, cards int) {
-	of := facetOf{game, cardvocab.Fold(value)}
+	of := facetKey{game, cardvocab.Fold(value)}
 	if of.folded == "" {
 		return
 	}
@@ -35,8 +35,8 @@ func (t facetTally) add(game int, value string, cards int) {
 	t[of][value] += cards
 }
 
-// sorted are the facets, those with the most cards first. Each has its commonest spelling; of two
-// equally common ones it has the first in byte order.
+// sorted returns the facets, those with the most cards first. Each has its commonest spelling, or
+// the first in byte order of equally common ones.
 func (t facetTally) sorted() (facets []wire.Facet) {
 	for of, counts := range t {
 		facet := wire.Facet{Game: of.game}
@@ -55,7 +55,7 @@ func (t facetTally) sorted() (facets []wire.Facet) {
 	return facets
 }
 
-// countFacets counts what GET /v1/facets lists, once for each snapshot.
+// countFacets counts the facets of GET /v1/facets, once for each snapshot.
 func (v *View) countFacets(step func()) {
 	c := v.Catalog
 	rarities := facetTally{}
@@ -70,7 +70,7 @@ func (v *View) countFacets(step func()) {
 
 		rarities.add(int(game), c.Cards.Rarity.At(card), 1)
 
-		// A card counts once for each variant and each condition that it has a price in.
+		// A card counts once for each variant and each condition in which it has a price.
 		variant := uint16(0)
 		had := [snapshot.FactorySealed]bool{}
 		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
@@ -78,7 +78,7 @@ func (v *View) countFacets(step func()) {
 				continue
 			}
 
-			// Lanes are in variant order, so a variant is new when it is not the last one.
+			// Lanes are in variant order, so a variant is new if it differs from the last one.
 			if c.Lanes.Variant[lane] != variant {
 				variant = c.Lanes.Variant[lane]
 				variants.add(int(game), c.Variants.At(int(variant)), 1)

@@ -11,29 +11,29 @@ import (
 	"ninepocket/snapshot"
 )
 
-// maxRetryWait is the longest time between two tries (decision 94). A load of a real catalog takes
-// about a second. So a publication is served within three seconds after the store can be read
-// again.
+// maxRetryWait is the longest wait after a failed try, unless Options.Poll is longer (decision 94). A
+// load of a real catalog takes about a second. So a publication is served within three seconds after
+// the store is readable again.
 const maxRetryWait = 2 * time.Second
 
-// publication tells one move of a store's pointer from another. The epoch alone is not enough: when
-// another store is put in the place of the first, it may have reached the same epoch.
-type publication struct {
+// publicationKey identifies one change of a store's CURRENT. The epoch alone is not enough: a store
+// that replaces the first may have reached the same epoch.
+type publicationKey struct {
 	epoch uint64
 	id    string
 }
 
-// loadBackoff is a failure that may pass (decision 94): the source cannot be asked, or the snapshot
-// cannot be read, or it does not fit into memory. The engine tries again for ever. The wait doubles
-// up to maxRetryWait.
+// loadBackoff is a failure that may pass (decision 94): the source cannot be polled, or the
+// snapshot cannot be read or does not fit into memory. The engine retries without end. The wait
+// doubles up to maxRetryWait.
 type loadBackoff struct {
 	err   error
-	epoch uint64 // of the publication that failed; 0 when the source could not be asked
+	epoch uint64 // of the publication that failed; 0 if the source could not be polled
 	wait  time.Duration
 	until time.Time // not tried again before
 }
 
-// active reports whether there is trouble with this publication and it is too early to try again.
+// active reports whether this publication failed and it is too early to try again.
 func (t *loadBackoff) active(epoch uint64, now time.Time) bool {
 	return t.err != nil && t.epoch == epoch && now.Before(t.until)
 }
@@ -50,31 +50,32 @@ func (t *loadBackoff) record(err error, epoch uint64, poll time.Duration, now ti
 	t.until = now.Add(t.wait)
 }
 
-// Open loads the published snapshot. When that one cannot be served, for whatever reason, it tries
-// the earlier publications, the latest first, and sets Degraded (decision 96). It serves nothing
-// that was never published. When nothing can be served, it returns the first error.
+// Open loads the published snapshot. If that cannot be served, for whatever reason, it tries the
+// earlier publications, the latest first, and sets Degraded (decision 96). It serves nothing that
+// was never published. If nothing can be served, it returns the first error. While a publication is
+// scheduled for later, it serves the one before, if that can be served.
 func (e *Engine) Open(now time.Time) error {
 	ctx := context.Background()
-	e.following.Lock()
-	defer e.following.Unlock()
+	e.pollMu.Lock()
+	defer e.pollMu.Unlock()
 
 	cur, err := e.source.Current()
 	if err == nil {
 		e.recorder.polled(now)
 		if e.openPrevious(ctx, cur, now) {
-			// Follow prepares what comes after it.
+			// Follow prepares the next publication.
 			return nil
 		}
 		err = e.load(ctx, cur, now)
 		if err == nil {
-			e.published = publication{cur.Epoch, cur.ID}
+			e.published = publicationKey{cur.Epoch, cur.ID}
 			e.loadPrevious(ctx, cur, now)
 			return nil
 		}
-		e.failed(cur, err, now)
+		e.recordFailure(cur, err, now)
 	}
 
-	// Where nothing is published, there is nothing earlier.
+	// If nothing is published, there is nothing earlier.
 	if errors.Is(err, snapshot.ErrNoCurrent) {
 		return err
 	}
@@ -82,9 +83,8 @@ func (e *Engine) Open(now time.Time) error {
 	return e.openFallback(ctx, cur, err, now)
 }
 
-// openFallback serves the latest other publication that can be served: an older catalog is better
-// than none. cause is why cur cannot be served; openFallback returns it when no other can be served
-// either.
+// openFallback serves the latest other publication that can be served, because an older catalog is
+// better than none. If there is none, it returns cause, the reason why cur cannot be served.
 func (e *Engine) openFallback(ctx context.Context, cur snapshot.Current, cause error, now time.Time) error {
 	published, err := e.source.Published()
 	if err != nil {
@@ -117,17 +117,18 @@ func (e *Engine) openFallback(ctx context.Context, cur snapshot.Current, cause e
 	return cause
 }
 
-// errUnservable says that a snapshot is whole but that no View can be made of it.
+// errUnservable reports that a snapshot is undamaged but no View can be made of it.
 var errUnservable = errors.New("cannot be served")
 
-// failed records why a publication is not served. When trying again would fail in the same way, it
-// is refused for good; else it is tried again after a while.
-func (e *Engine) failed(cur snapshot.Current, err error, now time.Time) {
+// recordFailure records why a publication is not served, or why the source could not be polled. If
+// another try would fail in the same way, the publication is refused permanently; otherwise it is
+// retried after a while.
+func (e *Engine) recordFailure(cur snapshot.Current, err error, now time.Time) {
 	reason := ReasonOf(err)
 	e.recorder.failed(cur, reason, err, now)
 
 	if reason.permanent() && cur.Epoch != 0 {
-		e.refused = publication{cur.Epoch, cur.ID}
+		e.refused = publicationKey{cur.Epoch, cur.ID}
 		e.backoff = loadBackoff{}
 		return
 	}
@@ -135,36 +136,26 @@ func (e *Engine) failed(cur snapshot.Current, err error, now time.Time) {
 	e.backoff.record(err, cur.Epoch, e.o.Poll, now)
 }
 
-// load makes a stored snapshot the current View, or prepares it when its time has not come. It
-// leaves it to the caller to remember failures.
+// load makes a stored snapshot the current View, or prepares it if it is scheduled for later. The
+// caller records failures.
 func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) error {
-	start := time.Now()
-	m, err := e.source.Manifest(cur.ID)
-	if err != nil {
-		return err
-	}
-	if err := e.checkMemory(m); err != nil {
-		return err
-	}
-
 	var v *View
-	var took Phases
+	var from origin
+	var err error
 	if e.View() == nil {
-		// Nobody is served yet: the load need not rest.
-		v, took, err = e.buildView(ctx, cur.ID, nil)
+		// No requests are served yet, so the load need not pause.
+		v, from, err = e.buildView(ctx, cur, nil)
 	} else {
-		e.o.RunLoad(func() { v, took, err = e.buildView(ctx, cur.ID, throttle.New().Step) })
+		e.o.RunLoad(func() { v, from, err = e.buildView(ctx, cur, throttle.New().Step) })
 	}
 
 	if err != nil {
 		return err
 	}
 
-	took.Total = time.Since(start)
-	from := origin{cur: cur, manifest: m, took: took}
 	if !cur.ActivateAt.IsZero() {
-		// How late it is counts from when it could begin.
-		now = now.Add(took.Total)
+		// The delay counts from the earliest possible start.
+		now = now.Add(from.took.Total)
 	}
 	if e.View() != nil && notYetActive(cur, now) {
 		e.prepare(v, from)
@@ -176,7 +167,7 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 	return nil
 }
 
-// reportLive logs a swap. After one people first ask what it cost, in time and in memory.
+// reportLive logs a swap with its cost in time and memory.
 func (e *Engine) reportLive(v *View, from origin) {
 	count, bytes := e.retiredStats()
 	took := &from.took
@@ -187,34 +178,45 @@ func (e *Engine) reportLive(v *View, from origin) {
 		slog.Int64("bytes", v.Size()), slog.Int("retired", count), slog.Int64("retired_bytes", bytes))
 }
 
-// buildView reads a snapshot and makes its View. It calls step often, and step may rest.
-func (e *Engine) buildView(ctx context.Context, id string, step func()) (*View, Phases, error) {
+// buildView reads a snapshot and makes its View, if there is memory for it. It calls step often, and
+// step may pause.
+func (e *Engine) buildView(ctx context.Context, cur snapshot.Current, step func()) (*View, origin, error) {
 	start := time.Now()
-	c, err := e.source.Load(ctx, id, step)
+	m, err := e.source.Manifest(cur.ID)
+	if err == nil {
+		err = e.checkMemory(m)
+	}
 	if err != nil {
-		return nil, Phases{}, err
+		return nil, origin{}, err
 	}
 
-	took := Phases{Read: time.Since(start)}
-	v, err := newView(ctx, c, e.site(), step, &took)
+	from := origin{cur: cur, manifest: m}
+	begin := time.Now()
+	c, err := e.source.Load(ctx, cur.ID, step)
 	if err != nil {
-		return nil, took, fmt.Errorf("%w: %w", errUnservable, err)
+		return nil, from, err
 	}
 
-	return v, took, nil
+	from.took.Read = time.Since(begin)
+	v, err := newView(ctx, c, e.site(), step, &from.took)
+	if err != nil {
+		return nil, from, fmt.Errorf("%w: %w", errUnservable, err)
+	}
+
+	from.took.Total = time.Since(start)
+	return v, from, nil
 }
 
-// Follow polls the source until ctx is done, and swaps to each new publication. When one cannot be
-// served, Follow logs that once, and the current View stays. What may pass is tried again after a
-// while, which doubles up to two seconds (decision 94). When ctx ends during a load, the load is
-// given up: nobody would see its View. A View that is made before its time is swapped in at that
-// time.
+// Follow polls the source until ctx is done, and swaps to each new publication. If one cannot be
+// served, Follow logs that once, and the current View stays. A failure that may pass is retried
+// after a while, which doubles up to two seconds (decision 94). If ctx ends during a load, the load
+// is cancelled: nobody would use its View. A View that is made early is swapped in at its time.
 func (e *Engine) Follow(ctx context.Context) {
 	tick := time.NewTicker(e.o.Poll)
 	defer tick.Stop()
 	defer e.runActivations(ctx)()
 
-	// What was logged last: trouble that goes on is not logged at every poll.
+	// The last logged error: a lasting failure is not logged at every poll.
 	reported := ""
 	for {
 		select {
@@ -236,11 +238,11 @@ func (e *Engine) Follow(ctx context.Context) {
 	}
 }
 
-// poll is Check for Follow, which asks often: while it is too early to try again, it returns the
-// failure that is known.
+// poll is Check for Follow, which polls often: it obeys the backoff. While it is too early to try again,
+// it returns the known failure, and does not even ask a source that could not be polled.
 func (e *Engine) poll(ctx context.Context, now time.Time) error {
-	e.following.Lock()
-	defer e.following.Unlock()
+	e.pollMu.Lock()
+	defer e.pollMu.Unlock()
 
 	if e.backoff.active(0, now) {
 		return e.backoff.err
@@ -250,48 +252,48 @@ func (e *Engine) poll(ctx context.Context, now time.Time) error {
 
 // Retry polls the source and also retries publications that were refused permanently.
 func (e *Engine) Retry(now time.Time) error {
-	e.following.Lock()
-	defer e.following.Unlock()
+	e.pollMu.Lock()
+	defer e.pollMu.Unlock()
 
-	e.refused = publication{}
+	e.refused = publicationKey{}
 	return e.check(context.Background(), now, false)
 }
 
-// Check asks the source once and swaps when something else is published. When it cannot serve what
-// is published, it returns why; a publication that was refused for good is reported only once.
+// Check polls the source once and swaps if something else is published. If it cannot serve the
+// publication, it returns why; a publication that was refused permanently is reported only once.
 func (e *Engine) Check(now time.Time) error {
-	e.following.Lock()
-	defer e.following.Unlock()
+	e.pollMu.Lock()
+	defer e.pollMu.Unlock()
 	return e.check(context.Background(), now, false)
 }
 
-// check asks the source what is published, and serves that. When it is patient and the same load
-// failed a moment ago, it returns that failure instead. The caller holds following.
-func (e *Engine) check(ctx context.Context, now time.Time, retries bool) error {
+// check polls the source and serves the publication. With obeyBackoff, it returns the known failure
+// if the same load failed a moment ago. The caller holds pollMu.
+func (e *Engine) check(ctx context.Context, now time.Time, obeyBackoff bool) error {
 	e.expire(now)
 	e.activate(now)
 	cur, err := e.source.Current()
 	if err != nil {
-		if errors.Is(err, snapshot.ErrNoCurrent) && e.published == (publication{}) {
+		if errors.Is(err, snapshot.ErrNoCurrent) && e.published == (publicationKey{}) {
 			// Nothing is published yet, so there is nothing to follow.
 			e.recorder.polled(now)
 			e.backoff = loadBackoff{}
 			return nil
 		}
 
-		// The pointer was there and is gone. Then the store itself is gone: it was unmounted, or
-		// somebody moved its folder.
-		e.failed(snapshot.Current{}, err, now)
+		// The pointer existed and is gone, so the store itself is gone: it was unmounted, or its
+		// folder was moved.
+		e.recordFailure(snapshot.Current{}, err, now)
 		return err
 	}
 
 	e.recorder.polled(now)
-	if now := (publication{cur.Epoch, cur.ID}); now == e.published || now == e.refused {
+	if now := (publicationKey{cur.Epoch, cur.ID}); now == e.published || now == e.refused {
 		e.backoff = loadBackoff{}
 		return nil
 	}
 
-	if retries && e.backoff.active(cur.Epoch, now) {
+	if obeyBackoff && e.backoff.active(cur.Epoch, now) {
 		return e.backoff.err
 	}
 
@@ -303,16 +305,16 @@ func (e *Engine) check(ctx context.Context, now time.Time, retries bool) error {
 		if err := e.load(ctx, cur, now); err != nil {
 			err = fmt.Errorf("cannot serve published snapshot %q: %w", cur.ID, err)
 
-			// A load that was given up says nothing about the snapshot.
+			// A cancelled load says nothing about the snapshot.
 			if ctx.Err() == nil {
-				e.failed(cur, err, now)
+				e.recordFailure(cur, err, now)
 			}
 			return err
 		}
 	}
 
-	e.published = publication{cur.Epoch, cur.ID}
-	e.refused = publication{}
+	e.published = publicationKey{cur.Epoch, cur.ID}
+	e.refused = publicationKey{}
 	e.backoff = loadBackoff{}
 	return nil
 }

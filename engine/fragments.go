@@ -1,21 +1,21 @@
 package engine
 
-// fragments are the JSON of n records, made when a View is made.
+// fragments are the JSON of n records, encoded when a View is made.
 //
-// They lie in chunks, not in one arena. To clear and fill tens of megabytes in one go would stall
-// requests, and an arena that grows leaves up to half of itself empty.
+// They are in chunks, not in one arena. To clear and fill tens of megabytes at once would stall
+// requests, and a growing arena leaves up to half of itself empty.
 type fragments struct {
 	chunks [][]byte
 	ranges []chunkRange
 }
 
-// chunkRange says where a record lies: in bytes [from, to) of a chunk.
+// chunkRange is the place of a record: bytes [from, to) of a chunk.
 type chunkRange struct{ chunk, from, to uint32 }
 
 // chunkSize is the size of a chunk, unless a single record is longer.
 const chunkSize = 256 << 10
 
-// newFragments spells n records and calls step now and then.
+// newFragments encodes n records and calls step now and then.
 func newFragments(step func(), n int, encode func(dst []byte, i int) []byte) fragments {
 	f := fragments{ranges: make([]chunkRange, n)}
 	var record, chunk []byte
@@ -36,7 +36,7 @@ func newFragments(step func(), n int, encode func(dst []byte, i int) []byte) fra
 		f.ranges[i] = chunkRange{uint32(len(f.chunks)), uint32(from), uint32(len(chunk))}
 	}
 
-	// The last chunk is cut to what is in it.
+	// The last chunk is cut to its content.
 	f.add(append(make([]byte, 0, len(chunk)), chunk...))
 	return f
 }
@@ -54,7 +54,7 @@ func (f *fragments) at(i int) []byte {
 	return f.chunks[at.chunk][at.from:at.to:at.to]
 }
 
-// size is how much memory the fragments take.
+// size returns how much memory the fragments use.
 func (f *fragments) size() int64 {
 	size := int64(12 * cap(f.ranges))
 	for _, chunk := range f.chunks {

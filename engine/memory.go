@@ -10,34 +10,34 @@ import (
 	"ninepocket/snapshot"
 )
 
-// How much memory a load takes at its peak (decision 95). A View holds the decoded columns, JSON,
-// and an index. JSON and index grow with cards and lanes, not with the length of history, so the
+// The memory that a load takes at its peak (decision 95). A View has the decoded columns, JSON, and
+// an index. JSON and index grow with cards and lanes, not with the length of history, so the
 // decoded size alone would be wrong by a factor of two.
 //
 // The table has the highest live heap of a load as TestSwapCost measured it (docs/PERFORMANCE.md),
-// and what need says. In brackets is the heap from before fragments lay in chunks.
+// and the result of estimateMemory. In brackets is the heap before fragments were in chunks.
 //
 //	 35,026 real cards, 48,599 lanes, one day:             86 MiB          need   115 MiB
 //	 40,004 synthetic cards, 149,122 lanes, one year:     164 MiB (193)    need   241 MiB
 //	300,030 synthetic cards, 1,116,572 lanes, one year: 1,229 MiB (1,485)  need 1,715 MiB
 const (
-	// rawNumerator/rawDenominator is the factor of the decoded size: decoding holds all columns and
+	// rawNumerator/rawDenominator is the factor of the decoded size: decoding needs all columns and
 	// half of them a second time.
 	rawNumerator, rawDenominator = 3, 2
 	bytesPerCard                 = 1700
 	bytesPerLane                 = 350
-	// loadBase is what any load takes besides: decoders, scratch, small change.
+	// loadBase is what any load takes in addition: decoders, buffers and the like.
 	loadBase = 16 << 20
 )
 
-// errNoMemory says that a snapshot was not loaded because there is too little memory for it.
+// errNoMemory reports that a snapshot was not loaded because there is too little memory for it.
 var errNoMemory = errors.New("does not fit into memory")
 
-// estimateMemory is how many bytes a load takes at its peak, besides those that are in use already.
+// estimateMemory returns how many bytes a load takes at its peak, in addition to those in use.
 func estimateMemory(m *snapshot.Manifest) int64 {
 	var raw int64
 	for _, section := range m.Sections {
-		// Optional sections that this program knows are small, and it does not decode others.
+		// The optional sections that this program decodes are small.
 		if !section.Optional {
 			raw += section.Raw
 		}
@@ -47,10 +47,10 @@ func estimateMemory(m *snapshot.Manifest) int64 {
 		bytesPerLane*int64(m.Counts.Lanes)
 }
 
-// checkMemory makes sure that there is room to load a snapshot beside the one that is served
-// (decision 95). To make room it drops retired Views, the oldest first. A page walk then goes on in
-// another snapshot or has to begin again, which does less harm than a killed process. The first
-// snapshot of a process is always tried, because nothing else could be served instead.
+// checkMemory checks that there is memory to load a snapshot while another one is served (decision
+// 95). To free memory it drops retired Views, the oldest first. Pagination then goes on in another
+// snapshot or must start again, which does less harm than a killed process. The first snapshot of a
+// process is always tried, because no other could be served instead.
 func (e *Engine) checkMemory(m *snapshot.Manifest) error {
 	if e.o.Memory == nil || e.View() == nil {
 		return nil
@@ -62,7 +62,7 @@ func (e *Engine) checkMemory(m *snapshot.Manifest) error {
 		return nil
 	}
 
-	// What is in use may be garbage in part: collect it, and measure again.
+	// Part of the used memory may be garbage: collect it, and measure again.
 	dropped := 0
 	for {
 		runtime.GC()
@@ -82,14 +82,14 @@ func (e *Engine) checkMemory(m *snapshot.Manifest) error {
 		return nil
 	}
 
-	// The text does not say how much is in use, because that changes from try to try: Follow logs
-	// each text once.
+	// The text does not contain the memory in use, because that differs from try to try: Follow
+	// logs each text once.
 	return fmt.Errorf("snapshot %q %w: loading it takes about %d MiB more than is in use, and the limit is "+
 		"%d MiB: raise it (GOMEMLIMIT) or give the machine more memory",
 		m.ID, errNoMemory, needed>>20, limit>>20)
 }
 
-// dropOldest lets go of the View that was retired first. It returns false when there is none.
+// dropOldest releases the View that was retired first. It returns false if there is none.
 func (e *Engine) dropOldest() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -99,7 +99,7 @@ func (e *Engine) dropOldest() bool {
 		return false
 	}
 
-	// A slice of the old list would still hold the View in memory.
+	// A slice of the old list would keep the View in memory.
 	remaining := slices.Clone(all[:len(all)-1])
 	e.retired.Store(&remaining)
 	return true

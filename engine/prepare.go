@@ -10,22 +10,23 @@ import (
 	"ninepocket/snapshot"
 )
 
-// scheduledView is a View that is made before its time (docs/FLEET.md, Beginning together).
+// scheduledView is a View that is made before its activation time (docs/FLEET.md, Beginning
+// together).
 type scheduledView struct {
 	view *View
 	from origin
 }
 
-// at is when it begins to be served, by the wall clocks of all servers.
+// at returns its activation time, by the wall clocks of all servers.
 func (p *scheduledView) at() time.Time { return p.from.cur.ActivateAt }
 
-// notYetActive reports whether servers that serve something wait with a publication. The epoch of
-// what is only fallen back to is 0: that one is not waited for.
+// notYetActive reports whether servers that serve another snapshot wait before they serve a
+// publication. The epoch of a fallback is 0: it is not delayed.
 func notYetActive(cur snapshot.Current, now time.Time) bool {
 	return cur.Epoch != 0 && now.Before(cur.ActivateAt)
 }
 
-// prepare keeps a View until its time comes. An earlier one that was kept is let go of.
+// prepare stores a View until its activation time. It releases an earlier prepared View.
 func (e *Engine) prepare(v *View, from origin) {
 	e.mu.Lock()
 	v.searches = e.searches
@@ -38,11 +39,11 @@ func (e *Engine) prepare(v *View, from origin) {
 	select {
 	case woken <- struct{}{}:
 	default:
-		// It is awake already, or nobody follows: then Check activates.
+		// Follow is awake already, or is not running: then Check activates.
 	}
 }
 
-// activate serves the prepared View when its time has come.
+// activate serves the prepared View if its time has come.
 func (e *Engine) activate(now time.Time) {
 	e.mu.Lock()
 	p := e.prepared.Load()
@@ -57,8 +58,8 @@ func (e *Engine) activate(now time.Time) {
 	}
 }
 
-// adopt makes a publication known whose View is here already: it is served, or prepared. It
-// returns false when there is none.
+// adopt records a publication whose View is already served or prepared. It returns false if there
+// is no such View.
 func (e *Engine) adopt(cur snapshot.Current) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -66,7 +67,7 @@ func (e *Engine) adopt(cur snapshot.Current) bool {
 	p := e.prepared.Load()
 	switch v := e.current.Load(); {
 	case v != nil && v.ID == cur.ID:
-		// What was prepared was withdrawn before its time.
+		// The prepared publication was withdrawn before its time.
 		e.prepared.Store(nil)
 		e.recorder.republished(cur)
 		e.Degraded.Store(false)
@@ -80,15 +81,15 @@ func (e *Engine) adopt(cur snapshot.Current) bool {
 	return false
 }
 
-// mustWait reports whether a publication is to wait until the prepared one is served: it begins
+// mustWait reports whether a publication must wait until the prepared one is served: it begins
 // later, and there is memory for one View that nobody reads.
 func (e *Engine) mustWait(cur snapshot.Current) bool {
 	p := e.prepared.Load()
 	return p != nil && p.view.ID != cur.ID && p.at().Before(cur.ActivateAt)
 }
 
-// activateOnSchedule activates what is prepared, to the millisecond, until ctx is done. It looks at
-// the wall clock four times a second, for somebody may set it.
+// activateOnSchedule activates the prepared View, to the millisecond, until ctx is done. It checks
+// the wall clock at every poll interval, because somebody may set the clock.
 func (e *Engine) activateOnSchedule(ctx context.Context, woken <-chan struct{}) {
 	timer := time.NewTimer(e.o.Poll)
 	defer timer.Stop()
@@ -109,7 +110,7 @@ func (e *Engine) activateOnSchedule(ctx context.Context, woken <-chan struct{}) 
 	}
 }
 
-// runActivations runs the activations beside a Follow. The returned function waits for their end.
+// runActivations runs the activations next to Follow. The returned function waits for their end.
 func (e *Engine) runActivations(ctx context.Context) (wait func()) {
 	woken := make(chan struct{}, 1)
 	e.mu.Lock()
@@ -126,8 +127,9 @@ func (e *Engine) runActivations(ctx context.Context) (wait func()) {
 	}
 }
 
-// openPrevious serves what all other servers still serve, when the time of the current publication
-// has not come. It returns false when that time has come, or when the snapshot before is not here.
+// openPrevious serves the snapshot that all other servers still serve, if the time of the current
+// publication has not come. It returns false if that time has come, or if the previous snapshot is
+// not here.
 func (e *Engine) openPrevious(ctx context.Context, cur snapshot.Current, now time.Time) bool {
 	if cur.Previous == "" || cur.Previous == cur.ID || !now.Before(cur.PreviousUntil) {
 		return false
@@ -142,22 +144,15 @@ func (e *Engine) openPrevious(ctx context.Context, cur snapshot.Current, now tim
 	return err == nil
 }
 
-// loadPrevious loads the snapshot that was served before, when cursors may still lead to it: the
-// client walked through pages of another server, or of this one before its restart.
+// loadPrevious loads the previously served snapshot if cursors may still refer to it: the client
+// used another server, or this one before its restart.
 func (e *Engine) loadPrevious(ctx context.Context, cur snapshot.Current, now time.Time) {
 	until := cur.PreviousUntil
 	if cur.Previous == "" || cur.Previous == cur.ID || until.IsZero() || now.Sub(until) >= cursor.Lifetime {
 		return
 	}
 
-	m, err := e.source.Manifest(cur.Previous)
-	if err == nil {
-		err = e.checkMemory(m)
-	}
-	var v *View
-	if err == nil {
-		v, _, err = e.buildView(ctx, cur.Previous, nil)
-	}
+	v, _, err := e.buildView(ctx, snapshot.Current{ID: cur.Previous}, nil)
 	if err != nil {
 		e.o.Log.Warn("cannot load the snapshot before: its cursors go on in this one, or must start again",
 			slog.String("snapshot_id", cur.Previous), slog.Any("cause", err))
@@ -171,15 +166,14 @@ func (e *Engine) loadPrevious(ctx context.Context, cur snapshot.Current, now tim
 	e.retired.Store(&retained)
 }
 
-// RemoteStatus is what a store that many servers follow says is published, before its bytes are
-// here.
+// RemoteStatus is the publication of a store that many servers follow, before its bytes are here.
 type RemoteStatus struct {
 	Current snapshot.Current
-	Asked   time.Time // when the store said so
+	Asked   time.Time // when the store was asked
 }
 
-// IsPending reports whether a cursor's snapshot may still arrive on this server. It is published
-// and not here yet, or younger than what this server knows.
+// IsPending reports whether a cursor's snapshot may still arrive on this server. The snapshot is
+// published and not here yet, or the cursor is younger than the last known remote status.
 func (e *Engine) IsPending(hash uint64, issued time.Time) bool {
 	if e.o.RemoteStatus == nil {
 		return false

@@ -10,7 +10,7 @@ import (
 )
 
 // DisplayLanes calls each for every variant of a card that has a display lane, in variant order
-// (decision 19). A variant other than "" restricts it to that one.
+// (decision 19). A variant other than "" restricts it to that variant.
 func (v *View) DisplayLanes(card int, variant string, each func(lane int, code string)) {
 	c := v.Catalog
 	from, to := c.Lanes.Of.Range(card)
@@ -25,7 +25,7 @@ func (v *View) DisplayLanes(card int, variant string, each func(lane int, code s
 	}
 }
 
-// series is one variant's points while a history is being written.
+// series is one variant's points while a history is being encoded.
 type series struct {
 	template wire.PointTemplate
 	points   []snapshot.Point
@@ -36,12 +36,12 @@ var seriesPool = sync.Pool{New: func() any { return new([]series) }}
 
 // AppendHistory appends the body of price history (decision 20). It has the points of a window: as
 // many dates as days says, up to the snapshot's own. They ascend by date and are then in variant
-// order. A variant other than "" restricts them to that one. A lane keeps snapshot.HistoryDays
+// order. A variant other than "" restricts them to that variant. A lane has snapshot.HistoryDays
 // dates, so earlier days have no points.
 func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte {
 	dst = wire.AppendHistoryHead(dst, v.Catalog, card, days, &v.site)
 
-	// Points are decoded into memory that the next history uses again.
+	// Points are decoded into memory that the next history reuses.
 	pooled, _ := seriesPool.Get().(*[]series)
 	all := (*pooled)[:0]
 
@@ -49,7 +49,7 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 	date := v.Catalog.Date()
 	from := snapshot.WindowStart(date, len(dates))
 	v.DisplayLanes(card, variant, func(lane int, code string) {
-		// The slice grows without clearing: a series that was used before keeps its memory.
+		// The slice grows without clearing, so that an earlier series' memory is reused.
 		all = slices.Grow(all, 1)[:len(all)+1]
 		s := &all[len(all)-1]
 		s.template.Reset(code)
@@ -63,8 +63,8 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 	return append(dst, ']', '}')
 }
 
-// appendMerged writes the points of several series, day by day. dates are the days of the window as
-// text; the first of them is from.
+// appendMerged appends the points of several series, day by day. dates are the days of the window
+// as text; the first of them is from.
 func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day) []byte {
 	first := true
 	for day := range dates {
@@ -86,8 +86,8 @@ func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day)
 	return dst
 }
 
-// historyDates are the days that a lane keeps prices of, as text, the newest last. Every history
-// writes them, so they are spelt once for each View.
+// historyDates are the days of a lane's history as text, the newest last. Every history needs them,
+// so they are encoded once for each View.
 type historyDates [snapshot.HistoryDays][10]byte
 
 func newHistoryDates(newest snapshot.Day) *historyDates {
@@ -98,15 +98,15 @@ func newHistoryDates(newest snapshot.Day) *historyDates {
 	return &d
 }
 
-// last are the newest dates: as many as days says, or all.
+// last returns the newest dates: as many as days says, or all.
 func (d *historyDates) last(days int) [][10]byte { return d[len(d)-min(max(days, 0), len(d)):] }
 
-// StatsQuery asks for price statistics.
+// StatsQuery selects price statistics.
 type StatsQuery struct {
 	Card    int
 	Variant string // "" for all
 	Window  int    // index into snapshot.StatWindows
-	Name    string // the window as asked
+	Name    string // the window as the client named it
 	// MaxDays is the plan's history range in days: a window does not reach further (decision 14).
 	MaxDays int
 }
@@ -131,11 +131,10 @@ func (v *View) AppendStats(dst []byte, query StatsQuery) []byte {
 		Card: query.Card, Variant: restricted, Window: query.Name, From: from.Start(), To: c.SnapshotAt,
 	})
 
-	first := true
 	v.DisplayLanes(query.Card, query.Variant, func(lane int, code string) {
 		sum, ok := c.Stats.Of(lane, query.Window)
 		if days < asked {
-			// The plan's range cuts the window short, so the stored statistics do not fit it.
+			// The plan's range shortens the window, so the stored statistics do not apply.
 			points := c.History.AppendPoints(nil, lane, from, c.Date())
 			ok = len(points) > 0
 			if ok {
@@ -143,12 +142,8 @@ func (v *View) AppendStats(dst []byte, query StatsQuery) []byte {
 			}
 		}
 
-		if ok && !first {
-			dst = append(dst, ',')
-		}
 		if ok {
-			first = false
-			dst = wire.AppendSummary(dst, code, sum)
+			dst = wire.AppendSummary(wire.AppendComma(dst), code, sum)
 		}
 	})
 

@@ -7,8 +7,8 @@ import (
 	"ninepocket/wire"
 )
 
-// hashProducts hashes all products: a preview walk may go on in another catalog when they are the same
-// there, byte for byte (decision 29).
+// hashProducts hashes all products: preview pagination may go on in another catalog if its products
+// are the same, byte for byte (decision 29).
 func (v *View) hashProducts(step func()) {
 	hash := xxhash.New()
 	for _, chunk := range v.products.chunks {
@@ -19,8 +19,8 @@ func (v *View) hashProducts(step func()) {
 	v.ProductsHash = hash.Sum64()
 }
 
-// productTail cuts the prefix off a public product id. For an id with another prefix it returns "",
-// which is the tail of no product.
+// productTail removes the prefix of a public product id. For an id with another prefix it returns
+// "", which is the tail of no product.
 func (v *View) productTail(id string) string {
 	n := len(v.site.ProductPrefix)
 	if len(id) <= n+1 || id[:n] != v.site.ProductPrefix || id[n] != '_' {
@@ -29,7 +29,7 @@ func (v *View) productTail(id string) string {
 	return id[n+1:]
 }
 
-// Product is the JSON of a product by its public id.
+// Product returns the JSON of a product by its public id.
 func (v *View) Product(id string) ([]byte, bool) {
 	row, ok := v.Index.Products().Row(v.productTail(id))
 	if !ok {
@@ -39,11 +39,11 @@ func (v *View) Product(id string) ([]byte, bool) {
 	return v.products.at(row), true
 }
 
-// AppendProducts appends products, joined by commas. A row is a product's place in the order of
+// AppendProducts appends products, joined by commas. A row is a product's index in the order of
 // public ids.
 func (v *View) AppendProducts(dst []byte, rows []uint32) []byte { return v.products.join(dst, rows) }
 
-// AppendPrice appends the price result of a selection. It judges the selection in the order of
+// AppendPrice appends the price result of a selection. It checks the selection in the order of
 // decision 27: first the id, then the kind and the lane, then the licence, last the price. Variant
 // and condition match exactly.
 func (v *View) AppendPrice(dst []byte, selection *wire.Selection) []byte {
@@ -61,7 +61,7 @@ func (v *View) AppendPrice(dst []byte, selection *wire.Selection) []byte {
 
 	switch {
 	case lane < 0:
-		// A sealed product is a supported selection even when nothing was observed of it.
+		// A sealed product is a supported selection even if it has no observation.
 		if !isCard && selection.Kind == "sealed" {
 			return wire.AppendMissing(dst, selection, wire.ReasonNoObservation)
 		}
@@ -76,8 +76,8 @@ func (v *View) AppendPrice(dst []byte, selection *wire.Selection) []byte {
 	return wire.AppendPriceResult(dst, c, selection, lane)
 }
 
-// lane finds the lane of an item that a selection means; it is -1 when the item has no such lane. A
-// sealed product has one variant and one condition, so its first lane is the one.
+// lane returns the lane of an item that a selection means; it is -1 if the item has no such lane. A
+// sealed product has one variant and one condition, so it has one lane.
 func (v *View) lane(item int, selection *wire.Selection) int {
 	c := v.Catalog
 	from, to := c.Lanes.Of.Range(item)

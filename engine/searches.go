@@ -12,49 +12,49 @@ import (
 	"ninepocket/index"
 )
 
-// SearchPage is one page of cards in order, with what was done to the words of the query.
+// SearchPage is one page of cards in order, with notes that explain how the query was interpreted.
 type SearchPage struct {
 	index.Page
-	Interpretation []index.Note // beside the first hit of a query by words; on the first page alone
+	Interpretation []index.Note // for the first hit of a query by words; only on the first page
 }
 
-// searchCache remembers pages of word searches. A key has the snapshot's hash in it, so a swap
-// clears nothing. An entry holds card numbers, a position and notes with texts of their own, so
-// that it keeps nothing of a View. The cache may lose an entry: then the search runs again.
+// searchCache caches pages of word searches. A key contains the snapshot's hash, so a swap clears
+// nothing. An entry has card numbers, a position and notes with copies of their texts, so it refers
+// to no View. The cache may drop an entry: then the search runs again.
 type searchCache struct {
 	pages *ristretto.Cache[string, SearchPage]
-	// The cache has metrics of its own, which cost a hash and a sharded counter for each call.
-	// These two are enough.
+	// The cache's own metrics cost a hash and a sharded counter for each call. These two are
+	// enough.
 	hits, misses atomic.Uint64
 }
 
-// newSearches returns a cache with a limit in bytes. It runs goroutines until it is closed.
-func newSearches(bytes int64) *searchCache {
+// newSearchCache returns a cache with a limit in bytes. It runs goroutines until it is closed.
+func newSearchCache(bytes int64) *searchCache {
 	const perPage = 400 // about what a page of 50 takes
 	pages, err := ristretto.NewCache(&ristretto.Config[string, SearchPage]{
 		NumCounters: max(10*bytes/perPage, 1000), MaxCost: bytes, BufferItems: 64, IgnoreInternalCost: true,
 	})
 	if err != nil {
-		panic(err) // the settings above are positive, which is all that is asked of them
+		panic(err) // the settings above are positive, as required
 	}
 
 	return &searchCache{pages: pages}
 }
 
 // Cards appends to dst the page that follows the position after, at most limit cards. For the first
-// page after is nil. A search by words is remembered when the engine has a cache. Without words a
-// search is cheaper than the cache.
+// page after is nil. A search by words is cached if the engine has a cache. Without words a search
+// is cheaper than the cache.
 func (v *View) Cards(dst []uint32, q index.Query, after *index.Position, limit int) index.Page {
 	return v.cached(dst, &q, after, limit, false).Page
 }
 
-// CardsInterpreted is Cards with what was done to the words, which takes reading them once more.
-// Nobody changes the notes: all who ask the same have them.
+// CardsInterpreted is Cards with notes, for which the words are parsed once more. The notes are
+// shared by all callers with the same query, so nobody may change them.
 func (v *View) CardsInterpreted(dst []uint32, q index.Query, after *index.Position, limit int) SearchPage {
 	return v.cached(dst, &q, after, limit, after == nil)
 }
 
-// cached finds a page in the cache, or finds it and keeps it there.
+// cached returns a page from the cache, or searches it and caches it.
 func (v *View) cached(dst []uint32, q *index.Query, after *index.Position, limit int, interpret bool) SearchPage {
 	if v.searches == nil || !q.HasWords {
 		return v.search(dst, q, after, limit, interpret)
@@ -79,7 +79,7 @@ func (v *View) cached(dst []uint32, q *index.Query, after *index.Position, limit
 	return found
 }
 
-// search finds a page, and what was done to the words if that is to be told.
+// search finds a page, with notes if interpret is set.
 func (v *View) search(dst []uint32, q *index.Query, after *index.Position, limit int, interpret bool) SearchPage {
 	if !interpret || !q.HasWords {
 		return SearchPage{Page: v.Index.Cards(dst, *q, after, limit)}
@@ -89,8 +89,8 @@ func (v *View) search(dst []uint32, q *index.Query, after *index.Position, limit
 	return SearchPage{Page: page, Interpretation: interpretation}
 }
 
-// cloneInterpretation copies notes with their texts, which may be of a request that ends, or of a
-// catalog that is let go; size is about what they take in bytes.
+// cloneInterpretation copies notes with their texts, which may belong to a request that ends, or to
+// a catalog that is released. size is about how many bytes they take.
 func cloneInterpretation(all []index.Note) (copies []index.Note, size int) {
 	copies = slices.Clone(all)
 	for i := range copies {
@@ -102,15 +102,15 @@ func cloneInterpretation(all []index.Note) (copies []index.Note, size int) {
 	return copies, size
 }
 
-// What an entry takes in bytes: about so much beside its key, cards and notes, and for each note
-// beside its texts.
+// About how many bytes an entry takes in addition to its key, cards and notes, and each note in
+// addition to its texts.
 const (
 	entryCost          = 220
 	interpretationCost = 40
 )
 
-// appendSearchKey spells everything that a page depends on. Each part has its own end, so that
-// different parts never make the same key.
+// appendSearchKey appends everything that a page depends on. Each part has a length or a fixed
+// size, so different queries never have the same key.
 func (v *View) appendSearchKey(key []byte, q *index.Query, after *index.Position, limit int, interpret bool) []byte {
 	key = binary.LittleEndian.AppendUint64(key, v.Hash)
 	key = binary.AppendUvarint(key, uint64(limit))

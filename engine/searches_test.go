@@ -20,7 +20,7 @@ func withSearchCache(t *testing.T, cards int) *View {
 		t.Fatal(err)
 	}
 
-	v.searches = newSearches(1 << 20)
+	v.searches = newSearchCache(1 << 20)
 	t.Cleanup(v.searches.pages.Close)
 	return v
 }

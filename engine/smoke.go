@@ -13,24 +13,27 @@ import (
 	"ninepocket/wire"
 )
 
-// How many records Smoke asks for. They are enough to find a column or an arena that is shifted,
-// cut or mixed up, and so few that nobody waits for them.
+// How many records Smoke reads. They are enough to find a column or an arena that is shifted, cut
+// or mixed up, and few enough not to delay a publication.
 const (
 	smokeCards, smokeSets, smokeProducts = 64, 32, 64
-	// smokePages is how many pages of a search Smoke turns: a set has few cards of one name.
+	// smokeNames is how many cards are asked by their own names, and maxNotFound how many of them may
+	// not be found: a name with a typing error is no error of the program (decision 3408).
+	smokeNames, maxNotFound = 1000, 9
+	// smokePages is how many pages of a search Smoke reads: a set has few cards of one name.
 	smokePages, smokePage = 20, 50
 	// maxProblems is how many problems Smoke names: one broken column breaks every card.
 	maxProblems = 10
 )
 
-// Smoke asks the View what clients ask most, for records that are spread over the catalog. It finds
-// cards and sets by id and slug, and cards by their name. It reads JSON, prices, history,
-// statistics, products and movers. Its error names the answers that are wrong. It runs before a
-// publication, because what is wrong here would be wrong for everybody.
-func (v *View) Smoke() (err error) {
+// Smoke makes the most common requests to the View, for records that are spread over the catalog.
+// It finds cards and sets by id and slug, and cards by their name. It reads JSON, prices, history,
+// statistics, products and movers. Its error names the wrong responses. It runs before a
+// publication, because an error here would affect every client.
+func (v *View) Smoke() (notFound []string, err error) {
 	smoke := smoke{View: v}
 	defer func() {
-		// A panic is a wrong answer, too.
+		// A panic is an error, too.
 		if p := recover(); p != nil {
 			err = fmt.Errorf("snapshot %q panics when it is asked: %v", v.ID, p)
 		}
@@ -38,23 +41,29 @@ func (v *View) Smoke() (err error) {
 
 	smoke.json("list games", v.games, '{', "")
 	sampleRows(v.Catalog.Cards.ID.Len(), smokeCards, smoke.card)
+	sampleRows(v.Catalog.Cards.ID.Len(), smokeNames, smoke.search)
 	sampleRows(v.Catalog.Sets.ID.Len(), smokeSets, smoke.set)
 	sampleRows(len(v.Index.Products().Items()), smokeProducts, smoke.product)
 	smoke.movers("up", false, v.Catalog.Movers.Up)
 	smoke.movers("down", true, v.Catalog.Movers.Down)
+	if len(smoke.notFound) > maxNotFound {
+		for _, card := range smoke.notFound {
+			smoke.problem("%s", card)
+		}
+	}
 	if len(smoke.problems) == 0 {
-		return nil
+		return smoke.notFound, nil
 	}
 
 	if n := len(smoke.problems); n > maxProblems {
 		smoke.problems = append(smoke.problems[:maxProblems], fmt.Errorf("and %d more", n-maxProblems))
 	}
 
-	return fmt.Errorf("snapshot %q does not answer as it must: %w", v.ID, errors.Join(smoke.problems...))
+	return nil, fmt.Errorf("snapshot %q does not answer as it must: %w", v.ID, errors.Join(smoke.problems...))
 }
 
-// sampleRows calls each with numbers below n, at equal distances, the first and the last among
-// them. most bounds how many there are.
+// sampleRows calls each with numbers below n, at equal distances, the first and the last included,
+// at most limit of them.
 func sampleRows(n, limit int, each func(row int)) {
 	limit = min(n, limit)
 	for i := range limit {
@@ -66,13 +75,14 @@ func sampleRows(n, limit int, each func(row int)) {
 type smoke struct {
 	*View
 	problems []error
+	notFound []string // cards that a search for their name does not find
 }
 
 func (s *smoke) problem(format string, args ...any) {
 	s.problems = append(s.problems, fmt.Errorf(format, args...))
 }
 
-// json wants body to be one whole JSON value of a kind, and to contain id unless that is "".
+// json checks that body is one complete JSON value of a kind, and contains id unless that is "".
 func (s *smoke) json(what string, body []byte, kind jsontext.Kind, id string) {
 	value := jsontext.Value(body)
 	switch {
@@ -83,7 +93,7 @@ func (s *smoke) json(what string, body []byte, kind jsontext.Kind, id string) {
 	}
 }
 
-// checkLookup wants find to return the row for its id and for its slug.
+// checkLookup checks that find returns the row for its id and for its slug.
 func (s *smoke) checkLookup(kind string, row int, find func(ref string) (int, bool), id, slug string) {
 	for _, ref := range []string{id, slug} {
 		if found, ok := find(ref); !ok || found != row {
@@ -98,8 +108,6 @@ func (s *smoke) card(card int) {
 	s.json("detail of card "+id, s.Detail(card), '{', id)
 	s.json("price entry of card "+id, s.PriceEntry(card), '{', id)
 	s.json("summary of card "+id, s.AppendSummaries(nil, []uint32{uint32(card)}), '{', id)
-	s.search(card)
-
 	s.json("price history of card "+id, s.AppendHistory(nil, card, snapshot.HistoryDays, ""), '{', id)
 
 	for window, days := range snapshot.StatWindows {
@@ -109,14 +117,14 @@ func (s *smoke) card(card int) {
 	}
 }
 
-// search wants a card to be found by a search for its name within its set. It is the search that
-// clients get, without the cache.
+// search checks that a card is found by a search for its name within its set. It is the search that
+// clients use, without the cache.
 func (s *smoke) search(card int) {
 	c := s.Catalog
 	q := index.Query{Filter: index.NoFilter, Words: c.Cards.Name.At(card), HasWords: true}
 	if !s.Index.HasTerms(q.Words) {
-		// Some names have only words that a search leaves out, such as "And" (docs/SEARCH.md,
-		// Noise). No search finds them.
+		// Some names have only words that a search drops, such as "And" (docs/SEARCH.md, Noise). No
+		// search finds them.
 		return
 	}
 
@@ -137,7 +145,7 @@ func (s *smoke) search(card int) {
 		after = &page.Last
 	}
 
-	s.problem("card %q is not found by its name %q", c.Cards.ID.At(card), q.Words)
+	s.notFound = append(s.notFound, fmt.Sprintf("card %q is not found by its name %q", c.Cards.ID.At(card), q.Words))
 }
 
 func (s *smoke) set(set int) {
@@ -172,7 +180,7 @@ func (s *smoke) product(row int) {
 	s.json("price of product "+id, s.AppendPrice(nil, &choice), '{', id)
 }
 
-// movers wants the index to return the movers of one direction; all are those of the catalog.
+// movers checks that the index returns the movers of one direction; all are those of the catalog.
 func (s *smoke) movers(name string, down bool, all []uint32) {
 	moved := s.Index.Movers(nil, down, index.NoFilter, smokePage)
 	if len(moved) != min(len(all), smokePage) {

@@ -73,7 +73,7 @@ func (s *source) unreachable(err error) {
 	s.err = err
 }
 
-// polled is how often the current snapshot was asked for.
+// asked is how often the current snapshot was asked for.
 func (s *source) asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

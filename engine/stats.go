@@ -11,14 +11,14 @@ import (
 // Reason is why a publication was not served.
 type Reason uint8
 
-// The reasons. Damaged, NewerFormat and Unservable are properties of the snapshot and stay;
+// The reasons. Damaged, NewerFormat and Unservable are permanent properties of the snapshot;
 // NoMemory and NoSource may pass.
 const (
-	Damaged     Reason = iota // its bytes are not what was written
+	Damaged     Reason = iota // its bytes are not those that were written
 	NewerFormat               // a newer program wrote it
-	Unservable                // it is whole, but no View can be made of it
-	NoMemory                  // it would not fit beside the one that is served
-	NoSource                  // the store could not be asked or read
+	Unservable                // it is undamaged, but no View can be made of it
+	NoMemory                  // there is no memory for it next to the served one
+	NoSource                  // the store could not be polled or read
 	Reasons                   // how many there are
 )
 
@@ -28,14 +28,14 @@ var reasonNames = [Reasons]string{"damaged", "newer_format", "unfit", "memory", 
 // is NoSource.
 var reasonErrors = [...]error{snapshot.ErrDamaged, snapshot.ErrNewerFormat, errUnservable, errNoMemory}
 
-// String is the reason as metrics and logs name it.
+// String returns the reason as metrics and logs name it.
 func (reason Reason) String() string { return reasonNames[reason] }
 
-// permanent reports whether trying again would fail in the same way. Unservable is the last such
+// permanent reports whether another try would fail in the same way. Unservable is the last such
 // reason.
 func (reason Reason) permanent() bool { return reason <= Unservable }
 
-// ReasonOf is the reason of an error that Open or Check returned.
+// ReasonOf returns the reason of an error that Open or Check returned.
 func ReasonOf(err error) Reason {
 	for reason, known := range reasonErrors {
 		if errors.Is(err, known) {
@@ -49,46 +49,46 @@ func ReasonOf(err error) Reason {
 type Phases struct {
 	Read      time.Duration // reading, checking and decoding the sections
 	Index     time.Duration // ids, filters, orders and words
-	Fragments time.Duration // spelling the JSON of every record
+	Fragments time.Duration // encoding the JSON of every record
 	Total     time.Duration
 }
 
 // Failure is a publication that was not served.
 type Failure struct {
 	At     time.Time
-	ID     string // "" when the source could not be asked
+	ID     string // "" if the source could not be polled
 	Epoch  uint64
 	Reason Reason
 	Err    error
 }
 
-// Stats are an engine's figures at a moment.
+// Stats are the statistics of an engine at one moment.
 type Stats struct {
-	Epoch    uint64             // of the publication that is served; 0 after a fallback of Open
-	Previous string             // id of the snapshot that was served before, "" for none
+	Epoch    uint64             // of the served publication; 0 after a fallback of Open
+	Previous string             // id of the previously served snapshot, "" for none
 	Live     time.Time          // since when the current View is served
 	Manifest *snapshot.Manifest // of the current View; nil when the View did not come from the source
-	Checked  time.Time          // when the source last said what is published
-	Behind   bool               // what is served is not what is published (decision 96)
+	Checked  time.Time          // when the source was last polled
+	Behind   bool               // the published snapshot is not the served one (decision 96)
 	Degraded bool               // see Engine.Degraded
 
-	Prepared   string        // id of the snapshot that waits for its time, "" for none
-	PreparedAt time.Time     // when that time comes
-	Late       time.Duration // by which the last swap came after its time; 0 where it had none
+	Prepared   string        // id of the scheduled snapshot, "" for none
+	PreparedAt time.Time     // its activation time
+	Late       time.Duration // of the last swap after its activation time; 0 if it had none
 
 	Swaps       uint64          // Views that became current, the first included
-	Failures    [Reasons]uint64 // tries that failed
+	Failures    [Reasons]uint64 // failed tries
 	LastFailure *Failure        // nil for none
 	LastLoad    Phases          // of the current View
 
-	Retired      int // Views kept for cursors
+	Retired      int // Views retained for cursors
 	RetiredBytes int64
 
 	SearchHits, SearchMisses uint64 // of the search cache
 }
 
-// statsRecorder keeps what Stats tells. It has a lock of its own, because a scrape must not wait
-// for a load.
+// statsRecorder records the engine's Stats. It has its own lock, because a scrape must not wait for
+// a load.
 type statsRecorder struct {
 	mu sync.Mutex
 	s  Stats
@@ -100,14 +100,15 @@ func (b *statsRecorder) polled(now time.Time) {
 	b.s.Checked = now
 }
 
-// origin is where a View came from. It is zero when the View did not come from the source.
+// origin is the publication and the load that a View came from. It is zero if the View did not come
+// from the source.
 type origin struct {
 	cur      snapshot.Current // its epoch is 0 after a fallback of Open
 	manifest *snapshot.Manifest
 	took     Phases
 }
 
-// swapped notes a new current View.
+// swapped records a new current View.
 func (b *statsRecorder) swapped(old, v *View, now time.Time, from origin) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,7 +120,7 @@ func (b *statsRecorder) swapped(old, v *View, now time.Time, from origin) {
 
 	b.s.Late = 0
 	if at := from.cur.ActivateAt; !at.IsZero() && old != nil {
-		// A server that begins later is not late.
+		// A server that starts later is not late.
 		b.s.Late = max(0, now.Sub(at))
 	}
 
@@ -132,7 +133,7 @@ func (b *statsRecorder) swapped(old, v *View, now time.Time, from origin) {
 	b.s.Behind = from.manifest != nil && from.cur.Epoch == 0
 }
 
-// republished notes a new publication of the snapshot that is being served.
+// republished records a new publication of the served snapshot.
 func (b *statsRecorder) republished(cur snapshot.Current) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -147,11 +148,11 @@ func (b *statsRecorder) failed(cur snapshot.Current, reason Reason, err error, n
 	b.s.Failures[reason]++
 	b.s.LastFailure = &Failure{At: now, ID: cur.ID, Epoch: cur.Epoch, Reason: reason, Err: err}
 
-	// A failure with an epoch is of something that is published and not served.
+	// A failure with an epoch is of a publication that is not served.
 	b.s.Behind = b.s.Behind || cur.Epoch != 0
 }
 
-// Stats returns the engine's figures. It never waits for a load.
+// Stats returns the engine's statistics. It never waits for a load.
 func (e *Engine) Stats() Stats {
 	e.recorder.mu.Lock()
 	stats := e.recorder.s

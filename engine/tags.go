@@ -6,9 +6,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// etags are hashes of fragments. Each is made when it is first asked for, and is then kept, because
-// the bytes never change. To hash them for each answer would take as long as everything else that
-// is looked up for it. A tag of 0 was not made yet.
+// etags are hashes of fragments. Each is computed on first use and then cached, because the bytes
+// never change. To hash them for each response would take as long as the rest of its lookup. A tag
+// of 0 is not computed yet.
 type etags []atomic.Uint64
 
 func (t etags) of(i int, fragment []byte) uint64 {
@@ -20,5 +20,5 @@ func (t etags) of(i int, fragment []byte) uint64 {
 	return tag
 }
 
-// DetailTag is the xxHash64 of a card's Card detail.
+// DetailTag returns the xxHash64 of a card's Card detail.
 func (v *View) DetailTag(card int) uint64 { return v.detailTags.of(card, v.details.at(card)) }

@@ -20,7 +20,7 @@ type View struct {
 	// Catalog and Index are what the View was made of.
 	Catalog *snapshot.Catalog
 	Index   *index.Index
-	// ID is the snapshot's id, Hash the cursor.Hash of it.
+	// ID is the snapshot's id, Hash its cursor.Hash.
 	ID   string
 	Hash uint64
 
@@ -46,8 +46,8 @@ func NewView(c *snapshot.Catalog, site wire.URLs) (*View, error) {
 	return newView(context.Background(), c, site, nil, &Phases{})
 }
 
-// newView is NewView for a server that answers requests at the same time. It calls step often, and
-// step may rest. It gives up when the context ends. It notes in took how long its parts took.
+// newView is NewView for a server that handles requests at the same time. It calls step often, and
+// step may pause. It stops when the context ends. It records in took how long its parts took.
 func newView(ctx context.Context, c *snapshot.Catalog, site wire.URLs, step func(), took *Phases) (*View, error) {
 	if step == nil {
 		step = func() {}
@@ -75,7 +75,7 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.URLs, step func
 	return v, nil
 }
 
-// encode spells the JSON of the records, so that most answers only copy it.
+// encode encodes the JSON of the records, so that most responses only copy it.
 func (v *View) encode(ctx context.Context, step func()) error {
 	c := v.Catalog
 	cards := c.Cards.ID.Len()
@@ -93,7 +93,7 @@ func (v *View) encode(ctx context.Context, step func()) error {
 		{&v.priceEntries, cards, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) }},
 		{&v.sets, sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, c, i) }},
 		{&v.setDetails, sets, func(dst []byte, i int) []byte {
-			top = v.Index.Top(top[:0], i, topCards)
+			top = v.Index.TopOfSet(top[:0], i, topCards)
 			return wire.AppendSetDetail(dst, c, i, top, &v.site)
 		}},
 		{&v.products, len(items), func(dst []byte, i int) []byte {
@@ -108,7 +108,7 @@ func (v *View) encode(ctx context.Context, step func()) error {
 	return ctx.Err()
 }
 
-// Size is about how much memory the View and its catalog hold, in bytes. The index is not counted.
+// Size returns about how many bytes the View and its catalog take. The index is not counted.
 func (v *View) Size() int64 {
 	size := int64(len(v.games) + len(v.facets) + 8*len(v.detailTags))
 	for _, f := range []*fragments{&v.summaries, &v.details, &v.priceEntries, &v.sets, &v.setDetails, &v.products} {
@@ -117,19 +117,19 @@ func (v *View) Size() int64 {
 	return size + v.Catalog.Size()
 }
 
-// Site is where the View's URLs lead.
+// Site returns the URLs of the View.
 func (v *View) Site() *wire.URLs { return &v.site }
 
-// Games is the body of list games.
+// Games returns the body of list games.
 func (v *View) Games() []byte { return v.games }
 
-// Detail is a card's Card detail.
+// Detail returns a card's Card detail.
 func (v *View) Detail(card int) []byte { return v.details.at(card) }
 
-// PriceEntry is a card's Live batch price entry.
+// PriceEntry returns a card's Live batch price entry.
 func (v *View) PriceEntry(card int) []byte { return v.priceEntries.at(card) }
 
-// SetDetail is a set's Set detail.
+// SetDetail returns a set's Set detail.
 func (v *View) SetDetail(set int) []byte { return v.setDetails.at(set) }
 
 // AppendSummaries appends the Card summaries of cards, joined by commas.

@@ -77,12 +77,12 @@ func TestPowerCuts(t *testing.T) {
 	s.feed.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/last-updated.txt", http.NoBody))
 	next := answer.Body.String()
 	calls := 0
-	disk.Set(func(call disktest.Call) disktest.Verdict {
+	disk.Set(func(call disktest.Call) disktest.Effect {
 		calls++
 		if call.Writes() && (calls%7 == 0 || call.Op == "rename" || call.Op == "symlink") {
 			check("within the second pull, before "+call.String(), first, next)
 		}
-		return disktest.Verdict{}
+		return disktest.Effect{}
 	})
 	second := pulls()
 	disk.Set(nil)

@@ -7,7 +7,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// corpus shows the catalog to the word index.
+// corpus adapts the catalog to the word index.
 func corpus(c *snapshot.Catalog) text.Corpus {
 	ofSet := func(column *snapshot.Strings) func(int) string {
 		return func(card int) string { return c.OfSet(column, card) }
@@ -26,7 +26,7 @@ func corpus(c *snapshot.Catalog) text.Corpus {
 		Finishes: func(card int, each func(string)) {
 			from, to := c.Lanes.Of.Range(card)
 			for lane := from; lane < to; lane++ {
-				// Lanes of one variant stand together.
+				// Lanes of one variant are neighbours.
 				if lane == from || c.Lanes.Variant[lane] != c.Lanes.Variant[lane-1] {
 					each(c.Variants.At(int(c.Lanes.Variant[lane])))
 				}
@@ -46,7 +46,7 @@ func corpus(c *snapshot.Catalog) text.Corpus {
 			}
 			return 0
 		},
-		// Cards are numbered by price, the dearest first.
+		// Cards are numbered by price, the most expensive first.
 		Unpriced: c.Cards.ID.Len() == 0 || c.DisplayCents(0) < 0,
 
 		Games:   slices.Collect(c.Games.Name.All()),
@@ -60,7 +60,7 @@ func corpus(c *snapshot.Catalog) text.Corpus {
 	}
 }
 
-// aliases are the phrases that stand for other words or for a card.
+// aliases returns the phrases that mean other words or a card.
 func aliases(c *snapshot.Catalog) []text.Alias {
 	a := &c.Aliases
 	all := make([]text.Alias, a.Phrase.Len())

@@ -1,7 +1,7 @@
-// Package index answers which cards and in which order: it finds items by id or slug, cards by
-// filters, and walks them in each of the sort orders. Words are the business of index/text.
+// Package index finds items by id or slug and cards by filters, and pages through cards in each
+// sort order. Package index/text does the search by words.
 //
 // A card is its number in the catalog, which is its rank in price_desc (see snapshot.Catalog).
-// Every list of cards here ascends by that number, so that it is already in price_desc order and a
-// price range is a range of it.
+// Every list of cards here ascends by that number. So it is already in price_desc order, and a
+// price range is a range of the list.
 package index

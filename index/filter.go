@@ -10,28 +10,27 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Filter narrows cards down. Empty strings and NoCents bounds leave out nothing; a value that
-// nothing has leaves nothing (decision 6).
+// Filter restricts a search of cards. Empty strings and NoCents bounds exclude nothing; a value
+// that no card has excludes every card (decision 6).
 type Filter struct {
 	Game   string // slug
 	Set    string // id, slug, code, name or alias
 	Number string // as printed, see decision 23
 	Rarity string // compared on letters and digits, ignoring case
-	Min    int64  // bounds of the display price; either one, even 0, leaves out cards without a price
+	Min    int64  // bounds of the display price; either one, even 0, excludes cards without a price
 	Max    int64
 
 	Identifier string // NAMESPACE:VALUE
-	Variant    string // that a card has a price in; compared by cardvocab.SameVariant
-	// The release date of the card's set, both inclusive; either leaves out cards without one. NoDay
-	// is no bound.
+	Variant    string // in which the card must have a price; compared by cardvocab.SameVariant
+	// Bounds of the release date of the card's set, both inclusive; either one excludes cards
+	// without a date. NoDay is no bound.
 	ReleasedAfter  snapshot.Day
 	ReleasedBefore snapshot.Day
-	// UpdatedSince leaves out cards of which neither the entry nor a price is as new, ms; NoTime is
-	// no bound.
+	// UpdatedSince, in ms, excludes cards whose entry and prices are all older; NoTime is no bound.
 	UpdatedSince int64
 }
 
-// PriceProblem says what is wrong with the bounds of the price as a client gave them, "" for nothing.
+// PriceProblem explains what is wrong with the price bounds that a client sent, "" for nothing.
 func (f *Filter) PriceProblem() string {
 	if f.Max == snapshot.NoCents || f.Min <= f.Max {
 		return ""
@@ -39,18 +38,18 @@ func (f *Filter) PriceProblem() string {
 	return "min_price_cents must not be more than max_price_cents"
 }
 
-// NoFilter is the filter that leaves out nothing.
+// NoFilter is the filter that excludes nothing.
 var NoFilter = Filter{
 	Min: snapshot.NoCents, Max: snapshot.NoCents,
 	ReleasedAfter: snapshot.NoDay, ReleasedBefore: snapshot.NoDay, UpdatedSince: snapshot.NoTime,
 }
 
-// buildFilters makes the posting lists of every filter.
+// buildFilters makes the posting lists of all filters.
 func (ix *Index) buildFilters(step func()) {
 	c := ix.c
 	n := c.Cards.ID.Len()
 	step()
-	// Lists by row need no table: games and sets are numbered already.
+	// Lists by set number need no hash table.
 	setOf := func(card int) uint32 { return uint32(c.Cards.Set[card]) }
 	ix.bySet = text.NewGrouping(c.Sets.ID.Len(), n, setOf, text.Identity)
 	ix.rarities = newTerms(step, n, func(card int, add func(string)) { add(cardvocab.Fold(c.Cards.Rarity.At(card))) })
@@ -69,26 +68,26 @@ func (ix *Index) buildFilters(step func()) {
 		base := BaseName(c.Cards.Name.At(card), c.Cards.Number.At(card))
 		add(baseNameKey(base))
 
-		// "Mr.1(Daz.Bonez)" is a name (decision 83), and people leave the bracket out all the same.
+		// "Mr.1(Daz.Bonez)" is a name (decision 83), and people still leave the bracket out.
 		if at := strings.IndexAny(base, "(["); at > 0 {
 			add(baseNameKey(base[:at]))
 		}
 	})
 }
 
-// compiledFilter is a filter resolved against the catalog: the cards that are in [from, to), in
-// every list, and in the game.
+// compiledFilter is a filter resolved against the catalog. It accepts the cards that are in [from,
+// to), in every list, and in the game.
 type compiledFilter struct {
 	from, to uint32
 	game     int        // -1 for any
 	lists    [][]uint32 // ascending
-	// The sets of the cards are in [firstSet, endSet), but for noSets; the cards are as new as since,
-	// but for NoTime.
+	// The card's set is in [firstSet, endSet), unless firstSet is noSets. The card is not older
+	// than since, unless since is NoTime.
 	firstSet, endSet int32
 	since            int64
 }
 
-// compile turns a filter into a selection; false when nothing can pass it.
+// compile resolves a filter against the catalog; ok is false when no card can match it.
 func (ix *Index) compile(f Filter) (filter compiledFilter, ok bool) {
 	filter = compiledFilter{to: uint32(ix.c.Cards.ID.Len()), firstSet: noSets, since: f.UpdatedSince}
 	filter.game, ok = ix.games.find(f.Game)
@@ -97,7 +96,8 @@ func (ix *Index) compile(f Filter) (filter compiledFilter, ok bool) {
 	}
 
 	if f.Min != snapshot.NoCents || f.Max != snapshot.NoCents {
-		// Either bound leaves out cards without a price, so the other one is the widest there is.
+		// Either bound excludes cards without a price, so the other bound is the widest price
+		// range.
 		hi := f.Max
 		if hi == snapshot.NoCents {
 			hi = snapshot.MaxCents
@@ -107,24 +107,19 @@ func (ix *Index) compile(f Filter) (filter compiledFilter, ok bool) {
 		filter.to = uint32(to)
 	}
 
-	if f.Set != "" {
-		filter.lists = append(filter.lists, ix.cardsIn(f.Set))
-	}
-
-	if f.Rarity != "" {
-		filter.lists = append(filter.lists, ix.rarities.find(cardvocab.Fold(f.Rarity)))
-	}
-
-	if f.Number != "" {
-		filter.lists = append(filter.lists, ix.cardsNumbered(f.Number))
-	}
-
-	if f.Identifier != "" {
-		filter.lists = append(filter.lists, ix.ByIdentifier(f.Identifier))
-	}
-
-	if f.Variant != "" {
-		filter.lists = append(filter.lists, ix.cardsPriced(f.Variant))
+	for _, by := range [...]struct {
+		value string
+		cards func(ix *Index, value string) []uint32
+	}{
+		{f.Set, (*Index).cardsIn},
+		{f.Number, (*Index).cardsNumbered},
+		{f.Identifier, (*Index).ByIdentifier},
+		{f.Variant, (*Index).cardsPriced},
+		{f.Rarity, func(ix *Index, rarity string) []uint32 { return ix.rarities.find(cardvocab.Fold(rarity)) }},
+	} {
+		if by.value != "" {
+			filter.lists = append(filter.lists, by.cards(ix, by.value))
+		}
 	}
 
 	if f.ReleasedAfter != snapshot.NoDay || f.ReleasedBefore != snapshot.NoDay {
@@ -135,18 +130,18 @@ func (ix *Index) compile(f Filter) (filter compiledFilter, ok bool) {
 	}
 
 	for i, list := range filter.lists {
-		filter.lists[i] = cut(list, filter.from, filter.to)
+		filter.lists[i] = sublist(list, filter.from, filter.to)
 		if len(filter.lists[i]) == 0 {
 			return filter, false
 		}
 	}
 
-	// The shortest list leads: a card must be in all of them.
+	// The shortest list comes first, because a card must be in all of them.
 	slices.SortFunc(filter.lists, func(a, b []uint32) int { return len(a) - len(b) })
 	return filter, filter.from < filter.to
 }
 
-// cardsIn are the cards that a set filter means, ascending.
+// cardsIn returns the cards that a set filter selects, ascending.
 func (ix *Index) cardsIn(ref string) []uint32 {
 	if set, ok := ix.Set(ref); ok {
 		return ix.bySet.Of(uint32(set))
@@ -154,7 +149,7 @@ func (ix *Index) cardsIn(ref string) []uint32 {
 	return ix.cardsOfSets(ix.setNames.Resolve(ref))
 }
 
-// cardsOfSets joins the cards of sets, ascending.
+// cardsOfSets returns the cards of several sets, ascending.
 func (ix *Index) cardsOfSets(sets []uint32) []uint32 {
 	if len(sets) == 1 {
 		return ix.bySet.Of(sets[0])
@@ -169,8 +164,8 @@ func (ix *Index) cardsOfSets(sets []uint32) []uint32 {
 	return all
 }
 
-// cardsNumbered are the cards whose number is the one asked for, ascending (decision 23). The
-// posting list has them by what stands before the slash; totals must agree where both have one.
+// cardsNumbered returns the cards with a collector number, ascending (decision 23). The posting
+// lists are keyed by the part before the slash; totals must agree where both numbers have one.
 func (ix *Index) cardsNumbered(number string) []uint32 {
 	all := ix.numbers.find(cardvocab.NumberKey(number))
 	_, total, _ := strings.Cut(number, "/")
@@ -178,7 +173,7 @@ func (ix *Index) cardsNumbered(number string) []uint32 {
 		return all
 	}
 
-	// A common number is that of hundreds of cards, nearly all of which have another plain total.
+	// Hundreds of cards share a common number, and nearly all of them have another plain total.
 	var matching []uint32
 	plain := cardvocab.IsInteger(total) && total[0] != '0'
 	for _, card := range all {
@@ -194,8 +189,8 @@ func (ix *Index) cardsNumbered(number string) []uint32 {
 	return matching
 }
 
-// sameTotal compares what stands behind the slash of two numbers; a number without it agrees with
-// any. Plain digits, which nearly all totals are, are compared as they are.
+// sameTotal compares the totals behind the slash of two numbers; a missing total agrees with any
+// other. Plain digits, as in nearly all totals, are compared without folding.
 func sameTotal(a, b string) bool {
 	if cardvocab.IsInteger(a) && cardvocab.IsInteger(b) {
 		return strings.TrimLeft(a, "0") == strings.TrimLeft(b, "0")
@@ -205,14 +200,14 @@ func sameTotal(a, b string) bool {
 	return a == "" || b == "" || a == b
 }
 
-// cut is the part of an ascending list that lies in [from, to).
-func cut(list []uint32, from, to uint32) []uint32 {
+// sublist returns the part of an ascending list that lies in [from, to).
+func sublist(list []uint32, from, to uint32) []uint32 {
 	a := sort.Search(len(list), func(i int) bool { return list[i] >= from })
 	b := sort.Search(len(list), func(i int) bool { return list[i] >= to })
 	return list[a:b]
 }
 
-// has reports whether a card passes, not looking at the first skip lists.
+// has reports whether a card matches a filter, without a check of the first skip lists.
 func (ix *Index) has(filter *compiledFilter, card uint32, skip int) bool {
 	if card < filter.from || card >= filter.to || filter.game >= 0 && int(ix.c.Cards.Game[card]) != filter.game {
 		return false
@@ -226,7 +221,7 @@ func (ix *Index) has(filter *compiledFilter, card uint32, skip int) bool {
 	}
 
 	for _, list := range filter.lists[skip:] {
-		if !contains(list, card) {
+		if !Contains(list, card) {
 			return false
 		}
 	}
@@ -234,8 +229,8 @@ func (ix *Index) has(filter *compiledFilter, card uint32, skip int) bool {
 	return true
 }
 
-// contains reports whether a row is in an ascending list.
-func contains(list []uint32, row uint32) bool {
+// Contains reports whether a row is in an ascending list.
+func Contains(list []uint32, row uint32) bool {
 	_, ok := slices.BinarySearch(list, row)
 	return ok
 }

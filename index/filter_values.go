@@ -11,17 +11,17 @@ import (
 	"ninepocket/snapshot"
 )
 
-// buildValueFilters makes what the filters by variant and by time look at.
+// buildValueFilters makes the tables of the filters by variant and by time.
 func (ix *Index) buildValueFilters(step func()) {
 	c := ix.c
 	n := c.Cards.ID.Len()
-	// NameHasTerm of one variant share a list. A catalog has few variants, and every lane has one
-	// of them.
-	ix.sameAs = firstOfSame(&c.Variants)
+	// Names of one variant share a list. A catalog has few variants, and every lane has one of
+	// them.
+	ix.sameVariant = firstOfSame(&c.Variants)
 	ix.variants = newTerms(step, n, func(card int, add func(string)) {
 		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
 			if c.Lanes.Cents[lane] >= 0 {
-				add(c.Variants.At(ix.sameAs[c.Lanes.Variant[lane]]))
+				add(c.Variants.At(ix.sameVariant[c.Lanes.Variant[lane]]))
 			}
 		}
 	})
@@ -39,7 +39,7 @@ func (ix *Index) buildValueFilters(step func()) {
 	}
 }
 
-// firstOfSame has for each variant the first one that means the same.
+// firstOfSame returns for each variant the first variant that means the same.
 func firstOfSame(variants *snapshot.Strings) []int {
 	first := make([]int, variants.Len())
 	for k := range first {
@@ -51,10 +51,10 @@ func firstOfSame(variants *snapshot.Strings) []int {
 	return first
 }
 
-// cardsPriced are the cards that have a price in a variant, ascending; variants are told apart as in
-// histories and statistics (decision 2019).
+// cardsPriced returns the cards that have a price in a variant, ascending. Histories and statistics
+// compare variants in the same way (decision 2019).
 func (ix *Index) cardsPriced(variant string) []uint32 {
-	for k, first := range ix.sameAs {
+	for k, first := range ix.sameVariant {
 		if name := ix.c.Variants.At(k); name != "" && cardvocab.SameVariant(name, variant) {
 			return ix.variants.find(ix.c.Variants.At(first))
 		}
@@ -62,11 +62,11 @@ func (ix *Index) cardsPriced(variant string) []uint32 {
 	return nil
 }
 
-// noSets is the range of sets of a selection that looks at no set.
+// noSets is the firstSet of a compiled filter that does not restrict sets.
 const noSets = int32(-1)
 
-// released are the sets of a range of dates, both inclusive, as a range of numbers: sets are numbered
-// from the newest on, and those without a date come last.
+// released returns the sets of a range of dates, both inclusive, as a range of set numbers. Sets
+// are numbered from the newest on, and those without a date come last.
 func (ix *Index) released(after, before snapshot.Day) (from, to int32) {
 	release := ix.c.Sets.Release
 	if before == snapshot.NoDay {
@@ -79,14 +79,14 @@ func (ix *Index) released(after, before snapshot.Day) (from, to int32) {
 	return int32(first), int32(max(first, end))
 }
 
-// isRestricted reports whether a selection leaves out any card.
+// isRestricted reports whether a compiled filter excludes any card.
 func (ix *Index) isRestricted(filter *compiledFilter) bool {
 	return filter.game >= 0 || len(filter.lists) > 0 || filter.from > 0 ||
 		int(filter.to) < ix.c.Cards.ID.Len() ||
 		filter.firstSet != noSets || filter.since != snapshot.NoTime
 }
 
-// Kind is a kind of value that a filter takes.
+// Kind is a kind of filter value.
 type Kind uint8
 
 // The kinds whose values the catalog lists.
@@ -100,7 +100,7 @@ const (
 )
 
 // HasValue reports whether any record has a filter's value. If none has, nearest is the most
-// similar value, "" when it is like none (decision 2006).
+// similar value, "" when none is similar (decision 2006).
 func (ix *Index) HasValue(kind Kind, value string) (nearest string, known bool) {
 	c := ix.c
 	folded := cardvocab.Fold(value)
@@ -148,9 +148,9 @@ func (ix *Index) HasValue(kind Kind, value string) (nearest string, known bool) 
 	return nearest, false
 }
 
-// sameRarity is the first of all rarities that says what a value says in other words: "Holo Rare" for
-// "rare holo", "Special Illustration Rare" for "SIR". It is "" where no rarity says so, and false for
-// a value that is no name of a rarity.
+// sameRarity returns the first rarity that means the same as a value in other words. Examples:
+// "Holo Rare" for "rare holo", "Special Illustration Rare" for "SIR". meant is "" if no rarity
+// does; is reports whether the value names a rarity at all.
 func sameRarity(folded string, all iter.Seq[string]) (meant string, is bool) {
 	want, is := cardvocab.FindPreference([]byte(folded))
 	if !is {
@@ -165,8 +165,8 @@ func sameRarity(folded string, all iter.Seq[string]) (meant string, is bool) {
 	return "", true
 }
 
-// expandShortName is the one value that a short name stands for, "" for none or several: the
-// letters of "op" and "pkmn" begin as its letters do and follow each other in it. The trade's "tcg"
+// expandShortName returns the only value that a short name abbreviates, "" for none or several. The
+// letters of "op" and "pkmn" begin like the value's and follow each other in it. The suffix "tcg"
 // does not count.
 func expandShortName(folded string, all iter.Seq[string]) string {
 	short := strings.TrimSuffix(folded, "tcg")
@@ -188,7 +188,7 @@ func expandShortName(folded string, all iter.Seq[string]) string {
 	return meant
 }
 
-// minShortName is how many letters a short name has at least: one letter begins many names.
+// minShortName is the least number of letters of a short name: one letter begins many names.
 const minShortName = 2
 
 func isAbbreviation(short, long string) bool {
@@ -205,7 +205,7 @@ func isAbbreviation(short, long string) bool {
 	return true
 }
 
-// byKey yields every term, as the first row that has it spells it.
+// displayTexts yields every term in the spelling of its first row.
 func (t *terms) displayTexts(texts *snapshot.Strings) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for k := 0; k < t.keys.Len() && yield(texts.At(int(t.Of(uint32(k))[0]))); {

@@ -21,8 +21,8 @@ func newGames(c *snapshot.Catalog) games {
 	return g
 }
 
-// find is the number of a game by its slug, in which only letters and digits count, without their
-// marks (decision 2005); -1 for "", which is any game; false for an unknown one.
+// find returns the number of a game by its slug, -1 for "", which is any game; ok is false for an
+// unknown game. Only letters and digits count, without diacritics (decision 2005).
 func (g *games) find(slug string) (game int, ok bool) {
 	for k := range g.slugs.Len() {
 		if g.slugs.At(k) == slug {

@@ -4,16 +4,15 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// table is an open-addressing hash table from strings to row numbers, without pointers: a slot
-// holds a row+1, and the strings stay in the columns they came from. It is built once and then only
-// read.
+// table is an open-addressing hash table from strings to row numbers, without pointers: a slot has
+// a row+1, and the strings stay in their columns. It is built once and then only read.
 type table struct {
 	slots []uint32
 	mask  uint64
 	key   func(row uint32) string // the string of a row
 }
 
-// newTable makes room for n rows at a load of at most a half.
+// newTable makes a table for n rows with a load of at most a half.
 func newTable(n int, key func(row uint32) string) *table {
 	size := uint64(8)
 	for size < 2*uint64(n) {
@@ -22,7 +21,7 @@ func newTable(n int, key func(row uint32) string) *table {
 	return &table{slots: make([]uint32, size), mask: size - 1, key: key}
 }
 
-// add enters a row unless its string is there already: the first one wins.
+// add inserts a row unless the table has its string already: the first row wins.
 func (t *table) add(row uint32) {
 	s := t.key(row)
 	for h := xxhash.Sum64String(s); ; h++ {
@@ -36,8 +35,8 @@ func (t *table) add(row uint32) {
 	}
 }
 
-// append adds row n to a table of n different strings, its own not among them, and makes room for
-// it first.
+// append inserts row n into a table of n different strings, none of which is its own. It grows the
+// table first where necessary.
 func (t *table) append(n uint32) {
 	if 2*uint64(n+1) > uint64(len(t.slots)) {
 		t.slots = make([]uint32, 2*len(t.slots))

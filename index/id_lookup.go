@@ -10,10 +10,10 @@ import (
 type refs struct {
 	table  *table
 	n      uint32
-	former []uint32 // of registry row k: the row its id leads to
+	former []uint32 // of registry row k: the row of its id
 }
 
-// buildRefs makes what finds games, cards, sets and products by their ids.
+// buildRefs makes the tables that find games, cards, sets and products by id.
 func (ix *Index) buildRefs(step func()) {
 	c := ix.c
 	ix.cards = newRefs(&c.Cards.ID, &c.Cards.Slug, &c.Registry, step)
@@ -25,7 +25,7 @@ func (ix *Index) buildRefs(step func()) {
 func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.IDHistory, step func()) *refs {
 	n := uint32(ids.Len())
 	refs := &refs{n: n, former: make([]uint32, registry.Slug.Len())}
-	// One table for all three: what is added first is found first.
+	// One table serves all three: the string that is added first wins.
 	refs.table = newTable(2*int(n)+registry.Slug.Len(), func(row uint32) string {
 		switch {
 		case row < n:
@@ -44,7 +44,7 @@ func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.IDHistory, step fu
 
 	for k := range registry.Slug.Len() {
 		text.Every(step, k)
-		// A former slug leads to its card while that is in the catalog.
+		// A former slug finds its card while the catalog has that card.
 		if row, ok := refs.table.find(registry.SlugID.At(k)); ok && row < n {
 			refs.former[k] = row
 			refs.table.add(2*n + uint32(k))
@@ -65,8 +65,8 @@ func (r *refs) find(ref string) (row int, ok bool) {
 	return int(r.former[at-2*r.n]), true
 }
 
-// id finds a row by its id alone.
-func (r *refs) id(id string) (row int, ok bool) {
+// findID finds a row by its id, but not by a slug.
+func (r *refs) findID(id string) (row int, ok bool) {
 	at, ok := r.table.find(id)
 	return int(at), ok && at < r.n
 }

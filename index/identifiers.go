@@ -8,15 +8,15 @@ import (
 	"ninepocket/snapshot"
 )
 
-// maxShared is how many of the cards that share an identifier a batch is given.
+// maxShared is the maximum number of cards that a batch returns for one shared identifier.
 const maxShared = 10
 
-// buildIdentifiers makes the table of what cards are called elsewhere.
+// buildIdentifiers makes the table of the identifiers that other catalogs give to cards.
 func (ix *Index) buildIdentifiers(step func()) {
 	ids := &ix.c.Identifiers
 	seen := map[string]bool{}
 
-	// One buffer for all keys: the table keeps a copy of those that it does not have.
+	// One buffer serves all keys: the table copies each new one.
 	var key []byte
 	ix.identifiers = newTerms(step, ix.c.Cards.ID.Len(), func(card int, add func(string)) {
 		for from, to := ids.Of.Range(card); from < to; from++ {
@@ -36,19 +36,20 @@ func (ix *Index) buildIdentifiers(step func()) {
 	slices.Sort(ix.namespaces)
 }
 
-// ByIdentifier are the cards that have an identifier, spelt NAMESPACE:VALUE, ascending (decision
-// 2001). Our own namespace holds the ids of cards.
+// ByIdentifier returns the cards that have an identifier, written NAMESPACE:VALUE, ascending
+// (decision 2001). The values of our own namespace are card ids.
 func (ix *Index) ByIdentifier(identifier string) []uint32 {
 	if id, own := strings.CutPrefix(identifier, snapshot.OwnNamespace+":"); own {
-		if card, ok := ix.cards.id(id); ok {
+		if card, ok := ix.cards.findID(id); ok {
 			return []uint32{uint32(card)}
 		}
 	}
 	return ix.identifiers.find(identifier)
 }
 
-// CanonicalIdentifier is an identifier as the catalog spells it: people write namespaces in other
-// letters and spaces around both parts, as in "TCGplayer: 42382". Any other text stays as it is.
+// CanonicalIdentifier returns an identifier in the catalog's spelling. People write namespaces in
+// other case, and spaces around both parts, as in "TCGplayer: 42382". Any other text is returned
+// unchanged.
 func (ix *Index) CanonicalIdentifier(ref string) string {
 	namespace, value, ok := strings.Cut(ref, ":")
 	if !ok || len(ix.ByIdentifier(ref)) > 0 {
@@ -65,14 +66,14 @@ func (ix *Index) CanonicalIdentifier(ref string) string {
 	return ref
 }
 
-// ForBatch are the cards that a batch gives for an identifier: all that have it, ten at most.
+// ForBatch returns the cards that a batch lists for an identifier: all that have it, at most ten.
 func (ix *Index) ForBatch(identifier string) []uint32 {
 	cards := ix.ByIdentifier(identifier)
 	return cards[:min(len(cards), maxShared)]
 }
 
-// Resolve finds the card that a reference means: its id, slug or former slug, or an identifier that
-// no other card has. Only identifiers have a colon.
+// Resolve finds the card of a reference: its id, slug or former slug, or an identifier that no
+// other card has. Only identifiers have a colon.
 func (ix *Index) Resolve(ref string) (card int, ok bool) {
 	card, ok = ix.cards.find(ref)
 	if ok || strings.IndexByte(ref, ':') < 0 {

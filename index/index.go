@@ -17,26 +17,26 @@ type Index struct {
 	products *Products
 	setNames *SetNames
 
-	bySet     text.Grouping // cards of a set
-	rarities  *terms        // cards by folded rarity
-	numbers   *terms        // cards by collector number and by its base, see cardsNumbered
-	series    *terms        // sets by folded series
-	names     *terms        // cards by folded plain name
-	baseNames *terms        // cards by the key of their core, see BaseName
-	variants  *terms        // cards by variant that they have a price in
-	sameAs    []int         // of a variant: the first that means the same
+	bySet       text.Grouping // cards of a set
+	rarities    *terms        // cards by folded rarity
+	numbers     *terms        // cards by collector number and by its base, see cardsNumbered
+	series      *terms        // sets by folded series
+	names       *terms        // cards by folded plain name
+	baseNames   *terms        // cards by baseNameKey of their base name
+	variants    *terms        // cards by the variants in which they have a price
+	sameVariant []int         // by variant: the first variant that means the same
 
 	identifiers *terms   // cards by NAMESPACE:VALUE
 	namespaces  []string // of identifiers, ascending
-	updated     []int64  // when a card's entry or a price of it last changed, ms
+	updated     []int64  // by card: when its entry or one of its prices last changed, ms
 
 	orders sortOrders
 	words  *text.Index
 }
 
-// Build indexes a catalog, which the index keeps. It calls step every ten microseconds or so, where
-// work beside requests may rest; nil never rests. When the context ends, Build does so at the next
-// stage.
+// Build indexes a catalog, which the index retains. It calls step every ten microseconds or so, so
+// that background work can pause; a nil step never pauses. When the context ends, Build stops at
+// the next stage.
 func Build(ctx context.Context, c *snapshot.Catalog, step func()) (*Index, error) {
 	if step == nil {
 		step = func() {}

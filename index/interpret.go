@@ -5,7 +5,7 @@ import "ninepocket/index/text"
 // A Note explains how one part of a query was interpreted.
 type Note = text.Note
 
-// A NoteKind says what a note tells.
+// A NoteKind is the kind of a Note, such as a correction or a dropped word.
 type NoteKind = text.NoteKind
 
 // The kinds of notes.

@@ -3,8 +3,8 @@ package index
 import "encoding/binary"
 
 // AppendKey appends the identity of a query: every field that decides which cards it finds, or
-// their order. Two queries have the same key only when all their fields are the same. Cursors and
-// caches know a query by it.
+// their order. Two queries have the same key only if all their fields are equal. Cursors and caches
+// identify a query by it.
 func (q *Query) AppendKey(dst []byte) []byte {
 	dst = append(dst, byte(q.Sort), 0)
 	if q.HasWords {
@@ -18,7 +18,7 @@ func (q *Query) AppendKey(dst []byte) []byte {
 	return appendTexts(dst, q.Words, q.Game, q.Set, q.Number, q.Rarity, q.Identifier, q.Variant)
 }
 
-// AppendKey appends the identity of a filter of sets, as a query's does.
+// AppendKey appends the identity of a filter of sets, in the way of Query.AppendKey.
 func (f *SetFilter) AppendKey(dst []byte) []byte {
 	given := byte(0)
 	if f.Released.Given {
@@ -29,12 +29,13 @@ func (f *SetFilter) AppendKey(dst []byte) []byte {
 	return appendTexts(dst, f.Game, f.Series, f.Query)
 }
 
-// AppendKey appends the identity of a filter of products, as a query's does.
+// AppendKey appends the identity of a filter of products, in the way of Query.AppendKey.
 func (f *ProductFilter) AppendKey(dst []byte) []byte {
 	return appendTexts(dst, f.Game, f.Kind, f.Partner)
 }
 
-// appendTexts appends texts with their lengths, so that they cannot run into each other.
+// appendTexts appends texts with their lengths, so that different lists of texts never have the
+// same bytes.
 func appendTexts(dst []byte, texts ...string) []byte {
 	for _, s := range texts {
 		dst = binary.AppendUvarint(dst, uint64(len(s)))

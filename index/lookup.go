@@ -13,7 +13,7 @@ import (
 // Lookup looks up cards by number, set, base name and word, for valuation.
 type Lookup struct{ ix *Index }
 
-// Lookup are the facts of the catalog.
+// Lookup returns the lookups of the catalog.
 func (ix *Index) Lookup() Lookup { return Lookup{ix} }
 
 // BaseName returns a card's base name: no qualifiers in brackets or behind a dash, and no collector
@@ -34,17 +34,18 @@ func BaseName(name, number string) string {
 	return base
 }
 
-// baseNameKey is a core as it is looked up: its words without "and", joined.
+// baseNameKey is the lookup key of a base name: its folded words without "and", joined.
 func baseNameKey(base string) string { return strings.Join(setWords(base), "") }
 
-// ByBaseName are the cards whose core, its brackets or not, has a key: folded words without "and",
-// joined. They ascend.
+// ByBaseName returns the cards whose base name, with its brackets or without them, has a
+// baseNameKey. They ascend.
 func (f Lookup) ByBaseName(key string) []uint32 { return f.ix.baseNames.find(key) }
 
-// MaxBaseNameLen is how many bytes the longest of these keys has.
+// MaxBaseNameLen is the length of the longest of these keys in bytes.
 func (f Lookup) MaxBaseNameLen() int { return f.ix.baseNames.maxLen }
 
-// Game is the number of a game by its slug, in which only letters and digits count; -1 for none.
+// Game returns the number of a game by its slug, -1 for none. Only letters and digits of the slug
+// count.
 func (f Lookup) Game(slug string) int {
 	game, ok := f.ix.games.find(slug)
 	if !ok {
@@ -53,7 +54,7 @@ func (f Lookup) Game(slug string) int {
 	return game
 }
 
-// GameHasPrefix reports whether a game's slug begins with some folded letters.
+// GameHasPrefix reports whether a game's folded slug begins with head.
 func (f Lookup) GameHasPrefix(head string) bool {
 	return slices.ContainsFunc(f.ix.games.folded, func(game string) bool { return strings.HasPrefix(game, head) })
 }
@@ -61,26 +62,26 @@ func (f Lookup) GameHasPrefix(head string) bool {
 // ByNumber returns the cards with a collector number, ascending.
 func (f Lookup) ByNumber(number string) []uint32 { return f.ix.cardsNumbered(number) }
 
-// InSet are the cards of a set, ascending.
+// InSet returns the cards of a set, ascending.
 func (f Lookup) InSet(set uint32) []uint32 { return f.ix.bySet.Of(set) }
 
-// Traits are the traits of a card (docs/SEARCH.md, Preferences).
+// Traits returns a card's rarity, finishes and edition (docs/SEARCH.md, Preferences).
 func (f Lookup) Traits(card uint32) cardvocab.Traits { return f.ix.words.Traits(card) }
 
-// NumberGroup tells numbers apart: cards have the same one when they have the same number, or are
-// parallels of it. False without a number.
+// NumberGroup identifies a collector number: cards with the same number, or with parallels of it,
+// have the same group. ok is false without a number.
 func (f Lookup) NumberGroup(card uint32) (group uint32, ok bool) { return f.ix.words.NumberGroup(card) }
 
-// TermID is the number of a folded word; false for one that nothing has.
+// TermID returns the id of a folded word; ok is false for a word that nothing has.
 func (f Lookup) TermID(folded string) (word uint32, ok bool) { return f.ix.words.TermID(folded) }
 
-// NameHasTerm reports whether a card's name, or what qualifies it, has a word.
+// NameHasTerm reports whether a card's name or its qualifiers have a word.
 func (f Lookup) NameHasTerm(card, word uint32) bool { return f.ix.words.NameHasTerm(card, word) }
 
-// SetHasTerm reports whether a card's set is called by a word, among others.
+// SetHasTerm reports whether the name or a code of a card's set has a word.
 func (f Lookup) SetHasTerm(card, word uint32) bool { return f.ix.words.SetHasTerm(card, word) }
 
-// ComparePrior is negative where a is likelier to be meant than b (docs/SEARCH.md, Order).
+// ComparePrior is negative if a is more likely to be meant than b (docs/SEARCH.md, Order).
 func (f Lookup) ComparePrior(a, b uint32) int {
 	return cmp.Compare(f.ix.orders.priorRank[a], f.ix.orders.priorRank[b])
 }
@@ -101,13 +102,13 @@ func (f Lookup) NumberNamesSet(card uint32) bool {
 	return strings.EqualFold(prefix, code)
 }
 
-// IsStopPhrase says whether a card is the same without some folded words, divided by spaces
+// IsStopPhrase reports whether folded words, separated by spaces, do not change which card is meant
 // (docs/SEARCH.md, Noise).
 func IsStopPhrase(phrase string) bool { return text.IsStopPhrase(phrase) }
 
 // StopPhrases calls each with the phrases of IsStopPhrase and IsCopyPhrase, among others.
 func StopPhrases(each func(phrase string)) { text.StopPhrases(each) }
 
-// IsCopyPhrase says whether folded words, divided by spaces, tell of another copy: a grade, a
+// IsCopyPhrase reports whether folded words, separated by spaces, describe another copy: a grade, a
 // language.
 func IsCopyPhrase(phrase string) bool { return text.IsCopyPhrase(phrase) }

@@ -5,11 +5,11 @@ import (
 	"ninepocket/index/text"
 )
 
-// Match is a card that words may mean, and how well it answers them.
+// Match is a card that words may mean, and how well it matches them.
 type Match struct {
 	Card uint32
 	text.MatchQuality
-	Same bool // the words are the card's name to the last letter, signs and case aside
+	ExactName bool // the words are the card's name to the last letter, signs and case aside
 }
 
 // Matches appends the best n cards that match the words of q and its filter, in order of relevance.
@@ -17,12 +17,13 @@ func (ix *Index) Matches(dst []Match, q Query, n int) []Match {
 	return ix.match(dst, q, n, ix.words.Search)
 }
 
-// MatchesAsTyped is Matches without misspellings, which are most of its cost (docs/SEARCH.md, Cost).
+// MatchesAsTyped is Matches without spelling correction, which is most of its cost (docs/SEARCH.md,
+// Cost).
 func (ix *Index) MatchesAsTyped(dst []Match, q Query, n int) []Match {
 	return ix.match(dst, q, n, ix.words.SearchAsTyped)
 }
 
-// searcher is a way to search for words.
+// searcher is a method of text.Index that searches for words.
 type searcher func(dst []text.Hit, q string, accept func(card uint32) bool) []text.Hit
 
 func (ix *Index) match(dst []Match, q Query, n int, search searcher) []Match {
@@ -36,7 +37,7 @@ func (ix *Index) match(dst []Match, q Query, n int, search searcher) []Match {
 
 	q.Sort = Relevance
 	s.topByWords(ix, q, &filter, ranked{}, n, search)
-	// A name that is typed in full is meant, whatever else fits.
+	// A name that is typed in full is meant, whatever else matches.
 	left := ix.words.DropsCopyWords(q.Words)
 	folded := ""
 	if !IsTooLong(q.Words) {
@@ -44,12 +45,12 @@ func (ix *Index) match(dst []Match, q Query, n int, search searcher) []Match {
 	}
 	for _, r := range s.best {
 		m := Match{Card: r.card, MatchQuality: text.QualityOf(r.major)}
-		// Words that were left out may say which copy is meant; preferences are no facts.
-		m.Whole = m.Whole && m.UnmetPreference == 0 && !left
-		m.Same = folded != "" && cardvocab.Fold(ix.c.Cards.Name.At(int(r.card))) == folded
-		if m.Same {
-			// Also of names with more words than a query is read for.
-			m.MatchQuality = text.MatchQuality{Whole: true}
+		// Dropped words may say which copy is meant, and preferences decide nothing.
+		m.WholeName = m.WholeName && m.UnmetPreference == 0 && !left
+		m.ExactName = folded != "" && cardvocab.Fold(ix.c.Cards.Name.At(int(r.card))) == folded
+		if m.ExactName {
+			// This holds also for names with more words than a query may have.
+			m.MatchQuality = text.MatchQuality{WholeName: true}
 		}
 		dst = append(dst, m)
 	}

@@ -1,7 +1,7 @@
 package index
 
-// Movers appends at most limit cards that moved most in 7 days, up or down, and pass the filter
-// (decision 21).
+// Movers appends the cards with the largest price changes in 7 days, up or down, that match the
+// filter, at most limit (decision 21).
 func (ix *Index) Movers(dst []uint32, down bool, f Filter, limit int) []uint32 {
 	sel, ok := ix.compile(f)
 	if !ok {
@@ -26,20 +26,20 @@ func (ix *Index) Movers(dst []uint32, down bool, f Filter, limit int) []uint32 {
 	return dst
 }
 
-// MoversOfMonth appends at most limit cards that moved most in 30 days, up or down, and pass the
-// filter, in the order of Movers. A catalog has no list of these: cards are numbered by price, so
-// that a least price leaves few of them to look at.
+// MoversOfMonth appends the cards with the largest price changes in 30 days, up or down, that match
+// the filter, at most limit. They are in the order of Movers. A catalog has no list of these cards.
+// Cards are numbered by price, so a minimum price leaves few of them to visit.
 func (ix *Index) MoversOfMonth(dst []uint32, down bool, f Filter, limit int) []uint32 {
 	sel, ok := ix.compile(f)
 	if !ok || limit <= 0 {
 		return dst
 	}
 
-	// The best so far, in their order: the last one is the first to go.
+	// The best so far, in order: the last one is dropped first.
 	best := dst[len(dst):]
 	base := ix.c.Lanes.Base30
 	order := func(a, b uint32) int { return ix.c.ComparePriceChange(base, int(a), int(b)) }
-	ix.each(&sel, func(card uint32) {
+	ix.eachMatch(&sel, func(card uint32) {
 		lane := ix.c.Cards.Display[card]
 		if lane < 0 || base[lane] <= 0 || ix.c.Lanes.Cents[lane] < 0 {
 			return
@@ -56,8 +56,8 @@ func (ix *Index) MoversOfMonth(dst []uint32, down bool, f Filter, limit int) []u
 	return append(dst, best...)
 }
 
-// each calls f with every card of a selection.
-func (ix *Index) each(sel *compiledFilter, f func(card uint32)) {
+// eachMatch calls f with every card that matches a filter.
+func (ix *Index) eachMatch(sel *compiledFilter, f func(card uint32)) {
 	if len(sel.lists) > 0 {
 		for _, card := range sel.lists[0] {
 			if ix.has(sel, card, 1) {

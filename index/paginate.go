@@ -21,7 +21,7 @@ const (
 	Newest
 )
 
-// SortNames are the values of a sort parameter, the usual one first.
+// SortNames are the values of a sort parameter, the default first.
 var SortNames = []string{"relevance", "price_desc", "price_asc", "newest"}
 
 // ParseSort reads a sort parameter.
@@ -30,7 +30,7 @@ func ParseSort(s string) (Sort, bool) {
 	return Sort(max(k, 0)), k >= 0
 }
 
-// Query asks for cards.
+// Query selects cards and their order.
 type Query struct {
 	Filter
 	Words    string // free text; only meaningful with HasWords
@@ -38,7 +38,7 @@ type Query struct {
 	Sort     Sort
 }
 
-// ranked is a card with its place in an order: smaller (major, minor) comes first.
+// ranked is a card with its rank in an order: the smaller (major, minor) comes first.
 type ranked struct {
 	major uint64
 	minor uint32
@@ -52,16 +52,17 @@ func (a ranked) compare(b ranked) int {
 	return cmp.Compare(a.minor, b.minor)
 }
 
-// interpret tells what was done to the words that found some hits, of which card is the first of a page.
+// interpret explains how the words of a query found card, which is one of the hits: the first on the
+// page. An id needs no explanation.
 func (ix *Index) interpret(hits []text.Hit, words string, card uint32) []text.Note {
-	if ix.cardNamed(words) >= 0 {
+	if ix.cardByID(words) >= 0 {
 		return nil
 	}
 
 	at := slices.IndexFunc(hits, func(hit text.Hit) bool { return hit.Card == card })
 	notes := ix.words.Interpret(nil, words, hits[at])
 	for i := range notes {
-		// What comes near a wish is told by its rarity: "gold" may be a Secret Rare.
+		// A near match is explained by its rarity: "gold" may be a Secret Rare.
 		if note := &notes[i]; note.Kind == text.Preferred && ix.words.NearlyMatches(card, note.From) {
 			note.To = ix.c.Cards.Rarity.At(int(card))
 		}
@@ -69,28 +70,28 @@ func (ix *Index) interpret(hits []text.Hit, words string, card uint32) []text.No
 	return notes
 }
 
-// cardNamed is the card whose id the words are, -1 for none.
-func (ix *Index) cardNamed(words string) int {
+// cardByID returns the card whose id the words are, -1 for none.
+func (ix *Index) cardByID(words string) int {
 	words = strings.TrimSpace(words)
 	if strings.HasPrefix(words, cardPrefix) {
-		if card, ok := ix.cards.id(words); ok {
+		if card, ok := ix.cards.findID(words); ok {
 			return card
 		}
 	}
 	return -1
 }
 
-// HasTerms reports whether words have anything to look for; a search without finds no card.
+// HasTerms reports whether words contain a search term; a search without one finds no card.
 func (ix *Index) HasTerms(words string) bool { return ix.words.HasTerms(words) }
 
 // Page is one page of cards in order.
 type Page struct {
 	Cards []uint32
-	More  bool     // whether a next page has anything
+	More  bool     // whether a next page has a card
 	Last  Position // of the last card, to continue from; only meaningful with More
 }
 
-// scratch is what one query needs and gives back.
+// scratch is the working memory of one query.
 type scratch struct {
 	hits []text.Hit
 	best []ranked
@@ -110,19 +111,20 @@ func (s *scratch) release() {
 	}
 }
 
-// maxPooledHits is the largest scratch that goes back to the pool, in hits; larger ones are
-// garbage.
+// maxPooledHits is the largest scratch that returns to the pool, in hits; the garbage collector
+// takes larger ones.
 const maxPooledHits = 1 << 16
 
-// Cards appends the page of at most limit cards that follows after (nil for the first page) to dst.
+// Cards appends to dst at most limit cards: those behind the position after, or the first ones if after
+// is nil.
 func (ix *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
 	s := getScratch()
 	defer s.release()
 	return ix.page(s, dst, q, after, limit)
 }
 
-// CardsInterpreted is Cards for the first page of a query by words, with what was done to the words
-// for its first card.
+// CardsInterpreted is Cards for the first page of a query by words, with notes that explain its
+// first card.
 func (ix *Index) CardsInterpreted(dst []uint32, q Query, limit int) (page Page, notes []Note) {
 	s := getScratch()
 	defer s.release()
@@ -145,7 +147,7 @@ func (ix *Index) page(s *scratch, dst []uint32, q Query, after *Position, limit 
 		bound = ix.seek(q, after)
 	}
 
-	// One card more than the page holds says whether another page follows.
+	// One card more than the page shows whether another page follows.
 	switch {
 	case q.HasWords:
 		s.topByWords(ix, q, &filter, bound, limit+1, ix.words.Search)
@@ -168,16 +170,17 @@ func (ix *Index) page(s *scratch, dst []uint32, q Query, after *Position, limit 
 	return page
 }
 
-// topByWords leaves the best n cards that match the words and the selection, from bound on.
+// topByWords collects the best n cards that match the words and the filter, from bound on.
 func (s *scratch) topByWords(ix *Index, q Query, filter *compiledFilter, bound ranked, n int, search searcher) {
 	var accept func(uint32) bool
 	if ix.isRestricted(filter) {
 		accept = func(card uint32) bool { return ix.has(filter, card, 0) }
 	}
 
-	// Meaning does not depend on the filter: words look at the whole catalog, keep at the rest.
+	// The meaning of words does not depend on the filter: the search ranks the whole catalog, and
+	// accept applies the filter.
 	s.hits = s.hits[:0]
-	if card := ix.cardNamed(q.Words); card < 0 {
+	if card := ix.cardByID(q.Words); card < 0 {
 		s.hits = search(s.hits, q.Words, accept)
 	} else if accept == nil || accept(uint32(card)) {
 		s.hits = append(s.hits, text.Hit{Card: uint32(card)})
@@ -192,14 +195,14 @@ func (s *scratch) topByWords(ix *Index, q Query, filter *compiledFilter, bound r
 	}
 }
 
-// topFromList leaves the best n cards of the shortest list that are in the whole selection, from
-// bound on. Lists ascend by card number, which is the rank by price, so that both price orders stop
-// at n cards.
+// topFromList collects the best n cards of the shortest list that match the whole filter, from
+// bound on. Lists ascend by card number, which is the rank by price, so both price orders stop at n
+// cards.
 func (s *scratch) topFromList(ix *Index, q Query, filter *compiledFilter, bound ranked, n int) {
 	list := filter.lists[0]
 	switch q.Sort {
 	case Relevance, PriceDesc:
-		for _, card := range cut(list, uint32(bound.major), filter.to) {
+		for _, card := range sublist(list, uint32(bound.major), filter.to) {
 			if !s.addFromList(ix, filter, card, uint64(card), n) {
 				return
 			}
@@ -216,12 +219,13 @@ func (s *scratch) topFromList(ix *Index, q Query, filter *compiledFilter, bound 
 	}
 }
 
-// topCheapest takes a list from its end: prices ascend that way, but cards of one price are in
-// catalog order both ways, and cards without a price come last.
+// topCheapest collects the first n matching cards of a list by ascending price, from rank from on. The
+// list has descending prices, so it is read from its end, one price after the other. Cards of one price
+// are in catalog order both ways, and cards without a price come last.
 func (s *scratch) topCheapest(ix *Index, list []uint32, filter *compiledFilter, from uint64, n int) {
-	priced := cut(list, 0, uint32(ix.orders.priced))
+	priced := sublist(list, 0, uint32(ix.orders.priced))
 	end := 0
-	// Else the page is among the unpriced.
+	// Otherwise the page is among the cards without a price.
 	if from < uint64(ix.orders.priced) {
 		minPrice := ix.orders.price(ix.orders.byPriceAsc[from])
 		end = sort.Search(len(priced), func(i int) bool { return ix.orders.price(priced[i]) < minPrice })
@@ -249,8 +253,8 @@ func (s *scratch) topCheapest(ix *Index, list []uint32, filter *compiledFilter, 
 	}
 }
 
-// addFromList adds a card of the first list if it is in the whole selection; false when that makes
-// n.
+// addFromList adds a card of the first list if it matches the whole filter. It returns false once
+// there are n cards.
 func (s *scratch) addFromList(ix *Index, filter *compiledFilter, card uint32, rank uint64, n int) bool {
 	if ix.has(filter, card, 1) {
 		s.best = append(s.best, ranked{major: rank, card: card})
@@ -258,8 +262,8 @@ func (s *scratch) addFromList(ix *Index, filter *compiledFilter, card uint32, ra
 	return len(s.best) < n
 }
 
-// topFromOrder walks the order itself from bound on and stops after n cards: without posting lists
-// most cards pass.
+// topFromOrder reads the order itself from bound on and stops after n cards: without posting lists
+// most cards match.
 func (s *scratch) topFromOrder(ix *Index, q Query, filter *compiledFilter, bound ranked, n int) {
 	from := uint64(0)
 	to := uint64(ix.c.Cards.ID.Len())
@@ -269,8 +273,8 @@ func (s *scratch) topFromOrder(ix *Index, q Query, filter *compiledFilter, bound
 		from = uint64(filter.from)
 		to = uint64(filter.to)
 	case PriceAsc:
-		// A price range is a range of this order too, but its ends are where the range of numbers
-		// begins.
+		// A price range is a range of this order too, but it begins where the range of card numbers
+		// ends.
 		if int(filter.to) <= ix.orders.priced && filter.from < filter.to {
 			from = uint64(ix.orders.firstOfPrice(filter.to - 1))
 		}
@@ -279,30 +283,30 @@ func (s *scratch) topFromOrder(ix *Index, q Query, filter *compiledFilter, bound
 	}
 
 	for rank := max(from, bound.major); rank < to && len(s.best) < n; rank++ {
-		card := ix.orders.at(q.Sort, uint32(rank))
+		card := ix.orders.cardAt(q.Sort, uint32(rank))
 		if ix.has(filter, card, 0) {
 			s.best = append(s.best, ranked{major: rank, card: card})
 		}
 	}
 }
 
-// offerTop keeps r among the n smallest that are not before bound, in order.
+// offerTop keeps r if it is among the n smallest that are not before bound, in order.
 func (s *scratch) offerTop(r, bound ranked, n int) {
-	// Of a common word's cards nearly all follow those of the page.
+	// Nearly all cards of a common word come after those of the page.
 	if r.compare(bound) >= 0 && (len(s.best) < n || r.compare(s.best[n-1]) < 0) {
 		s.best = insertTop(s.best, r, n, ranked.compare)
 	}
 }
 
-// insertTop is the best n, which are in order, with one more in its place; the last goes where they
-// are more.
+// insertTop inserts one into the n best, which are in order; the last is dropped if there are more
+// than n.
 func insertTop[T any](best []T, one T, n int, compare func(x, y T) int) []T {
 	at, _ := slices.BinarySearchFunc(best, one, compare)
 	return slices.Insert(best[:min(len(best), n-1)], at, one)
 }
 
-// Top appends the n dearest cards of a set, priced ones only (decision 22).
-func (ix *Index) Top(dst []uint32, set, n int) []uint32 {
-	list := cut(ix.bySet.Of(uint32(set)), 0, uint32(ix.orders.priced))
+// TopOfSet appends to dst the n most expensive cards of a set, only those with a price (decision 22).
+func (ix *Index) TopOfSet(dst []uint32, set, n int) []uint32 {
+	list := sublist(ix.bySet.Of(uint32(set)), 0, uint32(ix.orders.priced))
 	return append(dst, list[:min(n, len(list))]...)
 }

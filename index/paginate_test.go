@@ -177,7 +177,7 @@ func TestWalkGoesOnInAnotherCatalog(t *testing.T) {
 			last := before.row(first.Cards[limit-1])
 			behind := place{score: first.Last.Score, price: last.Price(), card: last, set: before.sets[last.Set]}
 			if now := after.rows[last.ID]; now != nil {
-				// Where the card still is, ties go by where it stands now.
+				// If the card still exists, ties are broken by its current place.
 				behind.card = now
 				behind.set = after.sets[now.Set]
 			}
@@ -231,7 +231,7 @@ func TestPositionIsShort(t *testing.T) {
 	}
 }
 
-// TestPositionClone: whoever keeps a copy of a position keeps no column of the catalog.
+// TestPositionClone holds that a copy of a position refers to no column of the catalog.
 func TestPositionClone(t *testing.T) {
 	o := newOracle(t, fixture.Random(3, fixture.Small))
 	page := o.x.Cards(nil, index.Query{Filter: index.NoFilter}, nil, 1)

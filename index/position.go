@@ -12,11 +12,11 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Position is where a walk of cards stands: the sort key of the last card shown. It means the same
-// place in any catalog, so that a walk can go on after the one it began in is gone (decision 29).
+// Position is a place in a list of cards: the sort key of the last card shown. It means the same
+// place in any catalog, so a client can go on after the first catalog is gone (decision 29).
 type Position struct {
 	Score   uint64 // of the words, for relevance
-	Prior   uint32 // how likely the card is to be meant, for relevance
+	Prior   uint32 // the card's relevance prior, for relevance
 	Cents   int64  // display price, NoCents without one
 	ID      string // the card's id
 	SetID   string // "" without a set
@@ -34,13 +34,13 @@ func (p *Position) Clone() Position {
 	return own
 }
 
-// maxNumber and maxName keep a position short enough for a cursor of 512 characters.
+// maxNumber and maxName bound a position, so that a cursor fits into 512 characters.
 const maxNumber, maxName = 40, 60
 
-// position is where r stands.
+// position returns the position of r.
 func (ix *Index) position(r ranked, q Query) Position {
 	c := ix.c
-	// All that any order looks at, so that a walk may go on in another catalog.
+	// It has the sort keys of every order, so that pagination can go on in another catalog.
 	p := Position{
 		Cents: ix.orders.price(r.card), ID: c.Cards.ID.At(int(r.card)), Release: snapshot.NoDay,
 		Number: cutTo(c.Cards.Number.At(int(r.card)), maxNumber),
@@ -59,12 +59,12 @@ func (ix *Index) position(r ranked, q Query) Position {
 	return p
 }
 
-// cutTo is the longest beginning of s of at most n bytes that does not end inside a character.
+// cutTo returns the longest prefix of s of at most n bytes that does not end inside a character.
 func cutTo(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
 
-// seek is the place of the first card after a position: the smallest that a next page may show.
+// seek returns the rank of the first card after a position: the smallest that a next page may show.
 func (ix *Index) seek(q Query, p *Position) ranked {
-	// Whatever the order is, its ties are broken by the catalog order.
+	// The catalog order breaks the ties of every order.
 	if q.HasWords && q.Sort == Relevance {
 		return ranked{major: p.Score, minor: ix.priorAfter(p)}
 	}
@@ -95,28 +95,28 @@ func (ix *Index) seek(q Query, p *Position) ranked {
 	return ranked{major: uint64(sort.Search(n, func(i int) bool { return after(uint32(i), -1) }))}
 }
 
-// orderAfter is the rank in catalog order of the first card after a position. When its card is
-// gone, the key tells where it would stand.
+// orderAfter returns the rank in catalog order of the first card after a position. If its card is
+// gone, the position's sort key says where it would be.
 func (ix *Index) orderAfter(p *Position) uint32 {
 	if card, ok := ix.Card(p.ID); ok {
 		return ix.c.Cards.Order[card] + 1
 	}
 
-	// The card left the catalog, and perhaps its set with it.
+	// The card left the catalog, perhaps together with its set.
 	set, known := ix.Set(p.SetID)
 	return uint32(sort.Search(len(ix.orders.newest), func(i int) bool {
 		return ix.compareToMissing(ix.orders.newest[i], p, set, known) > 0
 	}))
 }
 
-// priorAfter is the rank by fit of the first card after a position, as orderAfter is in catalog
-// order.
+// priorAfter returns the rank by prior of the first card after a position, in the way of
+// orderAfter.
 func (ix *Index) priorAfter(p *Position) uint32 {
 	if card, ok := ix.Card(p.ID); ok && ix.orders.prior(uint32(card)) == p.Prior {
 		return ix.orders.priorRank[card] + 1
 	}
 
-	// The card is gone, or another fit moved it: its key says where it stood.
+	// The card is gone, or its prior changed: the sort key says where it was.
 	set, known := ix.Set(p.SetID)
 	return uint32(sort.Search(len(ix.orders.byPrior), func(i int) bool {
 		card := ix.orders.byPrior[i]
@@ -145,7 +145,7 @@ func (ix *Index) compareToMissing(card uint32, p *Position, set int, known bool)
 		cmp.Compare(c.Cards.ID.At(int(card)), p.ID))
 }
 
-// AppendBinary appends the position in a form that ParsePosition reads.
+// AppendBinary appends the position in the encoding that ParsePosition reads.
 func (p *Position) AppendBinary(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, p.Score)
 	dst = binary.AppendUvarint(dst, uint64(p.Prior))
@@ -154,12 +154,12 @@ func (p *Position) AppendBinary(dst []byte) []byte {
 	return appendStrings(dst, p.ID, p.SetID, p.SetName, p.Number)
 }
 
-// ErrPosition says that bytes are not a position.
+// ErrPosition reports that bytes are not a position.
 var ErrPosition = errors.New("not a position")
 
-// ParsePosition reads what AppendBinary appended.
+// ParsePosition decodes a position of AppendBinary.
 func ParsePosition(b []byte) (Position, error) {
-	// A number that is cut short takes no bytes, and is seen below.
+	// A truncated number takes no bytes, which is checked below.
 	score, n := binary.Uvarint(b)
 	b = b[max(n, 0):]
 	prior, l := binary.Uvarint(b)

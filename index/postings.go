@@ -9,7 +9,7 @@ import (
 type terms struct {
 	table  *table
 	keys   *snapshot.Strings
-	maxLen int // of the keys, in bytes: a longer one is not looked for
+	maxLen int // of the keys, in bytes: a longer string is not looked up
 	text.Grouping
 }
 
@@ -19,8 +19,8 @@ type entry struct {
 	row  uint32
 }
 
-// newTerms makes terms of the strings that each of rows has; of calls add with each of a row's
-// strings, and may name one more than once.
+// newTerms groups rows by their strings: of calls add with each string of a row, and may repeat
+// one.
 func newTerms(step func(), rows int, of func(row int, add func(string))) *terms {
 	t := &terms{keys: &snapshot.Strings{}}
 	t.table = newTable(0, func(k uint32) string { return t.keys.At(int(k)) })
@@ -55,7 +55,7 @@ func newTerms(step func(), rows int, of func(row int, add func(string))) *terms 
 	return t
 }
 
-// find returns the rows that have a string, none when it is not known.
+// find returns the rows that have a string, none for an unknown string.
 func (t *terms) find(s string) []uint32 {
 	if len(s) > t.maxLen {
 		return nil

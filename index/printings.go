@@ -6,10 +6,10 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// Printings appends at most limit other printings of a card, dearest first, and says whether there
-// are more. Where a collector number names its set, as One Piece's OP05-119 does, they are the
-// cards of the game with that number or a parallel of it; where numbers are counted anew in each
-// set, the cards of the game with the same name, leaving out what stands in brackets behind it.
+// Printings appends at most limit other printings of a card, the most expensive first, and reports
+// whether there are more. Where a collector number names its set, as One Piece's OP05-119 does,
+// they are the cards of the game with that number or a parallel of it. Where each set has numbers
+// of its own, they are the cards of the game with the same name, without the brackets behind it.
 func (ix *Index) Printings(dst []uint32, card, limit int) (cards []uint32, more bool) {
 	cards = dst
 	for _, other := range ix.printings(card) {
@@ -32,7 +32,7 @@ func (ix *Index) printings(card int) []uint32 {
 	return ix.names.find(cardvocab.Fold(PlainName(ix.c.Cards.Name.At(card))))
 }
 
-// namesItsSet reports whether a collector number stands for one card in the whole game: letters,
+// namesItsSet reports whether a collector number identifies one card of the whole game: letters,
 // perhaps digits, a hyphen and a digit.
 func namesItsSet(number string) bool {
 	prefix, rest, ok := strings.Cut(number, "-")

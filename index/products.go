@@ -21,7 +21,7 @@ type Products struct {
 	partners *terms   // rows of items by partner id
 }
 
-// Products are the verified products.
+// Products returns the verified products.
 func (ix *Index) Products() *Products { return ix.products }
 
 func newProducts(c *snapshot.Catalog, cards *refs, games *games, step func()) *Products {
@@ -44,7 +44,7 @@ func newProducts(c *snapshot.Catalog, cards *refs, games *games, step func()) *P
 		return strings.Compare(products.tail(a), products.tail(b))
 	})
 
-	// The rows are known now, so that partners' ids may lead to them.
+	// The rows are final now, so the table of partner ids can refer to them.
 	products.partners = newTerms(step, len(products.items), func(row int, add func(string)) {
 		ids := &c.Identifiers
 		for from, to := ids.Of.Range(int(products.items[row])); from < to; from++ {
@@ -56,7 +56,7 @@ func newProducts(c *snapshot.Catalog, cards *refs, games *games, step func()) *P
 	return products
 }
 
-// isPartner reports whether a namespace's values answer partner_id (docs/NATIVE.md, source.toml).
+// isPartner reports whether partner_id searches a namespace (docs/NATIVE.md, source.toml).
 func isPartner(c *snapshot.Catalog, namespace string) bool {
 	for partner := range c.Feeds.Partner.All() {
 		if partner == namespace {
@@ -66,17 +66,18 @@ func isPartner(c *snapshot.Catalog, namespace string) bool {
 	return false
 }
 
-// Items are the item numbers of the products, by public id ascending. A row is a place in it. The
-// list belongs to the index.
+// Items returns the item numbers of the products, by public id ascending. A row is an index into
+// this list. The list belongs to the index.
 func (p *Products) Items() []uint32 { return p.items }
 
-// Find finds a product by the tail of its public id: an item number. It is what a batch of prices
-// asks for: the table of card ids has cards, and the few sealed products have one of their own.
+// Find returns the item number of a product by the tail of its public id. It serves batches of
+// prices: cards are in the table of card ids, and the few sealed products have a table of their
+// own.
 func (p *Products) Find(tail string) (item int, ok bool) {
-	// As long as ids are; a longer one is none, and may allocate.
+	// Ids fit into it; a longer text is no id, and may allocate.
 	var buf [len(cardPrefix) + 64]byte
 	id := append(append(buf[:0], cardPrefix...), tail...)
-	if card, ok := p.cards.id(unsafe.String(unsafe.SliceData(id), len(id))); ok && p.c.Cards.Product[card] != 0 {
+	if card, ok := p.cards.findID(unsafe.String(unsafe.SliceData(id), len(id))); ok && p.c.Cards.Product[card] != 0 {
 		return card, true
 	}
 
@@ -84,16 +85,16 @@ func (p *Products) Find(tail string) (item int, ok bool) {
 	return p.c.Cards.ID.Len() + int(row), ok
 }
 
-// Row finds a product by the tail of its public id: its row.
+// Row returns the row of a product by the tail of its public id.
 func (p *Products) Row(tail string) (row int, ok bool) {
 	return sort.Find(len(p.items), func(k int) int { return strings.Compare(tail, p.tail(p.items[k])) })
 }
 
-// tail is the public id of a product's item without its prefix.
+// tail returns the public id of a product's item without its prefix.
 func (p *Products) tail(item uint32) string { return ProductTail(p.c, int(item)) }
 
-// ProductTail is the public id of a product's item without its prefix; a card and its product share
-// it (decision 25).
+// ProductTail returns the public id of a product's item without its prefix. A card and its product
+// share it (decision 25).
 func ProductTail(c *snapshot.Catalog, item int) string {
 	if n := c.Cards.ID.Len(); item >= n {
 		return c.Sealed.Tail.At(item - n)
@@ -104,15 +105,15 @@ func ProductTail(c *snapshot.Catalog, item int) string {
 // cardPrefix begins the id of every card.
 const cardPrefix = "card_"
 
-// ProductFilter narrows products down.
+// ProductFilter restricts a list of products.
 type ProductFilter struct {
 	Game    string // slug, "" for any
 	Kind    string // card or sealed, "" for any
 	Partner string // exact value of an identifier in a partner namespace, "" for any
 }
 
-// Page appends the rows of at most limit products that pass the filter, by public id ascending, and
-// says whether more follow. The page begins after the tail of a public id, "" for the first.
+// Page appends the rows of at most limit products that match the filter, by public id ascending,
+// and reports whether more follow. The page begins after the tail of a public id, "" for the first.
 func (p *Products) Page(dst []uint32, filter ProductFilter, after string, limit int) (rows []uint32, more bool) {
 	from := 0
 	if after != "" {
@@ -132,11 +133,11 @@ func (p *Products) Page(dst []uint32, filter ProductFilter, after string, limit 
 		return filter.Kind != "card" && (game < 0 || game == int(p.c.Sealed.Game[item-cards]))
 	}
 
-	// A partner's id has a list of its rows; else every row is looked at.
+	// A partner id has a list of its rows; otherwise every row is visited.
 	n := len(p.items) - from
 	row := func(k int) uint32 { return uint32(from + k) }
 	if filter.Partner != "" {
-		listed := cut(p.partners.find(filter.Partner), uint32(from), uint32(len(p.items)))
+		listed := sublist(p.partners.find(filter.Partner), uint32(from), uint32(len(p.items)))
 		n = len(listed)
 		row = func(k int) uint32 { return listed[k] }
 	}

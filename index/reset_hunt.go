@@ -2,5 +2,5 @@
 
 package index
 
-// ClearCache drops what searches have remembered of words: see text.Index.
+// ClearCache clears what searches have cached: see text.Index.
 func (ix *Index) ClearCache() { ix.words.ClearCache() }

@@ -10,7 +10,7 @@ import (
 //go:embed set_codes.txt
 var setCodes string
 
-// readCodes finds the sets of the codes. The catalog's own codes go first.
+// readCodes resolves the sets of the apps' codes. The catalog's own codes take precedence.
 func (sn *SetNames) readCodes() {
 	sn.codes = map[string][]uint32{}
 	for line := range strings.Lines(setCodes) {
@@ -28,5 +28,5 @@ func (sn *SetNames) readCodes() {
 	}
 }
 
-// ByAppCode are the sets that a game's own apps call by a folded code.
+// ByAppCode returns the sets that a game's own apps give a folded code.
 func (sn *SetNames) ByAppCode(code string) []uint32 { return sn.codes[code] }

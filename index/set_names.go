@@ -17,29 +17,29 @@ import (
 type SetNames struct {
 	sets        *refs
 	byKey       *terms // sets by folded name, code or alias
-	commonNames *terms // sets by folded everyday name or code
+	commonNames *terms // sets by folded common name or code
 	words       *terms // sets by each word of their names, codes and aliases
 	keys        []setKey
-	aliases     map[string]string   // folded other name → the folded everyday name that it stands for
-	heads       []string            // the first word of each set's name, which begins with its series' code
-	maxLen      int                 // the longest key of these, in bytes
+	aliases     map[string]string   // folded alias → the folded common name that it stands for
+	firstWords  []string            // the first word of each set's name, which begins with its series' code
+	maxLen      int                 // the longest of these keys, in bytes
 	codes       map[string][]uint32 // sets by the folded codes of a game's own apps: set_codes.go
 }
 
-// setKey is one everyday name of a set.
+// setKey is one common name of a set.
 type setKey struct {
 	folded  string
 	set     uint32
-	letters uint64   // which characters it has: letterMask
+	letters uint64   // its letterMask
 	bigrams []uint16 // bigramsOf
 }
 
-// maxRef is how much of a reference is folded, in folded bytes: no set's name is as long, and one
-// character may be eighteen letters.
+// maxRef bounds how much of a reference is folded, in folded bytes. No set's name is as long, and
+// one character may become eighteen letters.
 const maxRef = 400
 
-// IsTooLong says whether a reference folds to more than maxRef bytes, which no card or set is called
-// (docs/SEARCH.md, Cost).
+// IsTooLong reports whether a reference folds to more than maxRef bytes, more than any card or set
+// name (docs/SEARCH.md, Cost).
 func IsTooLong(ref string) bool {
 	// No character folds to more than eighteen letters.
 	if len(ref) <= maxRef/18 {
@@ -62,7 +62,8 @@ func IsTooLong(ref string) bool {
 	return false
 }
 
-// letterMask are the characters of a name as bits: names that differ in many of them are far apart.
+// letterMask is the set of a name's characters as bits: names that differ in many of them are far
+// apart.
 func letterMask(s string) (letters uint64) {
 	for i := range len(s) {
 		letters |= 1 << (s[i] & 63)
@@ -70,10 +71,10 @@ func letterMask(s string) (letters uint64) {
 	return letters
 }
 
-// maxNearestSets is how many sets are suggested where none has the name.
+// maxNearestSets bounds how many sets are suggested for an unknown name.
 const maxNearestSets = 3
 
-// SetNames are the names of the sets.
+// SetNames returns the names of the sets.
 func (ix *Index) SetNames() *SetNames { return ix.setNames }
 
 func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
@@ -94,8 +95,8 @@ func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 		each(set, func(name string) { addCommonNames(name, add) })
 	})
 	for name := range c.Sets.Name.All() {
-		// A name of signs alone begins with nothing.
-		sn.heads = append(sn.heads, append(setWords(name), "")[0])
+		// A name of signs alone has no first word.
+		sn.firstWords = append(sn.firstWords, append(setWords(name), "")[0])
 	}
 	sn.words = newTerms(step, n, func(set int, add func(string)) {
 		each(set, func(name string) {
@@ -129,15 +130,15 @@ func newSetNames(c *snapshot.Catalog, sets *refs, step func()) *SetNames {
 }
 
 // Resolve returns the sets that a filter selects, ascending. It looks for the id or slug first,
-// else for all with the code, name or alias (decision 23), else for those that people call so
+// else for all with the code, name or alias (decision 23), else for those with that common name
 // (decision 1808).
 func (sn *SetNames) Resolve(ref string) []uint32 {
 	sets, _ := sn.ResolveFuzzy(ref)
 	return sets
 }
 
-// ResolveFuzzy is Named, and says whether the one set was found only by taking its name for
-// misspelt.
+// ResolveFuzzy is Resolve, and reports whether it found the set only by correcting the spelling of
+// its name.
 func (sn *SetNames) ResolveFuzzy(ref string) (sets []uint32, corrected bool) {
 	if set, ok := sn.sets.find(ref); ok {
 		return []uint32{uint32(set)}, false
@@ -146,37 +147,38 @@ func (sn *SetNames) ResolveFuzzy(ref string) (sets []uint32, corrected bool) {
 		return nil, false
 	}
 	if folded := cardvocab.Fold(ref); folded != "" {
-		if sets := sn.byKey.find(folded); len(sets) > 0 {
-			return sets, false
-		}
-		if sets := sn.codes[folded]; len(sets) > 0 {
+		if sets := firstFound(sn.byKey.find(folded), sn.codes[folded]); len(sets) > 0 {
 			return sets, false
 		}
 	}
 	return sn.resolveCommon(ref)
 }
 
-// Exact are the sets that have a key as their name, code or everyday name, to the letter.
+// Exact returns the sets whose name, code or common name has exactly this key.
 func (sn *SetNames) Exact(key string) []uint32 {
 	if len(key) > sn.maxLen {
 		return nil
 	}
-	if sets := sn.byKey.find(key); len(sets) > 0 {
-		return sets
-	}
-	if sets := sn.commonNames.find(key); len(sets) > 0 {
-		return sets
-	}
-	return sn.commonNames.find(sn.aliases[key])
+	return firstFound(sn.byKey.find(key), sn.commonNames.find(key), sn.commonNames.find(sn.aliases[key]))
 }
 
-// setStopWords are what people write of a set without telling it from others.
+// firstFound returns the first list that is not empty.
+func firstFound(lists ...[]uint32) []uint32 {
+	for _, list := range lists {
+		if len(list) > 0 {
+			return list
+		}
+	}
+	return nil
+}
+
+// setStopWords are words of a set's name that do not distinguish it from others.
 var setStopWords = []string{
 	"pokemon", "tcg", "the", "series", "set", "card", "cards", "edition", "1st", "black", "star",
 }
 
-// WithAllWords are the sets that have every word of a name that tells something, ascending:
-// "Pokémon Prize Pack Series" is Prize Pack Series Cards. None where no word tells anything.
+// WithAllWords returns the sets that have every significant word of a name, ascending: "Pokémon
+// Prize Pack Series" is Prize Pack Series Cards. There are none if no word is significant.
 func (sn *SetNames) WithAllWords(ref string) []uint32 {
 	if IsTooLong(ref) {
 		return nil
@@ -190,15 +192,15 @@ func (sn *SetNames) WithAllWords(ref string) []uint32 {
 		return sets
 	}
 
-	// "promos" is the set that has "promo".
+	// "promos" finds the set that has "promo".
 	for i, w := range words {
 		words[i] = strings.TrimSuffix(w, "s")
 	}
 	return sn.withWords(words)
 }
 
-// addCommonNames calls add with what people call a set of this name: its words without "and", the
-// code before a colon and what stands behind it, the name without "Base Set" at its end, and codes
+// addCommonNames calls add with the common names of a set. They are its words without "and", the
+// code before a colon and the name behind it, the name without "Base Set" at its end, and codes
 // without padding zeros.
 func addCommonNames(name string, add func(string)) {
 	words := setWords(name)
@@ -221,7 +223,7 @@ func addCommonNames(name string, add func(string)) {
 	}
 }
 
-// setWords are the folded words of a name, without "and".
+// setWords returns the folded words of a name, without "and".
 func setWords(name string) []string {
 	var words []string
 	for field := range strings.FieldsFuncSeq(cardvocab.Unescape(name), func(r rune) bool {
@@ -234,7 +236,7 @@ func setWords(name string) []string {
 	return words
 }
 
-// trimSetSuffix is a name without "set" or "base set" at its end, which nobody says.
+// trimSetSuffix removes "set" or "base set" from the end of a name, because people omit it.
 func trimSetSuffix(words []string) []string {
 	for _, suffix := range []string{"set", "base"} {
 		if n := len(words); n > 1 && words[n-1] == suffix {
@@ -244,8 +246,8 @@ func trimSetSuffix(words []string) []string {
 	return words
 }
 
-// resolveCommon are the sets that a name means in everyday speech, ascending; none where it does
-// not tell one from the others. corrected says that the name had to be taken for misspelt.
+// resolveCommon returns the sets with a common name, ascending; none where the name is ambiguous.
+// corrected reports that the spelling of the name was corrected.
 func (sn *SetNames) resolveCommon(ref string) (sets []uint32, corrected bool) {
 	words := setWords(ref)
 	if len(words) == 0 {
@@ -256,12 +258,12 @@ func (sn *SetNames) resolveCommon(ref string) (sets []uint32, corrected bool) {
 		return sets, false
 	}
 
-	// All of its words are of one set alone: "romance dawn op01".
+	// Only one set has all its words: "romance dawn op01".
 	if sets := sn.withWords(words); len(sets) == 1 {
 		return sets, false
 	}
 
-	// What the shipped list or the operator calls so.
+	// The shipped list or the operator's list may have the name.
 	folded := strings.Join(words, "")
 	if name, ok := sn.aliases[folded]; ok {
 		return sn.commonNames.find(name), false
@@ -273,7 +275,8 @@ func (sn *SetNames) resolveCommon(ref string) (sets []uint32, corrected bool) {
 	return sn.byFuzzyName(words), true
 }
 
-// series are what people call the series of sets, and the code that the names of its sets begin with.
+// series are the common names of the series of sets, and the code with which the names of their
+// sets begin.
 var series = []struct{ words, code string }{
 	{"scarlet violet", "sv"},
 	{"sword shield", "swsh"},
@@ -284,16 +287,16 @@ var series = []struct{ words, code string }{
 	{"sm", "sm"},
 }
 
-// maxSetWords is how many words a set's name has at most that is said with its series or code, and
-// maxCodeWords how many such a code has: "OP 01".
+// maxSetWords is the maximum number of words of a set's name with its series or code.
+// maxCodeWords is that of such a code: "OP 01".
 const (
 	maxSetWords  = 16
 	maxCodeWords = 2
 )
 
-// bySplitName are the sets that are named by both halves of some words, ascending: by a code and a
-// name, or by their series and a name: "Evolving Skies (EVS)", "OP-01 Romance Dawn", "Sword &
-// Shield: Evolving Skies".
+// bySplitName returns the sets that both halves of the words name, ascending: a code and a name, or
+// a series and a name. Examples: "Evolving Skies (EVS)", "OP-01 Romance Dawn", "Sword & Shield:
+// Evolving Skies".
 func (sn *SetNames) bySplitName(words []string) []uint32 {
 	if len(words) > maxSetWords {
 		return nil
@@ -310,7 +313,7 @@ func (sn *SetNames) bySplitName(words []string) []uint32 {
 			sets = sn.bySplitName(strings.Fields(name))
 		}
 		sets = slices.DeleteFunc(slices.Clone(sets), func(set uint32) bool {
-			number, ok := strings.CutPrefix(sn.heads[set], s.code)
+			number, ok := strings.CutPrefix(sn.firstWords[set], s.code)
 			return !ok || number != "" && !cardvocab.IsInteger(number)
 		})
 		if len(sets) > 0 {
@@ -333,8 +336,8 @@ func (sn *SetNames) bySplitName(words []string) []uint32 {
 	return nil
 }
 
-// byNameOrWords are the sets that have words as a name, a code or another name, or the one that has
-// them all, ascending.
+// byNameOrWords returns the sets that have the words as a name, a code or an alias, or the only set
+// that has them all, ascending.
 func (sn *SetNames) byNameOrWords(words []string) []uint32 {
 	if sets := sn.byCommonName(words); len(sets) > 0 {
 		return sets
@@ -345,20 +348,20 @@ func (sn *SetNames) byNameOrWords(words []string) []uint32 {
 	return sn.Exact(strings.Join(words, ""))
 }
 
-// byCommonName are the sets that have exactly these words as a code or an everyday name, ascending.
+// byCommonName returns the sets that have exactly these words as a code or a common name,
+// ascending.
 func (sn *SetNames) byCommonName(words []string) []uint32 {
 	if len(words) == 0 {
 		return nil
 	}
 
 	folded := strings.Join(words, "")
-	for _, name := range []string{folded, cardvocab.NumberKey(folded)} {
-		if sets := sn.commonNames.find(name); len(sets) > 0 {
-			return sets
-		}
+	found := firstFound(sn.commonNames.find(folded), sn.commonNames.find(cardvocab.NumberKey(folded)))
+	if len(found) > 0 {
+		return found
 	}
 
-	// What is left of "sm base" is the code of a series, which no set of it is called.
+	// The rest of "sm base" is the code of a series, which is no name of its sets.
 	left := strings.Join(trimSetSuffix(words), "")
 	if len(left) <= maxSeriesLen && !cardvocab.IsInteger(left) {
 		return nil
@@ -369,14 +372,11 @@ func (sn *SetNames) byCommonName(words []string) []uint32 {
 	return nil
 }
 
-// withWords are the sets that have all words, ascending.
+// withWords returns the sets that have all words, ascending.
 func (sn *SetNames) withWords(words []string) []uint32 {
 	var sets []uint32
 	for i, w := range words {
-		of := sn.words.find(w)
-		if len(of) == 0 {
-			of = sn.words.find(cardvocab.NumberKey(w))
-		}
+		of := firstFound(sn.words.find(w), sn.words.find(cardvocab.NumberKey(w)))
 		if i == 0 {
 			sets = slices.Clone(of)
 			continue
@@ -387,15 +387,15 @@ func (sn *SetNames) withWords(words []string) []uint32 {
 	return sets
 }
 
-// maxCodeLen is how many letters a word may have that is taken for a code, in which one letter
-// makes another set; maxSeriesLen is that of a series, such as swsh.
+// maxCodeLen is the maximum length of a word that may be a code, where one letter makes another
+// set. maxSeriesLen is that of a series, such as swsh.
 const (
 	maxCodeLen   = 3
 	maxSeriesLen = 4
 )
 
-// byFuzzyName are the sets whose name is so misspelt: one error up to eight letters, two in longer
-// names, and no other set as near. What may be a code has to be spelt right.
+// byFuzzyName returns the set whose name is misspelled so: one error up to eight letters, two in
+// longer names, and no other set as near. A word that may be a code must be spelled right.
 func (sn *SetNames) byFuzzyName(words []string) []uint32 {
 	folded := strings.Join(words, "")
 	limit := 1
@@ -413,7 +413,7 @@ func (sn *SetNames) byFuzzyName(words []string) []uint32 {
 		if len(k.folded) < 5 || max(len(k.folded)-len(folded), len(folded)-len(k.folded)) > limit {
 			continue
 		}
-		// A changed letter is one character less and another more, so that two errors are four.
+		// A changed letter is one character less and one more, so two errors change four bits.
 		if bits.OnesCount64(letters^k.letters) > 2*limit {
 			continue
 		}
@@ -436,7 +436,7 @@ func (sn *SetNames) byFuzzyName(words []string) []uint32 {
 }
 
 // Nearest appends up to three sets whose names are most similar to an unknown name. Those that have
-// all of its words come first, then those whose letters are most alike.
+// all of its words come first, then those with the most similar letters.
 func (sn *SetNames) Nearest(ref string) []uint32 {
 	if IsTooLong(ref) {
 		return nil
@@ -451,7 +451,7 @@ func (sn *SetNames) Nearest(ref string) []uint32 {
 	best := make(map[uint32]int)
 	for i := range sn.keys {
 		k := &sn.keys[i]
-		// Where one is much longer than the other, they cannot share enough.
+		// If one is much longer than the other, they cannot share enough bigrams.
 		shorter := min(len(wanted), len(k.bigrams))
 		if 200*shorter < minSimilarity*(len(wanted)+len(k.bigrams)) {
 			continue
@@ -471,14 +471,14 @@ func (sn *SetNames) Nearest(ref string) []uint32 {
 	return sets[:min(len(sets), maxNearestSets)]
 }
 
-// minSimilarity is the share of pairs of letters, in hundredths, from which names are alike;
+// minSimilarity is the least share of common bigrams, in hundredths, of similar names.
 // fullSimilarity is that of a name and itself.
 const (
 	minSimilarity  = 35
 	fullSimilarity = 100
 )
 
-// bigramsOf are the neighbouring letters of a name, ascending.
+// bigramsOf returns the pairs of neighbouring letters of a name, ascending.
 func bigramsOf(s string) []uint16 {
 	bigrams := make([]uint16, 0, len(s)+1)
 	last := byte(' ')
@@ -495,7 +495,7 @@ func bigramsOf(s string) []uint16 {
 	return bigrams
 }
 
-// similarity is how many of the pairs of two names are the same, in hundredths.
+// similarity returns the share of bigrams that two names have in common, in hundredths.
 func similarity(a, b []uint16) int {
 	shared := 0
 	i := 0
@@ -515,7 +515,7 @@ func similarity(a, b []uint16) int {
 	return 200 * shared / max(len(a)+len(b), 1)
 }
 
-// Search returns the sets that the words of a list of sets ask for, ascending. Those are all that
+// Search returns the sets that match the words of a query for sets, ascending. They are all that
 // have every word, else those with that common name. corrected is as in ResolveFuzzy.
 func (sn *SetNames) Search(query string) (sets []uint32, corrected bool) {
 	if IsTooLong(query) {
@@ -527,5 +527,5 @@ func (sn *SetNames) Search(query string) (sets []uint32, corrected bool) {
 	return sn.ResolveFuzzy(query)
 }
 
-// SetName is the name of the set of a card, "" without one.
+// SetName returns the name of the set of a card, "" without one.
 func (ix *Index) SetName(card uint32) string { return ix.c.OfSet(&ix.c.Sets.Name, int(card)) }

@@ -10,25 +10,25 @@ import (
 	"ninepocket/snapshot"
 )
 
-// SetFilter narrows sets down; empty strings leave out nothing.
+// SetFilter restricts a list of sets; empty strings exclude nothing.
 type SetFilter struct {
 	Game   string // slug
 	Series string // compared on letters and digits, ignoring case
-	Query  string // words of the name, a code, or the name as people write it
+	Query  string // words of the name, a code, or a common name
 
 	Released Dates
 }
 
-// Dates are a range of days, both inclusive and snapshot.NoDay where it is open. The zero value is
-// no range at all.
+// Dates is a range of days, both inclusive; snapshot.NoDay leaves a side open. The zero value is no
+// range.
 type Dates struct {
 	Given    bool
 	From, To snapshot.Day
 }
 
-// Sets appends at most limit sets from a place on that pass the filter. It returns the place at
-// which a next page begins, -1 when there is none. The first place is 0. Sets that are called what
-// the query says come first; both they and the others are in the order of decision 22.
+// Sets appends at most limit sets from a place on that match the filter. It returns the place at
+// which the next page begins, -1 when there is none. The first place is 0. Sets with the common
+// name of the query come first; both they and the others are in the order of decision 22.
 func (ix *Index) Sets(dst []uint32, filter SetFilter, from, limit int) (sets []uint32, next int) {
 	game, ok := ix.games.find(filter.Game)
 	if !ok {
@@ -51,7 +51,7 @@ func (ix *Index) Sets(dst []uint32, filter SetFilter, from, limit int) (sets []u
 		end = int(older)
 	}
 
-	// Places go through all sets twice: first those that are called so, then the others.
+	// Places number all sets twice: first for those with the common name, then for the others.
 	called := ix.setsFirst(filter)
 	if len(called) == 0 {
 		from = max(from, n)
@@ -66,13 +66,13 @@ func (ix *Index) Sets(dst []uint32, filter SetFilter, from, limit int) (sets []u
 			continue
 		}
 
-		// A series that nobody knows has no sets.
-		if filter.Series != "" && !contains(series, uint32(set)) ||
-			filter.Query != "" && !contains(asked, uint32(set)) {
+		// An unknown series has no sets.
+		if filter.Series != "" && !Contains(series, uint32(set)) ||
+			filter.Query != "" && !Contains(asked, uint32(set)) {
 			continue
 		}
 
-		// There is room for no more, and this one would follow.
+		// The page is full, and this set begins the next one.
 		if limit == 0 {
 			return dst, place
 		}
@@ -84,7 +84,7 @@ func (ix *Index) Sets(dst []uint32, filter SetFilter, from, limit int) (sets []u
 	return dst, -1
 }
 
-// setsFirst are the sets that a list puts first: those that are called what its query says.
+// setsFirst returns the sets that a list puts first: those with the common name of its query.
 func (ix *Index) setsFirst(filter SetFilter) []uint32 {
 	if filter.Query == "" || IsTooLong(filter.Query) {
 		return nil
@@ -92,31 +92,32 @@ func (ix *Index) setsFirst(filter SetFilter) []uint32 {
 	return ix.setNames.byCommonName(setWords(filter.Query))
 }
 
-// SetPosition is where a walk of sets stands: the sort key of the last set shown.
+// SetPosition is a place in a list of sets: the sort key of the last set shown.
 type SetPosition struct {
 	ID      string
 	Release snapshot.Day
 	Name    string // cut to maxSetName bytes
 }
 
-// maxSetName keeps a position short enough for a cursor of 512 characters.
+// maxSetName bounds a position, so that a cursor fits into 512 characters.
 const maxSetName = 100
 
-// compareSet compares a set's place in the order of decision 22 with a sort key: newest first,
-// without a date last (NoDay is the smallest), then name and id.
+// compareSet compares a set's place in the order of decision 22 with a sort key. The order is
+// newest first, without a date last (NoDay is the smallest), then name and id.
 func compareSet(sets *snapshot.Sets, set int, release snapshot.Day, name, id string) int {
 	return cmp.Or(cmp.Compare(release, sets.Release[set]), cmp.Compare(sets.Name.At(set), name),
 		cmp.Compare(sets.ID.At(set), id))
 }
 
-// SetPosition is the position of a set.
+// SetPosition returns the position of a set.
 func (ix *Index) SetPosition(set int) SetPosition {
 	return SetPosition{
 		ID: ix.c.Sets.ID.At(set), Release: ix.c.Sets.Release[set], Name: cutTo(ix.c.Sets.Name.At(set), maxSetName),
 	}
 }
 
-// SetAfter is the first place after a position of a list, where its set would stand when it is gone.
+// SetAfter returns the first place after a position of a list. If its set is gone, that is where
+// the set would be.
 func (ix *Index) SetAfter(filter SetFilter, position SetPosition) int {
 	n := ix.c.Sets.ID.Len()
 	set, ok := ix.Set(position.ID)
@@ -131,13 +132,13 @@ func (ix *Index) SetAfter(filter SetFilter, position SetPosition) int {
 	})
 }
 
-// AppendBinary appends the position in a form that ParseSetPosition reads.
+// AppendBinary appends the position in the encoding that ParseSetPosition reads.
 func (p *SetPosition) AppendBinary(dst []byte) []byte {
 	dst = binary.AppendVarint(dst, int64(p.Release))
 	return appendStrings(dst, p.ID, p.Name)
 }
 
-// ParseSetPosition reads what AppendBinary appended.
+// ParseSetPosition decodes a position of AppendBinary.
 func ParseSetPosition(b []byte) (SetPosition, error) {
 	release, n := binary.Varint(b)
 	if n <= 0 {
@@ -148,7 +149,7 @@ func ParseSetPosition(b []byte) (SetPosition, error) {
 	return position, err
 }
 
-// appendStrings appends strings with a byte of length before each.
+// appendStrings appends strings, each behind a byte with its length.
 func appendStrings(dst []byte, all ...string) []byte {
 	for _, s := range all {
 		dst = append(dst, byte(len(s)))
@@ -157,7 +158,7 @@ func appendStrings(dst []byte, all ...string) []byte {
 	return dst
 }
 
-// parseStrings reads strings of a byte of length each, to the last byte.
+// parseStrings decodes the strings of appendStrings, which must end with the last byte.
 func parseStrings(b []byte, out ...*string) error {
 	for _, s := range out {
 		if len(b) == 0 || len(b) <= int(b[0]) {

@@ -235,7 +235,7 @@ func TestMoversAndTop(t *testing.T) {
 			}
 
 			var got []string
-			for _, card := range o.x.Top(nil, set, 10) {
+			for _, card := range o.x.TopOfSet(nil, set, 10) {
 				got = append(got, o.idOf(card))
 			}
 

@@ -10,26 +10,26 @@ import (
 	"ninepocket/snapshot"
 )
 
-// sortOrders are the cards of one catalog in each order that a walk may ask for. Cards are numbered
-// by price, the dearest first, so that this order needs no list.
+// sortOrders are the cards of one catalog in each sort order. Cards are numbered by price, the most
+// expensive first, so that this order needs no list.
 type sortOrders struct {
 	c *snapshot.Catalog
 
 	byPriceAsc   []uint32 // cards in price_asc order
-	priceAscRank []uint32 // the rank in asc of each card
-	byPrior      []uint32 // cards by fit, the likeliest first, equal ones in catalog order
-	priorRank    []uint32 // the rank in likely of each card
+	priceAscRank []uint32 // by card: its rank in byPriceAsc
+	byPrior      []uint32 // cards by relevance prior, the highest first, ties in catalog order
+	priorRank    []uint32 // by card: its rank in byPrior
 	newest       []uint32 // cards in catalog order, which is newest
 	priced       int      // cards below this number have a display price
 }
 
-// newOrders makes the permutations of the sort orders and checks that the catalog is numbered as it
-// says.
+// newOrders makes the permutations of the sort orders. It checks that the catalog's numbering
+// agrees with its prices.
 func newOrders(c *snapshot.Catalog, step func()) (sortOrders, error) {
 	n := c.Cards.ID.Len()
 	o := sortOrders{c: c, newest: inverse(c.Cards.Order)}
 
-	// A rank that two cards share leaves another one out.
+	// If two cards share a rank, another rank is missing.
 	for rank, card := range o.newest {
 		if c.Cards.Order[card] != uint32(rank) {
 			return sortOrders{}, fmt.Errorf("cards share rank %d of the catalog order", rank)
@@ -62,7 +62,7 @@ func newOrders(c *snapshot.Catalog, step func()) (sortOrders, error) {
 	return o, nil
 }
 
-// inverse has for each card of some in order its rank.
+// inverse returns the rank of each card in an order.
 func inverse(cards []uint32) []uint32 {
 	ranks := make([]uint32, len(cards))
 	for rank, card := range cards {
@@ -71,8 +71,8 @@ func inverse(cards []uint32) []uint32 {
 	return ranks
 }
 
-// orderByPrior orders the cards by how likely each is to be meant; without that column in the order
-// of the catalog.
+// orderByPrior orders the cards by relevance prior; without that column by the order of the
+// catalog.
 func (o *sortOrders) orderByPrior(step func()) {
 	o.byPrior = o.newest
 	o.priorRank = o.c.Cards.Order
@@ -89,7 +89,7 @@ func (o *sortOrders) orderByPrior(step func()) {
 	o.priorRank = inverse(o.byPrior)
 }
 
-// prior is how likely a card is to be meant, 0 when the catalog does not say.
+// prior returns a card's relevance prior, 0 when the catalog has none.
 func (o *sortOrders) prior(card uint32) uint32 {
 	if len(o.c.Prior) == 0 {
 		return 0
@@ -97,17 +97,17 @@ func (o *sortOrders) prior(card uint32) uint32 {
 	return o.c.Prior[card]
 }
 
-// price is a card's display price, NoCents without one.
+// price returns a card's display price, NoCents without one.
 func (o *sortOrders) price(card uint32) int64 { return o.c.DisplayCents(int(card)) }
 
-// priceRange is the range of numbers of cards with lo <= price <= hi.
+// priceRange returns the range of numbers of cards with lo <= price <= hi.
 func (o *sortOrders) priceRange(lo, hi int64) (from, to int) {
 	from = sort.Search(o.priced, func(card int) bool { return o.price(uint32(card)) <= hi })
 	to = sort.Search(o.priced, func(card int) bool { return o.price(uint32(card)) < lo })
 	return from, max(from, to)
 }
 
-// firstOfPrice is the rank in price_asc of the first card with the same price as card.
+// firstOfPrice returns the rank in price_asc of the first card with the same price as card.
 func (o *sortOrders) firstOfPrice(card uint32) uint32 {
 	rank := o.priceAscRank[card]
 	for rank > 0 && o.price(o.byPriceAsc[rank-1]) == o.price(card) {
@@ -116,7 +116,7 @@ func (o *sortOrders) firstOfPrice(card uint32) uint32 {
 	return rank
 }
 
-// rank is a card's place in an order.
+// rank returns a card's rank in an order.
 func (o *sortOrders) rank(order Sort, card uint32) uint32 {
 	switch order {
 	case PriceAsc:
@@ -129,8 +129,8 @@ func (o *sortOrders) rank(order Sort, card uint32) uint32 {
 	return card
 }
 
-// at is the card at a place in an order.
-func (o *sortOrders) at(order Sort, rank uint32) uint32 {
+// cardAt returns the card at a rank in an order.
+func (o *sortOrders) cardAt(order Sort, rank uint32) uint32 {
 	switch order {
 	case PriceAsc:
 		return o.byPriceAsc[rank]

@@ -268,7 +268,7 @@ func (x *realIndex) measure(t *testing.T, catalog string, rows []typed) map[stri
 	return counts
 }
 
-// add sums groups.
+// sum adds up groups.
 func sum(counts map[string]tally, groups ...string) (all tally) {
 	for _, g := range groups {
 		n := counts[g]

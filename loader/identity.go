@@ -92,11 +92,12 @@ func (e *CollisionError) Error() string {
 
 func readable(full string) string { return strings.ReplaceAll(full, "\x00", "/") }
 
-// assignIDs gives every claim its tail. A claim are all references that lead to one item or set,
-// the owner's first. known is what earlier builds gave (full reference → tail); it is not changed.
-// The owner's registered id comes first, then that of another reference, then a derived one, so
-// that an id once published stays while any reference to it does. When a joined pair separates,
-// the id stays with the claim it derives from; the other gets its own.
+// assignIDs gives every claim its tail. A claim is the list of all references that lead to one
+// item or set, the owner's first. known is what earlier builds gave (full reference → tail); it is not
+// changed. A claim gets the known tail of its first reference that has one, else the tail derived from
+// its owner. So an id once published stays while any reference to it does. When a joined pair
+// separates, both claims know one tail: it stays with the claim it derives from, and the other gets the
+// tail derived from its owner.
 func (r *registry) assignIDs(claims [][]string, known map[string]string) ([]string, error) {
 	if err := r.collisions(claims, known); err != nil {
 		return nil, err
@@ -172,8 +173,8 @@ func (r *registry) collisions(claims [][]string, known map[string]string) error 
 // pair is one row of a registry table.
 type pair struct{ key, id string }
 
-// column sorts pairs and writes them as two columns, each pair once.
-func column(pairs []pair) (keys, ids snapshot.Strings) {
+// toColumns sorts pairs and writes them as two columns, each pair once.
+func toColumns(pairs []pair) (keys, ids snapshot.Strings) {
 	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
 	for _, pair := range slices.Compact(pairs) {
 		keys.Append(pair.key)
@@ -182,23 +183,24 @@ func column(pairs []pair) (keys, ids snapshot.Strings) {
 	return keys, ids
 }
 
-// rows is the registry of the new catalog: everything the base had, and what the items of this
-// build are called. A reference of the base that now leads elsewhere (its item was joined with
-// another) is entered again, and the former slugs of its old id lead where it leads.
-func (r *registry) rows(m *merged) snapshot.IDHistory {
-	// Reference and prefix → id.
+// history returns the registry of the new catalog: all references and former slugs of the base, and
+// the references and replaced slugs of this build, each with its id. A reference of the base that now
+// leads elsewhere (its item was joined with another) is entered again, and the former slugs of its old
+// id lead where it leads.
+func (r *registry) history(m *merged) snapshot.IDHistory {
+	// Reference and kind → id.
 	refs := map[pair]string{}
 	moved := map[string]string{}
 	current := map[string]bool{}
 	m.eachID(func(_ []string, id, _ string) { current[id] = true })
 	for i := range r.base.Registry.Ref.Len() {
 		id := r.base.Registry.RefID.At(i)
-		refs[pair{r.base.Registry.Ref.At(i), prefixOf(id)}] = id
+		refs[pair{r.base.Registry.Ref.At(i), kindOf(id)}] = id
 	}
 
 	m.eachID(func(all []string, id, _ string) {
 		for _, ref := range all {
-			key := pair{ref, prefixOf(id)}
+			key := pair{ref, kindOf(id)}
 			// The old id is nobody's any more, so that its slugs follow the reference.
 			if old := refs[key]; old != "" && old != id && !current[old] {
 				moved[old] = id
@@ -213,12 +215,13 @@ func (r *registry) rows(m *merged) snapshot.IDHistory {
 	}
 
 	var out snapshot.IDHistory
-	out.Ref, out.RefID = column(list)
-	out.Slug, out.SlugID = column(r.formerSlugs(m, moved))
+	out.Ref, out.RefID = toColumns(list)
+	out.Slug, out.SlugID = toColumns(r.formerSlugs(m, moved))
 	return out
 }
 
-// formerSlugs lists every slug that was ever issued and is not current.
+// formerSlugs lists the slugs of the base, former and current, each with the id that it leads to now,
+// unless that id still has the slug. moved maps ids that nobody has any more to those that replace them.
 func (r *registry) formerSlugs(m *merged, moved map[string]string) []pair {
 	// A slug may lead to one item now and have led to another before.
 	now := map[pair]bool{}
@@ -240,14 +243,14 @@ func (r *registry) formerSlugs(m *merged, moved map[string]string) []pair {
 	return list
 }
 
-func prefixOf(id string) string {
+// kindOf returns what an id is of, which is its prefix without the underscore.
+func kindOf(id string) string {
 	prefix, _, _ := strings.Cut(id, "_")
 	return prefix
 }
 
-// applySlugs gives every set and card its slug. What an item of the base was called until now and is
-// not any more is a former slug from here on: nobody else gets it, but the item itself may get it
-// back.
+// applySlugs gives every set and card its slug. A slug that an item of the base has or had leads to
+// that item for good: nobody else gets it, but the item itself may get a former one back.
 func (m *merged) applySlugs(registry *registry) {
 	sets := slugsByID(&registry.base.Sets.ID, &registry.base.Sets.Slug)
 	cards := slugsByID(&registry.base.Cards.ID, &registry.base.Cards.Slug)

@@ -9,7 +9,7 @@ import (
 	"ninepocket/mcp"
 )
 
-// TestAllocations holds calls, from body to response, against their budgets.
+// TestAllocations compares the allocations of calls, from body to response, with their budgets.
 func TestAllocations(t *testing.T) {
 	d, w := randomDesk(t, 1, benchSize)
 	var ids []args

@@ -10,7 +10,7 @@ import (
 	"ninepocket/mcp"
 )
 
-// benchDesk has the real catalogs where they are, else a random world of some size.
+// benchDesk has the real catalogs if they exist, else a random world of some size.
 func benchDesk(b *testing.B) *desk {
 	b.Helper()
 	view, err := realView()
@@ -85,7 +85,7 @@ func BenchmarkTools(b *testing.B) {
 		typos = append(typos, args{"name": misspell(r, misspell(r, c.Cards.Name.At(card)))})
 	}
 
-	// One character that folds to eighteen letters, and words that are nearly those of sets.
+	// One character that folds to eighteen letters, and words that are similar to those of sets.
 	var ligatures, long []args
 	for i := range 50 {
 		text := strings.Repeat("\uFDFA", 194) + strconv.Itoa(100_000+i)

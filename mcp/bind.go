@@ -10,8 +10,9 @@ import (
 	"ninepocket/wire"
 )
 
-// bound is the value of an argument after it was checked. Its kind says which member has the value.
-type bound struct {
+// argument is the checked value of an argument. The kind of its field decides which member has the
+// value.
+type argument struct {
 	given bool
 	text  string // of a text or a choice
 	n     int64  // of an integer, a date or a choice; see field.defaultValue for an absent one
@@ -22,12 +23,12 @@ type bound struct {
 // request.
 type args struct {
 	fields []field
-	values []bound
+	values []argument
 }
 
-// at is the value of an argument. It panics for a name that no field has. That is a mistake in a
-// tool, and the first call of the tool shows it.
-func (a args) at(name string) *bound {
+// at returns the value of an argument. It panics for a name that no field has: that is an error in
+// a tool, which its first call shows.
+func (a args) at(name string) *argument {
 	for i := range a.fields {
 		if a.fields[i].name == name {
 			return &a.values[i]
@@ -41,10 +42,10 @@ func (a args) has(name string) bool     { return a.at(name).given }
 func (a args) text(name string) string  { return a.at(name).text }
 func (a args) number(name string) int64 { return a.at(name).n }
 
-// maxProblems is how many problems one answer names.
+// maxProblems is how many problems one response lists.
 const maxProblems = 40
 
-// problems gathers everything that is wrong with the arguments of a call.
+// problems collects all errors in the arguments of a call.
 type problems struct {
 	list textBuilder
 	n    int
@@ -53,7 +54,7 @@ type problems struct {
 func (p *problems) add(parts ...any) {
 	p.n++
 
-	// The rest is only counted: a long list of mistakes must not make a longer answer.
+	// The rest is only counted: many errors must not make a long response.
 	if p.n > maxProblems {
 		return
 	}
@@ -63,7 +64,7 @@ func (p *problems) add(parts ...any) {
 	p.list.text("\n")
 }
 
-// toolError is the text that names the problems. It is "" when there are none.
+// toolError returns a text with the problems, "" if there are none.
 func (p *problems) toolError(tool string) toolError {
 	if p.n == 0 {
 		return ""
@@ -76,11 +77,11 @@ func (p *problems) toolError(tool string) toolError {
 	return toolError("Invalid arguments for " + tool + ":\n" + string(p.list) + "Correct them and call again.")
 }
 
-// bind reads the members of an object as the arguments that fields describe. A problem calls a
-// member by path and its name, as in "cards[2].name".
+// bind reads the members of an object as the arguments that fields describe. A problem names a
+// member by path and name, as in "cards[2].name".
 func bind(fields []field, object jsonwalk.Value, path string, p *problems) args {
-	// An argument that is left out has its default.
-	a := args{fields: fields, values: make([]bound, len(fields))}
+	// An absent argument has its default.
+	a := args{fields: fields, values: make([]argument, len(fields))}
 	for i := range fields {
 		f := &fields[i]
 		a.values[i].n = f.defaultValue
@@ -89,11 +90,11 @@ func bind(fields []field, object jsonwalk.Value, path string, p *problems) args 
 		}
 	}
 
-	// All problems are gathered, so that one more call can mend them all.
+	// All problems are collected, so that one more call can correct all of them.
 	for name, value := range object.Members() {
 		i := slices.IndexFunc(fields, func(f field) bool { return name.Is(f.name) })
 		if i < 0 {
-			p.add(path, readable(name.Text()), " is not an argument: use ", names(fields), ".")
+			p.add(path, readable(name.Text()), " is not an argument: use ", fieldNames(fields), ".")
 			continue
 		}
 
@@ -113,7 +114,7 @@ func bind(fields []field, object jsonwalk.Value, path string, p *problems) args 
 	return a
 }
 
-func names(fields []field) string {
+func fieldNames(fields []field) string {
 	var all []string
 	for i := range fields {
 		all = append(all, fields[i].name)
@@ -122,9 +123,9 @@ func names(fields []field) string {
 }
 
 // bind reads one argument. It counts as given even when it is wrong.
-func (f *field) bind(b *bound, value jsonwalk.Value, name string, p *problems) {
+func (f *field) bind(b *argument, value jsonwalk.Value, name string, p *problems) {
 	b.given = true
-	if !wants(value, kinds[f.kind].json, kinds[f.kind].called, name, p) {
+	if !checkKind(value, kinds[f.kind].json, kinds[f.kind].called, name, p) {
 		return
 	}
 
@@ -147,9 +148,9 @@ func (f *field) bind(b *bound, value jsonwalk.Value, name string, p *problems) {
 	}
 }
 
-// wants reports whether a value is of a kind of JSON, and notes a problem when it is not. called is
-// what the problem calls the kind.
-func wants(value jsonwalk.Value, kind byte, called, name string, p *problems) bool {
+// checkKind reports whether a value is of a kind of JSON, and adds a problem if it is not. called
+// is the name of the kind in the problem.
+func checkKind(value jsonwalk.Value, kind byte, called, name string, p *problems) bool {
 	if value.Kind() == kind {
 		return true
 	}
@@ -160,7 +161,7 @@ func wants(value jsonwalk.Value, kind byte, called, name string, p *problems) bo
 
 func (f *field) checkText(s, name string, p *problems) {
 	if n := int64(utf8.RuneCountInString(s)); !f.bounds.Has(n) {
-		p.add(name, " must have ", f.between(), " characters (got ", wire.Decimal(n), ").")
+		p.add(name, " must have ", f.boundsText(), " characters (got ", wire.Decimal(n), ").")
 	}
 
 	if strings.IndexFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f }) >= 0 {
@@ -168,12 +169,12 @@ func (f *field) checkText(s, name string, p *problems) {
 	}
 }
 
-// between is how a problem says the bounds of a text or a list.
-func (f *field) between() string {
+// boundsText returns the bounds of a text or a list, for a problem.
+func (f *field) boundsText() string {
 	return wire.Decimal(f.bounds.Min) + " to " + wire.Decimal(f.bounds.Max)
 }
 
-func (f *field) bindChoice(b *bound, given, name string, p *problems) {
+func (f *field) bindChoice(b *argument, given, name string, p *problems) {
 	// The problem names the choices: an agent that did not read the schema learns them here.
 	i := slices.Index(f.choices, given)
 	if i < 0 {
@@ -181,12 +182,12 @@ func (f *field) bindChoice(b *bound, given, name string, p *problems) {
 		return
 	}
 
-	// The text is the field's own: it outlives the body, and the given one does not.
+	// The text is the field's own, because the given one is valid only as long as the body.
 	b.text = f.choices[i]
 	b.n = int64(i)
 }
 
-func (f *field) bindInteger(b *bound, value jsonwalk.Value, name string, p *problems) {
+func (f *field) bindInteger(b *argument, value jsonwalk.Value, name string, p *problems) {
 	n, ok := value.Integer()
 	switch {
 	case !ok:
@@ -199,7 +200,7 @@ func (f *field) bindInteger(b *bound, value jsonwalk.Value, name string, p *prob
 	}
 }
 
-func (f *field) bindList(b *bound, value jsonwalk.Value, name string, p *problems) {
+func (f *field) bindList(b *argument, value jsonwalk.Value, name string, p *problems) {
 	n := int64(0)
 	for element := range value.Elements() {
 		n++
@@ -208,12 +209,12 @@ func (f *field) bindList(b *bound, value jsonwalk.Value, name string, p *problem
 		}
 
 		path := name + "[" + wire.Decimal(n-1) + "]"
-		if wants(element, '{', "an object", path, p) {
+		if checkKind(element, '{', "an object", path, p) {
 			b.lines = append(b.lines, bind(f.of, element, path+".", p))
 		}
 	}
 
 	if !f.bounds.Has(n) {
-		p.add(name, " must have ", f.between(), " entries (got ", wire.Decimal(n), ").")
+		p.add(name, " must have ", f.boundsText(), " entries (got ", wire.Decimal(n), ").")
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// schema is as much of JSON Schema as the input schemas use.
+// schema is the part of JSON Schema that the input schemas use.
 type schema struct {
 	Type                 string
 	Properties           map[string]*schema
@@ -38,7 +38,7 @@ type guesser struct{ *rand.Rand }
 
 func (g guesser) one(of ...string) string { return of[g.IntN(len(of))] }
 
-// value is JSON text for a schema; it is wrong in about one of eight places.
+// value makes JSON text for a schema, wrong in about one of eight places.
 func (g guesser) value(s *schema) string {
 	if g.IntN(24) == 0 {
 		return g.one(`null`, `true`, `{}`, `[]`, `""`, `"x"`, `0`, `1.5`, `[1]`, `{"a":1}`)
@@ -70,7 +70,7 @@ func (g guesser) value(s *schema) string {
 	return quote(g.text(int(g.near(int64(s.MinLength), int64(s.MaxLength)))))
 }
 
-// near is a number in the bounds, at them, or just beyond.
+// near returns a number within the bounds, at them, or just beyond.
 func (g guesser) near(lo, hi int64) int64 {
 	switch g.IntN(8) {
 	case 0:
@@ -138,7 +138,7 @@ func (g guesser) object(s *schema) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// crossField are the rules that a schema cannot tell, by what the problems of them say.
+// crossField are the rules that a schema cannot express, by the text of their problems.
 var crossField = []string{
 	"give a query, a filter (set, number, rarity, game, a price) or a sort.",
 	"query must not be blank.",
@@ -147,7 +147,7 @@ var crossField = []string{
 	"released_from must not be later than released_to.",
 }
 
-// rejected are the problems of a result that a schema could have told.
+// rejected returns the problems of a result that a schema could express.
 func rejected(r *result) []string {
 	if !r.IsError || !strings.HasPrefix(r.text(), "Invalid arguments for ") {
 		return nil
@@ -163,8 +163,8 @@ func rejected(r *result) []string {
 	return problems
 }
 
-// withoutNulls is an object of arguments as the binder takes it: a member that is null is absent. A null in an array
-// stays.
+// withoutNulls returns an object of arguments as the binder reads it: a null member is absent. A
+// null in an array stays.
 func withoutNulls(tb testing.TB, raw string) string {
 	tb.Helper()
 	var members map[string]json.RawMessage
@@ -192,8 +192,9 @@ func withoutNulls(tb testing.TB, raw string) string {
 	return string(out)
 }
 
-// TestBinderAgreesWithSchemas holds the binder against two independent validators: what they accept it accepts, but
-// for the rules of crossField, and what they reject it rejects. To the binder alone, null is absent.
+// TestBinderAgreesWithSchemas compares the binder with two independent validators. It must accept
+// what they accept, except by the rules of crossField, and reject what they reject. For the binder
+// alone, null means absent.
 func TestBinderAgreesWithSchemas(t *testing.T) {
 	d, _ := randomDesk(t, 3, fixture.Small)
 	each := 2500 / testsweep.Stride(8)
@@ -238,7 +239,7 @@ func validates(tb testing.TB, s *jsonschema.Schema, text string) bool {
 	return s.Validate(v) == nil
 }
 
-// ajv is AJV running in Node, nil where it is not installed.
+// ajv is AJV in Node, nil if it is not installed.
 type ajv struct{ dir, node string }
 
 func newAJV(t *testing.T) *ajv {
@@ -252,7 +253,7 @@ func newAJV(t *testing.T) *ajv {
 	return &ajv{dir, node}
 }
 
-// agree holds AJV, as draft-07 and as 2020-12, against the first validator.
+// agree compares AJV, with draft-07 and with 2020-12, with the first validator.
 func (a *ajv) agree(t *testing.T, def definition, values []string) {
 	t.Helper()
 	if a == nil {
@@ -287,7 +288,7 @@ func (a *ajv) agree(t *testing.T, def definition, values []string) {
 	}
 }
 
-// TestCrossFieldRules shows the rules that schemas do not tell.
+// TestCrossFieldRules checks the rules that schemas cannot express.
 func TestCrossFieldRules(t *testing.T) {
 	d, _ := randomDesk(t, 3, fixture.Small)
 	f := func(arguments, want string) {

@@ -9,17 +9,16 @@ import (
 	"ninepocket/wire"
 )
 
-// topCards is how many of a set's cards are shown with it, as in REST.
+// topCards is how many cards are shown with one set, as in REST.
 const topCards = 10
 
-// listedCards is how many of its cards are shown with each set of a list.
-var listedCards = wire.Range{Min: 1, Max: 5}
+// cardsPerSet is how many cards can be shown with each set of a list.
+var cardsPerSet = wire.Range{Min: 1, Max: 5}
 
-// How many entries a page has when it lists sets with cards (decision 2112). Sets and cards count
-// alike.
+// Sizes of a page that lists sets with cards (decision 2112). Sets and cards both count as entries.
 const (
-	maxListed        = 60 // the most: the detailed form stays within 60,000 bytes
-	maxListedConcise = 20 // where no limit is given: the concise form stays within 8,000 bytes
+	maxListEntries     = 60 // at most: the detailed form stays within 60,000 bytes
+	defaultListEntries = 20 // without a limit argument: the concise form stays within 8,000 bytes
 )
 
 func browseSetsTool() *tool {
@@ -31,8 +30,8 @@ func browseSetsTool() *tool {
 		textField("series", "Only this series.", wire.SeriesText),
 		dateField("released_from", "Only sets of this day or later, YYYY-MM-DD."),
 		dateField("released_to", "Only sets of this day or earlier."),
-		integerField("top", "So many of the dearest cards with each set; fewer sets a page.", listedCards, noDefault),
-		limitField(wire.DefaultPage),
+		integerField("top", "So many of the dearest cards with each set; fewer sets a page.", cardsPerSet, noDefault),
+		limitField(wire.DefaultPageLimit),
 		cursorField(),
 	}
 
@@ -43,44 +42,44 @@ func browseSetsTool() *tool {
 	set := object(
 		"id", schemaString, "name", schemaString, "series", nullString, "release_date", nullable(schemaDate),
 		"card_count", nullInteger, "game", nullString, "game_name", nullString, "url", nullString,
-		"top_cards?", arrayTo(listedCards.Max, listed),
+		"top_cards?", arrayTo(cardsPerSet.Max, listed),
 	)
 	card := object(slices.Concat(identityInSet, []string{"currency", schemaUSD}, price, detailMembers)...)
 	output := object("sets", array(set), "top_cards?", arrayTo(topCards, card), "next_cursor", nullString)
 
 	return &tool{
 		name: "catalog_browse_sets", title: "Browse sets",
-		about: "Without set: list sets, newest first, optionally by name, game, series or release date, and with " +
-			"their dearest cards (top). With set: that one set and its 10 highest-value cards.",
+		description: "Without set: list sets, newest first, optionally by name, game, series or release date, and " +
+			"with their dearest cards (top). With set: that one set and its 10 highest-value cards.",
 		fields: fields, output: output, run: browseSets,
 	}
 }
 
-func browseSets(in *request, out *reply) toolError {
+func browseSets(in *request, out *result) toolError {
 	if in.has("set") {
 		return browseSet(in, out, in.text("set"))
 	}
 
-	// A cursor is good for the filters that it was issued for, and for no others.
+	// A cursor is valid only with the filters that it was issued for.
 	filter := index.SetFilter{
 		Game: in.text("game"), Series: in.text("series"), Query: in.text("query"), Released: releaseDates(in),
 	}
-	bound := cursor.Hash("sets", string(filter.AppendKey(nil)))
+	queryHash := cursor.Hash("sets", string(filter.AppendKey(nil)))
 	from := 0
-	if after := openCursor(in, out, cursor.ToolSets, bound, index.ParseSetPosition); after != nil {
+	if after := openCursor(in, out, cursor.ToolSets, queryHash, index.ParseSetPosition); after != nil {
 		from = in.View.Index.SetAfter(filter, *after)
 	}
 	if toolErr := in.toolError(); toolErr != "" {
 		return toolErr
 	}
 
-	sets, more := in.View.Index.Sets(in.cards, filter, from, setsOfPage(in))
+	sets, more := in.View.Index.Sets(in.cards, filter, from, setsPerPage(in))
 	in.cards = sets
 
 	next := ""
 	if more >= 0 {
 		last := in.View.Index.SetPosition(int(sets[len(sets)-1]))
-		next = in.nextCursor(cursor.ToolSets, bound, last.AppendBinary(nil))
+		next = in.nextCursor(cursor.ToolSets, queryHash, last.AppendBinary(nil))
 	}
 
 	top := int(in.number("top"))
@@ -96,12 +95,12 @@ func browseSets(in *request, out *reply) toolError {
 	}
 
 	out.json(`{"sets":[`)
-	var dearest []uint32
-	out.each(sets, func(out *reply, set int) {
+	var cards []uint32
+	out.each(sets, func(out *result, set int) {
 		writeSet(out, set)
 		if top > 0 {
-			dearest = in.View.Index.Top(dearest[:0], set, top)
-			writeListed(out, dearest)
+			cards = in.View.Index.TopOfSet(cards[:0], set, top)
+			writeCardsOfListed(out, cards)
 		}
 	})
 	out.json("]")
@@ -109,7 +108,8 @@ func browseSets(in *request, out *reply) toolError {
 	return ""
 }
 
-// releaseDates are the release dates that were asked for. It notes a problem with them.
+// releaseDates returns the requested release dates. It adds a problem if they contradict each
+// other.
 func releaseDates(in *request) index.Dates {
 	dates := index.Dates{
 		Given: in.has("released_from") || in.has("released_to"),
@@ -121,9 +121,8 @@ func releaseDates(in *request) index.Dates {
 	return dates
 }
 
-// setsOfPage is how many sets a page has at most. A set with cards takes the room of its cards,
-// too.
-func setsOfPage(in *request) int {
+// setsPerPage returns how many sets a page has at most. The cards of a set count as entries, too.
+func setsPerPage(in *request) int {
 	limit := int(in.number("limit"))
 	if !in.has("top") {
 		return limit
@@ -131,14 +130,14 @@ func setsOfPage(in *request) int {
 
 	each := 1 + int(in.number("top"))
 	if !in.has("limit") {
-		return maxListedConcise / each
+		return defaultListEntries / each
 	}
-	return min(limit, maxListed/each)
+	return min(limit, maxListEntries/each)
 }
 
-// writeListed writes the dearest cards of a set that stands in a list. It writes only what says
-// which card it is and what the card costs (decision 2112).
-func writeListed(out *reply, cards []uint32) {
+// writeCardsOfListed writes the most expensive cards of a set in a list: their identity and price
+// alone (decision 2112).
+func writeCardsOfListed(out *result, cards []uint32) {
 	out.data = out.data[:len(out.data)-1] // the closing brace of the set
 	out.json(`,"top_cards":[`)
 	for _, card := range cards {
@@ -156,10 +155,10 @@ func writeListed(out *reply, cards []uint32) {
 }
 
 // writeSet writes a set and a line of text about it.
-func writeSet(out *reply, set int) {
+func writeSet(out *result, set int) {
 	out.data = wire.AppendSetSummary(out.data, out.c, set)
 	out.data = out.data[:len(out.data)-1] // the closing brace
-	out.data = out.site.AppendSetURL(out.data, out.c, set)
+	out.data = out.urls.AppendSetURL(out.data, out.c, set)
 	out.json("}")
 
 	sets := &out.c.Sets
@@ -182,9 +181,9 @@ func writeSet(out *reply, set int) {
 	out.text(" | ", sets.ID.At(set), "\n")
 }
 
-// browseSet answers with one set and its top cards.
-func browseSet(in *request, out *reply, ref string) toolError {
-	// Several sets may have one name. When they are of different games, the game decides.
+// browseSet writes one set and its top cards.
+func browseSet(in *request, out *result, ref string) toolError {
+	// Several sets may have one name. If they are of different games, the game decides.
 	sets := in.View.Index.SetNames().Resolve(ref)
 	if game := in.text("game"); game != "" && len(sets) > 1 {
 		sets = slices.DeleteFunc(slices.Clone(sets), func(set uint32) bool {
@@ -197,7 +196,7 @@ func browseSet(in *request, out *reply, ref string) toolError {
 			nearestSets(in, ref) + ` Find sets with query, or list them without set.`)
 	}
 	if len(sets) > 1 {
-		return chooseSet(out, sets, ref)
+		return ambiguousSet(out, sets, ref)
 	}
 
 	set := int(sets[0])
@@ -205,7 +204,7 @@ func browseSet(in *request, out *reply, ref string) toolError {
 	writeSet(out, set)
 
 	out.json(`],"top_cards":[`)
-	in.cards = in.View.Index.Top(in.cards, set, topCards)
+	in.cards = in.View.Index.TopOfSet(in.cards, set, topCards)
 	if len(in.cards) == 0 {
 		out.text("None of its cards has a price.\n")
 	} else {
@@ -220,8 +219,8 @@ func browseSet(in *request, out *reply, ref string) toolError {
 	return ""
 }
 
-// chooseSet refuses a name that several sets have, and lists them.
-func chooseSet(out *reply, sets []uint32, ref string) toolError {
+// ambiguousSet returns the error for a name that several sets have, with a list of them.
+func ambiguousSet(out *result, sets []uint32, ref string) toolError {
 	out.text(count{len(sets), "set"}, ` fit "`, readable(ref), `". Call again with one of these ids:`, "\n")
 	for _, set := range sets[:min(len(sets), 10)] {
 		out.text("- ")
@@ -230,12 +229,12 @@ func chooseSet(out *reply, sets []uint32, ref string) toolError {
 	return toolError(out.textBuilder)
 }
 
-// writeTopCard writes a card of a set that was named before: the card's own set is left out.
-func writeTopCard(out *reply, card int) {
+// writeTopCard writes a card of a set that is named already, so without the card's set.
+func writeTopCard(out *result, card int) {
 	c := out.c
 	out.data = wire.AppendName(out.data, c, card)
 	out.data = wire.AppendGame(out.data, c, c.Cards.Game[card])
-	out.data = out.site.AppendCardURL(out.data, c, card)
+	out.data = out.urls.AppendCardURL(out.data, c, card)
 	out.json(`,"currency":"USD"`)
 	out.jsonPrice(card)
 	out.jsonExtras(card)
@@ -245,8 +244,8 @@ func writeTopCard(out *reply, card int) {
 	out.textID(card)
 }
 
-// textCardInSet appends a card whose set was named: name, number and price.
-func textCardInSet(out *reply, card int) {
+// textCardInSet appends a card whose set is named already: name, number and price.
+func textCardInSet(out *result, card int) {
 	c := out.c
 	out.text(c.Cards.Name.At(card))
 	if number := c.Cards.Number.At(card); number != "" {

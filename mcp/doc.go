@@ -1,19 +1,19 @@
-// Package mcp answers the Model Context Protocol: JSON-RPC messages and six read-only tools over a
-// View. It knows neither HTTP nor money; package server is its gate.
+// Package mcp implements the Model Context Protocol: JSON-RPC messages and six read-only tools over
+// a View. It knows neither HTTP nor metering; package server does both.
 //
 // # Basics
 //
-// [Read] takes a body apart into a [Message] or a [RPCError]. [Endpoint.Check] decides which
-// protocol version the message is of, and compares the message with the headers of its request.
-// [Endpoint.Answer] answers everything that is free.
+// [Read] parses a body into a [Message] or an [RPCError]. [Endpoint.Check] finds the protocol
+// version of the message, and compares the message with the headers of its request.
+// [Endpoint.Answer] answers every request that is not metered.
 //
-// A call of a tool is not free. For it, Answer only returns which tool is called, and the gate
-// decides whether the caller may call it. If so, [Endpoint.Call] runs the tool on a View. If not,
-// [Endpoint.AppendToolError] says in the result why.
+// A tool call is metered. For a tool call, Answer only returns which tool is called, and package
+// server decides whether the caller may call it. If so, [Endpoint.Call] runs the tool on a View. If
+// not, [Endpoint.AppendToolError] writes the reason into the result.
 //
-// A tool is one table, in the file that is named after the tool. It has the arguments with their
-// bounds, the outputSchema, and the function that runs the tool. The rows of the arguments serve
-// twice: they become the inputSchema, and they check the arguments of a call.
+// Each tool is one table, in the file that is named after the tool: the arguments with their
+// bounds, the outputSchema, and the function that runs the tool. The arguments are used twice: they
+// become the inputSchema, and they check the arguments of a call.
 //
 // A tool writes its result twice in one pass: as structuredContent and as text. Some clients show a
 // model only the first, some only the second, so each has every id, price and cursor.

@@ -7,10 +7,10 @@ import (
 	"ninepocket/snapshot"
 )
 
-// downsample keeps at most n points of a series. It uses largest-triangle-three-buckets
-// (Steinarsson 2013). That method alone loses the lowest or the highest point in about one series
-// of six, so thin always keeps those two when n is at least four. The points ascend by day. The
-// result reuses their memory.
+// downsample returns at most n points of a series. It uses largest-triangle-three-buckets
+// (Steinarsson 2013). That method alone drops the lowest or the highest point of about one series
+// in six, so downsample adds these two if n is at least four. The points ascend by day. The result
+// reuses their memory.
 func downsample(points []snapshot.Point, n int) []snapshot.Point {
 	switch {
 	case len(points) <= n:
@@ -21,14 +21,14 @@ func downsample(points []snapshot.Point, n int) []snapshot.Point {
 		return choose(points, largestTriangles(points, n))
 	}
 
-	// The two extremes take the room of two buckets. Compact drops one that was chosen anyway.
+	// The two extremes replace two buckets. Compact removes one that was chosen anyway.
 	low, high := extremes(points)
 	chosen := append(largestTriangles(points, n-2), low, high)
 	slices.Sort(chosen)
 	return choose(points, slices.Compact(chosen))
 }
 
-// extremes finds the lowest and the highest point. Of several it takes the first (decision 80).
+// extremes returns the lowest and the highest point, the first of several equal ones (decision 80).
 func extremes(points []snapshot.Point) (low, high int) {
 	for i, point := range points {
 		if point.Cents < points[low].Cents {
@@ -41,10 +41,10 @@ func extremes(points []snapshot.Point) (low, high int) {
 	return low, high
 }
 
-// largestTriangles picks n points and returns their numbers, ascending. It picks the first and the
-// last point. The points between them go into n-2 equal buckets, and it picks one point of each:
-// the one that makes the largest triangle with the point picked before it and the mean of the next
-// bucket.
+// largestTriangles picks n points and returns their indexes, ascending. It picks the first and the
+// last point. The points between them are divided into n-2 equal buckets. From each bucket it picks
+// the point that makes the largest triangle with the previously picked point and the mean of the
+// next bucket.
 func largestTriangles(points []snapshot.Point, n int) []int {
 	last := len(points) - 1
 	buckets := n - 2
@@ -93,19 +93,19 @@ func choose(points []snapshot.Point, chosen []int) []snapshot.Point {
 	return points[:len(chosen)]
 }
 
-// divideBudget divides room for points among series of the given lengths. A short series keeps all
-// its points. The others divide the rest evenly, and the first of them take what is left over.
-func divideBudget(lengths []int, room int) []int {
+// divideBudget divides a number of points among series of the given lengths. A short series gets
+// all its points. The others get equal shares, and the first of them the remainder.
+func divideBudget(lengths []int, budget int) []int {
 	shares := make([]int, len(lengths))
 
-	// Each series takes a point in turn. There are at most 60 rounds: a division would take more
+	// Each series gets one point per round. There are at most 60 rounds: a division would take more
 	// code.
 	for given := true; given; {
 		given = false
 		for i, n := range lengths {
-			if room > 0 && shares[i] < n {
+			if budget > 0 && shares[i] < n {
 				shares[i]++
-				room--
+				budget--
 				given = true
 			}
 		}

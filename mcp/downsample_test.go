@@ -9,7 +9,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// drawPoints draws a series as catalogs have them: ascending days with gaps, prices that jump now and then.
+// drawPoints draws a realistic series: ascending days with gaps, and prices that sometimes jump.
 func drawPoints(t *rapid.T, lo, hi int) []snapshot.Point {
 	n := rapid.IntRange(lo, hi).Draw(t, "points")
 	day := snapshot.Day(20000)
@@ -94,7 +94,8 @@ func TestFitBudgetDropsTheCheapest(t *testing.T) {
 			{Day: 2, Cents: int64(i)},
 			{Day: 3, Cents: int64(100 - i)},
 		}
-		lines = append(lines, series{variant: string(rune('A' + i)), points: points, sum: snapshot.Summarize(points)})
+		one := series{variant: string(rune('A' + i)), points: points, summary: snapshot.Summarize(points)}
+		lines = append(lines, one)
 	}
 
 	shown, dropped := fitBudget(lines, concisePoints)
@@ -103,8 +104,8 @@ func TestFitBudgetDropsTheCheapest(t *testing.T) {
 	}
 
 	for _, s := range shown {
-		if len(s.points) != 2 || s.sum.Last <= 100-15 {
-			t.Errorf("%s has %d points and ends at %d", s.variant, len(s.points), s.sum.Last)
+		if len(s.points) != 2 || s.summary.Last <= 100-15 {
+			t.Errorf("%s has %d points and ends at %d", s.variant, len(s.points), s.summary.Last)
 		}
 	}
 }

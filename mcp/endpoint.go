@@ -10,13 +10,13 @@ import (
 	"ninepocket/wire"
 )
 
-// Options say what an Endpoint needs.
+// Options configure an Endpoint.
 type Options struct {
 	Cursors *cursor.Signer
-	// Retained finds the View that a cursor began in, nil when it is gone; see
+	// Retained returns the View that a cursor belongs to, nil if it is no longer retained; see
 	// engine.Engine.Retained.
 	Retained func(hash uint64) *engine.View
-	// Version is the server's own version, for initialize.
+	// Version is the version of this program, for initialize.
 	Version string
 }
 
@@ -24,13 +24,13 @@ type Options struct {
 type Endpoint struct {
 	Options
 	tools        []*tool
-	list         string // how the result of tools/list ends: its member tools
-	identity     string // how every result of Modern begins: who the server is
+	list         string // the end of the result of tools/list: its member tools
+	identity     string // the begin of every result of Modern: the identity of the server
 	instructions string
 }
 
-// New returns an endpoint with all tools. Their schemas name the games of snapshot.Games as they
-// are now.
+// New returns an endpoint with all tools. Their schemas name the games that snapshot.Games has at
+// the time of the call.
 func New(options Options) *Endpoint { return newEndpoint(options, append(tools(), fixtures()...)) }
 
 func newEndpoint(options Options, tools []*tool) *Endpoint {
@@ -53,8 +53,8 @@ func newEndpoint(options Options, tools []*tool) *Endpoint {
 	}
 }
 
-// Tools are the names of the tools. A name's index is the number of the tool, which Answer returns
-// and Call takes.
+// Tools returns the names of the tools. The index of a name is the number of the tool, which Answer
+// returns and Call takes.
 func (e *Endpoint) Tools() []string {
 	var all []string
 	for _, t := range e.tools {
@@ -63,51 +63,36 @@ func (e *Endpoint) Tools() []string {
 	return all
 }
 
-// What Answer returns in place of the number of a tool.
+// Results of Answer in place of the number of a tool.
 const (
-	NoTool   = -1 // the response is whole
-	NoMethod = -2 // the response is whole: Modern has no such method, which is HTTP status 404
+	NoTool   = -1 // the response is complete
+	NoMethod = -2 // the response is complete: Modern has no such method; the HTTP status is 404
 )
 
 // Answer appends the response to a request that needs no catalog, and returns NoTool or NoMethod.
-// For a well-formed call of a known tool it appends nothing and returns the number of the tool.
+// For a valid call of a known tool it appends nothing and returns the number of the tool.
 func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 	switch {
 	case m.method == "tools/call":
+		tool, rpcErr := e.findTool(m)
+		if rpcErr != nil {
+			return rpcErr.Append(dst), NoTool
+		}
+		return dst, tool
+
+	case m.method == "tools/list":
+		return e.answerList(dst, m), NoTool
 	case m.modern:
 		return e.answerModern(dst, m)
-	default:
-		return e.answerOlder(dst, m), NoTool
+	case m.method == "initialize":
+		return e.answerInitialize(dst, m), NoTool
+	case m.method == "ping":
+		return append(e.beginResult(dst, m), "}}"...), NoTool
 	}
 
-	tool, rpcErr := e.find(m)
-	if rpcErr != nil {
-		return rpcErr.Append(dst), NoTool
-	}
-	return dst, tool
-}
-
-// answerOlder appends the response to a request of an older version that is not a call of a tool.
-func (e *Endpoint) answerOlder(dst []byte, m *Message) []byte {
-	var rpcErr *RPCError
-	switch m.method {
-	case "tools/list":
-		return e.answerList(dst, m)
-
-	case "initialize":
-		if asked := m.params.Member("protocolVersion"); asked.Kind() == '"' {
-			return e.appendInitialized(dst, m, asked.Text())
-		}
-		rpcErr = m.rpcError(invalidParams, "Invalid params: protocolVersion must be a string.")
-
-	case "ping":
-		return append(e.beginResult(dst, m), "}}"...)
-
-	default:
-		rpcErr = m.rpcError(methodNotFound,
-			"Method not found. This server has initialize, ping, tools/list and tools/call.")
-	}
-	return rpcErr.Append(dst)
+	rpcErr := m.rpcError(methodNotFound,
+		"Method not found. This server has initialize, ping, tools/list and tools/call.")
+	return rpcErr.Append(dst), NoTool
 }
 
 // answerList appends the response to tools/list.
@@ -123,9 +108,9 @@ func (e *Endpoint) answerList(dst []byte, m *Message) []byte {
 	return append(append(dst, e.list...), '}')
 }
 
-// find checks the form of a tools/call and finds the tool. It ignores params other than name and
-// arguments.
-func (e *Endpoint) find(m *Message) (int, *RPCError) {
+// findTool validates a tools/call and returns the number of its tool. It ignores params other than
+// name and arguments.
+func (e *Endpoint) findTool(m *Message) (int, *RPCError) {
 	if m.params.Kind() != '{' {
 		return NoTool, m.rpcError(invalidParams, "Invalid params: tools/call needs an object with name and arguments.")
 	}
@@ -135,7 +120,7 @@ func (e *Endpoint) find(m *Message) (int, *RPCError) {
 		return NoTool, m.rpcError(invalidParams, "Invalid params: name must be a string.")
 	}
 
-	// A null is the same as nothing, for the arguments as for each of them (decision 2108).
+	// Null means absent, for all arguments together and for each of them (decision 2108).
 	if args := m.params.Member("arguments").Kind(); args != 0 && args != 'n' && args != '{' {
 		return NoTool, m.rpcError(invalidParams, "Invalid params: arguments must be an object.")
 	}
@@ -162,7 +147,8 @@ func (e *Endpoint) beginResult(dst []byte, m *Message) []byte {
 	return dst
 }
 
-// instructions are what initialize and server/discover tell a model about the server as a whole.
+// instructions returns the text about the whole server that initialize and server/discover give to
+// a model.
 func instructions() string {
 	return "Catalog and market prices of " + snapshot.GamesInWords() + " trading cards, read-only. " +
 		"Prices are integer US cents in structuredContent and dollars in text; no price means unknown, never zero. " +
@@ -170,16 +156,22 @@ func instructions() string {
 		"searches. Ids and slugs work wherever an id is asked for. Attribute prices to the service when you show them."
 }
 
-// appendInitialized appends the response to an initialize that asked for a version.
-func (e *Endpoint) appendInitialized(dst []byte, m *Message, asked string) []byte {
-	// The protocol wants another version offered. A client that does not speak that one
+// answerInitialize appends the response to initialize.
+func (e *Endpoint) answerInitialize(dst []byte, m *Message) []byte {
+	requested := m.params.Member("protocolVersion")
+	if requested.Kind() != '"' {
+		return m.rpcError(invalidParams, "Invalid params: protocolVersion must be a string.").Append(dst)
+	}
+
+	// The protocol requires the offer of another version. A client that does not support that one
 	// disconnects.
-	if !supportsVersion(asked) {
-		asked = Versions[0]
+	version := requested.Text()
+	if !supportsVersion(version) {
+		version = Versions[0]
 	}
 
 	dst = append(e.beginResult(dst, m), `"protocolVersion":"`...)
-	dst = append(dst, asked...)
+	dst = append(dst, version...)
 	dst = append(dst, `","capabilities":{"tools":{}},"serverInfo":{"name":"ninepocket","title":"Ninepocket"`...)
 	dst = wire.AppendText(dst, `,"version":`, e.Version)
 	return append(wire.AppendText(dst, `},"instructions":`, e.instructions), "}}"...)
@@ -191,7 +183,7 @@ type Limits struct {
 	Cards       int // lines of one catalog_value_cards call
 }
 
-// Caller is all that a call knows of the world outside: the catalog, the time and the limits.
+// Caller is the environment of a call: the catalog, the time and the limits of the caller's plan.
 type Caller struct {
 	View   *engine.View
 	Now    time.Time

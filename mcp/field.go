@@ -7,19 +7,19 @@ import (
 	"ninepocket/wire"
 )
 
-// fieldKind is what an argument holds.
+// fieldKind is the type of an argument.
 type fieldKind uint8
 
 const (
-	textKind    fieldKind = iota // a string of as many characters as its bounds say
+	textKind    fieldKind = iota // a string; the bounds count its characters
 	dateKind                     // a string, YYYY-MM-DD
 	integerKind                  // a number within its bounds
 	choiceKind                   // one of its choices
-	listKind                     // an array of as many objects as its bounds say
+	listKind                     // an array of objects; the bounds count them
 )
 
-// kinds say for each kind which JSON an argument must be, what a problem calls that, and what JSON
-// Schema calls the type and its bounds.
+// kinds has for each kind the JSON that an argument must be, the name of that in a problem, and the
+// type and bounds in JSON Schema.
 var kinds = [...]struct {
 	json                     byte
 	called, schema, min, max string
@@ -31,43 +31,43 @@ var kinds = [...]struct {
 	listKind:    {'[', "an array", "array", "minItems", "maxItems"},
 }
 
-// field is an argument of a tool. This one row becomes the argument's JSON Schema, and it checks
-// the argument of a call.
+// field is the definition of an argument of a tool. It becomes the argument's JSON Schema, and it
+// checks the argument of a call.
 type field struct {
-	kind        fieldKind
-	name, about string
-	bounds      wire.Range
-	choices     []string
-	required    bool
-	// defaultValue is the value of an absent argument. An integer has its default here, a choice
-	// the index of its default, and a date snapshot.NoDay. An integer or a choice without a default
-	// has none.
+	kind              fieldKind
+	name, description string
+	bounds            wire.Range
+	choices           []string
+	required          bool
+	// defaultValue is the value of an absent argument: for an integer its default, for a choice the
+	// index of its default, for a date snapshot.NoDay. It is noDefault for an integer or a choice
+	// without a default.
 	defaultValue int64
 	of           []field // the members of a list's objects
 }
 
-// noDefault is the preset of an argument without a default. An absent price bound is
-// snapshot.NoCents in that way, which is what a filter takes for no bound.
+// noDefault is the defaultValue of an argument without a default. It equals snapshot.NoCents, so
+// that an absent price bound is no bound in a filter.
 const noDefault = -1
 
-func textField(name, about string, bounds wire.Range) field {
-	return field{kind: textKind, name: name, about: about, bounds: bounds}
+func textField(name, description string, bounds wire.Range) field {
+	return field{kind: textKind, name: name, description: description, bounds: bounds}
 }
 
-func dateField(name, about string) field {
-	return field{kind: dateKind, name: name, about: about, defaultValue: int64(snapshot.NoDay)}
+func dateField(name, description string) field {
+	return field{kind: dateKind, name: name, description: description, defaultValue: int64(snapshot.NoDay)}
 }
 
-func integerField(name, about string, bounds wire.Range, preset int64) field {
-	return field{kind: integerKind, name: name, about: about, bounds: bounds, defaultValue: preset}
+func integerField(name, description string, bounds wire.Range, defaultValue int64) field {
+	return field{kind: integerKind, name: name, description: description, bounds: bounds, defaultValue: defaultValue}
 }
 
-func choiceField(name, about string, preset int64, choices ...string) field {
-	return field{kind: choiceKind, name: name, about: about, defaultValue: preset, choices: choices}
+func choiceField(name, description string, defaultValue int64, choices ...string) field {
+	return field{kind: choiceKind, name: name, description: description, defaultValue: defaultValue, choices: choices}
 }
 
-func listField(name, about string, bounds wire.Range, of ...field) field {
-	return field{kind: listKind, name: name, about: about, bounds: bounds, of: of}
+func listField(name, description string, bounds wire.Range, of ...field) field {
+	return field{kind: listKind, name: name, description: description, bounds: bounds, of: of}
 }
 
 func required(f field) field {
@@ -89,8 +89,8 @@ func gameField() field {
 	return choiceField("game", "Only this game.", noDefault, slugs...)
 }
 
-func limitField(preset int64) field {
-	return integerField("limit", "How many to return.", wire.PageLimit, preset)
+func limitField(defaultValue int64) field {
+	return integerField("limit", "How many to return.", wire.PageLimit, defaultValue)
 }
 
 func cursorField() field {
@@ -105,7 +105,7 @@ func formatField() field {
 	return choiceField("response_format", about, 0, "concise", "detailed")
 }
 
-// inputSchema is the schema of an object with the fields and nothing else.
+// inputSchema returns the schema of an object that has the fields and no other member.
 func inputSchema(fields []field) string {
 	var properties, required []string
 	for i := range fields {
@@ -115,7 +115,7 @@ func inputSchema(fields []field) string {
 		}
 	}
 
-	// Unknown arguments are forbidden, so that a model which misspelt one is told so.
+	// Unknown arguments are forbidden, so that a misspelt one is an error that the model sees.
 	schema := `{"type":"object","properties":{` + strings.Join(properties, ",") + `}`
 	if required != nil {
 		schema += `,"required":` + quotedList(required)
@@ -124,12 +124,12 @@ func inputSchema(fields []field) string {
 	return schema + `,"additionalProperties":false}`
 }
 
-// schema is the JSON Schema of the argument.
+// schema returns the JSON Schema of the argument.
 func (f *field) schema() string {
 	kind := kinds[f.kind]
 	schema := `{"type":"` + kind.schema + `"`
-	if f.about != "" {
-		schema += `,"description":` + quoted(f.about)
+	if f.description != "" {
+		schema += `,"description":` + quoted(f.description)
 	}
 
 	if kind.min != "" {

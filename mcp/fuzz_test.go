@@ -10,8 +10,8 @@ import (
 	"ninepocket/internal/fixture"
 )
 
-// FuzzEndpoint posts anything: an answer is always JSON-RPC, an error or a result with the id that was sent, never
-// larger than its budget, and never a panic.
+// FuzzEndpoint posts any bytes: the response is always JSON-RPC, an error or a result with the id
+// that was sent, within its budget, and never a panic.
 func FuzzEndpoint(f *testing.F) {
 	for _, body := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"ping"}`,

@@ -17,20 +17,20 @@ func getCardTool() *tool {
 
 	return &tool{
 		name: "catalog_get_card", title: "Get one card",
-		about: "One card by id, slug or identifier: identity and the current market price of every tracked variant " +
-			"and condition, with 7-day and 30-day changes. Use catalog_search_cards first when the id is not known.",
+		description: "One card by id, slug or identifier: identity and the current market price of every tracked " +
+			"variant and condition, with 7-day and 30-day changes. Use catalog_search_cards first when the id is not " +
+			"known.",
 		fields: []field{cardField()}, output: object("card", object(card...)), run: getCard,
 	}
 }
 
-func getCard(in *request, out *reply) toolError {
-	ref := in.View.Index.CanonicalIdentifier(in.text("id"))
-	card, ok := in.View.Index.Resolve(ref)
-	if !ok {
-		return noSuchCard(in, out, ref)
+func getCard(in *request, out *result) toolError {
+	card, toolErr := findCard(in, out)
+	if toolErr != "" {
+		return toolErr
 	}
 
-	// A single card has its rarity in the concise form, too.
+	// A single card has its rarity also in the concise form.
 	out.json(`{"card":`)
 	out.jsonCard(card)
 	out.jsonRarity(card)
@@ -52,8 +52,8 @@ func getCard(in *request, out *reply) toolError {
 }
 
 // writePrices writes every lane with a current price, in the order of REST.
-func writePrices(out *reply, card int) {
-	// A lane may have a history and no current price: it is left out.
+func writePrices(out *result, card int) {
+	// A lane that has a history but no current price is left out.
 	lanes := &out.c.Lanes
 	var current []int
 	for lane, to := lanes.Of.Range(card); lane < to; lane++ {
@@ -85,9 +85,9 @@ func writePrices(out *reply, card int) {
 	}
 }
 
-// textTrend appends a change in percent. In the detailed form it also appends it in money. It
-// appends nothing when the change is not known.
-func textTrend(out *reply, label string, base, now int64) {
+// textTrend appends a change in percent, in the detailed form also in money. It appends nothing if
+// the change is unknown.
+func textTrend(out *result, label string, base, now int64) {
 	switch {
 	case base < 0:
 	case out.detailed:
@@ -101,7 +101,7 @@ func conditionOf(c *snapshot.Catalog, lane int) string {
 	return snapshot.Condition(c.Lanes.Condition[lane]).Text()
 }
 
-// appendLane appends the price of a lane. The detailed form is the one of REST.
+// appendLane appends the price of a lane. The detailed form is that of REST.
 func appendLane(dst []byte, c *snapshot.Catalog, lane int, detailed bool) []byte {
 	if detailed {
 		return wire.AppendLanePrice(dst, c, lane)
@@ -109,15 +109,6 @@ func appendLane(dst []byte, c *snapshot.Catalog, lane int, detailed bool) []byte
 
 	lanes := &c.Lanes
 	dst = wire.AppendLane(dst, c, lane)
-	dst = appendPercent(append(dst, `,"change_7d_percent":`...), lanes.Price7DaysAgo[lane], lanes.Cents[lane])
-	return append(appendPercent(append(dst, `,"change_30d_percent":`...), lanes.Base30[lane], lanes.Cents[lane]), '}')
-}
-
-// appendPercent appends the change from base to now in percent. It appends null when one of the two
-// is missing or base is zero.
-func appendPercent(dst []byte, base, now int64) []byte {
-	if base <= 0 || now < 0 {
-		return append(dst, "null"...)
-	}
-	return wire.AppendPercent(dst, now-base, base)
+	dst = wire.AppendChangePercent(dst, `,"change_7d_percent":`, lanes.Price7DaysAgo[lane], lanes.Cents[lane])
+	return append(wire.AppendChangePercent(dst, `,"change_30d_percent":`, lanes.Base30[lane], lanes.Cents[lane]), '}')
 }

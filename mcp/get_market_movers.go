@@ -27,20 +27,20 @@ func getMarketMoversTool() *tool {
 
 	return &tool{
 		name: "catalog_get_market_movers", title: "Get market movers",
-		about: "Cards whose price rose or fell most over 7 or 30 days. Cards under 5 US dollars are left out unless " +
-			"min_price_cents says otherwise.",
+		description: "Cards whose price rose or fell most over 7 or 30 days. Cards under 5 US dollars are left out " +
+			"unless min_price_cents says otherwise.",
 		fields: fields, output: output, run: getMarketMovers,
 	}
 }
 
-func getMarketMovers(in *request, out *reply) toolError {
+func getMarketMovers(in *request, out *result) toolError {
 	direction := in.text("direction")
 	filter := index.NoFilter
 	filter.Game = in.text("game")
 	filter.Set = in.text("set")
 	filter.Min = in.number("min_price_cents")
 
-	// The month has no stored list: its movers are found when they are asked for (decision 2109).
+	// There is no stored list for the month: its movers are computed on request (decision 2109).
 	list := in.View.Index.Movers
 	base := in.View.Catalog.Lanes.Price7DaysAgo
 	days := "7"
@@ -52,7 +52,7 @@ func getMarketMovers(in *request, out *reply) toolError {
 
 	in.cards = list(in.cards, direction == "down", filter, int(in.number("limit")))
 
-	// An empty list says what to try next.
+	// With an empty list, the text says what to try next.
 	switch {
 	case len(in.cards) > 0:
 		out.text(count{len(in.cards), "card"}, ", ", direction, " most in ", days, " days")
@@ -66,14 +66,14 @@ func getMarketMovers(in *request, out *reply) toolError {
 	}
 
 	out.json(`{"direction":"`, direction, `","period_days":`, days, `,"movers":[`)
-	out.each(in.cards, func(out *reply, card int) { writeMover(out, card, base) })
+	out.each(in.cards, func(out *result, card int) { writeMover(out, card, base) })
 	out.json("]}")
 	return ""
 }
 
-// writeMover writes a mover. Its JSON begins as in REST. base has the earlier price of every lane.
-func writeMover(out *reply, card int, base []int64) {
-	out.data = wire.AppendMover(out.data, out.c, card, out.site, base)
+// writeMover writes a mover. Its JSON begins as in REST. base has the earlier prices of all lanes.
+func writeMover(out *result, card int, base []int64) {
+	out.data = wire.AppendMover(out.data, out.c, card, out.urls, base)
 	if out.detailed {
 		out.data = out.data[:len(out.data)-1] // the closing brace
 		out.jsonExtras(card)

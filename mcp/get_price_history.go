@@ -10,7 +10,7 @@ import (
 	"ninepocket/wire"
 )
 
-// How many points a history has at most, in all its series together: in the detailed form and in
+// The largest number of points of a history, all its series together, in the detailed form and in
 // the concise one.
 const (
 	maxPoints     = 60
@@ -46,19 +46,18 @@ func getPriceHistoryTool() *tool {
 
 	return &tool{
 		name: "catalog_get_price_history", title: "Get price history",
-		about: "Daily market-price history of one card, thinned to at most 60 points over all variants (30 when " +
-			"concise), plus a trend summary per variant computed from every day in the window. Each variant in one " +
-			"condition, which is named; variants are never mixed. Volatility is the standard deviation of daily " +
+		description: "Daily market-price history of one card, thinned to at most 60 points over all variants (30 " +
+			"when concise), plus a trend summary per variant computed from every day in the window. Each variant in " +
+			"one condition, which is named; variants are never mixed. Volatility is the standard deviation of daily " +
 			"changes.",
 		fields: fields, output: output, run: getPriceHistory,
 	}
 }
 
-func getPriceHistory(in *request, out *reply) toolError {
-	ref := in.View.Index.CanonicalIdentifier(in.text("id"))
-	card, ok := in.View.Index.Resolve(ref)
-	if !ok {
-		return noSuchCard(in, out, ref)
+func getPriceHistory(in *request, out *result) toolError {
+	card, toolErr := findCard(in, out)
+	if toolErr != "" {
+		return toolErr
 	}
 
 	// A plan shortens the window, as in REST, and the text says so.
@@ -68,24 +67,25 @@ func getPriceHistory(in *request, out *reply) toolError {
 		days = min(asked, in.Limits.HistoryDays)
 	}
 
-	// A series is summed up before it is thinned: the summary is of every day in the window.
-	lines, silent := historyOf(in, card, days)
-	room := concisePoints
+	// A series is summarized before it is downsampled, so that the summary covers every day in the
+	// window.
+	all, empty := historyOf(in, card, days)
+	budget := concisePoints
 	if out.detailed {
-		room = maxPoints
+		budget = maxPoints
 	}
 
-	had := countPoints(lines)
-	shown, dropped := fitBudget(lines, room)
-	left := countPoints(shown)
+	total := countPoints(all)
+	shown, dropped := fitBudget(all, budget)
+	shownPoints := countPoints(shown)
 
 	// The text names the card, as the JSON does: some clients show a model only one of the two.
 	out.textCard(card)
 	out.textPage("/cards/", out.c.Cards.Slug.At(card))
 	out.text(" | ", out.c.Cards.ID.At(card), "\n")
-	textWindow(out, days, asked, left, had)
+	textWindow(out, days, asked, shownPoints, total)
 
-	jsonHistoryHead(out, card, days, left < had)
+	jsonHistoryHead(out, card, days, shownPoints < total)
 	for i := range shown {
 		out.comma()
 		out.data = shown[i].appendJSON(out.data)
@@ -98,11 +98,11 @@ func getPriceHistory(in *request, out *reply) toolError {
 			". Ask for one with variant.\n")
 	}
 
-	if len(silent) > 0 {
-		out.text("No prices in this window: ", strings.Join(silent, ", "), ".\n")
+	if len(empty) > 0 {
+		out.text("No prices in this window: ", strings.Join(empty, ", "), ".\n")
 	}
 
-	if len(lines)+len(silent) == 0 {
+	if len(all)+len(empty) == 0 {
 		textTrackedVariants(in, out, card)
 	}
 
@@ -116,57 +116,58 @@ type series struct {
 	points []snapshot.Point
 	// runs has each run of two days or more twice: by its first day and by its last.
 	runs       map[snapshot.Day]run
-	sum        snapshot.PriceSummary
+	summary    snapshot.PriceSummary
 	low, high  snapshot.Point
-	volatility float64 // volatility in percent; NaN when there is none
+	volatility float64 // in percent; NaN if there is none
 }
 
-// run is a number of days in a row that have one price.
+// run is a sequence of days with the same price.
 type run struct{ first, last snapshot.Day }
 
-// historyOf are the histories of a card's variants in the window. silent are the variants without a
-// point in it.
-func historyOf(in *request, card, days int) (lines []series, silent []string) {
+// historyOf returns the histories of a card's variants in the window. empty has the variants
+// without a point in the window.
+func historyOf(in *request, card, days int) (all []series, empty []string) {
 	c := in.View.Catalog
 	from := snapshot.WindowStart(c.Date(), days)
 
 	in.View.DisplayLanes(card, in.text("variant"), func(lane int, code string) {
 		points := c.History.AppendPoints(nil, lane, from, c.Date())
 		if len(points) == 0 {
-			silent = append(silent, code)
+			empty = append(empty, code)
 			return
 		}
 
-		// collapseRuns overwrites the points, so what needs all of them comes first.
+		// collapseRuns overwrites the points, so all that needs the original ones comes first.
 		low, high := extremes(points)
 		line := series{
-			variant: code, condition: conditionOf(c, lane), sum: snapshot.Summarize(points),
+			variant: code, condition: conditionOf(c, lane), summary: snapshot.Summarize(points),
 			low: points[low], high: points[high], volatility: volatility(points),
 		}
 		line.points, line.runs = collapseRuns(points)
-		lines = append(lines, line)
+		all = append(all, line)
 	})
 
-	return lines, silent
+	return all, empty
 }
 
-func countPoints(lines []series) int {
+func countPoints(all []series) int {
 	n := 0
-	for i := range lines {
-		n += len(lines[i].points)
+	for i := range all {
+		n += len(all[i].points)
 	}
 	return n
 }
 
-// fitBudget thins lines until they have room points together. When a series would get fewer than
-// two, fit drops the cheapest series and returns their variants in dropped.
-func fitBudget(lines []series, room int) (shown []series, dropped []string) {
+// fitBudget downsamples series until they have at most budget points together. If a series would
+// get fewer than two points, fitBudget drops the cheapest series and returns their variants in
+// dropped.
+func fitBudget(all []series, budget int) (shown []series, dropped []string) {
 	// A series needs two points to show a change.
-	shown = slices.Clone(lines)
-	for len(shown) > room/2 {
+	shown = slices.Clone(all)
+	for len(shown) > budget/2 {
 		cheapest := 0
 		for i := range shown {
-			if shown[i].sum.Last < shown[cheapest].sum.Last {
+			if shown[i].summary.Last < shown[cheapest].summary.Last {
 				cheapest = i
 			}
 		}
@@ -175,26 +176,26 @@ func fitBudget(lines []series, room int) (shown []series, dropped []string) {
 		shown = slices.Delete(shown, cheapest, cheapest+1)
 	}
 
-	// What a short series does not need, the others take.
+	// The others get the points that a short series does not need.
 	lengths := make([]int, len(shown))
 	for i := range shown {
 		lengths[i] = len(shown[i].points)
 	}
 
-	for i, n := range divideBudget(lengths, room) {
+	for i, n := range divideBudget(lengths, budget) {
 		shown[i].points = downsample(shown[i].points, n)
 	}
 
 	return shown, dropped
 }
 
-// collapseRuns keeps the first and the last day of each run, because the days between add nothing
-// (decision 2110). The points ascend by day. The result reuses their memory.
+// collapseRuns removes all but the first and the last day of each run, because the days between add
+// nothing (decision 2110). The points ascend by day. The result reuses their memory.
 func collapseRuns(points []snapshot.Point) (rest []snapshot.Point, runs map[snapshot.Day]run) {
 	runs = map[snapshot.Day]run{}
 	rest = points[:0]
 
-	// A day without a price ends a run: nobody knows what the price was.
+	// A day without a price ends a run, because the price of that day is unknown.
 	for from := 0; from < len(points); {
 		to := from + 1
 		for to < len(points) && points[to].Cents == points[from].Cents && points[to].Day == points[to-1].Day+1 {
@@ -216,9 +217,9 @@ func collapseRuns(points []snapshot.Point) (rest []snapshot.Point, runs map[snap
 	return rest, runs
 }
 
-// volatility is the standard deviation of the changes from one day to the next, in percent
-// (decision 80). It is 0 for a price that never moves, and for one that rises by the same
-// percentage every day. A day counts only when the day before has a price.
+// volatility returns the standard deviation of the changes from one day to the next, in percent
+// (decision 80). It is 0 for a constant price, and for one that rises by the same percentage every
+// day. A day counts only if the previous day has a price.
 func volatility(points []snapshot.Point) float64 {
 	var changes []float64
 	for i := 1; i < len(points); i++ {
@@ -246,7 +247,7 @@ func volatility(points []snapshot.Point) float64 {
 	return math.Sqrt(variance)
 }
 
-// trend is a word for the change from the first price to the last. A change of 3 % or more is
+// trend returns a word for the change from the first price to the last. A change of 3 % or more is
 // rising or falling (decision 80).
 func trend(summary *snapshot.PriceSummary) string {
 	const percent = 3
@@ -272,12 +273,12 @@ func trend(summary *snapshot.PriceSummary) string {
 }
 
 // jsonHistoryHead appends the JSON of a history up to the first of its series.
-func jsonHistoryHead(out *reply, card, days int, thinned bool) {
+func jsonHistoryHead(out *result, card, days int, thinned bool) {
 	c := out.c
 	out.data = wire.AppendText(out.data, `{"id":`, c.Cards.ID.At(card))
 	out.data = wire.AppendText(out.data, `,"name":`, c.Cards.Name.At(card))
 	out.data = wire.AppendGame(out.data, c, c.Cards.Game[card])
-	out.data = out.site.AppendCardURL(out.data, c, card)
+	out.data = out.urls.AppendCardURL(out.data, c, card)
 
 	out.data = wire.AppendInt(out.data, `,"currency":"USD","days":`, int64(days))
 	if cents, at := c.DisplayPrice(card); cents >= 0 {
@@ -289,9 +290,9 @@ func jsonHistoryHead(out *reply, card, days int, thinned bool) {
 	out.json(`,"downsampled":`, strconv.FormatBool(thinned), `,"series":[`)
 }
 
-// textWindow says which days the history is of, and what is missing. asked is how many days were
-// asked for. had is how many points there are, and left is how many of them are shown.
-func textWindow(out *reply, days, asked, shown, total int) {
+// textWindow appends which days the history covers, and what is missing. asked is the requested
+// number of days. total is the number of points, and shown how many of them are shown.
+func textWindow(out *result, days, asked, shown, total int) {
 	out.text(count{days, "day"}, " to ", out.c.Date(), ", USD")
 
 	if days < asked {
@@ -305,9 +306,9 @@ func textWindow(out *reply, days, asked, shown, total int) {
 	out.text("\n")
 }
 
-// appendJSON appends the line as an element of series.
+// appendJSON appends the series as an element of the series member.
 func (l *series) appendJSON(dst []byte) []byte {
-	summary := &l.sum
+	summary := &l.summary
 	dst = wire.AppendText(dst, `{"variant":`, l.variant)
 	dst = wire.AppendText(dst, `,"condition":`, l.condition)
 	dst = wire.AppendText(dst, `,"summary":{"trend":`, trend(summary))
@@ -330,8 +331,8 @@ func (l *series) appendJSON(dst []byte) []byte {
 	return append(dst, "]}"...)
 }
 
-// appendHundredths appends a number with at most two decimals. It appends null for NaN, and for a
-// number that is too large to be spelt.
+// appendHundredths appends a number with at most two decimals. It appends null for NaN and for a
+// number that is too large.
 func appendHundredths(dst []byte, v float64) []byte {
 	if math.IsNaN(v) || v > 1e12 {
 		return append(dst, "null"...)
@@ -339,9 +340,9 @@ func appendHundredths(dst []byte, v float64) []byte {
 	return wire.AppendPercent(dst, int64(math.Round(v*100)), 10_000)
 }
 
-// text appends the line as two lines of text: the summary and the points.
+// text appends the series as two lines of text: the summary and the points.
 func (l *series) text(out *textBuilder) {
-	summary := &l.sum
+	summary := &l.summary
 	out.text(l.variant, ", ", l.condition, ": ", trend(summary))
 	if summary.Points > 1 {
 		out.text(" | change ", change{summary.First, summary.Last})
@@ -369,7 +370,7 @@ func (l *series) textPoints(out *textBuilder) {
 	for k, point := range l.points {
 		of, long := l.runs[point.Day]
 		if long && k > 0 && l.points[k-1].Day == of.first {
-			continue // it was said with its first day
+			continue // it was written with its first day
 		}
 
 		if !long {
@@ -387,9 +388,9 @@ func (l *series) textPoints(out *textBuilder) {
 	out.text("\n")
 }
 
-// textTrackedVariants says which variants of a card are tracked. It is for a variant that is not: a
-// model that misspelt one learns what to ask for.
-func textTrackedVariants(in *request, out *reply, card int) {
+// textTrackedVariants appends the tracked variants of a card. It is used if the requested variant
+// is not tracked, so that a model which misspelt it sees the right ones.
+func textTrackedVariants(in *request, out *result, card int) {
 	if asked := in.text("variant"); asked != "" {
 		out.text(`The variant "`, readable(asked), `" is not tracked. `)
 	}

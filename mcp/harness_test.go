@@ -24,7 +24,7 @@ import (
 
 const site = "https://cards.example"
 
-// desk is an endpoint with a catalog, as the gate would hold them.
+// desk is an endpoint with a catalog, as in package server.
 type desk struct {
 	*mcp.Endpoint
 	view   *engine.View
@@ -66,14 +66,14 @@ func newDesk(tb testing.TB, view *engine.View) *desk {
 	}
 }
 
-// randomDesk is a desk over a random world.
+// randomDesk returns a desk with a random world.
 func randomDesk(tb testing.TB, seed uint64, size fixture.Size) (*desk, *fixture.World) {
 	tb.Helper()
 	w := fixture.Random(seed, size)
 	return newDesk(tb, newView(tb, w.Catalog())), w
 }
 
-// post is what the gate does with a body that passed it, without money.
+// post does what package server does with a valid body, without metering.
 func (d *desk) post(body []byte, version string) (status int, response []byte) {
 	return d.postWith(body, mcp.Headers{Version: version})
 }
@@ -124,7 +124,8 @@ func (r *result) decode(tb testing.TB, v any) {
 // args are the arguments of a call.
 type args = map[string]any
 
-// call calls a tool and checks what holds of every result: its size, its schema, and the form of its text.
+// call calls a tool and checks the properties of every result: its size, its schema, and the format
+// of its text.
 func (d *desk) call(tb testing.TB, tool string, arguments any) result {
 	tb.Helper()
 	raw, err := json.Marshal(arguments)
@@ -173,7 +174,7 @@ func (d *desk) callRaw(tb testing.TB, tool, arguments string) result {
 	return r
 }
 
-// ok calls a tool and wants a result.
+// ok calls a tool and expects a result.
 func (d *desk) ok(tb testing.TB, tool string, arguments any) result {
 	tb.Helper()
 	r := d.call(tb, tool, arguments)
@@ -183,7 +184,7 @@ func (d *desk) ok(tb testing.TB, tool string, arguments any) result {
 	return r
 }
 
-// definition is a tool as tools/list shows it.
+// definition is a tool in the result of tools/list.
 type definition struct {
 	Name         string          `json:"name"`
 	Title        string          `json:"title"`
@@ -299,7 +300,7 @@ var realView = sync.OnceValues(func() (*engine.View, error) {
 	return engine.NewView(built.Catalog, wire.URLs{URL: site, ProductPrefix: "prd"})
 })
 
-// realDesk is a desk over the real catalogs, or skips the test.
+// realDesk returns a desk with the real catalogs, or skips the test.
 func realDesk(tb testing.TB) *desk {
 	tb.Helper()
 	view, err := realView()
@@ -312,7 +313,7 @@ func realDesk(tb testing.TB) *desk {
 	return newDesk(tb, view)
 }
 
-// firstLines cuts a text for a message.
+// firstLines truncates a text for a message.
 func firstLines(s string, n int) string {
 	lines := strings.SplitAfterN(s, "\n", n+1)
 	return strings.Join(lines[:min(n, len(lines))], "")

@@ -13,7 +13,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// priced is a world of one card with a price of every day: the last of prices is of the catalog's date.
+// priced returns a world of one card with a price on every day; the last price is of the catalog's
+// date.
 func priced(prices ...int64) *fixture.World {
 	w := fixture.Random(3, fixture.Size{Sets: 1, Cards: 1})
 	l := fixture.Lane{
@@ -44,7 +45,7 @@ type history struct {
 	}
 }
 
-// TestVolatility compares with figures worked out by hand: the standard deviation of daily changes.
+// TestVolatility compares the standard deviation of daily changes with values computed by hand.
 func TestVolatility(t *testing.T) {
 	const none = math.MaxFloat64
 	f := func(what string, want float64, prices ...int64) {
@@ -81,13 +82,13 @@ func TestVolatility(t *testing.T) {
 	f("a change from nothing has no percent: 0, +10 %", 5, 0, 500, 500, 550)
 }
 
-// run is a part of a history's line of points.
+// run matches an entry of a history's line of points.
 var (
 	runPattern = regexp.MustCompile(`^\$(\d+)\.(\d\d) on (\d{4}-\d\d-\d\d)(?: to (\d{4}-\d\d-\d\d))?$`)
 	pointLine  = regexp.MustCompile(`(?m)^  (\$.*)$`)
 )
 
-// days are the prices of the days that the text of a history names.
+// days returns the prices in the text of a history by day.
 func days(tb testing.TB, text string) map[string]string {
 	tb.Helper()
 	all := map[string]string{}
@@ -113,7 +114,7 @@ func days(tb testing.TB, text string) map[string]string {
 	return all
 }
 
-// TestRunsOfEqualDays shows that folded runs tell every day of a history, and no day that it does not have.
+// TestRunsOfEqualDays checks that collapsed runs have every day of a history, and no other day.
 func TestRunsOfEqualDays(t *testing.T) {
 	w := priced(280, 280, 280, 300, 280, 280, -1, 280, 280, 280, 310, 310)
 	d := newDesk(t, newView(t, w.Catalog()))
@@ -138,7 +139,7 @@ func TestRunsOfEqualDays(t *testing.T) {
 	}
 }
 
-// TestDownsampledRuns shows that no day of a thinned history of runs has a wrong price.
+// TestDownsampledRuns checks that no day of a downsampled history of runs has a wrong price.
 func TestDownsampledRuns(t *testing.T) {
 	var prices []int64
 	for i := range int64(300) {
@@ -164,8 +165,8 @@ func TestDownsampledRuns(t *testing.T) {
 	}
 }
 
-// TestOldPricesHaveTheirDay walks random catalogs by the tools that show prices: the concise text has the day of a
-// price exactly where it is over 36 hours older than the catalog.
+// TestOldPricesHaveTheirDay calls the tools that show prices with random catalogs: the concise text
+// has the day of a price exactly if it is over 36 hours older than the catalog.
 func TestOldPricesHaveTheirDay(t *testing.T) {
 	old := 0
 	fresh := 0
@@ -222,7 +223,8 @@ func TestOldPricesHaveTheirDay(t *testing.T) {
 	}
 }
 
-// TestExpiredCursors shows what an agent is told when it comes back too late, and with the wrong arguments.
+// TestExpiredCursors checks the error for a cursor that has expired, and for one with other
+// arguments.
 func TestExpiredCursors(t *testing.T) {
 	d := shopDesk(t)
 	for tool, arguments := range map[string]args{
@@ -250,8 +252,8 @@ func TestExpiredCursors(t *testing.T) {
 	}
 }
 
-// TestMoversOfMonthAgree holds the movers of 30 days against what each card says of itself, and shows that none was
-// missed: no other card of that price moved more than the last of them.
+// TestMoversOfMonthAgree compares the movers of 30 days with the changes of each card, and checks
+// that none is missing: no other card of that price moved more than the last of them.
 func TestMoversOfMonthAgree(t *testing.T) {
 	d, w := randomDesk(t, 7, fixture.Size{Sets: 3, Cards: 80, Days: 45})
 	type price struct {

@@ -13,8 +13,9 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// The job of TestJob is "value these 30 cards and tell me which of them rose this month". An agent does it with what
-// one answer after the other tells it, and nothing else: textAgent reads texts only, dataAgent structuredContent only.
+// The job of TestJob is "value these 30 cards and tell me which of them rose this month". An agent
+// does it with the results of its calls alone: textAgent reads texts only, dataAgent
+// structuredContent only.
 
 // ownedCard is a line of the list as the owner wrote it.
 type ownedCard struct {
@@ -22,17 +23,17 @@ type ownedCard struct {
 	quantity     int
 }
 
-// report is what the agent says in the end.
+// report is the final answer of the agent.
 type report struct {
 	total int64
 	rose  []string // ids
 }
 
 type agent interface {
-	// value reads an answer of catalog_value_cards: the ids of the lines that are priced or unpriced, and of each other
-	// line the first candidate's, "" without one.
+	// value reads a result of catalog_value_cards: the ids of the priced and unpriced lines, and
+	// the id of the first candidate of each other line, "" without one.
 	value(tb testing.TB, r *result) (total int64, known, chosen map[int]string)
-	// rose reads an answer of catalog_get_price_history.
+	// rose reads a result of catalog_get_price_history.
 	rose(tb testing.TB, r *result) bool
 }
 
@@ -176,7 +177,8 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// TestJobOnRealCards does the same over the real catalogs, and holds every answer against its budget.
+// TestJobOnRealCards does the same with the real catalogs, and compares the size of every result
+// with its budget.
 func TestJobOnRealCards(t *testing.T) {
 	testsweep.OnlyFull(t)
 	d := realDesk(t)

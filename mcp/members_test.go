@@ -8,10 +8,10 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// TestEveryCardAndPrice calls every tool in both formats and holds each card, set and price of the answers against
-// the members that the specification puts on it: "Every card and set carries game, game_name, an id and a url",
-// and prices go with price_updated_at, but for those of a history, which have a date. A concise candidate has no
-// url; its id is what the next call takes.
+// TestEveryCardAndPrice calls every tool in both formats and checks that each card, set and price
+// has the members that the specification requires: "Every card and set carries game, game_name, an
+// id and a url", and prices have price_updated_at, except those of a history, which have a date. A
+// concise candidate has no url; the next call needs its id alone.
 func TestEveryCardAndPrice(t *testing.T) {
 	cards := 0
 	sets := 0
@@ -49,9 +49,9 @@ func TestEveryCardAndPrice(t *testing.T) {
 					candidate := strings.HasSuffix(at, ".candidates")
 					switch {
 					case at == "" && call.tool == "catalog_get_price_history":
-						// The card of a history is told by id and name; its lanes are what is asked for.
+						// A history has the id and name of its card.
 					case strings.HasSuffix(at, ".top_cards"):
-						// The set around them has the game.
+						// The enclosing set has the game.
 					case strings.HasPrefix(id, "card_"):
 						want = append(want, "name", "game", "game_name")
 						cards++
@@ -84,7 +84,7 @@ func TestEveryCardAndPrice(t *testing.T) {
 	}
 }
 
-// eachObject calls each with the objects of an answer and where they stand.
+// eachObject calls each with the objects of a result and their paths.
 func eachObject(at string, v any, each func(at string, object map[string]any)) {
 	switch v := v.(type) {
 	case map[string]any:

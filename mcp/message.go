@@ -10,9 +10,9 @@ import (
 // maxDepth bounds the nesting of a message (decision 7).
 const maxDepth = 16
 
-// The error codes of JSON-RPC. badVersion is the server's own, in the range that JSON-RPC leaves to
+// The error codes of JSON-RPC. badVersion is our own, from the range that JSON-RPC leaves to
 // implementations. It is none of the codes that a client of Modern knows (-32020 to -32022), so
-// that such a client goes on with an older version (decision 2101).
+// that such a client continues with an older version (decision 2101).
 const (
 	parseError     = -32700
 	invalidRequest = -32600
@@ -21,8 +21,8 @@ const (
 	badVersion     = -32000
 )
 
-// Versions are the protocol versions in which a client begins with initialize, the newest first.
-// The server also speaks Modern.
+// Versions are the protocol versions in which a client begins with initialize, newest first. The
+// server also supports Modern.
 var Versions = [...]string{"2025-11-25", "2025-06-18"}
 
 func supportsVersion(version string) bool { return slices.Contains(Versions[:], version) }
@@ -32,11 +32,11 @@ type Message struct {
 	method string         // "" for a response
 	id     jsonwalk.Value // nil without one
 	params jsonwalk.Value // nil without any
-	modern bool           // the message is of Modern; Check says so
+	modern bool           // the message is of Modern; set by Check
 }
 
-// IsRequest reports whether the message wants an answer: it is neither a notification nor a
-// response.
+// IsRequest reports whether the message needs a response: it is neither a notification nor a
+// response itself.
 func (m *Message) IsRequest() bool { return m.method != "" && m.id != nil }
 
 // RPCError is a JSON-RPC error.
@@ -44,10 +44,10 @@ type RPCError struct {
 	code    int
 	message string
 	data    string         // JSON, "" for none
-	id      jsonwalk.Value // nil when it could not be read
+	id      jsonwalk.Value // nil if it could not be read
 }
 
-// Append appends the fault as a JSON-RPC response.
+// Append appends the error as a JSON-RPC response.
 func (rpcErr *RPCError) Append(dst []byte) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0"`...)
 	if rpcErr.id != nil {
@@ -65,7 +65,7 @@ func (m *Message) rpcError(code int, message string) *RPCError {
 	return &RPCError{code: code, message: message, id: m.id}
 }
 
-// Read reads a body as one JSON-RPC message. A fault is the client's: HTTP status 400.
+// Read parses a body as one JSON-RPC message. An error is the client's, with HTTP status 400.
 func Read(body []byte) (Message, *RPCError) {
 	var m Message
 	value, err := jsonwalk.Parse(body)
@@ -79,8 +79,8 @@ func Read(body []byte) (Message, *RPCError) {
 	return m, nil
 }
 
-// read takes a message apart and says what is wrong with it, "" for nothing. It sets the id first,
-// so that a fault can have it.
+// read parses a message and returns what is wrong with it, "" if it is valid. It sets the id first,
+// so that an error response can have it.
 func (m *Message) read(value jsonwalk.Value) (wrong string) {
 	switch value.Kind() {
 	case '{':
@@ -90,7 +90,7 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 		return "the body must be a JSON object."
 	}
 
-	// Every fault that follows is answered with the id, just as the client spelt it.
+	// Every error from here on is answered with the id, byte for byte as the client sent it.
 	if id := value.Member("id"); id != nil {
 		if _, isInteger := id.Integer(); id.Kind() != '"' && !isInteger {
 			return "id must be a string or an integer."
@@ -98,15 +98,15 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 		m.id = id
 	}
 
-	if value.Deeper(maxDepth) {
+	if value.DeeperThan(maxDepth) {
 		return "it is nested more than 16 levels deep."
 	}
 	if !value.Member("jsonrpc").Is("2.0") {
 		return `jsonrpc must be "2.0".`
 	}
 
-	// A response answers no request of ours, because we send none. The protocol wants it accepted
-	// and ignored.
+	// A response answers no request of ours, because we send none. The protocol requires that it is
+	// accepted and ignored.
 	method := value.Member("method")
 	if method == nil {
 		if value.Member("result") != nil || value.Member("error") != nil {
@@ -121,7 +121,7 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 
 	m.method = method.Text()
 
-	// JSON-RPC allows a list of params, but no method of MCP reads one: find refuses it, with
+	// JSON-RPC allows a list of params, but no method of MCP has one: findTool rejects it, with
 	// another code (decision 81).
 	switch params := value.Member("params"); params.Kind() {
 	case 0, 'n':
@@ -134,9 +134,9 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 	return ""
 }
 
-// checkVersion refuses a message that is not of Modern when its MCP-Protocol-Version header names a
-// version that the server does not speak. header is "" when there is none. An initialize may name
-// such a version, when its header and its params agree: the answer says which version to use.
+// checkVersion rejects a message of an older version whose MCP-Protocol-Version header names an
+// unsupported version. header is "" if there is none. An initialize may name such a version if its
+// header and its params agree: the response says which version to use.
 func (m *Message) checkVersion(header string) *RPCError {
 	if header == "" || supportsVersion(header) ||
 		m.method == "initialize" && m.params.Member("protocolVersion").Is(header) {

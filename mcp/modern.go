@@ -9,9 +9,9 @@ import (
 	"ninepocket/wire"
 )
 
-// Modern is the newest protocol version that the server speaks. It has no handshake. Each request
-// says in its _meta which version it is of, and its headers repeat what the message says
-// (docs/MCP.md, Protocol versions).
+// Modern is the newest protocol version that the server supports. It has no handshake. Each request
+// names its version in _meta, and its headers repeat members of the message (docs/MCP.md, Protocol
+// versions).
 const Modern = "2026-07-28"
 
 // The keys of _meta. Every request of Modern has the first two, and every result has the third.
@@ -21,27 +21,27 @@ const (
 	metaServer       = "io.modelcontextprotocol/serverInfo"
 )
 
-// Error codes that are new in Modern. A client that gets one of them knows that the server speaks
-// Modern, and does not fall back to an older version.
+// Error codes that are new in Modern. A client that receives one of them knows that the server
+// supports Modern, and does not fall back to an older version.
 const (
 	headerMismatch     = -32020
 	unsupportedVersion = -32022
 )
 
-// cacheable is in results that are the same for everybody: a client may keep such a result for an
-// hour (decision 2105). Tools change only with the program. When a client calls by an old list, the
-// call works or a text says what is wrong.
+// cacheable is in results that are the same for all clients: a client may cache such a result for
+// an hour (decision 2105). Tools change only with the program. If a client calls a tool by an old
+// list, the call works or a text says what is wrong.
 const cacheable = `"ttlMs":3600000,"cacheScope":"public",`
 
-// Headers are the header lines of a request that repeat what its message says.
+// Headers are the header lines of a request that repeat members of its message.
 type Headers struct {
 	Version string   // MCP-Protocol-Version, "" without one
 	Method  []string // lines of Mcp-Method
 	Name    []string // lines of Mcp-Name
 }
 
-// Check decides which protocol version a message is of, and compares the message with the headers
-// of its request (decision 2102). A fault is the client's: HTTP status 400.
+// Check finds the protocol version of a message, and compares the message with the headers of its
+// request (decision 2102). An error is the client's, with HTTP status 400.
 func (e *Endpoint) Check(m *Message, h Headers) *RPCError {
 	if !m.claimsModern(h.Version) {
 		return m.checkVersion(h.Version)
@@ -58,9 +58,9 @@ func (e *Endpoint) Check(m *Message, h Headers) *RPCError {
 	return m.checkHeaders(h)
 }
 
-// claimsModern reports whether a message says that it is of Modern or newer. It says so by a
-// version in its _meta, or by a date in the header. An initialize without a version in its _meta
-// always opens an older version (decision 2101).
+// claimsModern reports whether a message claims to be of Modern or newer: by a version in its
+// _meta, or by a date in the header. An initialize without a version in its _meta always starts an
+// older version (decision 2101).
 func (m *Message) claimsModern(header string) bool {
 	if m.meta().Member(metaVersion) != nil {
 		return true
@@ -71,11 +71,11 @@ func (m *Message) claimsModern(header string) bool {
 
 func (m *Message) meta() jsonwalk.Value { return m.params.Member("_meta") }
 
-// datePattern is the form of a version that is a date.
+// datePattern matches a version that is a date.
 var datePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
 
-// checkMeta checks the _meta of a message and compares its version with the header. The version
-// comes first, because the rest depends on it (decision 2102). A notification may have no version
+// checkMeta checks the _meta of a message and compares its version with the header. The version is
+// checked first, because the rest depends on it (decision 2102). A notification may have no version
 // in its _meta, and no header.
 func (m *Message) checkMeta(header string) *RPCError {
 	version := m.meta().Member(metaVersion)
@@ -103,16 +103,16 @@ func (m *Message) checkMeta(header string) *RPCError {
 		return rpcErr
 	}
 
-	// The protocol wants a client to say what it can do. Nothing here depends on it.
+	// The protocol requires that a client sends its capabilities. Nothing here depends on them.
 	if m.IsRequest() && m.meta().Member(metaCapabilities).Kind() != '{' {
 		return m.rpcError(invalidParams, "Invalid params: _meta needs "+metaCapabilities+", an object.")
 	}
 	return nil
 }
 
-// checkModernVersion refuses a version that is not Modern and names the versions that the server
-// speaks. To a client that sent an older version in _meta it names Modern alone: the client would
-// send the same again, and older versions need an initialize (decision 2103).
+// checkModernVersion rejects every version but Modern, and names the supported versions. To a
+// client that sent an older version in _meta it names Modern alone: otherwise the client would send
+// the same request again, but older versions need an initialize (decision 2103).
 func (m *Message) checkModernVersion(version string) *RPCError {
 	if version == Modern {
 		return nil
@@ -129,7 +129,7 @@ func (m *Message) checkModernVersion(version string) *RPCError {
 	return rpcErr
 }
 
-// supportedVersions are all versions that the server speaks, as JSON.
+// supportedVersions returns all versions that the server supports, as JSON.
 func supportedVersions() string { return quotedList(append([]string{Modern}, Versions[:]...)) }
 
 func (m *Message) mismatch(what string) *RPCError {
@@ -137,8 +137,8 @@ func (m *Message) mismatch(what string) *RPCError {
 }
 
 // checkHeaders compares Mcp-Method and Mcp-Name with the message. A proxy may route or limit by
-// these headers, so they must say what is run (decision 2104). A notification may come without
-// them, but those that it has must agree.
+// these headers, so they must agree with what is run (decision 2104). A notification may lack them,
+// but those that it has must agree.
 func (m *Message) checkHeaders(h Headers) *RPCError {
 	switch {
 	case len(h.Method) > 1 || len(h.Name) > 1:
@@ -155,7 +155,7 @@ func (m *Message) checkHeaders(h Headers) *RPCError {
 		if name.Kind() == '"' && m.IsRequest() {
 			return m.mismatch("the Mcp-Name header is missing.")
 		}
-		return nil // find refuses a name that is not a string
+		return nil // findTool rejects a name that is not a string
 	}
 
 	decoded, ok := decodeHeader(h.Name[0])
@@ -163,13 +163,13 @@ func (m *Message) checkHeaders(h Headers) *RPCError {
 	case !ok:
 		return m.mismatch("the Mcp-Name header is neither plain ASCII nor =?base64?…?= of UTF-8.")
 	case !name.Is(decoded):
-		return m.mismatch(`the Mcp-Name header is "` + readable(decoded) + `", but the message names ` + named(name) +
-			".")
+		return m.mismatch(`the Mcp-Name header is "` + readable(decoded) + `", but the message names ` +
+			quotedName(name) + ".")
 	}
 	return nil
 }
 
-// name is the member that Mcp-Name repeats. It is nil for a method that names nothing.
+// name returns the member that Mcp-Name repeats. It is nil for a method without one.
 func (m *Message) name() jsonwalk.Value {
 	switch m.method {
 	case "tools/call", "prompts/get":
@@ -180,21 +180,19 @@ func (m *Message) name() jsonwalk.Value {
 	return nil
 }
 
-// named is the name of a message in the words of a fault.
-func named(name jsonwalk.Value) string {
+// quotedName returns the name of a message for an error text.
+func quotedName(name jsonwalk.Value) string {
 	if name.Kind() != '"' {
 		return "nothing"
 	}
 	return `"` + readable(name.Text()) + `"`
 }
 
-// decodeHeader is the text of a header's value. What stands between =?base64? and ?= is the text in
-// base64. Any other value is the text itself, in plain ASCII.
+// decodeHeader returns the text of a header's value. A value between =?base64? and ?= is the text
+// in base64. Any other value is the text itself, in plain ASCII.
 func decodeHeader(value string) (text string, ok bool) {
-	for i := range len(value) {
-		if c := value[i]; (c < ' ' || c > '~') && c != '\t' {
-			return "", false
-		}
+	if strings.ContainsFunc(value, func(r rune) bool { return (r < ' ' || r > '~') && r != '\t' }) {
+		return "", false
 	}
 
 	encoded, begun := strings.CutPrefix(value, "=?base64?")
@@ -207,19 +205,16 @@ func decodeHeader(value string) (text string, ok bool) {
 	return string(decoded), err == nil
 }
 
-// answerModern appends the response to a request of Modern that is not a call of a tool.
+// answerModern appends the response to a request of Modern that is not about tools.
 func (e *Endpoint) answerModern(dst []byte, m *Message) (response []byte, tool int) {
-	switch m.method {
-	case "server/discover":
+	if m.method == "server/discover" {
 		dst = append(e.beginResult(dst, m), cacheable+`"supportedVersions":`...)
 		dst = append(append(dst, supportedVersions()...), `,"capabilities":{"tools":{}}`...)
 		return append(wire.AppendText(dst, `,"instructions":`, e.instructions), "}}"...), NoTool
-
-	case "tools/list":
-		return e.answerList(dst, m), NoTool
 	}
 
-	// A client may send initialize with the _meta of Modern: it learns which versions have it.
+	// A client may send initialize with the _meta of Modern: the error names the versions that have
+	// it.
 	rpcErr := m.rpcError(methodNotFound, "Method not found. In "+Modern+
 		" this server has server/discover, tools/list and tools/call; initialize and ping are of "+
 		strings.Join(Versions[:], " and ")+".")

@@ -13,7 +13,7 @@ import (
 	"ninepocket/mcp"
 )
 
-// metaOf is a _meta with a version and capabilities, each JSON or "" for none.
+// metaOf returns a _meta with a version and capabilities, each JSON or "" for none.
 func metaOf(version, capabilities string) string {
 	var members []string
 	if version != "" {
@@ -25,16 +25,17 @@ func metaOf(version, capabilities string) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// coded is a header's value in the form for what is not plain ASCII.
+// coded returns a header's value encoded as text that is not plain ASCII.
 func coded(s string) string { return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?=" }
 
-// combination is one form of everything that a request of the modern version says twice.
+// combination is one combination of the values that a request of the modern version has twice.
 type combination struct {
 	version, said, capabilities string
 	method, name                []string
 }
 
-// combinations are all forms of a request of a method, right and wrong; name is what the message names, "" for nothing.
+// combinations yields all combinations for a request of a method, right and wrong; name is the name
+// in the message, "" for none.
 func combinations(method, name string) iter.Seq[combination] {
 	const tool = "catalog_browse_sets"
 	methods := [][]string{nil, {method}, {"tools/None"}, {strings.ToUpper(method)}, {method, method}}
@@ -58,8 +59,9 @@ func combinations(method, name string) iter.Seq[combination] {
 	}
 }
 
-// TestHeadersAndBodyMustAgree combines every right and wrong form of what a request of the modern version says twice.
-// Only what agrees in all of it is answered; what else claims that version is refused by a code of the protocol.
+// TestHeadersAndBodyMustAgree combines right and wrong forms of all values that a request of the
+// modern version has twice. Only a request whose values all agree succeeds; every other one of that
+// version gets an error code of the protocol.
 func TestHeadersAndBodyMustAgree(t *testing.T) {
 	d := shopDesk(t)
 	n := 0
@@ -82,7 +84,8 @@ func TestHeadersAndBodyMustAgree(t *testing.T) {
 			agrees := c.version == mcp.Modern && c.said == `"`+mcp.Modern+`"` && c.capabilities == "{}" &&
 				slices.Equal(c.method, []string{asked.method}) && named
 
-			// Few combinations agree, so that a sample has all of them; the stride divides no list of forms.
+			// Few combinations agree, so that a sample includes all of them; the stride divides the
+			// length of no list of forms.
 			if n%testsweep.Stride(11) != 0 && !agrees {
 				continue
 			}
@@ -93,7 +96,7 @@ func TestHeadersAndBodyMustAgree(t *testing.T) {
 				Version: c.version, Method: c.method, Name: c.name,
 			})
 
-			// Nothing but these three is of an older version, and those know no such headers.
+			// Only these three are of an older version, which has no such headers.
 			if c.said == "" && c.version != mcp.Modern && c.version != "2027-01-01" {
 				if strings.Contains(string(response), "resultType") || status == 404 {
 					t.Fatalf("%+v %s: %d %s", c, body, status, response)
@@ -110,7 +113,7 @@ func TestHeadersAndBodyMustAgree(t *testing.T) {
 	}
 }
 
-// judge wants an answer where all agrees, and elsewhere a refusal by one of three codes.
+// judge expects success if all values agree, else one of three error codes.
 func judge(t *testing.T, agrees bool, want, status int, response []byte, request string) {
 	t.Helper()
 	var r struct {
@@ -145,7 +148,8 @@ func judge(t *testing.T, agrees bool, want, status int, response []byte, request
 	}
 }
 
-// TestOlderMessagesIgnoreHeaders shows that the headers of the modern version change no byte of an older answer.
+// TestOlderMessagesIgnoreHeaders checks that the headers of the modern version change no byte of a
+// response of an older version.
 func TestOlderMessagesIgnoreHeaders(t *testing.T) {
 	d := shopDesk(t)
 
@@ -172,7 +176,8 @@ func TestOlderMessagesIgnoreHeaders(t *testing.T) {
 	}
 }
 
-// TestLongVersionsAreCut shows that a version of a hundred thousand characters is not said back whole.
+// TestLongVersionsAreCut checks that a version of a hundred thousand characters is truncated in the
+// error.
 func TestLongVersionsAreCut(t *testing.T) {
 	d := shopDesk(t)
 	long := strings.Repeat("9", 100_000)
@@ -183,8 +188,9 @@ func TestLongVersionsAreCut(t *testing.T) {
 	}
 }
 
-// FuzzModern posts any _meta under any headers: what is answered as of the modern version said so in both places, and
-// whatever else is sent, the response is JSON-RPC with the id of the request.
+// FuzzModern posts any _meta with any headers. A response of the modern version is only for a
+// request that has the version in both places. Every response is JSON-RPC with the id of the
+// request.
 func FuzzModern(f *testing.F) {
 	full := metaOf(`"`+mcp.Modern+`"`, "{}")
 	f.Add("tools/call", full, mcp.Modern, "tools/call", "catalog_browse_sets")
@@ -195,7 +201,7 @@ func FuzzModern(f *testing.F) {
 	f.Add("ping", "[]", "9999-99-99", "\x00", "=?base64?/w==?=")
 	f.Add("notifications/x", "null", mcp.Modern, "\x00", "\xff")
 
-	// "\x00" is a header that is not sent: no header can hold it.
+	// "\x00" stands for a header that is not sent, because no header can contain it.
 	lines := func(value string) []string {
 		if value == "\x00" {
 			return nil

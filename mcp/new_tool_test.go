@@ -12,19 +12,21 @@ import (
 	"ninepocket/wire"
 )
 
-// countSetsTool is a tool as a new one would be written: one table and one function.
+// countSetsTool is a tool as someone would write a new one: one table and one function.
 func countSetsTool() *tool {
 	return &tool{
-		name:   "catalog_count_sets",
-		title:  "Count sets",
-		about:  "How many sets there are.",
-		fields: []field{required(integerField("at_least", "Fewer are refused.", wire.Range{Min: 0, Max: 1000}, 0))},
+		name:        "catalog_count_sets",
+		title:       "Count sets",
+		description: "How many sets there are.",
+		fields: []field{
+			required(integerField("at_least", "Fewer are refused.", wire.Range{Min: 0, Max: 1000}, 0)),
+		},
 		output: object("sets", schemaInteger),
 		run:    countSets,
 	}
 }
 
-func countSets(in *request, out *reply) toolError {
+func countSets(in *request, out *result) toolError {
 	n := out.c.Sets.ID.Len()
 	if n < int(in.number("at_least")) {
 		return "There are not so many sets."
@@ -35,7 +37,7 @@ func countSets(in *request, out *reply) toolError {
 	return ""
 }
 
-// TestAToolIsOneFile adds a tool and plays a client that lists and calls it.
+// TestAToolIsOneFile adds a tool, and lists and calls it as a client.
 func TestAToolIsOneFile(t *testing.T) {
 	v, err := engine.NewView(fixture.Random(1, fixture.Size{Sets: 3, Cards: 5}).Catalog(),
 		wire.URLs{ProductPrefix: "prd"})
@@ -86,7 +88,7 @@ func TestAToolIsOneFile(t *testing.T) {
 	f(call(`{"at_least":1,"most":2}`), `most is not an argument: use at_least, response_format.`)
 }
 
-// TestGamesOfTools holds a game that the table of games gains: every place that names games has it.
+// TestGamesOfTools adds a game to the table: every text that names games must have it.
 func TestGamesOfTools(t *testing.T) {
 	games := snapshot.Games
 	t.Cleanup(func() { snapshot.Games = games })

@@ -8,7 +8,7 @@ import (
 	"ninepocket/internal/jsonwalk"
 )
 
-// notAsked are fields of a query that no argument of catalog_search_cards feeds, and why.
+// notAsked are fields of a query that no argument of catalog_search_cards sets, with the reason.
 var notAsked = map[string]string{
 	"Identifier":     "every id argument takes one",
 	"Variant":        "an agent reads variants of a card's prices (decision 2004)",
@@ -17,15 +17,16 @@ var notAsked = map[string]string{
 	"UpdatedSince":   "mirrors ask by time, agents by words (decision 2004)",
 }
 
-// notOfQuery are arguments of catalog_search_cards that feed no field, and why.
+// notOfQuery are arguments of catalog_search_cards that set no field, with the reason.
 var notOfQuery = map[string]string{
 	"limit":           "which page of the answer",
 	"cursor":          "which page of the answer",
 	"response_format": "how the answer is written",
 }
 
-// TestEveryFilterIsAnArgument gives one argument after the other and looks which fields of the query change: a filter
-// of index.Query that GET /v1/cards has and catalog_search_cards does not is found here.
+// TestEveryFilterIsAnArgument sets one argument after the other and checks which fields of the
+// query change. It finds a filter of index.Query that GET /v1/cards has and catalog_search_cards
+// lacks.
 func TestEveryFilterIsAnArgument(t *testing.T) {
 	fields := append(searchCardsTool().fields, formatField())
 	ask := func(object string) index.Query {
@@ -63,7 +64,7 @@ func TestEveryFilterIsAnArgument(t *testing.T) {
 	}
 }
 
-// another is a value of an argument that is not its preset.
+// another returns a value of an argument that is not its default.
 func another(t *testing.T, f *field) string {
 	t.Helper()
 	switch f.kind {
@@ -80,7 +81,8 @@ func another(t *testing.T, f *field) string {
 	return ""
 }
 
-// differing are the names of the fields, also of structs inside, in which two structs differ: all where b is none.
+// differing returns the names of the fields, also of inner structs, in which two structs differ;
+// all if b is no struct.
 func differing(a, b reflect.Value) []string {
 	var names []string
 	for i := range a.NumField() {

@@ -7,7 +7,7 @@ import (
 	"ninepocket/valuation"
 )
 
-// request is what a tool is asked: who asks, about which View, and with which arguments.
+// request is a tool call: the caller, the View and the arguments.
 type request struct {
 	Caller
 	args
@@ -16,7 +16,7 @@ type request struct {
 	tool     *tool
 	problems problems
 
-	// Memory that a tool needs while it runs. The next call uses it again.
+	// Memory of a running tool, which the next call reuses.
 	cards     []uint32
 	appraiser valuation.Appraiser
 }
@@ -25,28 +25,28 @@ func (in *request) reset(e *Endpoint, t *tool, by Caller) {
 	*in = request{Caller: by, endpoint: e, tool: t, cards: in.cards[:0], appraiser: in.appraiser}
 }
 
-// toolError names the problems that were noted. It is "" when there are none.
+// toolError returns a text with the problems found so far, "" if there are none.
 func (in *request) toolError() toolError { return in.problems.toolError(in.tool.name) }
 
-// openCursor opens the cursor argument. When the View that the cursor comes from is still kept, the
-// call goes on in that View (decision 35). openCursor returns the position after which the page
-// begins. It returns nil when there is no cursor, or when the cursor is wrong: then it notes the
-// problem. bound is a hash of the other arguments, and parse reads a position.
-func openCursor[P any](in *request, out *reply, op cursor.Op, bound uint64, parse func([]byte) (P, error)) *P {
-	// A cursor is bound to the other arguments. When one of those is wrong, the cursor would seem
+// openCursor opens the cursor argument. If the View of the cursor is still retained, the call
+// continues in that View (decision 35). openCursor returns the position after which the page
+// begins. It returns nil if there is no cursor, or if the cursor is wrong: then it adds a problem.
+// queryHash is a hash of the other arguments, and parse reads a position.
+func openCursor[P any](in *request, out *result, op cursor.Op, queryHash uint64, parse func([]byte) (P, error)) *P {
+	// A cursor is bound to the other arguments. If one of those is wrong, the cursor would seem
 	// wrong, too.
 	if !in.has("cursor") || in.problems.n > 0 {
 		return nil
 	}
 
-	page, err := in.endpoint.Cursors.Open(in.text("cursor"), op, bound, in.Now)
+	page, err := in.endpoint.Cursors.Open(in.text("cursor"), op, queryHash, in.Now)
 	if err != nil {
 		in.badCursor(err)
 		return nil
 	}
 
-	// When that View is gone, the walk goes on in the current one: the position holds the sort key
-	// of the last entry, which every View can find.
+	// If that View is no longer retained, pagination continues in the current one: the position has
+	// the sort key of the last entry, which works in every View.
 	if in.endpoint.Retained != nil {
 		if view := in.endpoint.Retained(page.Snapshot); view != nil {
 			in.View = view
@@ -62,7 +62,7 @@ func openCursor[P any](in *request, out *reply, op cursor.Op, bound uint64, pars
 	return &position
 }
 
-// badCursor notes what is wrong with a cursor, and what to do (decision 2111).
+// badCursor adds the problem with a cursor, and what to do (decision 2111).
 func (in *request) badCursor(err error) {
 	if errors.Is(err, cursor.ErrExpired) {
 		in.problems.add("cursor has expired (they last 15 minutes): leave it out to start again from the first page; " +
@@ -75,7 +75,7 @@ func (in *request) badCursor(err error) {
 }
 
 // nextCursor signs the position of the last entry of a page.
-func (in *request) nextCursor(op cursor.Op, bound uint64, last []byte) string {
+func (in *request) nextCursor(op cursor.Op, queryHash uint64, last []byte) string {
 	page := cursor.Page{Op: op, Snapshot: in.View.Hash, Position: last}
-	return string(in.endpoint.Cursors.Append(nil, page, bound, in.Now))
+	return string(in.endpoint.Cursors.Append(nil, page, queryHash, in.Now))
 }

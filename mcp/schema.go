@@ -4,11 +4,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"ninepocket/wire"
 )
 
-// The vocabulary of output schemas. A nullable member is an anyOf, which every client reads. Some
-// clients do not read a list of types.
+// Types of output schemas. A nullable member is an anyOf, which every client supports. Some clients
+// do not support a list of types.
 const (
 	schemaString  = `{"type":"string"}`
 	schemaInteger = `{"type":"integer"}`
@@ -20,9 +22,9 @@ const (
 
 func nullable(schema string) string { return `{"anyOf":[` + schema + `,{"type":"null"}]}` }
 
-// described is a schema with a description, where the name of a member does not say what it is.
-func described(schema, about string) string {
-	return `{"description":` + quoted(about) + "," + schema[1:]
+// described adds a description to a schema, for a member whose name does not say what it is.
+func described(schema, description string) string {
+	return `{"description":` + quoted(description) + "," + schema[1:]
 }
 
 var (
@@ -31,7 +33,7 @@ var (
 	nullNumber  = nullable(`{"type":"number"}`)
 )
 
-// object is the schema of an object. Its pairs are the name of a member and the schema of that
+// object returns the schema of an object. Each pair is the name of a member and the schema of that
 // member. A member whose name ends in "?" may be absent.
 func object(pairs ...string) string {
 	var properties, required []string
@@ -58,17 +60,14 @@ func oneOf(values ...string) string { return `{"type":"string","enum":` + quoted
 func quoted(s string) string { return string(wire.AppendString(nil, s)) }
 
 func quotedList(all []string) string {
-	var list []string
-	for _, s := range all {
-		list = append(list, quoted(s))
-	}
-	return "[" + strings.Join(list, ",") + "]"
+	list, _ := json.Marshal(all) // valid strings do not fail
+	return string(list)
 }
 
 // Members that several results have.
 var (
-	// identity has the members that wire.AppendIdentity writes. Where the set is named already, a
-	// card has those of identityInSet.
+	// identity has the members that wire.AppendIdentity writes. If the set is named already, a card
+	// has those of identityInSet.
 	identity = slices.Concat(identityInSet[:len(identityInSet)-2], []string{
 		"set", nullable(object("id", schemaString, "name", schemaString)), "url", nullString,
 	})

@@ -32,15 +32,15 @@ func searchCardsTool() *tool {
 
 	return &tool{
 		name: "catalog_search_cards", title: "Search cards",
-		about: "Find trading cards (" + strings.Join(games, ", ") + ") by name; spelling mistakes are tolerated. " +
-			"Filters: set, number, rarity, game, price; without a query the dearest cards come first. " +
+		description: "Find trading cards (" + strings.Join(games, ", ") + ") by name; spelling mistakes are " +
+			"tolerated. Filters: set, number, rarity, game, price; without a query the dearest cards come first. " +
 			"Returns ids for the other catalog tools. " +
 			"To price a list of cards use catalog_value_cards instead of many searches.",
 		fields: fields, output: object("cards", array(found), "next_cursor", nullString), run: searchCards,
 	}
 }
 
-// cardQuery is the query that the arguments of a search ask for.
+// cardQuery returns the query of the arguments of a search.
 func cardQuery(a args) index.Query {
 	q := index.Query{Filter: index.NoFilter, Words: a.text("query"), HasWords: a.has("query")}
 	q.Set = a.text("set")
@@ -53,8 +53,8 @@ func cardQuery(a args) index.Query {
 	return q
 }
 
-func searchCards(in *request, out *reply) toolError {
-	// One argument must say what is wanted (decision 2107).
+func searchCards(in *request, out *result) toolError {
+	// At least one argument must restrict or sort the cards (decision 2107).
 	q := cardQuery(in.args)
 	if !q.HasWords && q.Filter == index.NoFilter && !in.has("sort") {
 		in.problems.add("give a query, a filter (set, number, rarity, game, a price) or a sort.")
@@ -66,9 +66,9 @@ func searchCards(in *request, out *reply) toolError {
 		in.problems.add(wrong + ".")
 	}
 
-	// A cursor is good for the query that it was issued for, and for no other.
-	bound := cursor.Hash("cards", string(q.AppendKey(nil)))
-	after := openCursor(in, out, cursor.ToolCards, bound, index.ParsePosition)
+	// A cursor is valid only with the query that it was issued for.
+	queryHash := cursor.Hash("cards", string(q.AppendKey(nil)))
+	after := openCursor(in, out, cursor.ToolCards, queryHash, index.ParsePosition)
 	if toolErr := in.toolError(); toolErr != "" {
 		return toolErr
 	}
@@ -78,10 +78,10 @@ func searchCards(in *request, out *reply) toolError {
 
 	next := ""
 	if page.More {
-		next = in.nextCursor(cursor.ToolCards, bound, page.Last.AppendBinary(nil))
+		next = in.nextCursor(cursor.ToolCards, queryHash, page.Last.AppendBinary(nil))
 	}
 
-	// An empty page says what to try next.
+	// With an empty page, the text says what to try next.
 	switch {
 	case len(page.Cards) > 0:
 		out.textPageHead(len(page.Cards), "card", next)
@@ -103,10 +103,9 @@ func searchCards(in *request, out *reply) toolError {
 	return ""
 }
 
-// textInterpretation says which words of a query were left out, not found, read as others or
-// preferred (docs/SEARCH.md, What the answer tells). It says nothing when the words were taken as
-// they are.
-func textInterpretation(out *reply, interpretation []index.Note) {
+// textInterpretation appends which words of a query were left out, not found, replaced or preferred
+// (docs/SEARCH.md, What the answer tells). It appends nothing if the words were used unchanged.
+func textInterpretation(out *result, interpretation []index.Note) {
 	var parts []string
 	for _, remark := range interpretation {
 		from := `"` + readable(remark.From) + `"`
@@ -123,7 +122,7 @@ func textInterpretation(out *reply, interpretation []index.Note) {
 			}
 			parts = append(parts, from+" preferred")
 		case index.MatchedSet, index.MatchedNumber, index.InGame:
-			// The first card shows them.
+			// The first card shows these.
 		}
 	}
 
@@ -132,8 +131,8 @@ func textInterpretation(out *reply, interpretation []index.Note) {
 	}
 }
 
-// writeFound writes a card that was found.
-func writeFound(out *reply, card int) {
+// writeFound writes a card of the search results.
+func writeFound(out *result, card int) {
 	out.jsonCard(card)
 	out.json(`,"currency":"USD"`)
 	out.jsonPrice(card)

@@ -11,13 +11,15 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Budgets in bytes of the whole response (docs/MCP.md). call holds every result of every test against the second.
+// Budgets in bytes of the whole response (docs/MCP.md). call compares every result of every test
+// with the second.
 const (
 	conciseBudget = 8_000
 	anyBudget     = 60_000
 )
 
-// TestSizes holds the default answers of every tool over the real catalogs, and the largest, against the budgets.
+// TestSizes compares the default results of every tool with the real catalogs, and the largest
+// ones, with the budgets.
 func TestSizes(t *testing.T) {
 	testsweep.OnlyFull(t)
 	d := realDesk(t)
@@ -94,8 +96,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestAnswersDoNotGrow holds answers against their sizes of old: what a tool learns to say must not cost an agent more
-// than 15 % of its context, and what was within the budget stays there.
+// TestAnswersDoNotGrow compares results with their former sizes: additions to a tool must not cost
+// an agent more than 15 % of its context, and results within the budget must stay there.
 func TestAnswersDoNotGrow(t *testing.T) {
 	text, err := os.ReadFile("testdata/sizes.txt")
 	if err != nil {
@@ -117,7 +119,8 @@ func TestAnswersDoNotGrow(t *testing.T) {
 	}
 }
 
-// TestValueShortensCandidates shows what a list of nothing but ambiguous lines of long names comes to.
+// TestValueShortensCandidates checks the size of a list that has only ambiguous lines with long
+// names.
 func TestValueShortensCandidates(t *testing.T) {
 	w := fixture.Random(1, fixture.Size{Sets: 2, Cards: 6})
 	for i := range w.Cards {
@@ -143,7 +146,7 @@ func TestValueShortensCandidates(t *testing.T) {
 	}
 }
 
-// TestHistoryOfManyVariants shows that the points stay within their number, and which series give way.
+// TestHistoryOfManyVariants checks the number of points, and which series are dropped.
 func TestHistoryOfManyVariants(t *testing.T) {
 	w := fixture.Random(2, fixture.Size{Sets: 1, Cards: 1})
 	card := &w.Cards[0]

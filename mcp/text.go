@@ -11,27 +11,27 @@ import (
 	"ninepocket/wire"
 )
 
-// textBuilder is a text for a model. Its methods append to it.
+// textBuilder is the text for a model. Its methods append to it.
 type textBuilder []byte
 
-// What say spells beside texts, numbers and days.
+// Types that the method text formats, in addition to strings, integers and days.
 type (
-	money   int64    // cents: "$1.00", or "no price" where there is none
+	money   int64    // cents: "$1.00"; negative: "no price"
 	instant int64    // in milliseconds since 1970
 	count   struct { // of things: "1 card", "3 cards"
 		n    int
 		what string
 	}
 	percent struct{ part, whole int64 } // 100·part/whole with its sign: "+33.33%"
-	change  struct{ base, now int64 }   // "+$3.00 (+33.33%)", without a percentage from nothing
+	change  struct{ base, now int64 }   // "+$3.00 (+33.33%)"; no percentage if base is 0
 )
 
-// text appends texts, and what else is named above as a model reads it. It calls itself nowhere:
-// then the compiler sees that no part outlives the call, and none needs memory of its own.
+// text appends strings, integers, days and the types above, formatted for a model. It does not call
+// itself: so the compiler sees that no part outlives the call, and allocates none of them.
 func (builder *textBuilder) text(parts ...any) {
 	dst := *builder
 
-	// A part of another type is a mistake of a tool, and says nothing.
+	// A part of another type is an error in a tool, and is ignored.
 	for _, part := range parts {
 		switch part := part.(type) {
 		case string:
@@ -51,7 +51,7 @@ func (builder *textBuilder) text(parts ...any) {
 		case money:
 			dst = appendMoney(dst, int64(part))
 		case percent:
-			dst = appendShare(dst, part.part, part.whole)
+			dst = appendSignedPercent(dst, part.part, part.whole)
 		case change:
 			difference := part.now - part.base
 			if difference < 0 {
@@ -61,7 +61,7 @@ func (builder *textBuilder) text(parts ...any) {
 			}
 			dst = appendMoney(dst, max(difference, -difference))
 			if part.base > 0 {
-				dst = append(appendShare(append(dst, " ("...), difference, part.base), ')')
+				dst = append(appendSignedPercent(append(dst, " ("...), difference, part.base), ')')
 			}
 		}
 	}
@@ -77,21 +77,22 @@ func appendMoney(dst []byte, cents int64) []byte {
 	return append(dst, '.', byte('0'+cents%100/10), byte('0'+cents%10))
 }
 
-// appendShare appends 100·part/whole in percent with its sign.
-func appendShare(dst []byte, part, whole int64) []byte {
+// appendSignedPercent appends 100·part/whole with its sign and a percent sign.
+func appendSignedPercent(dst []byte, part, whole int64) []byte {
 	if part >= 0 {
 		dst = append(dst, '+')
 	}
 	return append(wire.AppendPercent(dst, part, whole), '%')
 }
 
-// maxEcho is how many characters of a caller's own text an answer repeats.
+// maxEcho is how many characters of a caller's text a response repeats.
 const maxEcho = 60
 
-// readable is a caller's text as an answer can repeat it: short and without control characters.
+// readable returns a caller's text so that a response can repeat it: short and without control
+// characters.
 func readable(s string) string {
-	// This cut may split a character, but none of the first maxEcho. It bounds the work for a
-	// long text.
+	// This bounds the work for a long text. It may split a character, but none of the first
+	// maxEcho.
 	s = s[:min(len(s), utf8.UTFMax*(maxEcho+1))]
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {

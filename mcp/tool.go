@@ -6,23 +6,23 @@ import (
 	"ninepocket/wire"
 )
 
-// tool is one tool.
+// tool is the definition of an MCP tool.
 type tool struct {
-	name, title, about string
-	fields             []field
-	output             string // JSON Schema of structuredContent
-	run                func(*request, *reply) toolError
-	// input replaces the schema of the fields, and literal the whole result. Only fixtures have
-	// them.
+	name, title, description string
+	fields                   []field
+	output                   string // JSON Schema of structuredContent
+	run                      func(*request, *result) toolError
+	// input replaces the schema of the fields, and literal replaces the whole result. Only fixtures
+	// have these two.
 	input, literal string
 }
 
-// toolError is a text that tells an agent why its call has no result, and what to do. It is "" when
-// the call has a result.
+// toolError is a text for an agent: why its call failed, and what to do. It is "" if the call
+// succeeded.
 type toolError string
 
-// tools makes the tools, in the order of tools/list. Their schemas name the games that
-// snapshot.Games has at that time.
+// tools returns the tools in the order of tools/list. Their schemas name the games that
+// snapshot.Games has at the time of the call.
 func tools() []*tool {
 	return []*tool{
 		searchCardsTool(), getCardTool(), getPriceHistoryTool(),
@@ -30,15 +30,15 @@ func tools() []*tool {
 	}
 }
 
-// definition is the tool as tools/list shows it.
+// definition returns the tool as an element of the result of tools/list.
 func (t *tool) definition() string {
 	input := t.input
 	if input == "" {
 		input = inputSchema(t.fields)
 	}
 
-	definition := `{"name":` + quoted(t.name) + `,"title":` + quoted(t.title) + `,"description":` + quoted(t.about) +
-		`,"inputSchema":` + input
+	definition := `{"name":` + quoted(t.name) + `,"title":` + quoted(t.title) + `,"description":` +
+		quoted(t.description) + `,"inputSchema":` + input
 
 	// Only fixtures have no output schema.
 	if t.output != "" {
@@ -49,16 +49,16 @@ func (t *tool) definition() string {
 		`,"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}`
 }
 
-// call is one run of a tool. Its memory is pooled; nothing of it outlives the response.
+// call is one run of a tool. It is pooled, and nothing of it outlives the response.
 type call struct {
 	in  request
-	out reply
+	out result
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}
 
-// maxPooledBuffer is the largest buffer that goes back to the pool. The garbage collector takes
-// larger ones.
+// maxPooledBuffer is the largest buffer that is returned to the pool. Larger ones are left to the
+// garbage collector.
 const maxPooledBuffer = 64 << 10
 
 // Call runs tool number n on a View and appends the response.
@@ -68,37 +68,37 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 		return append(append(e.beginResult(dst, m), t.literal[1:]...), '}')
 	}
 
-	asked, _ := calls.Get().(*call)
-	asked.in.reset(e, t, by)
-	asked.out.reset(by.View)
+	run, _ := calls.Get().(*call)
+	run.in.reset(e, t, by)
+	run.out.setView(by.View)
 
-	// Wrong arguments are told in a result, which a model reads. Only its client would see an error
-	// of the protocol.
-	asked.in.args = bind(t.fields, m.params.Member("arguments"), "", &asked.in.problems)
-	toolErr := asked.in.toolError()
+	// Wrong arguments are reported in a result, which a model reads. A protocol error would be seen
+	// by its client alone.
+	run.in.args = bind(t.fields, m.params.Member("arguments"), "", &run.in.problems)
+	toolErr := run.in.toolError()
 	if toolErr == "" {
-		asked.out.detailed = asked.in.text("response_format") == "detailed"
-		toolErr = t.run(&asked.in, &asked.out)
+		run.out.detailed = run.in.text("response_format") == "detailed"
+		toolErr = t.run(&run.in, &run.out)
 	}
 
 	if toolErr != "" {
 		dst = e.AppendToolError(dst, m, string(toolErr))
 	} else {
-		dst = asked.out.appendTo(e.beginResult(dst, m))
+		dst = run.out.appendTo(e.beginResult(dst, m))
 	}
 
-	// A call in the pool must not keep a View alive that was swapped out.
-	if cap(asked.out.data) <= maxPooledBuffer && cap(asked.out.textBuilder) <= maxPooledBuffer {
-		asked.in.reset(nil, nil, Caller{})
-		asked.out.reset(nil)
-		calls.Put(asked)
+	// A pooled call must not hold a View in memory that was replaced.
+	if cap(run.out.data) <= maxPooledBuffer && cap(run.out.textBuilder) <= maxPooledBuffer {
+		run.in.reset(nil, nil, Caller{})
+		run.out.reset()
+		calls.Put(run)
 	}
 
 	return dst
 }
 
-// AppendToolError appends the response to a call that did not run. text tells an agent why, and
-// what to do.
+// AppendToolError appends the response to a call that failed or was refused. text says to an agent
+// why, and what to do.
 func (e *Endpoint) AppendToolError(dst []byte, m *Message, text string) []byte {
 	return append(appendText(e.beginResult(dst, m), text), `,"isError":true}}`...)
 }

@@ -87,8 +87,8 @@ func shopDesk(tb testing.TB) *desk {
 	return newDesk(tb, newView(tb, shop().Catalog()))
 }
 
-// TestToolsAnswer plays the calls of testdata/tools.txt and compares text and structuredContent. With -update it
-// writes what is answered instead.
+// TestToolsAnswer sends the calls of testdata/tools.txt and compares text and structuredContent.
+// With -update it writes the results instead.
 func TestToolsAnswer(t *testing.T) {
 	const file = "testdata/tools.txt"
 	script, err := os.ReadFile(file)
@@ -138,7 +138,8 @@ func TestToolsAnswer(t *testing.T) {
 	}
 }
 
-// TestDefinitions compares tools/list with testdata/tools.json, which is for people to read, and with its bounds.
+// TestDefinitions compares tools/list with testdata/tools.json, which is formatted for people, and
+// checks its bounds.
 func TestDefinitions(t *testing.T) {
 	const file = "testdata/tools.json"
 	text, err := json.MarshalIndent(definitions(), "", " ")
@@ -192,8 +193,8 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// TestRandomCatalogs calls every tool over random catalogs, in both formats: call checks each result's schema, size
-// and text. What is in the one form must be in the other.
+// TestRandomCatalogs calls every tool with random catalogs, in both formats; call checks each
+// result's schema, size and text. Text and structured content must agree.
 func TestRandomCatalogs(t *testing.T) {
 	for seed := range uint64(40 / testsweep.Stride(8)) {
 		d, w := randomDesk(t, seed, fixture.Small)
@@ -241,7 +242,7 @@ func TestRandomCatalogs(t *testing.T) {
 	}
 }
 
-// eachSuffices wants every id, price and cursor of the structured content in the text.
+// eachSuffices checks that the text has every id, price and cursor of the structured content.
 func eachSuffices(tb testing.TB, tool string, r *result) {
 	tb.Helper()
 	var v any

@@ -29,7 +29,7 @@ func valueCardsTool() *tool {
 		"lines", schemaInteger, "priced", schemaInteger, "unpriced", schemaInteger, "ambiguous", schemaInteger,
 		"unmatched", schemaInteger,
 	)
-	// A concise candidate names its set; a detailed one is a card as everywhere.
+	// A concise candidate has the name of its set; a detailed one is a card as in other tools.
 	candidate := object(slices.Concat([]string{
 		"id", schemaString, "name", schemaString, "number?", nullString, "game", nullString, "game_name", nullString,
 		"set?", nullable(`{"anyOf":[` + schemaString + "," + object("id", schemaString, "name", schemaString) + "]}"),
@@ -49,12 +49,12 @@ func valueCardsTool() *tool {
 
 	return &tool{
 		name: "catalog_value_cards", title: "Value a list of cards",
-		about: "Total market value of up to 50 cards in one call (counts as one request). Each line names a card by " +
-			"id, by line as it was written, or by name with set, number and game as far as known; misspelt sets, " +
-			"app suffixes and shop words are understood. A line that fits several cards, or none, is left out of the " +
-			"total and comes back with up to 3 candidates and the fields that settle it: add those, or pick an id, " +
-			"and call again. Where prices have no conditions, a line that names one has the market price and counts " +
-			"into the assumed part of the total.",
+		description: "Total market value of up to 50 cards in one call (counts as one request). Each line names a " +
+			"card by id, by line as it was written, or by name with set, number and game as far as known; misspelt " +
+			"sets, app suffixes and shop words are understood. A line that fits several cards, or none, is left out " +
+			"of the total and comes back with up to 3 candidates and the fields that settle it: add those, or pick " +
+			"an id, and call again. Where prices have no conditions, a line that names one has the market price and " +
+			"counts into the assumed part of the total.",
 		fields: []field{required(listField("cards", "The cards to value.", wire.ValueLines, line...))},
 		output: object(
 			"currency", schemaUSD, "total_cents", schemaInteger, "assumed_cents", schemaInteger,
@@ -67,10 +67,10 @@ func valueCardsTool() *tool {
 // maxResult bounds a result: the JSON, the text and the escapes of the text.
 const maxResult = 57 << 10
 
-func valueCards(in *request, out *reply) toolError {
+func valueCards(in *request, out *result) toolError {
 	lines := in.at("cards").lines
 
-	// The schema has the bound of all plans: this one's is known here alone.
+	// The schema has the bound of all plans; the bound of the caller's plan is checked here.
 	if limit := in.Limits.Cards; limit > 0 && len(lines) > limit {
 		return toolError("Your plan allows " + strconv.Itoa(limit) + " cards in one call " +
 			"(got " + strconv.Itoa(len(lines)) + "). Split the list.")
@@ -82,16 +82,16 @@ func valueCards(in *request, out *reply) toolError {
 			ID: l.text("id"), Line: l.text("line"), Name: l.text("name"), Set: l.text("set"), Number: l.text("number"),
 			Game: l.text("game"), Variant: l.text("variant"), Condition: l.text("condition"),
 		}
-		// Without a member of its own, the text of the line says how many copies there are.
+		// Without this member, the quantity comes from the text of the line.
 		if l.has("quantity") {
 			items[i].Quantity = l.number("quantity")
 		}
 	}
 
 	list := valuedList{lines: make([]valuation.Line, 0, len(items))}
-	list.totals = in.appraiser.Walk(in.View, items, &list)
+	list.totals = in.appraiser.ValueList(in.View, items, &list)
 
-	// What does not fit a result shows fewer candidates, rather than none of some lines.
+	// If the result is too large, every line shows fewer candidates, rather than some lines none.
 	for limit := valuation.MaxCandidates; ; limit-- {
 		out.data = out.data[:0]
 		out.textBuilder = out.textBuilder[:0]
@@ -103,19 +103,19 @@ func valueCards(in *request, out *reply) toolError {
 	}
 }
 
-// valuedList is a list with what became of its lines. They are kept, for a long answer is written again
-// with fewer candidates.
+// valuedList is a list with the results of its lines. The results are stored, because a response
+// that is too long is written again with fewer candidates.
 type valuedList struct {
 	lines      []valuation.Line
 	totals     valuation.Totals
-	candidates int // the most of a line
+	candidates int // the largest number of a line
 }
 
-// Line keeps a line.
+// Line stores the result of a line.
 func (list *valuedList) Line(line *valuation.Line) { list.lines = append(list.lines, *line) }
 
 // write writes the whole result.
-func (list *valuedList) write(out *reply) {
+func (list *valuedList) write(out *result) {
 	totals := &list.totals
 	out.json(`{"currency":"USD","total_cents":`, wire.Decimal(totals.Exact+totals.Assumed), `,"assumed_cents":`,
 		wire.Decimal(totals.Assumed), `,"total_is_partial":`,
@@ -123,7 +123,7 @@ func (list *valuedList) write(out *reply) {
 		`,"counts":{"lines":`, strconv.Itoa(totals.Lines))
 	out.data = totals.AppendCounts(out.data)
 
-	// The total comes first: it is what was asked for, and a long text may be cut by a client.
+	// The total comes first, because a client may truncate a long text.
 	list.textTotal(out)
 	if list.candidates < valuation.MaxCandidates {
 		out.text("; the answer was too long for all candidates, send the unresolved lines again in smaller calls")
@@ -138,7 +138,7 @@ func (list *valuedList) write(out *reply) {
 	out.json("]}")
 }
 
-func (list *valuedList) textTotal(out *reply) {
+func (list *valuedList) textTotal(out *result) {
 	totals := &list.totals
 	if totals.Counts[valuation.Priced] > 0 {
 		out.text("Total ", money(totals.Exact+totals.Assumed))
@@ -160,17 +160,17 @@ func (list *valuedList) textTotal(out *reply) {
 	out.textAsOf()
 }
 
-// maxLine is how long the JSON of a concise line without a price may be: it has the candidates that
-// there is room for, and the first in any case. More of it would take a messy list beyond 500 bytes
-// a line.
+// maxLine bounds the JSON of a concise line without a price, in bytes. The line has as many
+// candidates as fit, and always the first. With a larger bound, a messy list would have over 500
+// bytes a line.
 const maxLine = 727
 
-// jsonLine writes the JSON of a line and returns the candidates that it has room for. There is no
-// member that says nothing.
-func (list *valuedList) jsonLine(out *reply, line *valuation.Line) (shown []uint32) {
+// jsonLine writes the JSON of a line and returns the candidates that fit into it. Empty members are
+// left out.
+func (list *valuedList) jsonLine(out *result, line *valuation.Line) (shown []uint32) {
 	begin := len(out.data)
 
-	// The prices of all cards that fit say more than their range.
+	// If all matching cards are shown, their prices say more than the range.
 	all := !out.detailed && line.Card < 0 && line.MatchCount > 0 && line.MatchCount <= list.candidates
 	shown = list.jsonLineWith(out, line, !all)
 	if all && len(shown) < line.MatchCount {
@@ -180,8 +180,8 @@ func (list *valuedList) jsonLine(out *reply, line *valuation.Line) (shown []uint
 	return shown
 }
 
-// jsonLineWith is jsonLine with the range of what fits or without.
-func (list *valuedList) jsonLineWith(out *reply, line *valuation.Line, ranged bool) (shown []uint32) {
+// jsonLineWith is jsonLine with or without the price range of the matching cards.
+func (list *valuedList) jsonLineWith(out *result, line *valuation.Line, ranged bool) (shown []uint32) {
 	begin := len(out.data)
 	out.json(`{"line":`, strconv.Itoa(line.N+1), `,"status":"`, valuation.StatusNames[line.Status], `"`)
 	if line.Quantity > 1 {
@@ -203,19 +203,19 @@ func (list *valuedList) jsonLineWith(out *reply, line *valuation.Line, ranged bo
 	}
 
 	if line.Card < 0 {
-		room := maxResult
+		maxBytes := maxResult
 		if !out.detailed {
-			room = maxLine - (len(out.data) - begin)
+			maxBytes = maxLine - (len(out.data) - begin)
 		}
-		shown = jsonCandidates(out, line.Candidates[:min(len(line.Candidates), list.candidates)], room)
+		shown = jsonCandidates(out, line.Candidates[:min(len(line.Candidates), list.candidates)], maxBytes)
 	}
 	out.json("}")
 	return shown
 }
 
-// textLine writes the text of a line. It ends with what a model needs next: the lane and id, or why
-// there is no price.
-func textLine(out *reply, line *valuation.Line, shown []uint32) {
+// textLine writes the text of a line. It ends with what a model needs next: the lane and id, or the
+// reason why there is no price.
+func textLine(out *result, line *valuation.Line, shown []uint32) {
 	out.text(line.N+1, ". ", valuation.StatusNames[line.Status], " | ")
 	if line.Lane >= 0 {
 		textValue(out, line)
@@ -244,8 +244,9 @@ func textLine(out *reply, line *valuation.Line, shown []uint32) {
 	}
 }
 
-// jsonValue writes what a line with a price costs. What was assumed stands there alone.
-func jsonValue(out *reply, line *valuation.Line) {
+// jsonValue writes the price of a line. An assumed variant or condition is in the member assumed
+// only.
+func jsonValue(out *result, line *valuation.Line) {
 	if !line.Assumes("variant") {
 		out.data = wire.AppendText(out.data, `,"variant":`, line.Variant)
 	}
@@ -259,23 +260,23 @@ func jsonValue(out *reply, line *valuation.Line) {
 	}
 }
 
-// textValue says what a line with a price costs: "$20.00 = 2 × $10.00 | ".
-func textValue(out *reply, line *valuation.Line) {
+// textValue writes the price of a line: "$20.00 = 2 × $10.00 | ".
+func textValue(out *result, line *valuation.Line) {
 	out.text(money(line.Total))
 	if line.Quantity > 1 {
 		out.text(" = ", int(line.Quantity), " × ", money(line.Cents))
 	}
 
-	// An old price must not pass for one of today.
+	// An old price must not look like one of today.
 	if !out.detailed && !snapshot.Fresh(line.UpdatedAt, out.c.SnapshotAt) {
 		out.text(" of ", snapshot.DayOf(line.UpdatedAt))
 	}
 	out.text(" | ")
 }
 
-// jsonAmbiguity writes what of a line is open: how many cards fit, what they cost, and what would
-// tell them apart.
-func jsonAmbiguity(out *reply, line *valuation.Line, ranged bool) {
+// jsonAmbiguity writes what is unresolved about a line: how many cards match, their price range,
+// and the field that would decide.
+func jsonAmbiguity(out *result, line *valuation.Line, ranged bool) {
 	if line.MatchCount > 1 {
 		out.json(`,"fitting":`, strconv.Itoa(line.MatchCount))
 	}
@@ -287,8 +288,8 @@ func jsonAmbiguity(out *reply, line *valuation.Line, ranged bool) {
 	}
 }
 
-// textMatches says how many cards fit a line and what they cost.
-func textMatches(out *reply, line *valuation.Line, shown int) {
+// textMatches writes how many cards match a line, and their price range.
+func textMatches(out *result, line *valuation.Line, shown int) {
 	out.text(count{line.MatchCount, "card"}, " fit")
 	if line.From >= 0 {
 		out.text(", ", money(line.From))
@@ -307,8 +308,8 @@ func textMatches(out *reply, line *valuation.Line, shown int) {
 	out.text("; ")
 }
 
-// textLane ends the text of a line with a price: which lane, and what of it was assumed.
-func textLane(out *reply, line *valuation.Line) {
+// textLane ends the text of a line with a price: the lane, and which parts of it were assumed.
+func textLane(out *result, line *valuation.Line) {
 	out.text(line.Variant, ", ", line.Condition)
 	for _, a := range line.Assumed {
 		out.text(", assumed for ", readable(a.Given))
@@ -319,9 +320,9 @@ func textLane(out *reply, line *valuation.Line) {
 	out.textID(line.Card)
 }
 
-// jsonCandidates writes the cards that a line may mean, as many as there is room for, and returns
-// these. Each has what tells it from others and no more, but for the detailed form.
-func jsonCandidates(out *reply, cards []uint32, room int) []uint32 {
+// jsonCandidates writes the candidates of a line that fit into maxBytes, and returns them. In the
+// concise form, a candidate has only the members that distinguish it.
+func jsonCandidates(out *result, cards []uint32, maxBytes int) []uint32 {
 	const end = len("]}")
 	begin := len(out.data)
 	same := jsonShared(out, cards)
@@ -331,7 +332,7 @@ func jsonCandidates(out *reply, cards []uint32, room int) []uint32 {
 		before := len(out.data)
 		out.comma()
 		jsonCandidate(out, card, same)
-		if i > 0 && len(out.data)-begin+end > room {
+		if i > 0 && len(out.data)-begin+end > maxBytes {
 			out.data = out.data[:before]
 			cards = cards[:i]
 			break
@@ -341,11 +342,12 @@ func jsonCandidates(out *reply, cards []uint32, room int) []uint32 {
 	return cards
 }
 
-// shared says what all candidates of a line have, which stands there once.
-type shared struct{ number, set bool }
+// sharedFields are the members that all candidates of a line have in common, which are written
+// once.
+type sharedFields struct{ number, set bool }
 
-// jsonShared writes what all of several concise candidates have.
-func jsonShared(out *reply, cards []uint32) (same shared) {
+// jsonShared writes the members that several concise candidates have in common.
+func jsonShared(out *result, cards []uint32) (same sharedFields) {
 	if out.detailed || len(cards) < 2 {
 		return same
 	}
@@ -354,7 +356,7 @@ func jsonShared(out *reply, cards []uint32) (same shared) {
 	first := cards[0]
 	number := c.Cards.Number.At(int(first))
 	of := c.Cards.Set[first]
-	same = shared{number: number != "", set: of != snapshot.NoSet}
+	same = sharedFields{number: number != "", set: of != snapshot.NoSet}
 	for _, card := range cards[1:] {
 		same.number = same.number && c.Cards.Number.At(int(card)) == number
 		same.set = same.set && c.Cards.Set[card] == of
@@ -374,7 +376,7 @@ func jsonShared(out *reply, cards []uint32) (same shared) {
 	return same
 }
 
-func jsonCandidate(out *reply, card uint32, same shared) {
+func jsonCandidate(out *result, card uint32, same sharedFields) {
 	if out.detailed {
 		out.jsonCard(int(card))
 		out.jsonPrice(int(card))

@@ -12,8 +12,8 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// messyLines are lines of a collection as its owner keeps them, beside those of the file of real ones. Behind each
-// stands what the card is: a part of its name, of its set, and its number.
+// messyLines are lines of a collection as its owner writes them, in addition to the file of real
+// ones. Each has the expected card: a part of its name, of its set, and its number.
 var messyLines = []struct{ line, name, set, number string }{
 	{"charizard ex sir 151", "Charizard ex", "151", "199/165"},
 	{"1x Umbreon VMAX (EVS 215) | Evolving Skies | NM | English", "Umbreon VMAX", "Evolving Skies", "215/203"},
@@ -35,11 +35,12 @@ var messyLines = []struct{ line, name, set, number string }{
 	{"espeon vmax 270/264 fusion strike", "Espeon VMAX", "Fusion Strike", "270/264"},
 }
 
-// hint is what the text of an open line says would settle it.
+// hint matches the text of an unresolved line that names the missing fields.
 var hint = regexp.MustCompile(`give .* id, or (.*)$`)
 
-// TestMessyListInTwoCalls values a list as its owner keeps it. The agent knows the cards in its hands and reads the
-// answer alone: of the lines that the first call leaves open it gives what each asks for, and the second settles all.
+// TestMessyListInTwoCalls values a list as its owner writes it. The agent has the cards and reads
+// the results alone. For the lines that the first call leaves unresolved it adds the missing
+// fields, and the second call resolves all.
 func TestMessyListInTwoCalls(t *testing.T) {
 	testsweep.OnlyFull(t)
 	d := realDesk(t)
@@ -80,13 +81,13 @@ func TestMessyListInTwoCalls(t *testing.T) {
 	r = d.ok(t, "catalog_value_cards", args{"cards": again})
 	var second valuation
 	r.decode(t, &second)
-	// What is still open tells what would settle it; here nothing is.
+	// No line may be unresolved now.
 	if second.Counts["priced"] != len(again) {
 		t.Errorf("the second call leaves lines open:\n%s", r.text())
 	}
 }
 
-// answer gives a messy line the fields that a hint names, as they stand on the card.
+// answer returns a messy line with the fields that a hint names, as printed on the card.
 func (d *desk) answer(t *testing.T, fields string, i int) args {
 	t.Helper()
 	m := messyLines[i]
@@ -114,7 +115,8 @@ func (d *desk) answer(t *testing.T, fields string, i int) args {
 	return nil
 }
 
-// TestValueSizes holds the structured content of lists against 727 bytes a line, whatever became of them.
+// TestValueSizes checks that the structured content of lists has at most 727 bytes a line, with any
+// results.
 func TestValueSizes(t *testing.T) {
 	d := shopDesk(t)
 	var lines []args
@@ -142,8 +144,9 @@ func TestValueSizes(t *testing.T) {
 	}
 }
 
-// TestOpenLinesFit holds open lines of real cards against 727 bytes each: an ambiguous one always, another
-// unless one candidate is too much. Where two or three cards fit, nearly all lines have room for all.
+// TestOpenLinesFit checks that unresolved lines of real cards have at most 727 bytes: ambiguous
+// ones always, others unless one candidate is too long. If two or three cards match, nearly all
+// lines have space for all of them.
 func TestOpenLinesFit(t *testing.T) {
 	testsweep.OnlyFull(t)
 	d := realDesk(t)

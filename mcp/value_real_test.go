@@ -9,7 +9,7 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// mistakes are what people do to a card's line; each turns a true line into one that is worse.
+// mistakes are the errors that people make in a line; each makes a right line worse.
 var mistakes = []struct {
 	name string
 	make func(r *rand.Rand, line args)
@@ -30,7 +30,7 @@ var mistakes = []struct {
 	{"only the name and the game", func(_ *rand.Rand, l args) { delete(l, "set"); delete(l, "number") }},
 }
 
-// What spoils lines, and what makes names plain.
+// Replacers that make errors, and that simplify names.
 var (
 	misspell = fixture.Misspell
 	bare     = fixture.Bare
@@ -74,7 +74,7 @@ func (d *desk) value(tb testing.TB, lines ...args) valuation {
 	return v
 }
 
-// isPrinted reports whether a line is exactly what is printed of a card: then it means that one.
+// isPrinted reports whether a line is exactly what is printed on a card, which it then means.
 func (d *desk) isPrinted(line args, id string) bool {
 	c := d.view.Catalog
 	card, ok := d.view.Index.Card(id)
@@ -82,10 +82,11 @@ func (d *desk) isPrinted(line args, id string) bool {
 		line["number"] == c.Cards.Number.At(card) && line["set"] == c.Sets.Name.At(int(c.Cards.Set[card]))
 }
 
-// TestValueRealCards makes lines of real cards with the mistakes that people make, 200 of each: none may be priced as
-// another card, and where the answer is left to the caller, the card that was meant must be among the candidates. Lines
-// that more cards fit than there are candidates are held to nothing, since no order of equals can be right; the log
-// counts them all the same: every line left open, and every ambiguous one.
+// TestValueRealCards makes lines of real cards with the errors that people make, 200 of each. None
+// may be priced as another card, and if a line is unresolved, the right card must be among the
+// candidates. Lines that match more cards than there are candidates are not checked, because no
+// order of equal cards can be right. The log counts all of them: every unresolved line, and every
+// ambiguous one.
 func TestValueRealCards(t *testing.T) {
 	testsweep.OnlyFull(t)
 	d := realDesk(t)
@@ -95,8 +96,8 @@ func TestValueRealCards(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(seed), 1))
 			counts := map[string]int{}
-			var open, offered int       // where all that fit could be offered
-			var allOpen, allOffered int // all lines left open
+			var open, offered int       // lines whose matching cards can all be candidates
+			var allOpen, allOffered int // all unresolved lines
 			var vague, vagueOffered int // all ambiguous ones
 			for n := 0; n < each; {
 				card := r.IntN(c.Cards.ID.Len())

@@ -7,7 +7,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestValueNeverGuesses goes through what a line may leave open.
+// TestValueNeverGuesses checks what can be missing in a line.
 func TestValueNeverGuesses(t *testing.T) {
 	w := shop()
 	long := "Gum-Gum Jet Pistol of the Straw Hat Crew (Offline Regional 2024) [Winner]"
@@ -32,20 +32,20 @@ func TestValueNeverGuesses(t *testing.T) {
 		}
 	}
 
-	// A name alone is enough when it is one card's.
+	// A name alone is enough if only one card has it.
 	f(args{"name": "Charizard"}, "priced", "card_charizard_base")
 	f(args{"name": "CHARIZARD EX"}, "ambiguous", "")
 	f(args{"name": "charizard-ex", "number": "#6"}, "priced", "card_charizard_ex_6")
 	f(args{"name": "charizard ex 183/165"}, "priced", "card_charizard_ex_183")
 	f(args{"name": "Pikachu", "game": "one-piece"}, "unmatched", "")
 
-	// A part of a name is not the name, a misspelling is not either, unless set and number say the same.
+	// A part of a name or a misspelling is not the name, unless set and number agree.
 	f(args{"name": "Charizard", "set": "151"}, "unmatched", "")
 	f(args{"name": "Charizard", "set": "151", "number": "199"}, "priced", "card_charizard_ex_199")
 	f(args{"name": "Charizrd", "set": "151", "number": "199/165"}, "priced", "card_charizard_ex_199")
 	f(args{"name": "Charizrd ex", "number": "199/165"}, "unmatched", "")
 
-	// What contradicts itself is nobody.
+	// A contradictory line matches no card.
 	f(args{"name": "Pikachu", "set": "151", "number": "199/165"}, "unmatched", "")
 	f(args{"name": "Charizard", "number": "4/130"}, "unmatched", "")
 	f(args{"name": "Charizard", "set": "Base"}, "priced", "card_charizard_base")
@@ -60,13 +60,13 @@ func TestValueNeverGuesses(t *testing.T) {
 	f(args{"name": long}, "priced", "card_long")
 	f(args{"name": long[:len(long)-len("[Winner]")] + "[Champion]"}, "unmatched", "")
 	f(args{"name": long[:len(long)-len("[Winner]")] + "[Champion]", "set": "OP05", "number": "P-001"}, "unmatched", "")
-	// An id tells the card, and what else the line says must be of that card.
+	// An id selects the card; all else in the line must agree with it.
 	f(args{"id": "charizard-base", "name": "Charizrd", "set": "Base"}, "priced", "card_charizard_base")
 	f(args{"id": "charizard-base", "name": "Pikachu"}, "unpriced", "card_charizard_base")
 	f(args{"id": "charizard-base", "set": "Jungle"}, "unpriced", "card_charizard_base")
 	f(args{"id": "charizard-base", "line": "Charizard PSA 10"}, "unpriced", "card_charizard_base")
 	f(args{"id": "charizard", "name": "Charizard"}, "unmatched", "")
-	// Conditions and variants are never passed off as others.
+	// A condition or variant is never silently replaced.
 	f(args{"id": "charizard-base", "condition": "near_mint"}, "priced", "card_charizard_base")
 	f(args{"id": "charizard-base", "condition": "DMG"}, "priced", "card_charizard_base")
 	f(args{"id": "charizard-base", "condition": "LP"}, "unpriced", "card_charizard_base")
@@ -77,7 +77,7 @@ func TestValueNeverGuesses(t *testing.T) {
 	f(args{"id": "mew-151"}, "unpriced", "card_mew_151")
 }
 
-// TestValueAdds holds totals against sums, at amounts beyond any real one too.
+// TestValueAdds compares totals with sums, also for unrealistically large amounts.
 func TestValueAdds(t *testing.T) {
 	w := shop()
 	for i := range w.Cards {

@@ -23,7 +23,7 @@ import (
 	"ninepocket/internal/term"
 )
 
-// adminHandler answers the admin listener.
+// adminHandler returns the handler of the admin listener.
 func (n *Node) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
@@ -32,7 +32,7 @@ func (n *Node) adminHandler() http.Handler {
 			http.Error(w, "not ready: "+why, http.StatusServiceUnavailable)
 			return
 		}
-		// A server is ready all the same: all of them would leave a balancer at once.
+		// The server is ready nevertheless: else all servers would leave a load balancer at once.
 		_, _ = w.Write([]byte("ok\n"))
 		if n.limiter != nil && n.limiter.Unavailable() != nil {
 			_, _ = w.Write([]byte("metering: unavailable\n"))
@@ -41,7 +41,7 @@ func (n *Node) adminHandler() http.Handler {
 
 	mux.HandleFunc("GET /-/snapshot", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		// Who asked may have gone.
+		// The client may be gone.
 		_ = term.JSON(w, n.describeSnapshot())
 	})
 
@@ -54,7 +54,7 @@ func (n *Node) adminHandler() http.Handler {
 	})
 	mux.HandleFunc("POST /-/checkpoint", n.checkpoint)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(n.metrics(), promhttp.HandlerOpts{}))
-	// Profiles are for whoever may reach this listener, which is nobody from outside.
+	// This listener cannot be reached from outside, so profiles need no key.
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
@@ -63,8 +63,8 @@ func (n *Node) adminHandler() http.Handler {
 	return mux
 }
 
-// checkpoint writes a metering checkpoint at once, with ?rebuild=yes into a new file where the old
-// one is lost.
+// checkpoint writes a metering checkpoint at once; with ?rebuild=yes it writes a new file if the
+// old one is lost.
 func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
 	embedded := n.journal
 	if embedded == nil {
@@ -72,7 +72,7 @@ func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	// Anything but yes is a slip, and a new checkpoint gives up rows of the ledger.
+	// Any other value is a mistake, and a new checkpoint gives up rows of the ledger.
 	query := r.URL.Query()
 	rebuild := query.Get("rebuild") == "yes" || query.Get("anew") == "yes"
 	if !rebuild && (query.Has("rebuild") || query.Has("anew")) {
@@ -81,7 +81,7 @@ func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
 	}
 
 	movedTo, err := embedded.Checkpoint(rebuild, time.Now())
-	if movedTo != "" { // also where the new one could not be written yet
+	if movedTo != "" { // even if the new one could not be written yet
 		n.Log.Warn("the checkpoint is rebuilt", slog.String("moved_to", movedTo))
 	}
 	if err == nil {
@@ -96,8 +96,8 @@ func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, err.Error()+hint, http.StatusInternalServerError)
 }
 
-// notReady says why requests cannot be answered, "" when they can. /readyz, /healthz, the watchdog by
-// way of that, and the metric metering_up all ask the store.
+// notReady returns the reason why requests cannot be answered, "" if they can. /readyz, /healthz,
+// the watchdog through that, and the metric metering_up all ask the store.
 func (n *Node) notReady() string {
 	if n.draining.Load() {
 		return "draining"
@@ -111,11 +111,11 @@ func (n *Node) notReady() string {
 	return ""
 }
 
-// guardAdmin lets in requests that name this listener as it is reached, and those of no page but
-// its own. A browser on this machine opens pages of other sites, which may not use it to get here:
-// not by a form (Origin), nor by a name that leads here (Host).
+// guardAdmin accepts requests whose Host names this listener, and from no page but its own. A page
+// of another site, in a browser on this machine, may not use the browser to get here: not by a form
+// (Origin), nor by a name that resolves to this address (Host).
 func (n *Node) guardAdmin(next http.Handler) http.Handler {
-	listen, _, _ := net.SplitHostPort(n.Config.Admin) // "" for every address
+	listen, _, _ := net.SplitHostPort(n.Config.Admin) // "" means every address
 	if listen == "" {
 		listen, _, _ = net.SplitHostPort(n.sockets.admin.Addr().String())
 	}
@@ -133,10 +133,10 @@ func (n *Node) guardAdmin(next http.Handler) http.Handler {
 }
 
 // isAdminHost reports whether a Host header may name the admin listener: by an address, which no
-// page can have made lead here; by a name without a dot, which no other site has; or by a name that
-// was configured.
+// page can resolve to here; by a name without a dot, which no other site has; or by a configured
+// name.
 func isAdminHost(config *settings.Config, hostport, listen string) bool {
-	// An address of IPv6 alone has colons and no port.
+	// An IPv6 address alone has colons and no port.
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
 		host = strings.Trim(hostport, "[]")
@@ -154,21 +154,21 @@ func isAdminHost(config *settings.Config, hostport, listen string) bool {
 		slices.ContainsFunc(config.AdminHosts, func(name string) bool { return strings.EqualFold(name, host) })
 }
 
-// snapshotStatus describes the current snapshot to an operator.
+// snapshotStatus describes the current snapshot for an operator.
 type snapshotStatus struct {
 	SnapshotID string    `json:"snapshot_id"`
 	SnapshotAt time.Time `json:"snapshot_at"`
-	Epoch      uint64    `json:"epoch"` // 0 at a fallback, see degraded
+	Epoch      uint64    `json:"epoch"` // 0 for a fallback, see Degraded
 	LiveSince  time.Time `json:"live_since"`
-	Previous   string    `json:"previous,omitempty"` // what was served before
+	Previous   string    `json:"previous,omitempty"` // served before
 	Cards      int       `json:"cards"`
 	Sets       int       `json:"sets"`
 	Bytes      int64     `json:"bytes"`
-	// What begins next, and when; absent while nothing waits for its time.
+	// The scheduled activation; absent if there is none.
 	Prepared    string          `json:"prepared,omitempty"`
 	PreparedAt  time.Time       `json:"prepared_at,omitzero"`
 	Degraded    bool            `json:"degraded"`
-	Behind      bool            `json:"behind"` // another snapshot is published than is served
+	Behind      bool            `json:"behind"` // another snapshot is published than the served one
 	Retired     int             `json:"retired"`
 	LastFailure *publishFailure `json:"last_failure,omitempty"`
 }
@@ -192,7 +192,7 @@ func (n *Node) describeSnapshot() snapshotStatus {
 		Cards: v.Catalog.Cards.ID.Len(), Sets: v.Catalog.Sets.ID.Len(), Degraded: stats.Degraded, Behind: stats.Behind,
 	}
 
-	// Kept after a publication went well: an operator may ask late.
+	// It stays after a successful publication: an operator may look late.
 	if failed := stats.LastFailure; failed != nil {
 		out.LastFailure = &publishFailure{
 			At: failed.At.UTC(), SnapshotID: failed.ID, Epoch: failed.Epoch, Reason: failed.Reason.String(),
@@ -202,20 +202,20 @@ func (n *Node) describeSnapshot() snapshotStatus {
 	return out
 }
 
-// reloadAll takes over keys, plans and the certificate, and re-checks the store, as SIGHUP does.
+// reloadAll reloads settings, keys and the certificate, and checks the store again, as SIGHUP does.
 func (n *Node) reloadAll() error {
 	err := n.reloadConfig()
 	n.warnKeysWithoutPlan()
 	err = errors.Join(err, n.engine.Retry(time.Now()))
 	if err != nil {
-		// What it is the first to find is remembered, and said by nobody else.
+		// Errors that reloadAll finds first are not logged by the watchers.
 		n.Log.Error("cannot reload", slog.Any("cause", err))
 	}
 	return err
 }
 
-// reloadConfig takes over what a running server can: plans, keys and the certificate. What is wrong
-// with one of them keeps none of the others back.
+// reloadConfig applies what a running server can change: plans, keys and the certificate. An error
+// in one of them does not prevent the others.
 func (n *Node) reloadConfig() error {
 	if n.Reread == nil {
 		return nil
@@ -227,7 +227,7 @@ func (n *Node) reloadConfig() error {
 		if err == nil {
 			err = n.ring.SetPlans(changed)
 		}
-		// What a running server cannot take over is named, or an operator would wait for it.
+		// The log names settings that need a restart, or an operator would wait for them.
 		if keys := n.Config.FixedChanges(&fresh); len(keys) > 0 {
 			n.Log.Warn("settings wait for a restart", slog.Any("keys", keys))
 		}
@@ -237,7 +237,7 @@ func (n *Node) reloadConfig() error {
 		n.access.Reopen()
 	}
 
-	// Also when the configuration cannot be read.
+	// Keys and the certificate, even if the configuration cannot be read.
 	badKeys := n.ring.Reload()
 	return errors.Join(err, badKeys, n.reloadCertificate())
 }
@@ -250,7 +250,8 @@ func (n *Node) watchHangup(ctx context.Context, hangups chan os.Signal) {
 		case <-ctx.Done():
 			return
 		case <-hangups:
-			// The service manager wants to know when it begins and when it is over, good or bad.
+			// The service manager must know when a reload begins and when it ends, even with an
+			// error.
 			n.notify(daemon.SdNotifyReloading, daemon.SdNotifyMonotonicUsec())
 			status := n.status()
 			if n.reloadAll() != nil {

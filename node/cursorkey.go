@@ -17,14 +17,14 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// cursorKeysName is the file of the state directory that holds the cursor signing key, so that
-// cursors outlive a restart. It is the key and then its SHA-256; a file of the key alone is of an
+// cursorKeysName is the file in the state directory with the cursor signing key, so that cursors
+// stay valid after a restart. It has the key and its SHA-256. A file with the key alone is from an
 // earlier version, and gets the checksum at the next start.
 const cursorKeysName = "cursor.key"
 
-// openCursors reads the secrets that sign cursors: on all servers of a fleet, or in the state
-// directory, which gets one the first time.
-func (n *Node) openCursors(ctx context.Context) error {
+// openCursorKeys reads the secrets that sign cursors: those of the fleet, or that of the state
+// directory, where the first start creates it.
+func (n *Node) openCursorKeys(ctx context.Context) error {
 	var keys []cursor.Key
 	var err error
 	if n.fleet != nil {
@@ -57,8 +57,9 @@ func ownCursorKey(state string) ([]cursor.Key, error) {
 	return []cursor.Key{{ID: 1, Secret: [cursor.KeyLen]byte(secret)}}, nil
 }
 
-// ReadCursorKey reads the signing key of a state directory, and whether it has its checksum. Before
-// the first start there is none: fs.ErrNotExist. A damaged one is access.ErrCorrupt.
+// ReadCursorKey reads the signing key of a state directory, and reports whether the file has its
+// checksum. Before the first start the error is fs.ErrNotExist. A damaged file is
+// access.ErrCorrupt.
 func ReadCursorKey(state string) (secret []byte, summed bool, err error) {
 	path := filepath.Join(state, cursorKeysName)
 	data, err := wal.ReadFile(path)
@@ -81,8 +82,8 @@ func ReadCursorKey(state string) (secret []byte, summed bool, err error) {
 	return secret, summed, nil
 }
 
-// RepairCursorKey removes a damaged cursor key, and reports whether it was: nothing but a copy has it,
-// and the next start makes another.
+// RepairCursorKey removes a damaged cursor key, and reports whether it did. Only a backup could
+// restore it, and the next start creates another.
 func RepairCursorKey(state string) (removed bool, err error) {
 	_, _, err = ReadCursorKey(state)
 	switch {

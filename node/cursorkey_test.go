@@ -13,8 +13,8 @@ import (
 	"ninepocket/engine/cursor"
 )
 
-// TestDamagedCursorKey wants a cursor key that is kept, also one without a checksum; every flipped
-// bit and every cut is refused, found by a check, and mended by a repair.
+// TestDamagedCursorKey wants a cursor key that stays, also one without a checksum; every flipped
+// bit and every cut is refused, found by a check, and fixed by a repair.
 func TestDamagedCursorKey(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, cursorKeysName)

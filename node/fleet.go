@@ -13,23 +13,23 @@ import (
 	"ninepocket/fleet/limiter"
 )
 
-// cursorsInterval is how often a server asks for the secrets that sign cursors: a new one is known
-// for ten minutes before it signs.
-const cursorsInterval = time.Minute
+// cursorKeysInterval is the time between two reads of the secrets that sign cursors: a new secret
+// is known for ten minutes before it signs.
+const cursorKeysInterval = time.Minute
 
-// lastExportTimeout is how long the end of a server waits for its last report. What is not sent by
-// then is sent at the next start.
+// lastExportTimeout is how long the end of a server waits for its last export. Rows that are not
+// sent by then are sent at the next start.
 const lastExportTimeout = 5 * time.Second
 
-// fleetNode is what a server of a fleet has besides.
+// fleetNode is what a server of a fleet has in addition.
 type fleetNode struct {
 	control        *control.DB
-	keys           *control.Keys
+	keys           *control.KeySource
 	exporter       *control.Exporter
 	exportInterval time.Duration
 }
 
-// openControl opens the database of a fleet, where one is configured.
+// openControl opens the database of a fleet, if one is configured.
 func (n *Node) openControl(ctx context.Context) error {
 	if n.Config.Control == "" {
 		return nil
@@ -54,8 +54,8 @@ func (n *Node) openControl(ctx context.Context) error {
 	return nil
 }
 
-// openExport begins the reports of what this server charges, where there is a fleet. Nobody else has
-// the state directory now.
+// openExport starts the export of this server's charges, if there is a fleet. The state directory
+// is locked by now.
 func (n *Node) openExport(ctx context.Context) error {
 	if n.fleet == nil {
 		return nil
@@ -66,7 +66,7 @@ func (n *Node) openExport(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// It may be what the operator wants, and costs money after a crash.
+	// The operator may want that, but a crash loses charges.
 	if isTmpfs(state) {
 		n.Log.Warn("the state directory is on tmpfs: what a crash of this machine takes with it is not billed",
 			slog.String("state", state))
@@ -74,12 +74,12 @@ func (n *Node) openExport(ctx context.Context) error {
 
 	n.fleet.exporter, err = n.fleet.control.NewExporter(ctx, control.ExportOptions{
 		Incarnation: incarnation, Host: Hostname(), Version: n.Version, Source: n.journal, Now: time.Now,
-		Served: n.servedState, Report: reports{n.Log}.exportChanged, OnLag: reports{n.Log}.ledgerBehind,
+		Served: n.servedState, Report: eventLog{n.Log}.exportChanged, OnLag: eventLog{n.Log}.ledgerBehind,
 	})
 	return err
 }
 
-// Hostname names this machine for people.
+// Hostname returns this machine's name for messages.
 func Hostname() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -88,36 +88,36 @@ func Hostname() string {
 	return name
 }
 
-// servedState is what this server serves now.
+// servedState returns what this server serves now.
 func (n *Node) servedState() control.ServedState {
 	out := control.ServedState{Snapshot: n.engine.View().ID, Epoch: n.engine.Stats().Epoch}
 	if n.images != nil {
-		out.Images = n.images.Listed()
+		out.Images = n.images.ListHash()
 	}
 	return out
 }
 
-// exportChanged logs that what is charged cannot be reported, and that it is over.
-func (r reports) exportChanged(err error) {
+// exportChanged logs that charges cannot be exported, or that the export has recovered.
+func (events eventLog) exportChanged(err error) {
 	switch {
 	case err == nil:
-		r.log.Info("the ledger is up to date again")
+		events.log.Info("the ledger is up to date again")
 	case errors.Is(err, control.ErrSessionTaken):
-		r.log.Error("this server cannot report what it charges", slog.Any("cause", err))
+		events.log.Error("this server cannot report what it charges", slog.Any("cause", err))
 	default:
-		r.log.Warn("what is charged waits in the state directory", slog.Any("cause", err))
+		events.log.Warn("what is charged waits in the state directory", slog.Any("cause", err))
 	}
 }
 
-// ledgerBehind logs that what is charged could not be reported for long.
-func (r reports) ledgerBehind(by time.Duration, err error) {
-	r.log.Error("the ledger is behind", slog.String("cause", control.LagMessage(by, err)))
+// ledgerBehind logs that charges could not be exported for a long time.
+func (events eventLog) ledgerBehind(by time.Duration, err error) {
+	events.log.Error("the ledger is behind", slog.String("cause", control.LagMessage(by, err)))
 }
 
-// followCursors takes secrets over that sign cursors, until ctx is done. What cannot be read is read
-// the next time: the ones of before are good for a month.
-func (n *Node) followCursors(ctx context.Context) {
-	ticker := time.NewTicker(cursorsInterval)
+// followCursorKeys reads the secrets that sign cursors at an interval until ctx is done. After an
+// error the previous ones stay, which are valid for a month.
+func (n *Node) followCursorKeys(ctx context.Context) {
+	ticker := time.NewTicker(cursorKeysInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -136,7 +136,7 @@ func (n *Node) followCursors(ctx context.Context) {
 	}
 }
 
-// exportLast reports what is left when a server ends.
+// exportLast exports the remaining rows when a server ends.
 func (n *Node) exportLast(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastExportTimeout)
 	defer cancel()
@@ -145,27 +145,27 @@ func (n *Node) exportLast(ctx context.Context) {
 	}
 }
 
-// limiterChanged logs that the limiter is unavailable, that it is available again, and what it
-// lost.
-func (r reports) limiterChanged(err error) {
+// limiterChanged logs that the limiter is unavailable, that it is available again, or that it lost
+// writes.
+func (events eventLog) limiterChanged(err error) {
 	_, lost := errors.AsType[*limiter.LostError](err)
 	switch {
 	case err == nil:
-		r.log.Info("the limiter is available again")
+		events.log.Info("the limiter is available again")
 	case lost:
-		r.log.Error("the limiter lost writes", slog.Any("cause", err))
+		events.log.Error("the limiter lost writes", slog.Any("cause", err))
 	default:
-		r.log.Error("the limiter is unavailable: calls are answered 503, and cost nothing", slog.Any("cause", err))
+		events.log.Error("the limiter is unavailable: calls are answered 503, and cost nothing", slog.Any("cause", err))
 	}
 }
 
-// engineStats are the engine's figures. A server is also behind when its time has come for what it
-// does not even have.
+// engineStats returns the engine's stats. A server is also behind if it should serve a publication
+// that it has not even downloaded.
 func (n *Node) engineStats(now time.Time) engine.Stats {
 	stats := n.engine.Stats()
 	if n.mirror != nil {
 		published, _ := n.mirror.Published()
-		// What is published and not even downloaded is no epoch of the engine.
+		// The engine does not know a publication that is not downloaded.
 		stats.Behind = stats.Behind || published.Epoch > stats.Epoch && !now.Before(published.ActivateAt)
 	}
 	return stats

@@ -17,19 +17,19 @@ import (
 	"ninepocket/internal/settings"
 )
 
-// writeBuffer is what the system may keep of answers that a client does not take: the least with
-// which large answers leave as fast as without a bound (decision 1702 has the figures). Linux
-// doubles it for its own needs: a client that reads nothing takes 0.3 MB instead of 4.
+// writeBuffer is the socket's send buffer for a client that does not read: the least with which
+// large responses leave as fast as without a limit (decision 1702 has the measurements). Linux
+// doubles it: a client that reads nothing takes 0.3 MB instead of 4.
 const writeBuffer = 128 << 10
 
-// sockets are the listeners of a server; admin is nil as long as nobody listens.
+// sockets are the listeners of a server; admin is nil until it is bound.
 type sockets struct {
 	api, admin net.Listener
-	inherited  bool // the service manager gave them: clients wait in them while nobody accepts
+	inherited  bool // passed by the service manager: clients wait in the queue of api while nobody accepts
 }
 
-// inherit makes listeners of the files that the service manager gives, sd_listen_fds(3). Clients
-// wait in such a socket while nobody accepts them.
+// inherit makes listeners of the files that the service manager passes, sd_listen_fds(3). Clients
+// wait in such a socket while nobody accepts.
 func (all *sockets) inherit(files []*os.File) error {
 	for i, file := range files {
 		l, err := net.FileListener(file)
@@ -62,20 +62,20 @@ func (all *sockets) close() {
 	}
 }
 
-// adminSocket is the name by which a service manager gives the socket of the admin listener.
+// adminSocket is the name of the admin listener's socket if the service manager passes it.
 const adminSocket = "admin"
 
-// openSockets takes what the service manager gives, and binds the rest; port 0 picks free ones. The
-// admin address is left for later when the server before may have it still.
+// openSockets takes the sockets that the service manager passes, and binds the rest; port 0 picks a
+// free one. The admin address is bound later if the previous server may still have it.
 func (n *Node) openSockets(ctx context.Context) error {
-	// Whoever serves closes them before; a start that fails later does not.
+	// The servers close their listeners; a start that fails later does not.
 	all := &n.sockets
 	n.onClose(func() error { all.close(); return nil })
 	err := all.inherit(activation.Files(true))
 	if err != nil {
 		return err
 	}
-	// A server before has the admin address still, and the state directory too.
+	// A previous server may still have the admin address, and the state directory.
 	if all.inherited {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (n *Node) openSockets(ctx context.Context) error {
 	return n.openAdmin(ctx)
 }
 
-// openAdmin binds the admin address unless there is a listener already.
+// openAdmin binds the admin address, unless there is a listener already.
 func (n *Node) openAdmin(context.Context) (err error) {
 	if n.sockets.admin != nil {
 		return nil
@@ -100,8 +100,8 @@ func (n *Node) openAdmin(context.Context) (err error) {
 	return nil
 }
 
-// limitListeners returns the listeners behind their doors; TLS, where there is some, is above the
-// API's.
+// limitListeners returns the listeners with limits on their connections, the API's with TLS if that
+// is configured.
 func (n *Node) limitListeners() (api, admin net.Listener, err error) {
 	proxies, err := n.Config.Proxies()
 	if err != nil {
@@ -111,21 +111,21 @@ func (n *Node) limitListeners() (api, admin net.Listener, err error) {
 	n.connLimiter = connlimit.New(limiterOptions(&n.Config, proxies, connlimit.Capacity(), n.Log))
 	api = n.connLimiter.Listen(n.sockets.api)
 	if n.cert != nil {
-		// Above the door: what is refused there costs no handshake.
+		// Above the limiter: a refused connection costs no handshake.
 		api = tls.NewListener(api, n.cert.Config())
 	}
 	adminLog := n.Log.With(slog.String("listener", "admin"))
 	return api, connlimit.New(connlimit.Options{Max: connlimit.MaxAdmin, Log: adminLog}).Listen(n.sockets.admin), nil
 }
 
-// limiterOptions are the bounds of the API's connections, where the process has descriptors for
-// room.
+// limiterOptions returns the limits of the API's connections for a process that has descriptors for
+// capacity connections.
 func limiterOptions(config *settings.Config, proxies []netip.Prefix, capacity int, log *slog.Logger) connlimit.Options {
 	maxOpen := config.MaxConnections
 	if maxOpen == 0 {
 		maxOpen = capacity
 	}
-	// More would be accepted than files can be opened for.
+	// More connections would be accepted than there are descriptors.
 	if maxOpen > capacity {
 		log.Warn("max_connections is more than the descriptors allow", slog.Int("max_connections", maxOpen),
 			slog.Int("allowed", capacity))
@@ -134,17 +134,17 @@ func limiterOptions(config *settings.Config, proxies []netip.Prefix, capacity in
 
 	maxPerAddr := config.MaxConnectionsPerAddress
 	if maxPerAddr == 0 {
-		maxPerAddr = max(maxOpen/perAddress, 1)
+		maxPerAddr = max(maxOpen/addressShare, 1)
 	}
 	return connlimit.Options{
 		Max: maxOpen, MaxPerAddr: maxPerAddr, WriteBuffer: writeBuffer, Log: log.With(slog.String("listener", "api")),
-		// Behind a proxy are many visitors, whom it tells apart.
+		// Behind a proxy are many clients, which the proxy may limit.
 		Exempt: func(a netip.Addr) bool {
 			return slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 		},
 	}
 }
 
-// perAddress is the share of all connections that one address may have: a quarter, so that it takes
-// several to keep others out, and a proxy that nobody named has plenty.
-const perAddress = 4
+// addressShare divides the connections: one address may have a quarter of them, so that it takes
+// several to lock out others, and a proxy that is not configured has enough.
+const addressShare = 4

@@ -10,6 +10,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/engine"
+	"ninepocket/fleet/control"
 	"ninepocket/fleet/limiter"
 	"ninepocket/fleet/mirror"
 	"ninepocket/internal/connlimit"
@@ -18,11 +19,11 @@ import (
 	"ninepocket/snapshot"
 )
 
-// collector makes metrics of the counts of a server when Prometheus asks for them. Labels are
-// operations, codes and reasons that the program knows; nothing that a client sends becomes one.
+// collector collects the metrics of a server for Prometheus. Labels are operations, codes and
+// reasons that the program knows; no label is from a client.
 type collector struct{ n *Node }
 
-// metrics is what Prometheus reads: figures of the process, and counts of everything in a server.
+// metrics returns the metrics of the process and of all parts of the server.
 func (n *Node) metrics() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	process := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
@@ -30,8 +31,8 @@ func (n *Node) metrics() *prometheus.Registry {
 	return r
 }
 
-// Describe implements prometheus.Collector. Nothing is described before it is collected, so that a
-// metric stands in one place; the registry compares the metrics of a scrape with each other.
+// Describe implements prometheus.Collector. Metrics are not described before they are collected, so
+// that each is defined in one place; the registry compares the metrics of a scrape with each other.
 func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -42,7 +43,7 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	gauge(out, "build_info", "Always 1; the label names the version.", 1, "version", n.Version)
 	out.requests(n.server.Stats())
 	out.connections(n.connLimiter)
-	// Before the first View there is nothing to describe.
+	// There are no metrics before the first View.
 	if v := n.engine.View(); v != nil {
 		out.snapshot(v, now)
 	}
@@ -56,8 +57,8 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	counter(out, "access_log_dropped_total", "Lines of the access log that a slow or failing disk cost.", dropped)
 
 	dropped = 0
-	if n.Lines != nil {
-		dropped = n.Lines.Dropped()
+	if n.LogWriter != nil {
+		dropped = n.LogWriter.Dropped()
 	}
 	counter(out, "log_dropped_total", "Lines of the server's own log that nobody read in time.", dropped)
 
@@ -73,7 +74,7 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	out.metering(n.store.Stats(), now)
 
 	if n.fleet != nil {
-		out.fleet(n.fleet.stats(), now)
+		out.fleet(n.fleet.exporter, n.fleet.keys.LastSuccess(), now)
 	}
 	if n.limiter != nil {
 		stats := n.limiter.LimiterStats()
@@ -91,7 +92,7 @@ type number interface {
 	~int | ~int64 | ~uint64 | ~float64
 }
 
-// gauge sends a gauge. Labels are names, each before its value.
+// gauge sends a gauge. Labels are names, each followed by its value.
 func gauge[N number](out sink, name, help string, v N, labels ...string) {
 	desc, values := describeMetric(name, help, labels)
 	out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(v), values...)
@@ -103,16 +104,16 @@ func counter[N number](out sink, name, help string, v N, labels ...string) {
 	out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(v), values...)
 }
 
-// ageGauge sends the time that has passed since something, unless that never was.
+// ageGauge sends the time since an instant, unless that is zero.
 func (out sink) ageGauge(name, help string, now, at time.Time) {
 	if !at.IsZero() {
 		gauge(out, name, help, now.Sub(at).Seconds())
 	}
 }
 
-// histogram sends a histogram in seconds, its buckets cumulative.
+// histogram sends a histogram in seconds, with cumulative buckets.
 func (out sink) histogram(name, help string, histogram counters.Histogram, labels ...string) {
-	// Ours count a bucket each; Prometheus wants all that are below.
+	// Our counts are of one bucket each; those of Prometheus include all lower ones.
 	buckets := make(map[float64]uint64, len(histogram.Bounds))
 	n := uint64(0)
 	for i, bound := range histogram.Bounds {
@@ -140,7 +141,7 @@ func flag(v bool) int {
 	return 0
 }
 
-// code spells a status; 0 stands for a status that the server does not expect of itself.
+// code encodes a status; 0 is an unexpected status.
 func code(status int) string {
 	if status == 0 {
 		return "other"
@@ -155,7 +156,7 @@ func (out sink) keys(ring *keys.Ring, now time.Time) {
 		"1 while the keys file is in force as it is; 0 while it cannot be read and the keys of before stay.",
 		flag(stats.Readable))
 
-	// A plan that is taken away makes keys unusable without touching their file.
+	// The removal of a plan makes keys unusable without a change of their file.
 	unusable := 0
 	for _, u := range ring.WithoutPlan(now) {
 		unusable += len(u.Keys)
@@ -171,7 +172,7 @@ func (out sink) keys(ring *keys.Ring, now time.Time) {
 
 func (out sink) requests(stats server.Stats) {
 	for _, stats := range stats.Routes {
-		// A status that never came has no series.
+		// A status that never occurred has no series.
 		for status, n := range stats.Statuses {
 			counter(out, "http_requests_total", "Answered requests by surface, operation and status code.", n,
 				"surface", stats.Surface, "operation", stats.Operation, "code", code(status))
@@ -188,8 +189,8 @@ func (out sink) requests(stats server.Stats) {
 			encoding)
 	}
 	const packs = "Compressed bodies by whether they were remembered; those of batches, usage and MCP never are."
-	counter(out, "compressed_body_cache_requests_total", packs, stats.PackHits, "result", "hit")
-	counter(out, "compressed_body_cache_requests_total", packs, stats.PackMisses, "result", "miss")
+	counter(out, "compressed_body_cache_requests_total", packs, stats.CompressedHits, "result", "hit")
+	counter(out, "compressed_body_cache_requests_total", packs, stats.CompressedMisses, "result", "miss")
 
 	counter(out, "http_panics_total", "Requests whose handler panicked; each was answered 500.", stats.Panics)
 	for status, n := range stats.ParseErrors {
@@ -235,8 +236,8 @@ func (out sink) snapshot(v *engine.View, now time.Time) {
 	gauge(out, "snapshot_bytes", "Memory that the served snapshot takes, without its word index.", v.Size())
 }
 
-// recentGaps counts what is missing of late: days of the last 30, a day of two games once, and groups
-// of the snapshot's date.
+// recentGaps counts recent gaps: missing days of the last 30, a day of two games once, and missing
+// groups of the snapshot's date.
 func recentGaps(catalog *snapshot.Catalog) (days, groups int) {
 	seen := map[snapshot.Day]bool{}
 	for i, day := range catalog.Gaps.Day {
@@ -254,8 +255,7 @@ func (out sink) engine(stats engine.Stats, now time.Time) {
 	out.ageGauge("snapshot_live_seconds", "Time since the served snapshot went live here.", now, stats.Live)
 	gauge(out, "snapshot_epoch", "Number of the publication that is served; 0 for a fallback at the start.",
 		stats.Epoch)
-	// There is no manifest before the first snapshot, nor for a View that did not come from the
-	// source.
+	// There is no manifest before the first snapshot, nor for a View that is not from the source.
 	if stats.Manifest != nil {
 		for reason, n := range stats.Manifest.Quarantine {
 			gauge(out, "snapshot_quarantined_records",
@@ -298,7 +298,7 @@ func (out sink) metering(stats access.StoreStats, now time.Time) {
 	out.histogram("metering_duration_seconds", calls, stats.Commit, "call", "commit")
 	gauge(out, "idempotency_records", "Idempotency records kept, those in flight included.", stats.Replies)
 	gauge(out, "idempotency_bytes", "Replies that wait in memory for a checkpoint, in bytes.", stats.ReplyBytes)
-	// The demo meters in memory: there is no log and no checkpoint.
+	// The demo meters in memory: it has no log and no checkpoint.
 	if !stats.Durable {
 		return
 	}
@@ -324,33 +324,18 @@ func (out sink) metering(stats access.StoreStats, now time.Time) {
 		"Metering checkpoints put off because another process was reading the file.", stats.CheckpointBusy)
 }
 
-// fleetStats are figures of what a server shares.
-type fleetStats struct {
-	ledgerReadyAt time.Time // when the ledger had everything last
-	keysReadAt    time.Time // when the database said last which keys there are
-	pending       int64
-	silent        int64
-}
-
-func (shared *fleetNode) stats() fleetStats {
-	return fleetStats{
-		ledgerReadyAt: shared.exporter.LastSuccess(), keysReadAt: shared.keys.LastSuccess(),
-		pending: shared.exporter.Pending(),
-		silent:  shared.exporter.SilentServers(),
-	}
-}
-
-func (out sink) fleet(stats fleetStats, now time.Time) {
+// fleet sends the metrics of the control database.
+func (out sink) fleet(exporter *control.Exporter, keysReadAt, now time.Time) {
 	out.ageGauge("fleet_ledger_age_seconds", "Time since the ledger had everything that this server charged.", now,
-		stats.ledgerReadyAt)
-	gauge(out, "fleet_ledger_rows_pending", "Rows of the ledger that wait to be reported.", stats.pending)
+		exporter.LastSuccess())
+	gauge(out, "fleet_ledger_rows_pending", "Rows of the ledger that wait to be reported.", exporter.Pending())
 	out.ageGauge("fleet_keys_age_seconds", "Time since the database of the fleet last said which keys there are.", now,
-		stats.keysReadAt)
+		keysReadAt)
 	gauge(out, "fleet_silent_servers", "Other servers that have not reported for ten minutes and are not forgotten.",
-		stats.silent)
+		exporter.SilentServers())
 }
 
-// limiter sends the figures of what servers share in Redis.
+// limiter sends the metrics of the limits in Redis.
 func (out sink) limiter(stats *limiter.Stats) {
 	const takes = "fleet_takes_total"
 	for i, name := range limiter.ResultNames {
@@ -373,21 +358,18 @@ func (out sink) limiter(stats *limiter.Stats) {
 		stats.ClockSkew.Seconds())
 }
 
-// mirror sends the figures of the store that many servers follow.
+// mirror sends the metrics of the bucket.
 func (out sink) mirror(stats mirror.Stats, made engine.Stats, now time.Time) {
-	if !stats.Asked.IsZero() {
-		out.ageGauge("fleet_store_poll_age_seconds", "Time since the store of many servers said what is published.",
-			now, stats.Asked)
-	}
-
+	out.ageGauge("fleet_store_poll_age_seconds", "Time since the store of many servers said what is published.",
+		now, stats.AnsweredAt)
 	counter(out, "fleet_download_bytes_total", "Bytes of sections that were downloaded.", stats.Downloaded)
-	counter(out, "fleet_download_seconds_total", "Time that pulls of new snapshots took.", stats.Took.Seconds())
+	counter(out, "fleet_download_seconds_total", "Time that pulls of new snapshots took.", stats.PullTime.Seconds())
 	gauge(out, "fleet_trusted_epoch", "Epoch of the publication that was activated last.", stats.Epoch)
 	gauge(out, "fleet_prepared", "1 while a snapshot is made ready and waits for its time.", flag(made.Prepared != ""))
 	gauge(out, "fleet_activation_late_seconds",
 		"By how much the last snapshot came live after the time that all servers were given.", made.Late.Seconds())
 	gauge(out, "fleet_published_epoch", "Epoch that the store of many servers publishes, whether it is here or not.",
-		stats.Published)
+		stats.PublishedEpoch)
 	gauge(out, "fleet_trust_version", "Version of the list of publishers that holds here; 0 before the first.",
-		stats.Trust)
+		stats.TrustVersion)
 }

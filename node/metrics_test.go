@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ninepocket/engine"
+	"ninepocket/fleet/control"
 	"ninepocket/fleet/limiter"
 	"ninepocket/fleet/mirror"
 )
@@ -23,9 +24,9 @@ func TestFleetMetricsAreDocumented(t *testing.T) {
 	metrics := make(chan prometheus.Metric, 100)
 	out := sink(metrics)
 	now := time.Now()
-	out.fleet(fleetStats{ledgerReadyAt: now, keysReadAt: now}, now)
+	out.fleet(&control.Exporter{}, now, now)
 	out.limiter(&limiter.Stats{})
-	out.mirror(mirror.Stats{Asked: now}, engine.Stats{}, now)
+	out.mirror(mirror.Stats{AnsweredAt: now}, engine.Stats{}, now)
 	close(metrics)
 	known := map[string]bool{}
 	for metric := range metrics {

@@ -1,5 +1,5 @@
-// Package node is what a running server is made of: listeners, store, engine, meter and metrics, in start and stop
-// order.
+// Package node is a running server: it opens listeners, store, engine, metering and metrics in
+// order, and closes them in reverse order.
 package node
 
 import (
@@ -42,64 +42,65 @@ import (
 // drainTimeout is how long requests in flight may take to end after SIGTERM.
 const drainTimeout = 15 * time.Second
 
-// adminTimeout is how long requests of the admin listener may take to end once the API has drained.
+// adminTimeout is how long requests of the admin listener may take to end after the API has
+// drained.
 const adminTimeout = 200 * time.Millisecond
 
-// Options are what a server is made of, besides what its settings name.
+// Options configure a server, in addition to its settings.
 type Options struct {
-	Config  settings.Config // which is valid
-	Version string          // of the program
-	Log     *slog.Logger
-	Lines   *accesslog.AsyncWriter // that the log's lines go through; nil without one
-	Stdout  io.Writer              // of an access log at -
+	Config    settings.Config // must be valid
+	Version   string          // of the program
+	Log       *slog.Logger
+	LogWriter *accesslog.AsyncWriter // the log's writer; nil if it has another
+	Stdout    io.Writer              // for an access log at -
 
-	// Keys are those of a server without keys in its state directory; nil reads these.
+	// Keys are the keys of a server without keys in its state directory; nil reads those.
 	Keys *keys.Ring
-	// Memory meters in memory: nothing of it outlives the process.
-	Memory bool
-	// Publish makes what is served, once the ports are taken; nil where the store has it.
+	// InMemory meters in memory: nothing is stored after the process.
+	InMemory bool
+	// Publish publishes the snapshot to serve, after the ports are bound; nil if the store has one.
 	Publish func() error
-	// Reread returns the settings as they are now, for a reload; nil where they never change.
+	// Reread returns the current settings, for a reload; nil if they never change.
 	Reread func() (settings.Config, error)
-	// Ready is called before the ready file is written, to which it may add.
+	// Ready is called before the ready file is written, and may add to it.
 	Ready func(*ReadyFile)
 }
 
-// ReadyFile is what the ready file says.
+// ReadyFile is the content of the ready file.
 type ReadyFile struct {
-	API        string            `json:"api"` // a URL, as Admin and MCP
+	API        string            `json:"api"` // a URL, like Admin and MCP
 	Admin      string            `json:"admin"`
 	MCP        string            `json:"mcp"`
 	SnapshotID string            `json:"snapshot_id"`
 	Keys       map[string]string `json:"keys,omitempty"` // their texts, by name
 }
 
-// Node is everything that runs while requests are served.
+// Node is a running server.
 type Node struct {
 	Options
 	ring        *keys.Ring
 	store       access.Store
-	journal     *access.LocalStore // what the store records calls in; nil in memory
-	limiter     *limiter.Store     // the store, when many servers share rights; else nil
+	journal     *access.LocalStore // the local store of calls and charges; nil in memory
+	limiter     *limiter.Store     // the store if servers share limits; else nil
 	clock       access.Clock
 	cursors     *cursor.Signer
 	fleet       *fleetNode       // nil on one machine
-	mirror      *mirror.Follower // nil where the store is a folder of this machine
+	mirror      *mirror.Follower // nil if the snapshot store is a folder of this machine
 	engine      *engine.Engine
 	sockets     sockets
-	server      *server.Server           // set by run
+	server      *server.Server           // nil until run
 	access      *accesslog.Log           // nil without one
 	images      *server.Images           // nil without a folder
-	cert        *certificate.Certificate // of the API; nil when it is plain HTTP
-	connLimiter *connlimit.Limiter       // that the API's connections come through
-	draining    atomic.Bool              // since the first moment of the drain
-	closers     []func() error           // of what was opened, in its order
+	cert        *certificate.Certificate // of the API; nil for plain HTTP
+	connLimiter *connlimit.Limiter       // of the API's connections
+	draining    atomic.Bool              // true from the start of the drain
+	closers     []func() error           // of everything that was opened, in that order
 }
 
-// Serve opens a server, serves until ctx is done, drains, and closes all of it in the reverse order.
+// Serve opens a server, serves until ctx is done, drains, and closes everything in reverse order.
 // An error of the opening is a StartError.
 func Serve(ctx context.Context, o Options) error {
-	// The clock of all requests begins here, so that limits count in one time.
+	// One clock for all requests, so that limits count in the same time.
 	n := &Node{Options: o, clock: access.StartMachineClock()}
 	err := n.open(ctx)
 	if err == nil {
@@ -108,7 +109,7 @@ func Serve(ctx context.Context, o Options) error {
 	return errors.Join(err, n.close())
 }
 
-// close ends what was opened, the last first.
+// close closes what was opened, the last first.
 func (n *Node) close() (err error) {
 	for _, end := range slices.Backward(n.closers) {
 		err = errors.Join(err, end())
@@ -116,10 +117,10 @@ func (n *Node) close() (err error) {
 	return err
 }
 
-// onClose notes how something that was opened ends.
+// onClose registers a function that closes something that was opened.
 func (n *Node) onClose(end func() error) { n.closers = append(n.closers, end) }
 
-// apiURL is what this machine reaches the API by.
+// apiURL returns the URL at which this machine reaches the API.
 func (n *Node) apiURL() string {
 	scheme := "http://"
 	if n.Config.TLSCert != "" {
@@ -128,10 +129,11 @@ func (n *Node) apiURL() string {
 	return scheme + n.sockets.api.Addr().String()
 }
 
-// baseURL is what clients reach the API by: as configured, else the listener's address.
+// baseURL returns the URL at which clients reach the API: as configured, else the listener's
+// address.
 func (n *Node) baseURL() string { return cmp.Or(strings.TrimSuffix(n.Config.BaseURL, "/"), n.apiURL()) }
 
-// site is where the URLs of answers lead.
+// site returns the URLs that responses link to.
 func (n *Node) site() wire.URLs {
 	base := n.baseURL()
 	site := wire.URLs{
@@ -154,10 +156,10 @@ func (n *Node) run(ctx context.Context) error {
 		return err
 	}
 
-	// Told at each start: whoever configured the plans looks at the log now.
+	// Logged at each start: an operator who configured the plans reads the log now.
 	n.warnKeysWithoutPlan()
 
-	// Every task ends when one of them fails or when ctx is done.
+	// All tasks end when one of them fails or when ctx is done.
 	group, ctx := errgroup.WithContext(ctx)
 	task := func(do func(context.Context)) {
 		group.Go(func() error { do(ctx); return nil })
@@ -178,22 +180,22 @@ func (n *Node) run(ctx context.Context) error {
 		return n.drain(ctx, adminServer)
 	})
 
-	// Once all calls have ended, and before the journal is closed that they are read from.
+	// After all calls have ended, and before the journal is closed that the rows are read from.
 	if n.fleet != nil {
 		n.onClose(func() error { n.exportLast(ctx); return nil })
 	}
-	// The log outlives the drain, whose requests it tells of.
-	defer n.writeAccess()()
-	n.follow(task)
+	// The access log ends after the drain, whose requests it records.
+	defer n.startAccessLog()()
+	n.startTasks(task)
 
 	err = n.announce()
 	if err != nil {
 		return err
 	}
-	// The service manager hears of it last: by then whoever reads the ready file can ask.
+	// The service manager is notified last: the ready file exists by then.
 	task(n.notifyLoop)
 
-	// Being told to end is no failure.
+	// A requested end is no failure.
 	err = group.Wait()
 	if errors.Is(err, context.Canceled) {
 		return nil
@@ -201,20 +203,21 @@ func (n *Node) run(ctx context.Context) error {
 	return err
 }
 
-// follow starts what keeps a server up to date with what changes around it.
-func (n *Node) follow(task func(func(context.Context))) {
+// startTasks starts the tasks that follow changes: of snapshots, the clock, keys, certificates and
+// settings.
+func (n *Node) startTasks(task func(func(context.Context))) {
 	task(func(ctx context.Context) { runOrAbandon(ctx, n.engine.Follow) })
 	if n.mirror != nil {
 		task(n.mirror.Follow)
 	}
-	task(func(ctx context.Context) { n.clock.TrackSteps(ctx, reports{n.Log}.clockStepped) })
+	task(func(ctx context.Context) { n.clock.TrackSteps(ctx, eventLog{n.Log}.clockStepped) })
 	task(func(ctx context.Context) { n.ring.Watch(ctx, keys.Poll, n.keysChanged) })
 	if n.fleet != nil {
 		task(func(ctx context.Context) { n.fleet.exporter.Run(ctx, n.fleet.exportInterval) })
-		task(n.followCursors)
+		task(n.followCursorKeys)
 	}
 
-	// SIGHUP is taken over before anyone learns that it may be sent.
+	// SIGHUP is handled before the ready file invites anyone to send it.
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	task(func(ctx context.Context) { n.watchHangup(ctx, hangups) })
@@ -223,9 +226,9 @@ func (n *Node) follow(task func(func(context.Context))) {
 	}
 }
 
-// announce says that requests are served.
+// announce writes the ready file.
 func (n *Node) announce() error {
-	// Not the base URL: scripts that start a server reach it here.
+	// Not the base URL: scripts that start a server reach it at this address.
 	bound := n.apiURL()
 	ready := ReadyFile{
 		API: bound, Admin: "http://" + n.sockets.admin.Addr().String(), MCP: bound + "/mcp",
@@ -237,7 +240,7 @@ func (n *Node) announce() error {
 		return nil
 	}
 
-	// Whoever waits for the file must never see half of it.
+	// A waiting script must never read an incomplete file.
 	var text bytes.Buffer
 	err := term.JSON(&text, ready)
 	if err == nil {
@@ -249,11 +252,11 @@ func (n *Node) announce() error {
 	return nil
 }
 
-// hangTimeout is how long the drain waits for a look at the store that is under way.
+// hangTimeout is how long the drain waits for a read of the store that is under way.
 const hangTimeout = time.Second
 
-// runOrAbandon runs what reads a mount until it ends, or until ctx is done and it does not end: the
-// mount may never answer.
+// runOrAbandon runs a function that reads a mount, and abandons it if it does not end soon after
+// ctx is done: the mount may never answer.
 func runOrAbandon(ctx context.Context, do func(context.Context)) {
 	done := make(chan struct{})
 	go func() {
@@ -268,17 +271,18 @@ func runOrAbandon(ctx context.Context, do func(context.Context)) {
 	}
 }
 
-// accessLogTimeout is how long the end waits for who takes the last lines of the access log.
+// accessLogTimeout is how long the end of a server waits for the last lines of the access log to be
+// written.
 const accessLogTimeout = 2 * time.Second
 
-// writeAccess writes the access log, if there is one, until its end is called. That waits until all
-// is written, unless who takes the log hangs.
-func (n *Node) writeAccess() (end func()) {
+// startAccessLog starts writing the access log, if there is one. The returned function ends it: it
+// waits until all lines are written, unless the log's reader hangs.
+func (n *Node) startAccessLog() (end func()) {
 	if n.access == nil {
 		return func() {}
 	}
 
-	// Two signals: that nobody adds lines any more, and that all of them are written.
+	// Two signals: no more lines are added, and all lines are written.
 	drained := make(chan struct{})
 	written := make(chan struct{})
 	go func() { defer close(written); n.access.Run(drained) }()
@@ -292,7 +296,7 @@ func (n *Node) writeAccess() (end func()) {
 	}
 }
 
-// newServer makes the server of the API as configured.
+// newServer makes the server of the API from the settings.
 func (n *Node) newServer() (*server.Server, error) {
 	config := &n.Config
 	base := n.baseURL()
@@ -301,14 +305,14 @@ func (n *Node) newServer() (*server.Server, error) {
 		return nil, err
 	}
 
-	// Live cannot be switched off.
+	// The live surface is always on.
 	preview := slices.Contains(config.Surfaces, "preview")
 	contract, err := server.NewOpenAPIDocument(base, config.ProductPrefix, preview)
 	if err != nil {
 		return nil, err
 	}
 
-	// The reference shows what this server answers.
+	// The reference shows the OpenAPI document of this server.
 	var pages *site.Pages
 	if !config.NoSite {
 		pages, err = site.New(site.Options{BaseURL: base, Version: n.images.Version, Document: contract.Text()})
@@ -317,7 +321,7 @@ func (n *Node) newServer() (*server.Server, error) {
 		return nil, err
 	}
 
-	// It was listened on, unless the service manager did.
+	// Config.Listen is valid, unless the service manager passed the socket.
 	listenHost, _, _ := net.SplitHostPort(config.Listen)
 	var onAccess func(server.AccessLogEntry)
 	if n.access != nil {
@@ -326,26 +330,26 @@ func (n *Node) newServer() (*server.Server, error) {
 	return server.New(server.Options{
 		OnAccess: onAccess,
 		Engine:   n.engine, Gate: access.NewGate(n.ring, n.store), Clock: n.clock, Cursors: n.cursors,
-		Metering:  n.store.Err,
-		BodyRoom:  bodyBudget(memoryLimit()),
-		PackCache: cacheBudget(memoryLimit()), BaseURL: base, ListenHost: listenHost,
+		Metering:            n.store.Err,
+		BodyBudget:          bodyBudget(memoryLimit()),
+		CompressedCacheSize: cacheBudget(memoryLimit()), BaseURL: base, ListenHost: listenHost,
 		ProductPrefix: config.ProductPrefix,
-		Preview:       preview, Contract: contract, DefaultPreview: config.DefaultSurface == "preview",
+		Preview:       preview, OpenAPI: contract, DefaultPreview: config.DefaultSurface == "preview",
 		Origins: config.CORSOrigins, AllowedHosts: config.MCP.AllowedHosts, AllowedOrigins: config.MCP.AllowedOrigins,
 		Pages: pages, Images: n.images, TrustedProxies: proxies, Version: n.Version, Log: n.Log,
 	})
 }
 
-// drain ends both servers once ctx is done, after the requests in flight.
+// drain ends both servers after the requests in flight.
 func (n *Node) drain(ctx context.Context, adminServer *http.Server) error {
-	// From the first moment on, whoever asks is told to send clients elsewhere.
+	// From now on health checks make load balancers send clients elsewhere.
 	n.draining.Store(true)
 	n.server.Drain()
 	n.Log.Info("draining")
 	n.notify("STOPPING=1", "STATUS=draining")
 
-	// The group is cancelled here already; draining has a time of its own. While it leads, answers
-	// close their connections and the listener still stands.
+	// The group is cancelled here already; draining has its own time. During the lead, responses
+	// close their connections and the listener is still open.
 	lead, err := n.Config.Lead()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), lead+drainTimeout)
 	defer cancel()
@@ -355,10 +359,10 @@ func (n *Node) drain(ctx context.Context, adminServer *http.Server) error {
 	}
 	err = errors.Join(err, n.server.Shutdown(drain))
 
-	// Until then the admin listener says how it stands. Nobody waits for its connections.
+	// Until here the admin listener reports the state. Its connections are not waited for.
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminTimeout)
 	defer cancel()
-	// A scrape that hangs is cut.
+	// A scrape that hangs is ended.
 	if adminServer.Shutdown(short) != nil {
 		_ = adminServer.Close()
 	}

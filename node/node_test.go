@@ -62,7 +62,7 @@ func TestServe(t *testing.T) {
 	t.Parallel()
 	o, key := testOptions(t)
 	for _, memory := range []bool{false, true, false} {
-		o.Memory = memory
+		o.InMemory = memory
 		ctx, stop := context.WithCancel(t.Context())
 		ready := make(chan ReadyFile, 1)
 		o.Ready = func(file *ReadyFile) { ready <- *file }

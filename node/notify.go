@@ -20,7 +20,7 @@ import (
 	"ninepocket/access/statedir"
 )
 
-// warnKeysWithoutPlan logs which keys are answered 503 because the plan of their tenant is not
+// warnKeysWithoutPlan logs the keys that get 503 because the plan of their tenant is not
 // configured.
 func (n *Node) warnKeysWithoutPlan() {
 	for _, u := range n.ring.WithoutPlan(time.Now()) {
@@ -29,16 +29,16 @@ func (n *Node) warnKeysWithoutPlan() {
 	}
 }
 
-// reports logs what parts of a server tell of themselves: that something fails, and that it is over.
-type reports struct{ log *slog.Logger }
+// eventLog logs when a part of a server begins to fail, and when it has recovered.
+type eventLog struct{ log *slog.Logger }
 
-// clockStepped logs that days, periods and expiry go by another time from now on.
-func (r reports) clockStepped(by time.Duration) {
-	r.log.Warn("the wall clock was set, and is followed", slog.Duration("by", by))
+// clockStepped logs that days, periods and expiry follow another time from now on.
+func (events eventLog) clockStepped(by time.Duration) {
+	events.log.Warn("the wall clock was set, and is followed", slog.Duration("by", by))
 }
 
-// keysChanged logs what became of a changed keys file. What cannot be read is told when it begins and
-// when it is over, for as long as it lasts a revoked key may still work.
+// keysChanged logs a changed keys file. An unreadable file is logged when that begins and when it
+// ends, because until then a revoked key may still work.
 func (n *Node) keysChanged(changed bool, err error) {
 	if changed {
 		n.Log.Info("keys changed")
@@ -53,26 +53,26 @@ func (n *Node) keysChanged(changed bool, err error) {
 	}
 }
 
-// meteringChanged logs what the store reports: that something fails, and that it is over. What fails
-// is tried again by itself.
-func (r reports) meteringChanged(err error) {
+// meteringChanged logs that the store fails, or that it has recovered. The store retries by itself.
+func (events eventLog) meteringChanged(err error) {
 	switch {
 	case err == nil:
-		r.log.Info("metering has recovered")
+		events.log.Info("metering has recovered")
 	case errors.Is(err, statedir.ErrMoved):
-		r.log.Error("metering is down: calls are answered 503 until the state directory is back at its path",
+		events.log.Error("metering is down: calls are answered 503 until the state directory is back at its path",
 			slog.Any("cause", err))
 	case errors.Is(err, state.ErrLogLost):
-		r.log.Error("the metering log was removed under the server: what it held goes into a checkpoint now",
+		events.log.Error("the metering log was removed under the server: what it held goes into a checkpoint now",
 			slog.Any("cause", err))
 	case errors.Is(err, access.ErrUnavailable):
-		r.log.Error("metering is down: calls are answered 503 until the log can be written", slog.Any("cause", err))
+		events.log.Error("metering is down: calls are answered 503 until the log can be written",
+			slog.Any("cause", err))
 	default:
-		r.log.Error("no checkpoint can be written: the metering log grows until one can", slog.Any("cause", err))
+		events.log.Error("no checkpoint can be written: the metering log grows until one can", slog.Any("cause", err))
 	}
 }
 
-// certificateChanged logs what became of changed certificate files.
+// certificateChanged logs the result of loading changed certificate files.
 func (n *Node) certificateChanged(err error) {
 	if err != nil {
 		n.Log.Error("cannot take the new certificate, the old one stays", slog.Any("cause", err),
@@ -95,7 +95,7 @@ func (n *Node) reloadCertificate() error {
 	return err
 }
 
-// notify sends lines to the service manager. A server does not fail because nobody listens to it.
+// notify sends lines to the service manager. An error is logged, and the server continues.
 func (n *Node) notify(lines ...string) {
 	_, err := daemon.SdNotify(false, strings.TrimSpace(strings.Join(lines, "\n")))
 	if err != nil {
@@ -103,15 +103,15 @@ func (n *Node) notify(lines ...string) {
 	}
 }
 
-// status is what the service manager shows of the server.
+// status is the status that the service manager shows.
 func (n *Node) status() string { return "STATUS=serving " + n.engine.View().ID }
 
-// statusInterval is how often the service manager hears of a new snapshot.
+// statusInterval is the time between two checks for a new status.
 const statusInterval = time.Second
 
-// notifyLoop tells the service manager that requests are served and which snapshot it is. As long
-// as the server answers itself, it also says that the server lives. Without a service manager it
-// does nothing.
+// notifyLoop notifies the service manager that requests are served, and of which snapshot. While
+// the server answers its own health check, it also sends the watchdog signal. Without a service
+// manager it does nothing.
 func (n *Node) notifyLoop(ctx context.Context) {
 	if os.Getenv("NOTIFY_SOCKET") == "" {
 		return
@@ -121,17 +121,17 @@ func (n *Node) notifyLoop(ctx context.Context) {
 		n.Log.Error("the watchdog is off", slog.Any("cause", err))
 	}
 
-	// Both in one datagram: READY without a status would show the one of the start.
+	// Both in one datagram: READY alone would leave the status of the start.
 	reported := n.status()
 	n.notify("READY=1", reported)
 
-	// Twice in the time that the service manager waits, so that one late answer does no harm;
-	// it never ticks for a manager that does not wait.
+	// Twice in the watchdog's time, so that one late answer does no harm; it never ticks without a
+	// watchdog.
 	watchdogTick := time.Tick(watchdog / 2)
 	statusTick := time.Tick(statusInterval)
 	check := selfCheck(n.Config.TLSCert != "", n.sockets.api.Addr())
-	// due says that it is time for a sign of life. While the server does not answer, it is asked
-	// again at each look.
+	// due means that the watchdog signal must be sent. While the server does not answer, it is
+	// checked again at each tick.
 	due := false
 	for {
 		select {
@@ -147,7 +147,7 @@ func (n *Node) notifyLoop(ctx context.Context) {
 		}
 
 		if due {
-			// Silence is the sign: the service manager restarts what does not answer.
+			// Without the signal the service manager restarts the server.
 			if err := check(ctx); err != nil {
 				n.Log.Error("the server does not answer itself", slog.Any("cause", err))
 				continue
@@ -158,8 +158,8 @@ func (n *Node) notifyLoop(ctx context.Context) {
 	}
 }
 
-// selfCheck returns a function that asks the API for its health as a client would, on a connection
-// of its own.
+// selfCheck returns a function that checks the health of the API as a client would, on a new
+// connection.
 func selfCheck(encrypted bool, api net.Addr) func(context.Context) error {
 	url := "http://" + Loopback(api.String()) + "/healthz"
 	transport := &http.Transport{DisableKeepAlives: true}
@@ -167,50 +167,51 @@ func selfCheck(encrypted bool, api net.Addr) func(context.Context) error {
 		url = "https" + url[len("http"):]
 		transport.TLSClientConfig = &tls.Config{
 			MinVersion:         tls.VersionTLS12,
-			InsecureSkipVerify: true, //nolint:gosec // it asks itself by its address, which no certificate names
+			InsecureSkipVerify: true, //nolint:gosec // it connects to its own address, which no certificate names
 		}
 	}
 
 	return func(ctx context.Context) error { return CheckHealth(ctx, transport, url) }
 }
 
-// Loopback is where this machine reaches a listener that may listen on every address.
+// Loopback returns the address at which this machine reaches a listener that may listen on every
+// address.
 func Loopback(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return address
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		// A listener on every IPv6 address takes IPv4 as well, except where the system was told
+		// A listener on every IPv6 address takes IPv4 as well, unless the system is configured
 		// otherwise.
 		host = "127.0.0.1"
 	}
 	return net.JoinHostPort(host, port)
 }
 
-// healthTimeout is how long a server may take to say that it is healthy.
+// healthTimeout is how long a health check may take.
 const healthTimeout = 5 * time.Second
 
-// CheckHealth wants 200 from a URL.
+// CheckHealth returns an error unless a URL answers 200.
 func CheckHealth(ctx context.Context, transport *http.Transport, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err
 	}
 
-	// A server that hangs accepts, and never answers.
+	// A server that hangs accepts connections, and never answers.
 	client := &http.Client{Transport: transport, Timeout: healthTimeout}
 	resp, err := client.Do(req)
 	if err != nil {
 		return err
 	}
 
-	// It was only read.
+	// Only read.
 	defer func() { _ = resp.Body.Close() }()
 	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20)); err != nil {
 		return err
 	}
-	// A redirect that was followed counts as its end.
+	// After a redirect, the last status counts.
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s answers %d", url, resp.StatusCode)
 	}

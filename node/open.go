@@ -24,45 +24,45 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Stage is a part of a server that is opened as one.
+// Stage is a step of a start.
 type Stage int
 
-// The stages, in the order of a start. What can be read is read before anything is written: the state
-// is last but for the admin listener, which the server before may have until then. Keys and a
-// certificate that cannot be used end the start before a port is taken.
+// The stages, in the order of a start. All that is only read comes before anything is written: the
+// state is last, except for the admin listener, which the previous server may have until then.
+// Unusable keys and certificates end the start before a port is bound.
 const (
 	StageControl     Stage = iota // the database of a fleet
-	StageKeys                     // of the state directory, or of a fleet
+	StageKeys                     // of the state directory, or of the fleet
 	StageCertificate              // of the API
-	StagePorts                    // those of the API, and of administration
+	StagePorts                    // of the API and of administration
 	StagePublish                  // Options.Publish
 	StageAccessLog
 	StageImages
-	StageMirror   // a store that many servers follow
-	StageSnapshot // what is published
+	StageMirror   // the bucket that many servers follow
+	StageSnapshot // the published snapshot
 	StageCursors  // the secrets that sign cursors
 	StageJournal  // the log of calls and charges
-	StageExport   // reports of these to the database of a fleet
-	StageLimiter  // rights that servers share
-	StageAdmin    // the port of administration, where it was taken
+	StageExport   // their export to the database of the fleet
+	StageLimiter  // limits that servers share
+	StageAdmin    // the port of administration, if the previous server had it
 )
 
-// StartError says at which stage a start failed.
+// StartError is the error of a start, with its stage.
 type StartError struct {
 	Stage Stage
 	Err   error
 }
 
-// Error is the text of the cause alone: that names what could not be had.
+// Error returns the text of the cause alone, which names what failed.
 func (failed *StartError) Error() string { return failed.Err.Error() }
 
 // Unwrap returns the cause.
 func (failed *StartError) Unwrap() error { return failed.Err }
 
-// ErrNoKeys means: there is a place for keys, and it has none.
+// ErrNoKeys reports a keys file without keys.
 var ErrNoKeys = errors.New("the keys file has none")
 
-// open opens everything, stage by stage.
+// open runs all stages.
 func (n *Node) open(ctx context.Context) error {
 	stages := []func(context.Context) error{
 		StageControl:     n.openControl,
@@ -74,7 +74,7 @@ func (n *Node) open(ctx context.Context) error {
 		StageImages:      n.openImages,
 		StageMirror:      n.openMirror,
 		StageSnapshot:    n.openEngine,
-		StageCursors:     n.openCursors,
+		StageCursors:     n.openCursorKeys,
 		StageJournal:     n.openJournal,
 		StageExport:      n.openExport,
 		StageLimiter:     n.openLimiter,
@@ -89,7 +89,7 @@ func (n *Node) open(ctx context.Context) error {
 	return nil
 }
 
-// openKeys reads the keys: a server without any would refuse everybody.
+// openKeys reads the keys: a server without any would refuse all callers.
 func (n *Node) openKeys(context.Context) error {
 	n.ring = n.Keys
 	if n.ring != nil {
@@ -100,12 +100,12 @@ func (n *Node) openKeys(context.Context) error {
 		return err
 	}
 
-	// Without keys every call would be refused: that is a mistake of the start, and told as one.
+	// Without keys every call would be refused: that is an error of the start.
 	none := ErrNoKeys
 	if n.fleet == nil {
 		n.ring, err = keys.OpenRing(n.Config.State, plans)
 	} else {
-		n.fleet.keys = n.fleet.control.Keys(time.Now)
+		n.fleet.keys = n.fleet.control.KeySource(time.Now)
 		n.ring, err = keys.RingFrom(n.fleet.keys, plans)
 		none = fmt.Errorf("%s: %w", n.fleet.control, registry.ErrNoKeys)
 	}
@@ -142,7 +142,7 @@ func (n *Node) openAccessLog(context.Context) (err error) {
 	return err
 }
 
-// openImages opens the folder of card images, and the one with the small copies of them.
+// openImages opens the folder of card images, and the folder of their thumbnails.
 func (n *Node) openImages(context.Context) (err error) {
 	if n.Config.Images == "" {
 		return nil
@@ -154,12 +154,11 @@ func (n *Node) openImages(context.Context) (err error) {
 	return err
 }
 
-// firstPullTimeout is how long a start waits for the store when an earlier snapshot is here to
-// serve.
+// firstPullTimeout is how long a start waits for the store if an earlier snapshot is here to serve.
 const firstPullTimeout = 5 * time.Second
 
-// openMirror pulls what many servers serve, when the store is of that kind. A start needs no
-// network where an earlier snapshot is here.
+// openMirror pulls the publication if the snapshot store is a bucket. A start needs no network if
+// an earlier snapshot is here.
 func (n *Node) openMirror(ctx context.Context) error {
 	if !n.Config.UsesBucket() {
 		return nil
@@ -173,10 +172,10 @@ func (n *Node) openMirror(ctx context.Context) error {
 		return err
 	}
 
-	// The engine follows the cache as it follows any store.
+	// The engine follows this folder like any other store.
 	dir := snapshot.OpenStore(n.Config.StoreCache)
 	n.mirror = mirror.NewFollower(mirror.Open(place), dir, mirror.FollowerOptions{
-		Publishers: publishers, Recent: cursor.Lifetime, Log: n.Log,
+		Publishers: publishers, RetainFor: cursor.Lifetime, Log: n.Log,
 	})
 	_, none := dir.Current()
 	if none == nil {
@@ -190,7 +189,7 @@ func (n *Node) openMirror(ctx context.Context) error {
 	case err == nil && done.Changed:
 		n.Log.Info("snapshot is pulled", slog.String("snapshot_id", done.ID), slog.Uint64("epoch", done.Epoch),
 			slog.String("publisher", done.By), slog.Int64("downloaded_bytes", done.Downloaded))
-	// What was pulled before is served meanwhile, as old as it is.
+	// The earlier snapshot is served meanwhile, however old it is.
 	case err != nil && none == nil:
 		n.Log.Error("cannot ask the snapshot store, serving what was pulled before", slog.Any("cause", err))
 	case err != nil:
@@ -199,16 +198,16 @@ func (n *Node) openMirror(ctx context.Context) error {
 	return nil
 }
 
-// openEngine loads what is published.
+// openEngine loads the published snapshot.
 func (n *Node) openEngine(context.Context) error {
-	// The base URL of answers needs the port, so that this comes after the listeners.
+	// The base URL in responses needs the port, so this comes after the listeners.
 	options := engine.Options{
 		Site: n.site(), SearchCache: cacheBudget(memoryLimit()), Memory: memory, RunLoad: withExtraProc, Log: n.Log,
 	}
 	if n.images != nil {
 		options.Images = n.images.List
 	}
-	// What is published is known before it is here.
+	// A publication is known before it is downloaded.
 	if n.mirror != nil {
 		options.RemoteStatus = func() engine.RemoteStatus {
 			cur, asked := n.mirror.Published()
@@ -217,23 +216,23 @@ func (n *Node) openEngine(context.Context) error {
 	}
 
 	n.engine = engine.New(snapshot.OpenStore(n.Config.StoreFolder()), options)
-	// A start that finds nothing to load closes it, too.
+	// It is closed even if nothing can be loaded.
 	n.onClose(func() error { n.engine.Close(); return nil })
 	return n.engine.Open(time.Now())
 }
 
-// handoverTimeout is how long a server that was given its socket waits for the one before it to
-// give up the state directory: that one's whole drain, and as long again.
+// handoverTimeout is how long a server with a passed socket waits for the previous server to
+// release the state directory: the whole drain of that one, twice.
 const handoverTimeout = 2 * (drainTimeout + settings.MaxLead)
 
-// handoverInterval is how often it looks.
+// handoverInterval is the time between two tries.
 const handoverInterval = 20 * time.Millisecond
 
-// openJournal opens the log of calls and charges, which one process writes. A server that was given
-// its socket replaces another one, for which it waits; all others fail at once.
+// openJournal opens the log of calls and charges, which one process writes. A server with a passed
+// socket replaces another one and waits for it; all others fail at once.
 func (n *Node) openJournal(ctx context.Context) (err error) {
-	// Nothing is written, so that no other process can be in the way.
-	if n.Memory {
+	// Nothing is written, so no other process can have a lock.
+	if n.InMemory {
 		n.store = access.NewMemory(access.MemoryOptions{})
 		n.onClose(n.store.Close)
 		return nil
@@ -242,7 +241,7 @@ func (n *Node) openJournal(ctx context.Context) (err error) {
 	begun := time.Now()
 	for waiting := false; ; waiting = true {
 		n.journal, err = access.OpenLocal(n.Config.State, access.LocalOptions{
-			Now: n.clock.At(time.Now()), Report: reports{n.Log}.meteringChanged,
+			Now: n.clock.At(time.Now()), Report: eventLog{n.Log}.meteringChanged,
 			MaxIdempotencyRecords: n.Config.MaxIdempotencyRecords,
 			Export:                n.fleet != nil,
 		})
@@ -253,7 +252,7 @@ func (n *Node) openJournal(ctx context.Context) (err error) {
 			return err
 		}
 
-		// Told once: this is when the server before may be ended.
+		// Logged once: now the previous server may be ended.
 		if !waiting {
 			n.Log.Info("waiting for the state directory")
 			n.notify("STATUS=waiting for the state directory")
@@ -265,15 +264,15 @@ func (n *Node) openJournal(ctx context.Context) (err error) {
 		}
 	}
 
-	// Closing it writes what is still in memory.
+	// Closing the store writes what is still in memory.
 	n.store = n.journal
 	n.onClose(func() error { return n.store.Close() })
 	n.logJournal()
 	return nil
 }
 
-// openLimiter makes the rights of this server's tenants those of all servers, where that is
-// configured. What calls cost stays in the journal of this one.
+// openLimiter shares the limits of tenants with all servers, if that is configured. The charges of
+// calls stay in the journal of this server.
 func (n *Node) openLimiter(ctx context.Context) error {
 	if n.Config.Metering == "" {
 		return nil
@@ -288,10 +287,10 @@ func (n *Node) openLimiter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The bill stays here, where no other server can lose it.
-	options.Journal = n.journal
+	// Charges are recorded here, where no other server can lose them.
+	options.UsageLog = n.journal
 	options.Now = func() access.Instant { return n.clock.At(time.Now()) }
-	options.Report = reports{n.Log}.limiterChanged
+	options.Report = eventLog{n.Log}.limiterChanged
 	options.ChargesByServer = n.fleet.control.ChargesByTenant
 
 	n.limiter, err = limiter.Open(ctx, options)
@@ -301,10 +300,10 @@ func (n *Node) openLimiter(ctx context.Context) error {
 	return err
 }
 
-// logJournal logs how many idempotent replies are kept, which plans may make more of them, and what
-// is odd about the log.
+// logJournal logs how many idempotent replies are stored at most, which plans may make more, and
+// problems of the log.
 func (n *Node) logJournal() {
-	plans, _ := n.Config.PlanTable() // a start fails on that before
+	plans, _ := n.Config.PlanTable() // an error would have ended the start
 	more := []string{}
 	for _, name := range plans.Names() {
 		if plans[name].PerMinute*10 > n.Config.MaxIdempotencyRecords {
@@ -314,7 +313,7 @@ func (n *Node) logJournal() {
 	n.Log.Info("idempotent replies are kept for ten minutes: as many as the plan makes, and replies_max at most",
 		slog.Int("replies_max", n.Config.MaxIdempotencyRecords), slog.Any("plans_that_make_more", more))
 
-	// Both are known once the log was read.
+	// Both are known after the log was read.
 	stats := n.store.Stats()
 	if stats.LogTorn > 0 {
 		n.Log.Warn("the end of the metering log was torn: what it held was never acknowledged",

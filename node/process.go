@@ -15,10 +15,10 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// memory is engine.Options.Memory: how many bytes the process needs, and how many it may have. The
-// limit is GOMEMLIMIT, or 90 % of the limit of the control group. Without either it is half of the
-// memory that this process has or could get, because the collector lets a heap grow to twice what
-// is live before it runs. A negative limit means that nobody knows.
+// memory implements engine.Options.Memory: the number of bytes that the process needs, and its
+// limit. The limit is GOMEMLIMIT, or 90 % of the limit of the control group. Without either it is
+// half of the memory that this process has or could get, because the collector lets a heap grow to
+// twice its live size before it runs. A negative limit means that the limit is unknown.
 func memory() (used, limit int64) {
 	samples := []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"},
@@ -29,12 +29,12 @@ func memory() (used, limit int64) {
 		{Name: "/memory/classes/heap/unused:bytes"},
 	}
 
-	// One reading for all: they are subtracted from each other.
+	// All are read together, because they are subtracted from each other.
 	metrics.Read(samples)
 	sample := func(i int) int64 { return int64(samples[i].Value.Uint64()) }
-	// What was given back to the system does not count.
+	// Memory that was returned to the system does not count.
 	resident := sample(1) - sample(2)
-	// What is live, and what the runtime takes beside the heap.
+	// The live heap, and what the runtime takes in addition to the heap.
 	used = sample(0) + resident - sample(3) - sample(4) - sample(5)
 	limit = memoryLimit()
 	if limit != 0 {
@@ -43,8 +43,9 @@ func memory() (used, limit int64) {
 	return used, (resident + availableMemory()) / 2
 }
 
-// availableMemory is what the kernel says new work could get without swapping. Where nobody knows,
-// it is so far below zero that the limit in memory becomes negative, which means none.
+// availableMemory returns the memory that new work could get without swapping, as the kernel says.
+// If that is unknown, it is so far below zero that the limit in memory becomes negative, which
+// means none.
 func availableMemory() int64 {
 	info, _ := os.ReadFile("/proc/meminfo")
 	for line := range bytes.Lines(info) {
@@ -54,81 +55,81 @@ func availableMemory() int64 {
 		}
 	}
 
-	// So that the sum is no limit.
+	// The sum in memory stays negative.
 	return math.MinInt64 / 2
 }
 
-// heapShare is how much of the control group's memory the Go runtime may plan with, in per cent;
-// stacks of C, page tables and file pages that cannot be dropped need the rest.
-const heapShare = 90
+// heapPercent is how much of the control group's memory the Go runtime may use, in per cent; C
+// stacks, page tables and file pages that cannot be dropped need the rest.
+const heapPercent = 90
 
-// LimitMemory lets the garbage collector work harder near the limit, so that the kernel does not
-// kill the process. Unless GOMEMLIMIT is set, the runtime's soft limit becomes a share of what the
-// control group allows.
+// LimitMemory makes the garbage collector work harder near the memory limit, so that the kernel
+// does not kill the process. Unless GOMEMLIMIT is set, the runtime's soft limit becomes heapPercent
+// of the control group's limit.
 func LimitMemory(group memlimit.Provider) {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); set {
 		// The runtime has read it.
 		return
 	}
 
-	// A group without a limit is an error of the provider, as is a system without groups.
+	// The provider returns an error for a group without a limit, and on a system without groups.
 	limit, err := group()
 	if err != nil || limit == 0 || limit > math.MaxInt64 {
 		return
 	}
-	debug.SetMemoryLimit(int64(limit) / 100 * heapShare)
+	debug.SetMemoryLimit(int64(limit) / 100 * heapPercent)
 }
 
-// memoryLimit is the memory in bytes that the process is to stay below, 0 when nobody said: 90 % of
-// the control group's limit, or GOMEMLIMIT.
+// memoryLimit returns the memory limit of the process in bytes: GOMEMLIMIT, or 90 % of the control
+// group's limit; 0 if there is neither.
 func memoryLimit() int64 {
-	// A negative limit only asks.
+	// A negative argument only reads the limit.
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		return limit
 	}
 	return 0
 }
 
-// How much memory larger request bodies may take that are being read: a quarter of the limit, beside
-// what is served, connections and answers, and with much memory what 256 of the largest take, or
-// 5,000 batches of a hundred selections.
+// The memory for larger request bodies that are being read: a quarter of the limit, in addition to
+// the snapshot, connections and responses. With much memory it is that of 256 of the largest
+// bodies, or 5,000 batches of a hundred selections.
 const (
 	minBodyBudget = 2 << 20
 	maxBodyBudget = 64 << 20
 )
 
-// bodyBudget is server.Options.BodyRoom.
+// bodyBudget returns server.Options.BodyBudget.
 func bodyBudget(limit int64) int64 { return max(memoryShare(limit, 4, maxBodyBudget), minBodyBudget) }
 
-// memoryShare is a part of a limit of memory, most of which is where there is no limit.
-func memoryShare(limit, part, unlimited int64) int64 {
+// memoryShare returns limit/part, at most maxShare, which is also the share if there is no limit.
+func memoryShare(limit, part, maxShare int64) int64 {
 	if limit == 0 {
-		return unlimited
+		return maxShare
 	}
-	return min(limit/part, unlimited)
+	return min(limit/part, maxShare)
 }
 
-// maxCacheBudget bounds the memory of each cache: some 100,000 remembered searches; bodies that are
-// kept compressed, each with the plain body, are some 3,000 pages of 20 kB or 1,500 price histories
-// of a year. That is what most clients ask for most of the time.
+// maxCacheBudget limits the memory of each cache: some 100,000 cached searches. Compressed bodies,
+// each with the plain body, are some 3,000 pages of 20 kB or 1,500 price histories of a year. That
+// is most of what clients request.
 const maxCacheBudget = 64 << 20
 
-// cacheBudget is the memory for each of the two caches: with little memory an eighth of the limit,
-// so that they and bodies leave half of it to what is served and to connections.
+// cacheBudget returns the memory for each of the two caches. With little memory it is an eighth of
+// the limit, so that the caches and bodies leave half of it to the snapshot and connections.
 func cacheBudget(limit int64) int64 { return memoryShare(limit, 8, maxCacheBudget) }
 
-// LogMemory says what the process plans with; 0 is no limit.
+// LogMemory logs the memory limit of the process; 0 is no limit.
 func LogMemory(log *slog.Logger) {
 	_, chosen := os.LookupEnv("GOMEMLIMIT")
 	log.Info("memory", slog.Int64("limit_bytes", memoryLimit()), slog.Bool("from_gomemlimit", chosen))
 }
 
-// withExtraProc is engine.Options.RunLoad: it gives the scheduler one more processor for the work.
-// A goroutine that rests in the kernel, as paced work does, keeps a processor from the others for a
+// withExtraProc implements engine.Options.RunLoad: it gives the scheduler one more processor during
+// work. A goroutine that sleeps in the kernel, as throttled work does, occupies a processor for a
 // while.
 func withExtraProc(work func()) {
 	before := runtime.GOMAXPROCS(0)
-	// It stops the world for a moment, and again at the end: once a load is seldom enough.
+	// This stops the world for a moment, and again at the end: once a load is rare enough.
 	runtime.GOMAXPROCS(before + 1)
 	defer func() {
 		if os.Getenv("GOMAXPROCS") != "" {
@@ -142,14 +143,15 @@ func withExtraProc(work func()) {
 	work()
 }
 
-// PrepareProcess prepares the process for serving. It ends by a signal when the runtime fails, and
-// lives on when who reads its log has gone.
+// PrepareProcess prepares the process for serving. The process ends by a signal if the runtime
+// fails, and continues if the reader of its log is gone.
 func PrepareProcess() {
-	// By itself the runtime would end with the code of a wrong configuration, after which no service
-	// manager starts a server again.
+	// The runtime's default exit code is that of a wrong configuration, after which a service
+	// manager does not restart a server.
 	debug.SetTraceback("crash")
-	// Keys are in memory, which must not become a core file.
+	// Keys are in memory, which must not be written to a core file.
 	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
-	// The system's journal may be restarted. A service manager takes that signal for a wanted end.
+	// The system's journal may be restarted. A service manager takes an end by SIGPIPE for a normal
+	// one.
 	signal.Ignore(syscall.SIGPIPE)
 }

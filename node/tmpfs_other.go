@@ -2,5 +2,5 @@
 
 package node
 
-// isTmpfs reports whether a directory is in memory alone, which only Linux tells.
+// isTmpfs reports whether a directory is in memory only, which is known on Linux alone.
 func isTmpfs(string) bool { return false }

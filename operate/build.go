@@ -1,4 +1,5 @@
-// Package operate does a day's work on a snapshot store: pull, build, fill, compare, decide, publish.
+// Package operate does a day's work on a snapshot store: pull, build, fill gaps, compare, decide,
+// publish.
 package operate
 
 import (
@@ -16,41 +17,41 @@ import (
 	"ninepocket/snapshot"
 )
 
-// The errors of a build that a caller tells apart.
+// Errors of a build that callers distinguish.
 var (
-	// ErrDamagedBase is the error of a base that cannot be built on because it is damaged.
+	// ErrDamagedBase reports a damaged base.
 	ErrDamagedBase = errors.New("nothing can be built on it")
-	// ErrNoBase is that of a store without a snapshot to build on.
+	// ErrNoBase reports a store without a valid snapshot to build on.
 	ErrNoBase = errors.New("has no snapshot that verifies")
-	// ErrBaseName is that of a base that is named by something else than an id or one of the words.
+	// ErrBaseName reports a base that is neither an id nor one of the words.
 	ErrBaseName = errors.New("want the id of a snapshot, current, previous, latest or none")
-	// ErrInput is that of what is built from: no folder of the store has a part in it.
+	// ErrInput reports an input that cannot be used; the store has no part in the error.
 	ErrInput = errors.New("an input cannot be used")
 )
 
-// inputError is an ErrInput that says nothing but what is wrong.
+// inputError is an ErrInput with the text of its cause alone.
 type inputError struct{ error }
 
 func (e inputError) Unwrap() error      { return e.error }
 func (inputError) Is(target error) bool { return target == ErrInput }
 
-// Build is what a snapshot is built from, and the folder of the store that it goes into.
+// Build is the input of a snapshot, and the store that it is written to.
 type Build struct {
-	loader.Options // Base is read by Run
+	loader.Options // Run sets Base
 	Store          string
-	// On is the snapshot whose history and ids go on: an id, latest, current or previous, and none or
-	// "".
+	// On names the base, whose history and ids continue: an id, latest, current or previous; none
+	// or "" for no base.
 	On string
-	// Again spells the command that builds the same with more prices, KIND:PATH each.
+	// Again returns the command that builds the same with more prices, KIND:PATH each.
 	Again func(prices []string) string
 }
 
-// Built is a snapshot that was built.
+// Built is the result of a build.
 type Built struct {
 	ID             string          `json:"id"`
 	Path           string          `json:"path"`
 	Counts         snapshot.Counts `json:"counts"`
-	Existing       bool            `json:"existing"` // equal input was built before
+	Existing       bool            `json:"existing"` // the same input was built before
 	Published      bool            `json:"published"`
 	Base           string          `json:"base"`
 	SnapshotAt     time.Time       `json:"snapshot_at"`
@@ -58,12 +59,12 @@ type Built struct {
 	QuarantineFile string          `json:"quarantine_file"`
 	Seconds        float64         `json:"seconds"`
 	Report         loader.Report   `json:"report"`
-	// Warnings are what an operator should know of a build that went well.
+	// Warnings are for the operator, after a successful build.
 	Warnings []string `json:"notes"`
 }
 
-// Run reads the base, builds and writes the snapshot. Equal input is written once. Errors are those of
-// the store, ErrInput, and those of a base.
+// Run reads the base, builds and writes the snapshot. The same input is written once. Errors are
+// those of the store, ErrInput, and those of a base.
 func (b *Build) Run(ctx context.Context) (*Built, error) {
 	var err error
 	b.Base, err = b.readBase(ctx)
@@ -71,7 +72,7 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 
-	// A misspelt folder is a new store: nobody serves what goes there.
+	// A misspelt folder is a new store, which no server reads: the operator gets a warning.
 	store := snapshot.OpenStore(b.Store)
 	fresh := errors.Is(store.Exists(), snapshot.ErrNoStore)
 	discarded := b.dropDiscarded(store)
@@ -117,7 +118,7 @@ func (b *Build) dropDiscarded(store *snapshot.Store) (warnings []string) {
 	return warnings
 }
 
-// readBase loads the snapshot that is built on, nil for none. Every byte of it is verified.
+// readBase loads and verifies the base, nil for none.
 func (b *Build) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 	store := snapshot.OpenStore(b.Store)
 	switch b.On {
@@ -128,7 +129,7 @@ func (b *Build) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The newest may be one that broke while it was written.
+		// The newest may have been interrupted while it was written.
 		for _, m := range all {
 			if catalog, err := store.LoadVerified(ctx, m.ID); err == nil {
 				return catalog, nil
@@ -155,8 +156,8 @@ func (b *Build) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 	return catalog, nil
 }
 
-// Resolve returns the id of the snapshot that given means in a store. given is an id, which need
-// not be one, or one of the words current, previous and latest.
+// Resolve returns the id of the snapshot that given means in a store. given is an id, which is not
+// checked, or one of the words current, previous and latest.
 func Resolve(store, given string) (string, error) {
 	dir := snapshot.OpenStore(store)
 	switch given {
@@ -187,10 +188,10 @@ func Resolve(store, given string) (string, error) {
 	return given, nil
 }
 
-// NoDays stands for a folder of kept day files that fills nothing.
+// NoDays is given instead of a folder of archived days to fill no gaps.
 const NoDays = "none"
 
-// ArchivedDays finds the kept day files: in the folder that is given, else beside the trees of the
+// ArchivedDays finds the files of archived days: in the given folder, else next to the trees of the
 // sources.
 func ArchivedDays(folder string, sources []loader.Input) (map[snapshot.Day]loader.Input, error) {
 	var folders []string
@@ -216,7 +217,7 @@ func ArchivedDays(folder string, sources []loader.Input) (map[snapshot.Day]loade
 		days, err := feed.Days(folder)
 		wrong = append(wrong, err)
 		for _, text := range days {
-			// Other files may lie there, and are nobody's days.
+			// Other files are ignored.
 			if day, err := snapshot.ParseDay(text); err == nil {
 				archived[day] = loader.Input{Kind: source.KindTCGCSV, Path: filepath.Join(folder, text+".tar.zst")}
 			}

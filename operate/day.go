@@ -19,30 +19,30 @@ import (
 // Day is a day's work: what is pulled, built from it and published.
 type Day struct {
 	Pull  *Pull // nil pulls nothing
-	Build Build // On and Kept follow from what is there
+	Build Build // Run sets On and ArchivedDays
 	Terms Terms
-	// Tree is the folder of the feed that is built from, "" for none.
+	// Tree is the folder of the pulled feed that is built from, "" for none.
 	Tree string
-	// OnWarning is told what an operator should know of a day that goes on.
+	// OnWarning is called with warnings for the operator when the day continues.
 	OnWarning func(text string)
 }
 
-// Report is what became of a day.
+// Report is the result of a day.
 type Report struct {
 	Pulled *feed.Result `json:"pulled"` // null without a pull
 	Built  *Built       `json:"built"`
-	// New is false when what was built is current already.
-	New       bool               `json:"new"`
-	Diff      *diff.Diff         `json:"diff"`
-	Published bool               `json:"published"`
+	// New is false if the built snapshot is current already.
+	New       bool                   `json:"new"`
+	Diff      *diff.Diff             `json:"diff"`
+	Published bool                   `json:"published"`
 	Guards    []snapshot.GuardResult `json:"guards,omitempty"`
-	// Withdrawn says that this day was published before, and that somebody rolled it back.
+	// Withdrawn means that this day was published before and rolled back.
 	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
-// RolledBackError is the error of a day that somebody rolled back: a timer does not publish it again.
+// RolledBackError reports a day that was rolled back: a timer does not publish it again.
 type RolledBackError struct {
-	ID string // what was built
+	ID string // the built snapshot
 	By snapshot.Withdrawal
 }
 
@@ -57,16 +57,17 @@ func (e *RolledBackError) Error() string {
 	return fmt.Sprintf("cannot publish %q: %s", e.ID, what)
 }
 
-// Run pulls, builds on the current snapshot, fills the days that it lacks, says what changed and
-// publishes. The report is nil when nothing was built. With it the error is a *snapshot.RefusedError, a
-// *RolledBackError, or the *PullError of a pull without which the day went on.
+// Run pulls, builds on the current snapshot, fills its missing days, compares and publishes. The
+// report is nil if nothing was built. With a report the error is a *snapshot.RefusedError, a
+// *RolledBackError, or the *PullError of a pull without which the day continued.
 func (d *Day) Run(ctx context.Context) (*Report, error) {
 	report := &Report{}
 	var pullErr error
 	if d.Pull != nil {
 		report.Pulled, pullErr = d.Pull.Run(ctx)
 	}
-	// A tree that an earlier run left unpublished goes live although the feed cannot be had today.
+	// A tree that an earlier run left unpublished is published even if the feed is unavailable
+	// today.
 	if pullErr != nil {
 		if _, err := os.Stat(d.Tree); err != nil || ctx.Err() != nil {
 			return nil, pullErr
@@ -110,8 +111,7 @@ func (d *Day) setAside(verdicts []snapshot.GuardResult) {
 // publish builds on the current snapshot, compares and publishes.
 func (d *Day) publish(ctx context.Context, report *Report) error {
 	store := snapshot.OpenStore(d.Build.Store)
-	// The first snapshot has none to continue. A build that was refused must not go on: what is
-	// published does.
+	// The first snapshot has no base. A refused build must not be a base: the published one is.
 	cur, err := store.Current()
 	d.Build.On = "current"
 	if errors.Is(err, snapshot.ErrNoCurrent) || errors.Is(err, snapshot.ErrNoStore) {
@@ -124,7 +124,7 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 		return err
 	}
 
-	// A build replaces what is damaged, so that this is asked before.
+	// Read before the build, which replaces damaged snapshots.
 	withdrawn, lost := store.Withdrawn()
 	report.Built, err = d.Build.Run(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 		d.OnWarning(fmt.Sprintf("nobody knows what was rolled back: %v; a day that was built before counts as rolled "+
 			"back", lost))
 	}
-	// It may be built on another base: what counts is that the feed is the same.
+	// The base may differ: what matters is that the feed is the same.
 	for _, by := range withdrawn {
 		if by.Of.Equal(report.Built.SnapshotAt) {
 			report.Withdrawn = true
@@ -170,13 +170,13 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 	return err
 }
 
-// compare says what changed since the current snapshot, nil without one. It is for people: guards
-// decide.
+// compare returns the changes since the current snapshot, nil without one. They are for people: the
+// guards decide.
 func (d *Day) compare(ctx context.Context, current, id string) *diff.Diff {
 	if current == "" {
 		return nil
 	}
-	// What was written is compared, not what was meant to be.
+	// The written snapshot is compared, not the one in memory.
 	next, err := snapshot.OpenStore(d.Build.Store).Load(ctx, id, nil)
 	if err != nil {
 		d.OnWarning(fmt.Sprintf("cannot compare with %s: %v", current, err))
@@ -185,5 +185,5 @@ func (d *Day) compare(ctx context.Context, current, id string) *diff.Diff {
 	return diff.Compare(d.Build.Base, next, d.Terms.ProductPrefix)
 }
 
-// Tree is where the current tree of a pulled feed is.
+// Tree returns the folder of the current tree of a pulled feed.
 func Tree(into string) string { return filepath.Join(into, "current") }

@@ -2,6 +2,8 @@ package operate
 
 import (
 	"context"
+	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -13,47 +15,68 @@ import (
 	"ninepocket/wire"
 )
 
-// Terms are the conditions under which snapshots of a store are published.
+// Terms are the settings for publishing snapshots of a store.
 type Terms struct {
 	Store         string
 	Guards        guard.Limits
 	Overrides     []snapshot.Override
-	ProductPrefix string // of the server: ids of products are part of a View
-	RetainCount   int    // of the newest snapshots that stay, 0 for all
-	By            string // who publishes
+	ProductPrefix string // of the server: product ids are part of a View
+	RetainCount   int    // how many of the newest snapshots are retained, 0 for all
+	By            string // the publishing user
 	Now           func() time.Time
+	// OnWarning receives what an operator should know of a publication that goes on; may be nil.
+	OnWarning func(text string)
 }
 
 // Publish makes a snapshot the current one, as snapshot.Store.Publish does.
 func (t *Terms) Publish(id string) (snapshot.Current, error) {
 	// The guards and the record get the time of publishing: a build may have taken an hour.
 	return snapshot.OpenStore(t.Store).Publish(id, snapshot.PublishOptions{
-		Now: t.Now(), Check: Servable(t.ProductPrefix), Judge: t.runGuards, Overrides: t.Overrides, By: t.By,
+		Now: t.Now(), Check: Servable(t.ProductPrefix, t.OnWarning), Judge: t.runGuards, Overrides: t.Overrides, By: t.By,
 		Retention: snapshot.Retention{RetainCount: t.RetainCount, MinAge: cursor.Lifetime},
 	})
 }
 
-// runGuards has the guards compare with the current snapshot.
+// BuildLimits are the limits by which a build judges days: an overridden guard has none.
+func (t *Terms) BuildLimits() guard.Limits {
+	limits := maps.Clone(t.Guards)
+	for _, override := range t.Overrides {
+		if limits == nil {
+			limits = guard.Limits{}
+		}
+		limits[override.Guard] = math.Inf(1)
+	}
+	return limits
+}
+
+// runGuards lets the guards compare a snapshot with the current one.
 func (t *Terms) runGuards(current, next *snapshot.StoredSnapshot) []snapshot.GuardResult {
 	return guard.Judge(current, next, guard.Options{
 		Limits: t.Guards, Now: t.Now(), Duplicates: source.Duplicates, Store: t.Store,
 	})
 }
 
-// Servable checks a snapshot before publishing. The engine itself makes its View of the snapshot as
-// read back from disk, and the View answers what clients will ask.
-func Servable(prefix string) func(*snapshot.Catalog) error {
+// Servable returns a check of a snapshot before publishing. The engine makes its View of the
+// snapshot as read back from disk, and the View answers typical requests.
+// Cards that are not found by their names are passed to onWarning, which may be nil.
+func Servable(prefix string, onWarning func(text string)) func(*snapshot.Catalog) error {
 	return func(catalog *snapshot.Catalog) error {
 		v, err := engine.NewView(catalog, wire.URLs{ProductPrefix: prefix})
 		if err != nil {
 			return err
 		}
-		return v.Smoke()
+		notFound, err := v.Smoke()
+		for _, card := range notFound {
+			if onWarning != nil {
+				onWarning(card + ": is it a typing error of the source?")
+			}
+		}
+		return err
 	}
 }
 
-// GuardResults are what the guards said when a snapshot was published last, else what they would
-// say now.
+// GuardResults returns what the guards said when a snapshot was last published, else what they say
+// now.
 func (t *Terms) GuardResults(ctx context.Context, next *snapshot.StoredSnapshot) []snapshot.GuardResult {
 	store := snapshot.OpenStore(t.Store)
 	past, _ := store.Publications()
@@ -64,11 +87,11 @@ func (t *Terms) GuardResults(ctx context.Context, next *snapshot.StoredSnapshot)
 		}
 	}
 
-	// Compared with what it replaced, or would replace. Without that, some guards have nothing to
-	// say.
+	// Compared with the snapshot that it replaced, or would replace. Without one, some guards have
+	// no result.
 	var current *snapshot.StoredSnapshot
 	if cur, err := store.Current(); err == nil {
-		// A published snapshot is held against the one before it.
+		// A published snapshot is compared with the previous one.
 		other := cur.ID
 		if other == next.Manifest.ID {
 			other = cur.Previous

@@ -9,14 +9,14 @@ import (
 	"ninepocket/feed"
 )
 
-// Pull is a feed to be pulled. Options.Note is told what was lost.
+// Pull is a pull of a feed. Options.OnWarning gets what could not be pulled.
 type Pull struct {
 	feed.Options
-	Agent string // who asks where the operator names nobody
-	Again string // the command that pulls the same
+	Agent string // default user agent
+	Again string // the command that pulls the same again
 }
 
-// PullError is the error of a pull that failed; what was here still is.
+// PullError is the error of a failed pull; earlier trees are unchanged.
 type PullError struct{ Err error }
 
 func (e *PullError) Error() string { return e.Err.Error() }
@@ -24,7 +24,7 @@ func (e *PullError) Unwrap() error { return e.Err }
 
 // Run pulls the feed's newest tree. The error is a *PullError.
 func (p *Pull) Run(ctx context.Context) (*feed.Result, error) {
-	// A second run begins with the same options.
+	// A copy: a second run begins with the same options.
 	pulling := p.Options
 	if pulling.UserAgent == "" && strings.TrimRight(cmp.Or(pulling.URL, feed.DefaultURL), "/") == feed.DefaultURL {
 		pulling.OnWarning("the feed asks callers to name themselves: give --user-agent 'NAME (ADDRESS)'")

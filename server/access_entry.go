@@ -2,22 +2,22 @@ package server
 
 import "time"
 
-// AccessLogEntry is what the access log says of a request. It names no address, no path and no text
-// of a client's, and neither key nor body.
+// AccessLogEntry is the record of one request for the access log. It has no address, no path and no
+// text of the client, and neither key nor body.
 type AccessLogEntry struct {
-	At        time.Time     // when the request was whole
-	Took      time.Duration // until its answer was ready to be written
+	At        time.Time     // when the request was complete
+	Took      time.Duration // until its response was ready to be written
 	ID        []byte        // of the request; valid until Options.OnAccess returns
-	Tenant    string        // "" before a key was recognised
+	Tenant    string        // "" if no key was recognised
 	Key       string        // public id
-	Surface   string        // as the counts name it
+	Surface   string        // as the metrics name it
 	Operation string
 	Status    int
 	Bytes     int    // of the body, as sent
-	Snapshot  string // "" where none was asked
+	Snapshot  string // "" if the request used none
 }
 
-// logAccess hands a request that has its answer to the access log.
+// logAccess passes a request whose response is ready to the access log.
 func (x *exchange) logAccess(took time.Duration) {
 	row := x.s.metrics.rows[x.row]
 	entry := AccessLogEntry{
@@ -25,7 +25,7 @@ func (x *exchange) logAccess(took time.Duration) {
 		Status: x.Ctx.Response.StatusCode(),
 	}
 
-	if principal := x.charge.principal; principal != nil {
+	if principal := x.metering.principal; principal != nil {
 		entry.Tenant = principal.Tenant
 		entry.Key = principal.KeyID
 	}
@@ -33,7 +33,7 @@ func (x *exchange) logAccess(took time.Duration) {
 		entry.Snapshot = view.ID
 	}
 
-	// A stream is read by whoever sends it.
+	// A stream is read while it is sent: its length is unknown here.
 	if resp := &x.Ctx.Response; !x.Ctx.IsHead() && !resp.IsBodyStream() {
 		entry.Bytes = len(resp.Body())
 	}

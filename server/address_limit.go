@@ -16,24 +16,24 @@ import (
 	"ninepocket/access"
 )
 
-// The pages' limit: a burst as large as an eager reader with type-ahead makes, then two a second. A
-// page costs some hundred microseconds, so that one address takes a few ten-thousandths of a core;
-// what asks for more is a crawler, which the API and the sitemap serve better. It has nothing to do
-// with the limits of keys.
+// The rate limit of pages: a burst as large as an eager reader with type-ahead makes, then two a
+// second. A page costs some hundred microseconds, so one address takes a few ten-thousandths of a
+// core. A client that wants more is a crawler, which the API and the sitemap serve better. This
+// limit is independent of the limits of keys.
 const (
-	refillInterval = 500 * time.Millisecond // a page each
+	refillInterval = 500 * time.Millisecond // for one page
 	addressBurst   = 60
-	// loopbackWeight is how many addresses this machine counts as: enough for a script that walks
-	// the site, and a bound when a proxy here hides who asks.
+	// loopbackWeight is how many addresses this machine counts as: enough for a script that reads
+	// the whole site, and still a limit if a local proxy hides the client addresses.
 	loopbackWeight = 50
-	// slotCount bounds the memory to half a megabyte. Two addresses whose hashes meet share an
-	// allowance: with a thousand busy addresses at once, that happens to one newcomer in 65.
+	// slotCount limits the memory to half a megabyte. Two addresses with the same slot share one
+	// limit: with a thousand busy addresses at once, that happens to one new address in 65.
 	slotCount = 1 << 16
 )
 
-// addressLimiter limit how often an address may ask for pages. A slot holds the time, in
-// nanoseconds of the process's monotonic clock, at which the address's allowance is whole again
-// (the generic cell rate algorithm); nothing is ever swept.
+// addressLimiter limits how often an address may request pages. A slot has the time at which its
+// address has a full burst again, in nanoseconds of the process's monotonic clock (the generic cell
+// rate algorithm); no cleanup is needed.
 type addressLimiter struct {
 	seed  maphash.Seed
 	slots []atomic.Int64
@@ -43,9 +43,9 @@ func newAddressLimiter() *addressLimiter {
 	return &addressLimiter{seed: maphash.MakeSeed(), slots: make([]atomic.Int64, slotCount)}
 }
 
-// allow takes one page of an address's allowance, or says in how many seconds to come again.
-// Addresses of one IPv6 network of 64 bits are one visitor, and so are all of this machine, with an
-// allowance many times as large; an unknown address is never limited.
+// allow counts one page for an address, or returns after how many seconds to retry. An IPv6 network
+// of 64 bits is one address, and so is this machine, with a limit many times as large. An unknown
+// address is never limited.
 func (vs *addressLimiter) allow(addr netip.Addr, now access.Instant) (wait int) {
 	interval := refillInterval
 	switch addr = addr.Unmap(); {
@@ -59,7 +59,7 @@ func (vs *addressLimiter) allow(addr netip.Addr, now access.Instant) (wait int) 
 		addr = prefix.Addr()
 	}
 
-	// Another request of the address may come between reading and writing: then it is judged again.
+	// If another request of the address changes the slot in between, the check is repeated.
 	slot := &vs.slots[maphash.Comparable(vs.seed, addr)%slotCount]
 	for at := now.Mono * int64(time.Millisecond); ; {
 		whole := slot.Load()
@@ -73,43 +73,44 @@ func (vs *addressLimiter) allow(addr netip.Addr, now access.Instant) (wait int) 
 	}
 }
 
-// clientAddr is the address that asks: the connection's. If that is a trusted proxy, it is the last
-// untrusted address in X-Forwarded-For. What clients write into the header stands before what
-// proxies append, and is not believed.
+// clientAddr returns the client's address: the connection's, or behind a trusted proxy the last
+// untrusted address in X-Forwarded-For. Entries that a client wrote come before those that proxies
+// append, and are not believed.
 func (s *Server) clientAddr(x *exchange) netip.Addr {
 	addr, ok := netip.AddrFromSlice(x.Ctx.RemoteIP())
 	if !ok {
 		return netip.Addr{}
 	}
 	addr = addr.Unmap()
-	if !s.trusts(addr) {
-		if addr.IsLoopback() && slices.ContainsFunc(proxyHeaders, x.has) && s.unnamedProxy.CompareAndSwap(false, true) {
+	if !s.isTrustedProxy(addr) {
+		if addr.IsLoopback() && slices.ContainsFunc(proxyHeaders, x.hasHeader) &&
+			s.warnedProxy.CompareAndSwap(false, true) {
 			s.Log.Warn("a proxy on this machine is not in trusted_proxies: all visitors through it share one allowance",
 				slog.String("address", addr.String()))
 		}
 		return addr
 	}
 
-	// From the last hop back, as far as each was written by a proxy that is trusted.
+	// Backwards from the last hop, as long as a trusted proxy wrote the entry.
 	hops := bytes.Split(x.Field(fasthttp.HeaderXForwardedFor), []byte{','})
 	for _, hop := range slices.Backward(hops) {
 		named, err := readHop(string(hop))
 		if err != nil {
-			if len(hop) > 0 && s.oddHop.CompareAndSwap(false, true) {
+			if len(hop) > 0 && s.warnedHop.CompareAndSwap(false, true) {
 				s.Log.Warn("a trusted proxy writes no address into X-Forwarded-For: its visitors share one allowance",
 					slog.String("proxy", addr.String()))
 			}
 			break
 		}
 		addr = named
-		if !s.trusts(addr) {
+		if !s.isTrustedProxy(addr) {
 			break
 		}
 	}
 	return addr
 }
 
-// readHop reads an entry of X-Forwarded-For: an address, or one with a port, in brackets or in
+// readHop parses an entry of X-Forwarded-For: an address, or one with a port, in brackets or in
 // quotes, as gateways write them.
 func readHop(text string) (netip.Addr, error) {
 	text = strings.TrimSpace(text)
@@ -127,12 +128,13 @@ func readHop(text string) (netip.Addr, error) {
 	return addr.Unmap(), err
 }
 
-// has reports whether a request has a header.
-func (x *exchange) has(name string) bool { return len(x.Ctx.Request.Header.Peek(name)) > 0 }
+// hasHeader reports whether a request has a header.
+func (x *exchange) hasHeader(name string) bool { return len(x.Ctx.Request.Header.Peek(name)) > 0 }
 
-// proxyHeaders are those that proxies write.
+// proxyHeaders are headers that proxies add.
 var proxyHeaders = []string{fasthttp.HeaderXForwardedFor, fasthttp.HeaderForwarded, "X-Real-Ip", fasthttp.HeaderVia}
 
-func (s *Server) trusts(addr netip.Addr) bool {
+// isTrustedProxy reports whether an address is in TrustedProxies.
+func (s *Server) isTrustedProxy(addr netip.Addr) bool {
 	return slices.ContainsFunc(s.TrustedProxies, func(prefix netip.Prefix) bool { return prefix.Contains(addr) })
 }

@@ -16,7 +16,7 @@ import (
 	"ninepocket/site"
 )
 
-// TestPageLimit wants an address to be held back after its burst, others and the API not.
+// TestPageLimit wants an address to be limited after its burst, and not others or the API.
 func TestPageLimit(t *testing.T) {
 	w := siteWorld(t, func(s *setup) { s.still = true })
 	from := func(addr, target string, header ...string) reply {
@@ -42,7 +42,7 @@ func TestPageLimit(t *testing.T) {
 		t.Errorf("status %d, Retry-After %q", refused.status, refused.header.Get("Retry-After"))
 	}
 
-	// A program is told so, and it is no key that is refused.
+	// A program gets a problem, and no key is refused.
 	if r := from("203.0.113.7", "/errors", "Accept: application/json"); r.status != http.StatusTooManyRequests ||
 		r.header.Get("Retry-After") != "1" ||
 		!strings.Contains(string(r.body), `"code":"rate_limit_exceeded"`) ||
@@ -148,7 +148,7 @@ func TestHops(t *testing.T) {
 	}
 }
 
-// TestWrittenHops wants visitors behind a proxy that writes ports or brackets to have an allowance
+// TestWrittenHops wants visitors behind a proxy that writes ports or brackets to have a limit
 // each, and one line of log when it writes what is no address.
 func TestWrittenHops(t *testing.T) {
 	pages, err := site.New(site.Options{BaseURL: baseURL})
@@ -221,7 +221,7 @@ func TestUnnamedProxy(t *testing.T) {
 		t.Helper()
 		lines.Reset()
 		l.TrustedProxies = trusted
-		l.unnamedProxy.Store(false)
+		l.warnedProxy.Store(false)
 		c := l.dial(t)
 		defer c.Close()
 		for range 3 {

@@ -11,7 +11,7 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// surfaces of the matrix: what a path answers with.
+// pathKind is what a path of the matrix answers with.
 type pathKind int
 
 const (

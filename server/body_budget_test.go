@@ -17,8 +17,8 @@ func TestRoomForBodies(t *testing.T) {
 	const limit = 2 * httpconn.MaxBody // of a chunked one, whose last line is read with it
 	const small = 32 << 10             // of what is larger than 16 KiB and not than this
 	l := newLoopback(t, setup{
-		options: func(o *Options) { o.BodyRoom = limit + small },
-		// Bodies are held for as long as it takes.
+		options: func(o *Options) { o.BodyBudget = limit + small },
+		// Bodies stay in memory for as long as it takes.
 		timeouts: httpconn.Timeouts{Read: time.Hour, Write: time.Hour, Idle: time.Hour, Linger: time.Minute},
 	})
 	begin := func(size, sent int, chunked bool) *client {
@@ -45,9 +45,9 @@ func TestRoomForBodies(t *testing.T) {
 	// Bytes that bodies may come to: what is awaited, not what has come.
 	taken := func(want int64) {
 		t.Helper()
-		for deadline := time.Now().Add(time.Minute); l.open.BodyBytes() != want; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); l.connections.BodyBytes() != want; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("%d bytes are taken, want %d", l.open.BodyBytes(), want)
+				t.Fatalf("%d bytes are taken, want %d", l.connections.BodyBytes(), want)
 			}
 		}
 	}

@@ -8,33 +8,33 @@ import (
 	"ninepocket/access/keys"
 )
 
-// idempotencyWait is how long a request waits for the one in flight with the same idempotency key
-// and body.
+// idempotencyWait is how long a request waits for another request in flight with the same
+// idempotency key and body.
 const idempotencyWait = 10 * time.Second
 
-// metering is the metered side of one request. An admitted request holds a ticket, which ends
-// exactly once: with finish, commit or abort, or with release where a handler panicked.
+// metering is the metering of one request. An admitted request has a reservation, which ends
+// exactly once: by finish, commit or abort, or by release if a handler panicked.
 type metering struct {
 	gate        *access.Gate
-	principal   *keys.Principal // nil before the key was recognised
+	principal   *keys.Principal // nil before the key is recognised
 	decision    access.Decision
 	reservation reservationState
-	claim       access.Claim  // of an idempotent request, valid while the ticket is claimed
-	charge      access.Charge // valid once the ticket is settled
+	claim       access.Claim  // of an idempotent request, valid in stateClaimed
+	charge      access.Charge // valid in stateSettled
 }
 
-// reservationState is how far a request's ticket has come.
+// reservationState is the state of a request's reservation.
 type reservationState uint8
 
 const (
 	stateNone     reservationState = iota // not admitted
-	stateReserved                         // to be finished
-	stateClaimed                          // held with a claim: to be committed or aborted
-	stateSettled                          // ended, and the receipt says what it cost
-	stateFailed                           // ended as far as this request goes: the meter failed
+	stateReserved                         // finish must follow
+	stateClaimed                          // with a claim: commit or abort must follow
+	stateSettled                          // ended, and the charge is known
+	stateFailed                           // given up by this request: metering failed
 )
 
-// allow asks for a ticket; it is false when the decision says why there is none.
+// admit makes a reservation; if it returns false, the decision has the reason.
 func (ch *metering) admit(op access.Operation, now access.Instant) bool {
 	ch.decision = ch.gate.Admit(ch.principal, op, now)
 	if ch.decision.Result != access.Admitted {
@@ -44,16 +44,16 @@ func (ch *metering) admit(op access.Operation, now access.Instant) bool {
 	return true
 }
 
-// begin claims an idempotency key for a body. The outcome says whether the request is to run
-// (access.Fresh), what it is answered with (access.Replay), or why it is refused. The ticket stays
-// to be finished unless it is Fresh.
+// begin claims an idempotency key for a body. The result says whether the request runs
+// (access.Fresh), which stored response it gets (access.Replay), or why it is refused. Unless it is
+// Fresh, finish must still follow.
 func (ch *metering) begin(key string, body access.BodyHash, now access.Instant) (access.Claim, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), idempotencyWait)
 	defer cancel()
 
-	claim, err := ch.gate.Begin(ctx, ch.decision.Ticket, key, body, now)
+	claim, err := ch.gate.Begin(ctx, ch.decision.Reservation, key, body, now)
 	switch {
-	case err != nil: // the ticket is finished as a failure later
+	case err != nil: // finish ends the reservation as a failure later
 	case claim.Result == access.Fresh:
 		ch.claim = claim
 		ch.reservation = stateClaimed
@@ -65,51 +65,50 @@ func (ch *metering) begin(key string, body access.BodyHash, now access.Instant) 
 	return claim, err
 }
 
-// commit keeps the reply of a claimed request and charges it: all or nothing. Where it fails, the
-// claim is given up.
+// commit stores the response of a claimed request and charges the request, both or neither. If it
+// fails, it aborts the claim.
 func (ch *metering) commit(reply []byte) error {
-	receipt, err := ch.gate.Commit(ch.decision.Ticket, ch.claim, reply)
+	charge, err := ch.gate.Commit(ch.decision.Reservation, ch.claim, reply)
 	if err != nil {
 		ch.abort()
 		return err
 	}
 
-	ch.charge = receipt
+	ch.charge = charge
 	ch.reservation = stateSettled
 	return nil
 }
 
-// abort gives up a claim, so that nobody waits for it in vain, and ends the ticket. If a failed
-// commit gave the claim up already, the store ignores this call.
+// abort gives up a claim, so that no request waits for it in vain, and ends the reservation. If a
+// failed commit gave up the claim already, the store ignores this call.
 func (ch *metering) abort() {
-	receipt, err := ch.gate.Abort(ch.decision.Ticket, ch.claim)
-	// The meter failed, and that was told already: what remains is shown as it was at admission.
+	charge, err := ch.gate.Abort(ch.decision.Reservation, ch.claim)
+	// The failure of metering was reported already: the quota is shown as it was at admission.
 	if err != nil {
-		receipt.Quota = ch.decision.Quota
+		charge.Quota = ch.decision.Quota
 	}
 
-	ch.charge = receipt
+	ch.charge = charge
 	ch.reservation = stateSettled
 }
 
-// finish ends the ticket, unless a commit or an abort did: a success is charged, anything else is
-// not.
+// finish ends the reservation, unless commit or abort did: only a success is charged.
 func (ch *metering) finish(success bool) error {
 	if ch.reservation != stateReserved {
 		return nil
 	}
 
-	receipt, err := ch.gate.Finish(ch.decision.Ticket, success)
+	charge, err := ch.gate.Finish(ch.decision.Reservation, success)
 	if err != nil {
 		ch.reservation = stateFailed
 		return err
 	}
-	ch.charge = receipt
+	ch.charge = charge
 	ch.reservation = stateSettled
 	return nil
 }
 
-// release ends the ticket of a request whose handler panicked.
+// release ends the reservation of a request whose handler panicked.
 func (ch *metering) release() error {
 	if ch.reservation == stateClaimed {
 		ch.abort()
@@ -118,8 +117,9 @@ func (ch *metering) release() error {
 	return ch.finish(false)
 }
 
-// allowance is what the caller may still do, as far as the meter was asked.
-func (ch *metering) allowance() access.LimitState {
+// quotaState returns the caller's quota after the charge if that is known, else as it was at
+// admission.
+func (ch *metering) quotaState() access.LimitState {
 	if ch.reservation == stateSettled {
 		return ch.charge.Quota
 	}

@@ -14,7 +14,7 @@ import (
 // connections take then is what any idle connection takes, and the room for bodies is free.
 func TestIdleConnectionsAreSmall(t *testing.T) { // not parallel: it measures memory
 	const clients = 60
-	l := newLoopback(t, setup{options: func(o *Options) { o.BodyRoom = 64 << 20 }})
+	l := newLoopback(t, setup{options: func(o *Options) { o.BodyBudget = 64 << 20 }})
 	key := l.world.named("bench")
 	list := fmt.Sprintf("GET /v1/cards?limit=50 HTTP/1.1\r\nHost: cards.test\r\nX-API-Key: %s\r\n\r\n", key)
 	large := stranger{path: "/v1/cards/batch", key: "bench", size: httpconn.MaxBody, sent: httpconn.MaxBody}
@@ -51,7 +51,7 @@ func TestIdleConnectionsAreSmall(t *testing.T) { // not parallel: it measures me
 	if size < 17_000 || each > 30_000 {
 		t.Errorf("an idle connection takes %d bytes more after an answer of %d", each, size)
 	}
-	if n := l.open.BodyBytes(); n != 0 {
+	if n := l.connections.BodyBytes(); n != 0 {
 		t.Errorf("%d bytes of bodies are taken by nobody", n)
 	}
 }
@@ -69,12 +69,12 @@ func (s slowStore) Finish(t access.Reservation, success bool) (access.Charge, er
 }
 
 // TestRoomUntilTheAnswer lets the meter take its time with a call whose body is whole: for as long as
-// the body is held it counts, by the buffer that it was read into, and others are told to come again.
+// the body is in memory it counts, by the buffer that it was read into, and others are refused.
 func TestRoomUntilTheAnswer(t *testing.T) {
 	t.Parallel()
 	store := slowStore{access.NewMemory(access.MemoryOptions{}), make(chan struct{}), make(chan struct{})}
 	const buffer = 64 << 10
-	l := newLoopback(t, setup{store: store, options: func(o *Options) { o.BodyRoom = buffer + 1 }})
+	l := newLoopback(t, setup{store: store, options: func(o *Options) { o.BodyBudget = buffer + 1 }})
 	c := l.dial(t)
 	defer c.Close()
 	s := stranger{path: "/v1/cards/batch", key: "bench", size: buffer/2 + 1}
@@ -84,7 +84,7 @@ func TestRoomUntilTheAnswer(t *testing.T) {
 	}
 
 	<-store.begun
-	if n := l.open.BodyBytes(); n != buffer {
+	if n := l.connections.BodyBytes(); n != buffer {
 		t.Errorf("%d bytes are taken while the call is dealt with, want %d", n, buffer)
 	}
 	other := l.dial(t)
@@ -100,7 +100,7 @@ func TestRoomUntilTheAnswer(t *testing.T) {
 	if r, err := c.next(); err != nil || r.status != 200 {
 		t.Fatalf("%d %v: %s", r.status, err, r.body)
 	}
-	if n := l.open.BodyBytes(); n != 0 {
+	if n := l.connections.BodyBytes(); n != 0 {
 		t.Errorf("%d bytes are taken after the answer", n)
 	}
 }

@@ -7,18 +7,20 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// exposed are the headers that a browser's script may read, sendable those that it may send.
+// exposedHeaders are the headers that a browser's script may read, sendable those that it may send.
 const (
-	exposed = "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Params, X-RateLimit-Limit, " +
+	// exposedHeaders are the headers that a script in a browser may read, allowedHeaders those that
+	// it may send.
+	exposedHeaders = "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Params, X-RateLimit-Limit, " +
 		"X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Credits-Charged, X-Request-Credits-Remaining, " +
 		"X-Request-Id, X-Search-Interpretation, X-Snapshot-Id, X-Unknown-Values"
-	sendable = "Authorization, Content-Type, Idempotency-Key, If-None-Match, MCP-Protocol-Version, Mcp-Method, " +
+	allowedHeaders = "Authorization, Content-Type, Idempotency-Key, If-None-Match, MCP-Protocol-Version, Mcp-Method, " +
 		"Mcp-Name, X-API-Key, X-Request-Id"
-	// preflightAge is for how many seconds a browser may keep a preflight's answer.
-	preflightAge = "600"
+	// preflightMaxAge is for how many seconds a browser may cache the response to a preflight.
+	preflightMaxAge = "600"
 )
 
-// allowOrigin lets browsers of configured origins read the answer (decision 4).
+// allowOrigin lets browsers of configured origins read the response (decision 4).
 func (x *exchange) allowOrigin() {
 	if len(x.s.Origins) == 0 {
 		return
@@ -27,14 +29,14 @@ func (x *exchange) allowOrigin() {
 	if origin := string(x.Fields.Origin); slices.Contains(x.s.Origins, origin) {
 		h := &x.Ctx.Response.Header
 		h.Set(fasthttp.HeaderAccessControlAllowOrigin, origin)
-		h.Set(fasthttp.HeaderAccessControlExposeHeaders, exposed)
+		h.Set(fasthttp.HeaderAccessControlExposeHeaders, exposedHeaders)
 	}
 }
 
-// vary adds Vary with what the answer depends on; with configured origins that is the caller's,
-// too.
+// vary adds Vary with what the response depends on. With configured origins that includes the
+// caller's origin.
 func (x *exchange) vary(on string) {
-	x.varies = true
+	x.hasVary = true
 	if len(x.s.Origins) > 0 {
 		on = strings.TrimPrefix(on+", Origin", ", ")
 	}
@@ -43,9 +45,9 @@ func (x *exchange) vary(on string) {
 	}
 }
 
-// preflight answers a browser of a configured origin that asks whether it may call a path; false
-// when nobody does. MCP has a list of origins of its own, and what its gate would refuse is not
-// promised.
+// preflight answers a browser of a configured origin that asks whether it may call a path, and
+// reports whether the request was one. MCP has its own list of origins: preflight allows only what
+// its gate accepts.
 func (x *exchange) preflight(p *route, allow string) bool {
 	h := &x.Ctx.Response.Header
 	if !x.Ctx.IsOptions() || len(h.Peek(fasthttp.HeaderAccessControlAllowOrigin)) == 0 ||
@@ -55,8 +57,8 @@ func (x *exchange) preflight(p *route, allow string) bool {
 	}
 
 	h.Set(fasthttp.HeaderAccessControlAllowMethods, allow)
-	h.Set(fasthttp.HeaderAccessControlAllowHeaders, sendable)
-	h.Set(fasthttp.HeaderAccessControlMaxAge, preflightAge)
+	h.Set(fasthttp.HeaderAccessControlAllowHeaders, allowedHeaders)
+	h.Set(fasthttp.HeaderAccessControlMaxAge, preflightMaxAge)
 	x.Ctx.Response.SetStatusCode(fasthttp.StatusNoContent)
 	return true
 }

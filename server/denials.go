@@ -9,37 +9,37 @@ import (
 	"ninepocket/wire"
 )
 
-// The surfaces as counts, logs and denials name them.
+// The names of surfaces in metrics, logs and denials.
 const (
-	onLive    = "live"
-	onPreview = "preview"
-	onMCP     = "mcp"
-	onSite    = "site"
+	surfaceLive    = "live"
+	surfacePreview = "preview"
+	surfaceMCP     = "mcp"
+	surfaceSite    = "site"
 )
 
-// denials are what a refused call is told on each surface, by why it was refused.
+// denials are the error texts of a refused call on each surface, by the result of admission.
 var denials = map[access.AdmitResult]map[string]string{
 	access.RateLimited: {
-		onLive:    "{limit} requests per minute are used up: wait {wait}",
-		onPreview: "{limit} requests per minute are used up: wait {wait}",
-		onMCP: "Rate limit reached ({limit} requests per minute). Wait {wait}, " +
+		surfaceLive:    "{limit} requests per minute are used up: wait {wait}",
+		surfacePreview: "{limit} requests per minute are used up: wait {wait}",
+		surfaceMCP: "Rate limit reached ({limit} requests per minute). Wait {wait}, " +
 			"then call again with the same arguments.",
 	},
 	access.QuotaExceeded: {
-		onLive:    "{limit} requests per day are used up: the quota resets at 00:00 UTC",
-		onPreview: "{limit} credits of this period are used up: wait until {reset} or upgrade",
-		onMCP: "Daily quota used up ({limit} requests per day). It resets at {reset}, in {seconds} seconds. " +
+		surfaceLive:    "{limit} requests per day are used up: the quota resets at 00:00 UTC",
+		surfacePreview: "{limit} credits of this period are used up: wait until {reset} or upgrade",
+		surfaceMCP: "Daily quota used up ({limit} requests per day). It resets at {reset}, in {seconds} seconds. " +
 			"Do not call again before then.",
 	},
 	access.Unavailable: {
-		onLive:    notMetered.Detail,
-		onPreview: notMetered.Detail,
-		onMCP:     "Requests cannot be metered at the moment. Nothing was charged. Call again in {wait}.",
+		surfaceLive:    notMetered.Detail,
+		surfacePreview: notMetered.Detail,
+		surfaceMCP:     "Requests cannot be metered at the moment. Nothing was charged. Call again in {wait}.",
 	},
 }
 
-// denied is what a call is told that the meter refuses; header, body and policy agree because all come from
-// the decision.
+// denied returns the error of a call that admission refuses. Headers, body and policy agree because
+// all come from the decision.
 func (s *surface) denied(d *access.Decision) *wire.APIError {
 	limit := d.Quota.Limit
 	if d.Result == access.RateLimited {
@@ -63,25 +63,25 @@ func seconds(n int64) string {
 	return wire.Decimal(n) + " seconds"
 }
 
-// What the counts have a column for: the statuses that this server answers, and the codes of refused calls
-// that are worth watching. Both follow from the tables of codes.
+// The columns of metrics: the statuses that this server answers, and the error codes of refused
+// calls that are worth watching. Both follow from the tables of codes.
 var statuses, denialReasons = func() (statuses []int, reasons []wire.Code) {
 	statuses = []int{200, 202, 204, 301, 304}
-	for _, table := range []map[wire.Code]wire.Meaning{wire.Live, wire.Preview} {
+	for _, table := range []map[wire.Code]wire.Meaning{wire.LiveCodes, wire.PreviewCodes} {
 		for code, meaning := range table {
 			statuses = append(statuses, meaning.Status)
 			switch meaning.Status {
-			case 401, 403, 429, 503: // who may not, and who must wait
+			case 401, 403, 429, 503: // not permitted, or must wait
 				reasons = append(reasons, code)
 			}
 		}
 	}
 
-	// Nearly every answer has the first status.
+	// Nearly every response has the first status.
 	slices.Sort(statuses)
 	slices.Sort(reasons)
 	return slices.Compact(statuses), slices.Compact(reasons)
 }()
 
-// denialSurfaces are the rows of the denials that are counted.
-var denialSurfaces = []string{onLive, onPreview, onMCP}
+// denialSurfaces are the surfaces whose denials are counted.
+var denialSurfaces = []string{surfaceLive, surfacePreview, surfaceMCP}

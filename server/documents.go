@@ -11,25 +11,25 @@ import (
 	"ninepocket/wire/openapi"
 )
 
-// document is a text that never changes, with its encodings, made once.
+// document is a text that never changes, with its encodings, compressed once.
 type document struct {
-	in        map[string][]byte // by encoding, "" for plain
+	encodings map[string][]byte // by encoding, "" for plain
 	etag      uint64
 	mediaType string
 }
 
 func newDocument(mediaType string, text []byte) document {
-	return document{mediaType: mediaType, etag: xxhash.Sum64(text), in: map[string][]byte{
+	return document{mediaType: mediaType, etag: xxhash.Sum64(text), encodings: map[string][]byte{
 		"": text, "gzip": httpconn.Compressed(text, "gzip"), "zstd": httpconn.Compressed(text, "zstd"),
 	}}
 }
 
-// OpenAPIDocument is the OpenAPI document as a server serves it, with its encodings. It never
-// changes, and servers may share one.
+// OpenAPIDocument is a server's OpenAPI document with its encodings. It never changes, and servers
+// may share one.
 type OpenAPIDocument struct{ document }
 
-// NewOpenAPIDocument renders the document of a server at baseURL whose product ids begin with
-// productPrefix ("" means prd), with the preview contract or without it.
+// NewOpenAPIDocument renders the document of a server at baseURL, with the preview contract or
+// without it. Product ids begin with productPrefix; "" means prd.
 func NewOpenAPIDocument(baseURL, productPrefix string, preview bool) (*OpenAPIDocument, error) {
 	text, err := openapi.Render(strings.TrimSuffix(baseURL, "/"), preview)
 	if err != nil {
@@ -42,15 +42,15 @@ func NewOpenAPIDocument(baseURL, productPrefix string, preview bool) (*OpenAPIDo
 	return &OpenAPIDocument{newDocument("application/json", text)}, nil
 }
 
-// Text is the document in JSON. It is not to be changed.
-func (c *OpenAPIDocument) Text() []byte { return c.in[""] }
+// Text returns the document in JSON. It must not be changed.
+func (c *OpenAPIDocument) Text() []byte { return c.encodings[""] }
 
 // openapi answers GET /openapi.json, without a key and to any origin (decision 4).
 func (x *exchange) openapi() {
-	document := &x.s.Contract.document
-	encoding := x.Encoding(len(document.in[""]))
+	document := &x.s.OpenAPI.document
+	encoding := x.Encoding(len(document.encodings[""]))
 
-	// Any origin may read it: that takes the place of a configured one (see allowOrigin).
+	// Any origin may read it: this replaces a configured one (see allowOrigin).
 	x.Ctx.Response.Header.Set(fasthttp.HeaderAccessControlAllowOrigin, "*")
 	x.writeRequestID()
 	x.Head.Set(fasthttp.HeaderCacheControl, "public, max-age=300")
@@ -66,13 +66,12 @@ func (x *exchange) openapi() {
 
 	resp.Header.SetContentType(document.mediaType)
 	if encoding != "" {
-		x.Encode(encoding)
+		x.SetEncoding(encoding)
 	}
-	x.SendShared(document.in[encoding])
+	x.SendShared(document.encodings[encoding])
 }
 
-// healthz answers GET /healthz: whether requests are served and will be, for whoever chooses
-// between servers.
+// healthz answers GET /healthz: whether requests are served and will be, for load balancers.
 func (x *exchange) healthz() {
 	resp := &x.Ctx.Response
 	resp.Header.SetContentType("application/json")

@@ -59,7 +59,7 @@ func readWrong(tb testing.TB) (headings []string, requests map[string][]wrong) {
 	return headings, requests
 }
 
-// metricRow is how a request and its answer stand in the table.
+// row is how a request and its answer stand in the table.
 func (q *wrong) row(r reply) string {
 	shown := "`" + q.method + " " + q.target
 	for _, h := range append(append([]string{}, q.header...), q.body) {
@@ -147,8 +147,8 @@ func TestWrongRequests(t *testing.T) { // air: one page
 	}
 }
 
-// TestErrorExamplesAreServed wants each example of an error in the document to be spelt as the server
-// spells errors of its code: the same sentence, whatever figures and names stand in it.
+// TestErrorExamplesAreServed wants each example of an error in the document to have the form in which the server
+// writes errors of its code: the same sentence with other figures and names.
 func TestErrorExamplesAreServed(t *testing.T) {
 	page, err := os.ReadFile("../docs/ERRORS.md")
 	if err != nil {
@@ -183,7 +183,7 @@ var figures = regexp.MustCompile(`"[^"]*"|prd_[a-z0-9]{16}|\b[0-9]+\b`)
 
 // elsewhere are texts that other tests see: of faults, of time, and of the parser.
 var elsewhere = map[string]bool{
-	somethingWrong.Detail: true, noCatalog.Detail: true, notMetered.Detail: true, tooLarge.Detail: true,
+	somethingWrong.Detail: true, noCatalog.Detail: true, notMetered.Detail: true, bodyTooLarge.Detail: true,
 	"the request did not arrive in time": true, "the request's headers are too large": true,
 	"10000 credits of this period are used up: wait until 2026-12-01T00:00:00Z or upgrade":                true,
 	"this Idempotency-Key was used with a different body within the last 10 minutes":                      true,

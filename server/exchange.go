@@ -19,18 +19,18 @@ import (
 	"ninepocket/wire"
 )
 
-// exchange is one request on its way through the pipeline, and its answer. It is pooled: nothing in
-// it outlives the handler.
+// exchange is one request on its way through the pipeline, and its response. It is pooled: nothing
+// in it is valid after the handler.
 type exchange struct {
 	httpconn.Call
 	s     *Server
-	shard counters.Shard // where it counts
-	row   int            // what it counts as: see counts
+	shard counters.Shard // of the metrics
+	row   int            // in the metrics: see metrics.rows
 
-	id   []byte // request id
-	time time.Time
-	now  access.Instant
-	current
+	id   []byte         // request id
+	time time.Time      // of arrival
+	now  access.Instant // the same, on the clocks of limits and quotas
+	perRequest
 
 	surface     *surface
 	request     api.Request
@@ -38,17 +38,17 @@ type exchange struct {
 	rateHeaders rateHeaderCache
 }
 
-// current is what an exchange has of one request alone.
-type current struct {
-	last *keys.KeyCache // the key that the connection's last request came with; nil without a connection
-	keys credentials
-	path *route
-	op   *operation // nil where the path does nothing on the surface
+// perRequest is the state of an exchange that end clears for the next request.
+type perRequest struct {
+	keyCache    *keys.KeyCache // key of the connection's last request; nil without a connection
+	credentials credentials
+	route       *route
+	op          *operation // nil if the path has no operation on the surface
 
-	charge      metering
-	notModified bool
-	named       bool // the head has the request id
-	varies      bool // and Vary
+	metering     metering
+	notModified  bool
+	hasRequestID bool // writeRequestID began the head, and completeHead adds nothing
+	hasVary      bool // vary was called
 }
 
 var exchanges = sync.Pool{New: func() any { return &exchange{shard: counters.NextShard()} }}
@@ -56,23 +56,24 @@ var exchanges = sync.Pool{New: func() any { return &exchange{shard: counters.Nex
 // handle is the fasthttp handler.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) { s.handleAt(ctx, ctx.Time()) }
 
-// handleAt recovers, routes and answers a request that had arrived at an instant.
+// handleAt routes and answers a request that arrived at an instant, and recovers from panics.
 func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 	x, _ := exchanges.Get().(*exchange)
 	x.start(s, ctx, at)
-	s.metrics.total(x.shard, totalBegun, 1)
+	s.metrics.total(x.shard, totalStarted, 1)
 
 	defer func() {
 		if p := recover(); p != nil {
 			x.panicked(p)
 		}
 
-		// Not before: a panic begins the answer anew.
+		// Not before: a panic starts a new response.
 		if x.Fields.Closes || s.draining.Load() {
 			ctx.SetConnectionClose()
 		}
 
-		// An answer may have waited for a slow disk. Its client then has the whole time to take it.
+		// A response may have waited for a slow disk. Its client then gets the whole time to read
+		// it.
 		took := s.metrics.answered(x)
 		if s.OnAccess != nil {
 			x.logAccess(took)
@@ -82,17 +83,17 @@ func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 				conn.ResponseReady(time.Now())
 			}
 		}
-		x.nameAnswer()
+		x.completeHead()
 		x.end()
 	}()
 	s.route(x)
 }
 
-// slowResponse is when an answer is so late that the client's time to take it begins anew: far
-// above what any request takes that waits for nothing, and far below that time.
+// slowResponse is how long a request must take for the client's time to read the response to start
+// when it is ready. It is far above the time of any request that waits for nothing, and far below the client's time.
 const slowResponse = time.Second
 
-// start begins a request. at is when it had arrived. Zero means now, for requests without a
+// start begins a request that arrived at an instant. Zero means now, for requests without a
 // connection.
 func (x *exchange) start(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	if at.IsZero() {
@@ -100,44 +101,44 @@ func (x *exchange) start(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	}
 
 	x.s = s
-	x.Begin(ctx, s.packs)
+	x.Begin(ctx, s.compressed)
 	x.time, x.now = s.instant(at)
 
-	// A test may hand in a request without a connection of ours.
+	// A test may pass a request without a connection of ours.
 	if conn, ok := ctx.Conn().(*httpconn.Conn); ok {
 		conn.RequestRead(at)
 		if conn.UserData == nil {
 			conn.UserData = &keys.KeyCache{}
 		}
-		x.last, _ = conn.UserData.(*keys.KeyCache) // the only note there is
+		x.keyCache, _ = conn.UserData.(*keys.KeyCache) // it has no other data
 	}
 
-	// Until the path is known, errors are told as the live surface does (decision 3).
+	// Until the path is known, errors are those of the live surface (decision 3).
 	x.row = rowUnknown
 	x.surface = &liveSurface
-	x.charge.gate = s.Gate
+	x.metering.gate = s.Gate
 	x.id = x.appendRequestID(x.id[:0])
-	x.keys = readCredentials(x.Fields.APIKey, x.Fields.Authorization)
+	x.credentials = readCredentials(x.Fields.APIKey, x.Fields.Authorization)
 	x.allowOrigin()
 }
 
-// end lets go of everything that belongs to the request.
+// end releases everything that belongs to the request.
 func (x *exchange) end() {
 	x.End()
 	x.request.Reset()
 	x.reply.Reset()
-	x.current = current{}
+	x.perRequest = perRequest{}
 	exchanges.Put(x)
 }
 
-// serve takes a request whose path and method are known to what answers it.
+// serve passes a request to the handler or the operation of its route.
 func (x *exchange) serve(p *route) {
-	x.path = p
+	x.route = p
 
-	// Pages, the document and MCP have ways of their own.
-	if p.open != nil {
+	// Pages, the OpenAPI document and MCP have their own handlers.
+	if p.handler != nil {
 		x.row = p.metricRow
-		p.open(x)
+		p.handler(x)
 		return
 	}
 
@@ -150,8 +151,8 @@ func (x *exchange) serve(p *route) {
 	x.process()
 }
 
-// process takes a recognised request through the rest of the pipeline: admit, run, validate,
-// finish, answer.
+// process runs the rest of the pipeline for an authenticated request: admit, run, compare ETags,
+// settle the charge, answer.
 func (x *exchange) process() {
 	if f := x.admit(); f != nil {
 		x.refuse(f)
@@ -163,8 +164,8 @@ func (x *exchange) process() {
 		x.checkNotModified()
 	}
 
-	// What is not modified, replayed or refused costs nothing (decision 13).
-	if err := x.charge.finish(f == nil && !x.notModified && !x.reply.Replay); err != nil {
+	// A response that is not modified, replayed or refused costs nothing (decision 13).
+	if err := x.metering.finish(f == nil && !x.notModified && !x.reply.Replay); err != nil {
 		f = x.meteringError(err)
 	}
 	if f != nil {
@@ -172,38 +173,39 @@ func (x *exchange) process() {
 		return
 	}
 
-	// Only now is it known what was charged.
+	// Only now the charge is known.
 	if x.op.Meta {
-		x.reply.Close(x.id, x.charge.charge.Charged)
+		x.reply.Close(x.id, x.metering.charge.Charged)
 	}
 	x.answer()
 }
 
-// authenticate finds the principal, or what to refuse the request with.
+// authenticate sets the principal of the request's key, or returns the error to refuse the request with:
+// also if the key is for another surface, or lacks the operation's scope.
 func (x *exchange) authenticate() *wire.APIError {
-	key, ok := x.keys.key()
+	key, ok := x.credentials.key()
 	if !ok {
-		return x.surface.missingKeyError(&x.keys)
+		return x.surface.missingKeyError(&x.credentials)
 	}
 
-	// The prefix tells a preview key, good or not, before anything is looked up (decision 1).
+	// The prefix marks a preview key, valid or not, before any look-up (decision 1).
 	kind := keys.SurfaceOf(key)
-	if kind == keys.Preview && x.surface.kind == keys.Live {
-		return x.surface.wrongKind
+	if kind == keys.Preview && x.surface.keySurface == keys.Live {
+		return x.surface.wrongSurface
 	}
 
-	principal, err := x.s.Gate.AuthenticateCached(key, x.now, x.last)
+	principal, err := x.s.Gate.AuthenticateCached(key, x.now, x.keyCache)
 	good := err == nil || errors.Is(err, keys.ErrSandbox)
 	switch {
-	case kind != keys.Preview && x.surface.kind == keys.Preview && good:
-		return x.surface.wrongKind // only a good key is told that it is of the wrong kind
+	case kind != keys.Preview && x.surface.keySurface == keys.Preview && good:
+		return x.surface.wrongSurface // only a valid key may learn that it is of the wrong surface
 	case err != nil:
-		return x.surface.keyFault(err)
-	case x.surface.kind == keys.Preview && x.keys.header == nil:
+		return x.surface.invalidKeyError(err)
+	case x.surface.keySurface == keys.Preview && x.credentials.header == nil:
 		return x.surface.badKey
 	}
 
-	x.charge.principal = principal
+	x.metering.principal = principal
 	if x.op != nil && !principal.Has(x.op.Scope) {
 		return problem(wire.InsufficientScope,
 			"this key lacks the scope "+x.op.Scope.Names()[0]+": ask for one that has it")
@@ -211,64 +213,65 @@ func (x *exchange) authenticate() *wire.APIError {
 	return nil
 }
 
-// allow takes the View and asks the meter.
+// admit takes the current View and a reservation.
 func (x *exchange) admit() *wire.APIError {
 	request := &x.request
 
-	// Taken once: whatever is published meanwhile, the request sees one catalog.
+	// Taken once: the request sees one catalog, even if another is published meanwhile.
 	request.View = x.s.Engine.View()
 	if request.View == nil {
 		return cmp.Or(x.surface.noCatalog, noCatalog)
 	}
 
-	if !x.charge.admit(x.op.Name, x.now) {
-		return x.surface.denied(&x.charge.decision)
+	if !x.metering.admit(x.op.Name, x.now) {
+		return x.surface.denied(&x.metering.decision)
 	}
 
 	request.Service = &x.s.service
 	request.Op = x.op.Operation
 	request.Now = x.now.Time()
-	request.Tenant = x.charge.principal.Tenant
-	request.Plan = x.charge.principal.Plan
+	request.Tenant = x.metering.principal.Tenant
+	request.Plan = x.metering.principal.Plan
 	request.ID = x.id
-	request.Strict = x.surface.kind == keys.Preview
+	request.Strict = x.surface.keySurface == keys.Preview
 	return nil
 }
 
-// run takes the request apart and runs the operation.
+// run parses the request and runs the operation.
 func (x *exchange) run() *wire.APIError {
-	// The gate of MCP has taken the message of a tool apart.
+	// The gate of MCP has parsed the message of a tool.
 	if x.request.Message == nil {
 		if f := x.read(); f != nil {
 			return f
 		}
 	}
 
-	// Operations do not know the meter: what they show of it is handed to them.
+	// Operations do not know metering: they get the usage that they show.
 	if x.op.ShowsUsage {
 		var err error
-		x.request.Usage, err = x.s.Gate.Usage(x.charge.principal, x.now)
+		x.request.Usage, err = x.s.Gate.Usage(x.metering.principal, x.now)
 		if err != nil {
 			return x.meteringError(err)
 		}
 	}
 
 	if x.op.RequestHash != nil {
-		return x.runOnce()
+		return x.runIdempotent()
 	}
 	return x.op.Run(&x.request, &x.reply)
 }
 
-// runOnce runs an idempotent operation, or answers with the reply that its key has (decision 30).
-func (x *exchange) runOnce() *wire.APIError {
-	// Of two header lines Field makes a list, which is no valid key.
+// runIdempotent runs an operation that takes an Idempotency-Key and stores its response. If the response
+// of that key and body is stored already, it answers with that (decision 30).
+func (x *exchange) runIdempotent() *wire.APIError {
+	// Field joins two header lines to a list, which is no valid key.
 	x.request.Key = string(x.Field("Idempotency-Key"))
 	body, f := x.op.RequestHash(&x.request)
 	if f != nil {
 		return f
 	}
 
-	claim, err := x.charge.begin(x.request.Key, body, x.now)
+	claim, err := x.metering.begin(x.request.Key, body, x.now)
 	if err != nil {
 		return x.meteringError(err)
 	}
@@ -283,30 +286,30 @@ func (x *exchange) runOnce() *wire.APIError {
 		const conflict = "this Idempotency-Key was used with a different body within the last 10 minutes"
 		return problem(wire.IdempotencyConflict, conflict)
 	case access.Exhausted:
-		return x.surface.denied(&x.charge.decision)
+		return x.surface.denied(&x.metering.decision)
 	case access.Fresh, access.InProgress:
 	}
 
 	if f := x.op.Run(&x.request, &x.reply); f != nil {
-		x.charge.abort()
+		x.metering.abort()
 		return f
 	}
-	if err := x.reply.Store(x.charge.commit); err != nil {
+	if err := x.reply.Store(x.metering.commit); err != nil {
 		return x.meteringError(err)
 	}
 	return nil
 }
 
-// checkNotModified compares the caller's validators with the answer's (decision 9).
+// checkNotModified compares the caller's validators with that of the response (decision 9).
 func (x *exchange) checkNotModified() {
-	if x.surface.kind == keys.Preview || !x.op.Cacheable {
+	if x.surface.keySurface == keys.Preview || !x.op.Cacheable {
 		return
 	}
 
 	out := &x.reply
 	content := out.Content()
 
-	// A page with a cursor brings its own validator, and so does a card.
+	// A page with a cursor has its own validator, and so has a card.
 	if !out.HasETag {
 		out.Tag = xxhash.Sum64(content)
 		out.HasETag = true
@@ -314,7 +317,7 @@ func (x *exchange) checkNotModified() {
 	x.notModified = x.Conditional() && x.Matches(out.Tag, x.Encoding(len(content)))
 }
 
-// meteringError is what the caller is told when the meter failed.
+// meteringError logs that metering failed, and returns the error for the caller.
 func (x *exchange) meteringError(err error) *wire.APIError {
 	log := &x.s.meterLog
 	f := notMetered
@@ -324,8 +327,8 @@ func (x *exchange) meteringError(err error) *wire.APIError {
 		f = tooManyReplies(full)
 	}
 
-	// While it is down, every call comes here: the log has a line a minute, or a full disk would be
-	// kept full.
+	// While metering is down, every call fails here: one line a minute is logged, because more
+	// would fill a disk that may be full already.
 	if before, due := log.allow(x.time); due {
 		x.s.Log.Error("cannot meter a request", slog.String("request_id", string(x.id)), slog.Any("cause", err),
 			slog.Uint64("others_since_last_line", before))
@@ -333,7 +336,7 @@ func (x *exchange) meteringError(err error) *wire.APIError {
 	return f
 }
 
-// tooManyReplies tells a tenant why its batch was not made, and when there is room for it.
+// tooManyReplies returns the error for a batch whose response cannot be stored, and when to retry.
 func tooManyReplies(full *access.IdempotencyFullError) *wire.APIError {
 	f := unavailable("Replies for idempotency keys cannot be kept at the moment; nothing was charged.")
 	if full.Records > 0 {
@@ -345,22 +348,22 @@ func tooManyReplies(full *access.IdempotencyFullError) *wire.APIError {
 	return f
 }
 
-// logInterval is how long the log is not told again of what happens all the time.
+// logInterval is the time between two log lines about the same frequent event.
 const logInterval = time.Minute
 
-// logThrottle lets one line a minute into the log, and counts the others.
+// logThrottle allows one log line a minute, and counts the suppressed ones.
 type logThrottle struct {
 	mu         sync.Mutex
 	last       time.Time
 	suppressed uint64
 }
 
-// allow reports whether it is time for a line, and how many were held back since the last one.
+// allow reports whether a line is due, and how many were suppressed since the last one.
 func (l *logThrottle) allow(now time.Time) (suppressed uint64, due bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	// A clock that is set back must not silence the log.
+	// A clock that is set back must not suppress all lines.
 	since := now.Sub(l.last)
 	if !l.last.IsZero() && since >= 0 && since < logInterval {
 		l.suppressed++
@@ -373,26 +376,26 @@ func (l *logThrottle) allow(now time.Time) (suppressed uint64, due bool) {
 	return suppressed, true
 }
 
-// panicked turns a panic into a 500 of the surface; the process lives on.
+// panicked turns a panic into a 500 of the surface; the process continues.
 func (x *exchange) panicked(p any) {
 	x.s.metrics.total(x.shard, totalPanics, 1)
 	x.s.Log.Error("a handler panicked", slog.String("request_id", string(x.id)), slog.Any("panic", p),
-		slog.Bool("charged", x.charge.reservation == stateSettled && x.charge.charge.Charged > 0),
+		slog.Bool("charged", x.metering.reservation == stateSettled && x.metering.charge.Charged > 0),
 		slog.String("stack", string(debug.Stack())))
 
-	// The ticket must not stay open, or the unit that it holds is lost until the period ends.
-	if err := x.charge.release(); err != nil {
+	// An open reservation would take its unit until the period ends.
+	if err := x.metering.release(); err != nil {
 		x.s.Log.Error("cannot give back a reserved request", slog.String("request_id", string(x.id)),
 			slog.Any("cause", err))
 	}
 
-	// Half an answer may be there already: it begins anew.
+	// A part of a response may exist already: it is discarded.
 	x.Ctx.Response.Reset()
 	x.Ctx.Response.Header.DisableNormalizing()
 	x.Encoded = ""
 	x.allowOrigin()
 	if x.surface == &toolSurface {
-		x.surface = &gateSurface // outside of a tool there is no result to tell it in
+		x.surface = &gateSurface // outside of a tool there is no tool result for the error
 	}
 	x.refuse(somethingWrong)
 }

@@ -112,7 +112,7 @@ func dataOf(t *testing.T, r reply) string {
 	return fmt.Sprint(body.Data)
 }
 
-// TestLogThrottle wants one line a minute, with a count of those held back, whatever the clock
+// TestLogThrottle wants one line a minute, with a count of the suppressed ones, whatever the clock
 // does.
 func TestLogThrottle(t *testing.T) {
 	var l logThrottle

@@ -68,7 +68,7 @@ var contracts = memoize(func(s servedAs) (*OpenAPIDocument, error) {
 	return NewOpenAPIDocument(s.baseURL, s.productPrefix, s.preview)
 })
 
-// release makes a function that remembers what another returned.
+// memoize makes a function that remembers what another returned.
 func memoize[K comparable, V any](of func(K) (V, error)) func(K) (V, error) {
 	var mu sync.Mutex
 	values := map[K]V{}
@@ -200,14 +200,14 @@ func newWorld(tb testing.TB, s setup) *world {
 	o := Options{
 		Engine: eng, Gate: access.NewGate(w.ring, books), Clock: access.StartClock(now), Cursors: w.signer,
 		BaseURL: baseURL + "/",
-		Preview: !s.liveOnly, PackCache: 4 << 20, Log: slog.New(slog.NewTextHandler(&logs,
+		Preview: !s.liveOnly, CompressedCacheSize: 4 << 20, Log: slog.New(slog.NewTextHandler(&logs,
 			&slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if s.options != nil {
 		s.options(&o)
 	}
 
-	o.Contract, err = contracts(servedAs{o.BaseURL, o.ProductPrefix, o.Preview})
+	o.OpenAPI, err = contracts(servedAs{o.BaseURL, o.ProductPrefix, o.Preview})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func newWorld(tb testing.TB, s setup) *world {
 		w.stop()
 	}
 	if s.timeouts != (httpconn.Timeouts{}) {
-		w.open.Timeouts = s.timeouts
+		w.connections.Timeouts = s.timeouts
 	}
 	if s.tune != nil {
 		s.tune(w.http)
@@ -266,7 +266,7 @@ func (w *world) stopAt(at time.Time) {
 	w.instant = func(time.Time) (time.Time, access.Instant) { return at, w.Clock.At(at) }
 }
 
-// balanced counts tickets: every admitted call is ended exactly once, whatever becomes of it.
+// balanced counts reservations: every admitted call is ended exactly once, whatever happens to it.
 type balanced struct {
 	access.Store
 	admitted, ended, failed atomic.Int64
@@ -310,7 +310,7 @@ func (b *balanced) check(tb testing.TB) {
 	}
 }
 
-// forever keeps the shared world for the whole run: TestMain cleans up after it.
+// forever is the lifetime of the shared world, the whole run: TestMain cleans up after it.
 type forever struct{ testing.TB }
 
 var (
@@ -413,7 +413,8 @@ func scribble(b []byte) {
 	}
 }
 
-// scribbling overwrites what a request lent to the handler once it has returned, so that whatever was kept shows.
+// scribbling overwrites what a request lent to the handler once it has returned, so that memory that was kept
+// wrongly shows.
 func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(ctx *fasthttp.RequestCtx) {
 		handle(ctx)
@@ -485,7 +486,7 @@ func (q *request) bytes() []byte {
 	return b.Bytes()
 }
 
-// writePage sends a request and reads the reply, without any judgement.
+// send sends a request and reads the reply, without any judgement.
 func (w *world) send(q request) (reply, error) {
 	c := w.idleClient()
 	if c == nil {
@@ -506,7 +507,7 @@ func (w *world) send(q request) (reply, error) {
 	return r, err
 }
 
-// idleLimit is how long a kept connection is used again: well under the server's idle timeout,
+// idleLimit is how long an idle connection is used again: well under the server's idle timeout,
 // which would close it under a request.
 const idleLimit = 5 * time.Second
 
@@ -543,7 +544,7 @@ func (w *world) dial() (*client, error) {
 	return &client{Conn: conn, r: bufio.NewReader(conn)}, nil
 }
 
-// writePage sends a request over this connection and reads the reply; closed tells that it was the
+// send sends a request over this connection and reads the reply; closed means that it was the
 // last one.
 func (c *client) send(q request) (r reply, closed bool, err error) {
 	if _, err := c.Write(q.bytes()); err != nil {

@@ -16,7 +16,7 @@ import (
 	"ninepocket/loader"
 )
 
-// refs are the identifiers of cards as requests spell them, each with the cards that have it.
+// refs are the identifiers of cards as requests have them, each with its cards.
 func refs(cards []*trueCard) map[string][]*trueCard {
 	by := map[string][]*trueCard{}
 	for _, k := range cards {
@@ -53,7 +53,7 @@ func TestIdentifiersFindTheirCards(t *testing.T) {
 			t.Fatalf("%s finds %v, want %v", ref, got, want)
 		}
 
-		// Batches of a sample: each is charged, written down and held against the document.
+		// Batches of a sample: each is charged, recorded and checked against the document.
 		asked++
 		if asked%testsweep.Stride(5) != 0 {
 			continue
@@ -536,7 +536,7 @@ func TestRealTreeByTCGplayerID(t *testing.T) {
 }
 
 // TestEnvelopeBehindARepeatedHeader sends a header twice before and behind the key: both times the key
-// says in whose words the error is told.
+// decides the surface of the error.
 func TestEnvelopeBehindARepeatedHeader(t *testing.T) {
 	w := shared()
 	twice := []string{"Idempotency-Key: a", "Idempotency-Key: b"}

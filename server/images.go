@@ -15,23 +15,23 @@ import (
 
 const (
 	imagesPath = "/images/{id}"
-	// imageCache lets a replaced image be seen the next day; until then the validator saves the
-	// bytes.
+	// imageCache shows a replaced image after a day at the latest; until then the validator saves
+	// the bytes.
 	imageCache = "public, max-age=86400"
 )
 
-// imageTypes are the kinds of files that are images here, by extension. Nothing that a browser
-// would run is among them.
+// imageTypes are the media types of images by file extension. None is a type that a browser would
+// run.
 var imageTypes = map[string]string{
 	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".avif": "image/avif",
 	".gif": "image/gif",
 }
 
-// Images is the operator's folder of card images. No name leads out of it.
+// Images is the operator's folder of card images. No name can lead out of it.
 type Images struct {
 	root       *os.Root
-	thumbnails *Thumbnails   // nil without a folder for them
-	names      atomic.Uint64 // hash of what was listed last
+	thumbnails *Thumbnails   // nil without a folder for thumbnails
+	listHash   atomic.Uint64 // see ListHash
 }
 
 // OpenImages opens an image folder.
@@ -43,7 +43,7 @@ func OpenImages(dir string) (*Images, error) {
 	return &Images{root: root}, nil
 }
 
-// List reads the folder once and returns which files are images in it, as of now.
+// List reads the folder and returns a function that reports whether a file was an image in it.
 func (images *Images) List() (has func(file string) bool, err error) {
 	entries, err := fs.ReadDir(images.root.FS(), ".")
 	if err != nil {
@@ -58,45 +58,44 @@ func (images *Images) List() (has func(file string) bool, err error) {
 			continue
 		}
 
-		// A link counts when it leads to a file within the folder.
+		// A link counts if it leads to a file within the folder.
 		info, err := images.root.Stat(entry.Name())
 		if err == nil && info.Mode().IsRegular() {
 			files[entry.Name()] = struct{}{}
 			_, _ = fmt.Fprintf(listed, "%s\x00%d\x00", entry.Name(), info.Size())
-			if version := versionOf(entry.Name(), info); version != "" {
+			if version := fileVersion(entry.Name(), info); version != "" {
 				versions[entry.Name()] = version
 			}
 		}
 	}
 
-	images.names.Store(listed.Sum64())
+	images.listHash.Store(listed.Sum64())
 
-	// What cannot be tidied up is in nobody's way.
+	// Old thumbnails that cannot be removed do no harm.
 	if images.thumbnails != nil {
 		_ = images.thumbnails.recordVersions(versions)
 	}
 	return func(file string) bool { _, ok := files[file]; return ok }, nil
 }
 
-// Listed is a hash of the names and lengths of the images that were listed last. Servers of a fleet
-// answer alike only where it is the same.
-func (images *Images) Listed() string { return fmt.Sprintf("%016x", images.names.Load()) }
+// ListHash returns a hash of the names and lengths of the images that List found last. Servers of a
+// fleet answer alike only if theirs are the same.
+func (images *Images) ListHash() string { return fmt.Sprintf("%016x", images.listHash.Load()) }
 
-// isImage reports whether a file name is one of an image in the folder itself.
+// isImage reports whether a file name is that of an image directly in the folder.
 func isImage(name string) bool {
 	return imageTypes[extension(name)] != "" && name[0] != '.' && !strings.ContainsAny(name, `/\\`)
 }
 
 func extension(name string) string { return strings.ToLower(filepath.Ext(name)) }
 
-// open opens an image; the error is fs.ErrNotExist for whatever is not one.
+// open opens an image; the error is fs.ErrNotExist for everything else.
 func (images *Images) open(name string) (*os.File, fs.FileInfo, error) {
 	if !isImage(name) {
 		return nil, nil, fs.ErrNotExist
 	}
 
-	// What is no file is found out before it is opened: opening a pipe would wait for its other
-	// end.
+	// Only a regular file may be opened: opening a pipe would wait for its other end.
 	if info, err := images.root.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return nil, nil, errors.Join(fs.ErrNotExist, err)
 	}
@@ -106,7 +105,7 @@ func (images *Images) open(name string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 
-	// It may have been replaced since: what is told is of the file that is sent.
+	// The file may have been replaced since: size and time must be those of the opened one.
 	info, err := file.Stat()
 	if err != nil {
 		_ = file.Close()
@@ -117,24 +116,24 @@ func (images *Images) open(name string) (*os.File, fs.FileInfo, error) {
 
 // image answers GET /images/{file}.
 func (v *pageRequest) image() {
-	name, _ := v.x.request.PathID() // without one there is no image either
+	name, _ := v.x.request.PathID() // no image has an empty name
 	file, info, err := v.x.s.Images.open(name)
 	if err != nil {
-		v.x.missing(v.x.Ctx.URI().PathOriginal(), "There is no such image.")
+		v.x.writeNotFound(v.x.Ctx.URI().PathOriginal(), "There is no such image.")
 		return
 	}
 
 	resp := &v.x.Ctx.Response
 	tag := xxhash.Sum64String(fmt.Sprintf("%s\x00%d\x00%d", name, info.Size(), info.ModTime().UnixNano()))
-	v.fileHead(imageCache, imagePolicy)
+	v.beginFileHead(imageCache, imagePolicy)
 	v.x.SetETag(tag, "")
 	v.x.Head.Send(&resp.Header)
 
 	if v.x.Matches(tag, "") {
-		_ = file.Close() // it was not read
+		_ = file.Close() // nothing was read
 		resp.SetStatusCode(fasthttp.StatusNotModified)
 		return
 	}
 	resp.Header.SetContentType(imageTypes[extension(name)])
-	resp.SetBodyStream(file, int(info.Size())) // closes it
+	resp.SetBodyStream(file, int(info.Size())) // closes the file
 }

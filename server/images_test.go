@@ -64,15 +64,15 @@ func TestImages(t *testing.T) {
 	}
 
 	// Servers compare their folders by it.
-	before := images.Listed()
+	before := images.ListHash()
 	write(filepath.Join(dir, "one-more.png"), picture)
-	if _, err := images.List(); err != nil || images.Listed() == before {
+	if _, err := images.List(); err != nil || images.ListHash() == before {
 		t.Errorf("with one more image it is %s still, %v", before, err)
 	}
 	write(filepath.Join(dir, "no-image.txt"), picture)
-	after := images.Listed()
-	if _, err := images.List(); err != nil || images.Listed() != after {
-		t.Errorf("with a file that is no image it is %s instead of %s, %v", images.Listed(), after, err)
+	after := images.ListHash()
+	if _, err := images.List(); err != nil || images.ListHash() != after {
+		t.Errorf("with a file that is no image it is %s instead of %s, %v", images.ListHash(), after, err)
 	}
 
 	view, err := engine.NewView(v.Catalog, wire.URLs{

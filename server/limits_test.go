@@ -288,7 +288,7 @@ func TestNoSnapshot(t *testing.T) {
 	}
 }
 
-// TestHealth wants /healthz to say what keeps calls from being answered.
+// TestHealth wants /healthz to say why calls are not answered.
 func TestHealth(t *testing.T) {
 	var down error
 	w := newWorld(t, setup{options: func(o *Options) { o.Metering = func() error { return down } }})
@@ -308,7 +308,7 @@ func TestHealth(t *testing.T) {
 	f(503, "draining")
 }
 
-// brokenStore is a store that fails where it is told to.
+// brokenStore is a store that fails at chosen calls.
 type brokenStore struct {
 	access.Store
 	failAdmit, failFinish, failUsage, failBegin, failCommit, panicCommit bool
@@ -406,7 +406,7 @@ func TestMeteringDown(t *testing.T) {
 	w.try(t, scenario{path: "/v1/usage", key: "preview", want: []match{at("data.request_credits_used", 1)}})
 }
 
-// TestPanicInACommit wants the ticket of a batch that panics to be ended once, and its claim to be
+// TestPanicInACommit wants the reservation of a batch that panics to be ended once, and its claim to be
 // free again.
 func TestPanicInACommit(t *testing.T) {
 	store := &brokenStore{Store: access.NewMemory(access.MemoryOptions{})}
@@ -423,7 +423,7 @@ func TestPanicInACommit(t *testing.T) {
 	w.try(t, batch)
 }
 
-// panicking adds a path whose operation panics once its ticket is held.
+// panicking adds a path whose operation panics after its reservation.
 func (w *world) panicking(pattern string, name access.Operation, run func(*api.Request, *api.Reply) *wire.APIError) {
 	op := &api.Operation{
 		Name: name, Method: http.MethodGet, Path: pattern, Surface: keys.Live, Cacheable: true,
@@ -434,7 +434,7 @@ func (w *world) panicking(pattern string, name access.Operation, run func(*api.R
 }
 
 // TestPanic wants a panic to be a 500 in the envelope, in the log with its request id, and its
-// ticket given back.
+// reservation released.
 func TestPanic(t *testing.T) {
 	w := newWorld(t, setup{})
 	key := w.tenant(t, "panic", "tiny")

@@ -8,18 +8,18 @@ import (
 
 // liveSurface is the live surface.
 var liveSurface = surface{
-	name:        onLive,
-	kind:        keys.Live,
+	name:        surfaceLive,
+	keySurface:  keys.Live,
 	cacheable:   "private, max-age=60",
 	private:     "no-store",
 	challenge:   `Bearer realm="ninepocket"`,
 	errorType:   "application/problem+json",
-	codes:       wire.Live,
+	codes:       wire.LiveCodes,
 	encodeError: wire.AppendProblem,
 	noKey: problem(wire.Unauthorized,
 		"no API key: send Authorization: Bearer <API_KEY> or X-API-Key: <API_KEY>"),
 	badKey: problem(wire.Unauthorized, "the API key is not valid: send a live key as it was issued"),
-	wrongKind: problem(wire.Unauthorized,
+	wrongSurface: problem(wire.Unauthorized,
 		"this is a preview key, which does not open the live surface: send a live key"),
 	limits:     addRateLimits,
 	writeError: writeProblem,
@@ -28,7 +28,7 @@ var liveSurface = surface{
 // retryUnavailable is the Retry-After of a 503 in seconds.
 const retryUnavailable = 5
 
-// What pages and the surfaces are told alike.
+// Errors of pages and all surfaces.
 var (
 	somethingWrong = problem(wire.InternalError,
 		"something failed on our side: try again, and send the request id if it persists")
@@ -41,7 +41,7 @@ func unavailable(detail string) *wire.APIError {
 	return &wire.APIError{Code: wire.TemporarilyUnavailable, Detail: detail, RetryAfter: retryUnavailable}
 }
 
-// read takes a request of REST apart: the media type of a body, then the parameters.
+// read parses a REST request: the media type of a body, then the parameters.
 func (x *exchange) read() *wire.APIError {
 	if x.Ctx.IsPost() {
 		if f := x.checkMediaType(); f != nil {
@@ -54,15 +54,15 @@ func (x *exchange) read() *wire.APIError {
 	return nil
 }
 
-// csp is the lines of the rate headers that follow from a plan alone, remembered between
-// requests: clients of one plan mostly share an exchange's processor.
+// rateHeaderCache caches the lines of the rate headers that depend on the plan alone: requests of
+// one plan mostly reuse the same exchange.
 type rateHeaderCache struct {
 	minute, day int64
 	lines       []byte
 }
 
-// of returns the lines for two limits.
-func (p *rateHeaderCache) of(minute, day access.LimitState) []byte {
+// get returns the lines for two limits.
+func (p *rateHeaderCache) get(minute, day access.LimitState) []byte {
 	if p.minute != minute.Limit || p.day != day.Limit {
 		p.minute = minute.Limit
 		p.day = day.Limit
@@ -72,19 +72,35 @@ func (p *rateHeaderCache) of(minute, day access.LimitState) []byte {
 	return p.lines
 }
 
-// addRateLimits adds the rate headers of decision 10. /v1/usage passes no minute window and so has
-// no rate headers.
+// addRateLimits adds the rate headers of decision 10. /v1/usage has no minute window and so no rate
+// headers.
 func addRateLimits(x *exchange) {
-	minute := x.charge.decision.Minute
+	minute := x.metering.decision.Minute
 	if minute.Limit == 0 {
 		return
 	}
 
-	// All figures come from one decision and its receipt, so that they agree with each other.
-	day := x.charge.allowance()
-	x.Head.SetBytes("RateLimit-Policy", x.rateHeaders.of(minute, day))
+	// All figures come from one decision and its charge, so they agree with each other.
+	day := x.metering.quotaState()
+	x.Head.SetBytes("RateLimit-Policy", x.rateHeaders.get(minute, day))
 	x.Head.Name("RateLimit")
 	x.Head.Append(func(dst []byte) []byte { return appendRateLimit(dst, minute, day) })
 	x.Head.SetInt("X-RateLimit-Remaining", minute.Remaining)
 	x.Head.SetInt("X-RateLimit-Reset", minute.Reset)
+}
+
+// appendRateLimitPolicy appends the value of the RateLimit-Policy header (decision 10):
+// "minute";q=30;w=60, "day";q=2000;w=86400.
+func appendRateLimitPolicy(dst []byte, minute, day access.LimitState) []byte {
+	dst = wire.AppendInt(dst, `"minute";q=`, minute.Limit)
+	return append(wire.AppendInt(dst, `;w=60, "day";q=`, day.Limit), `;w=86400`...)
+}
+
+// appendRateLimit appends the value of the RateLimit header (decision 10): "minute";r=29;t=41,
+// "day";r=1998;t=3600.
+func appendRateLimit(dst []byte, minute, day access.LimitState) []byte {
+	dst = wire.AppendInt(dst, `"minute";r=`, minute.Remaining)
+	dst = wire.AppendInt(dst, `;t=`, minute.Wait)
+	dst = wire.AppendInt(dst, `, "day";r=`, day.Remaining)
+	return wire.AppendInt(dst, `;t=`, day.Wait)
 }

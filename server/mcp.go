@@ -16,33 +16,33 @@ import (
 	"ninepocket/wire"
 )
 
-// gateSurface is the gate of MCP: it answers faults found before the message is read, as the live
-// surface does.
+// gateSurface is the gate of MCP: until the message is read, errors are those of the live surface.
 var gateSurface = func() surface {
 	gate := liveSurface
-	gate.name = onMCP
+	gate.name = surfaceMCP
 	return gate
 }()
 
-// toolSurface is where tools are called: from parsing on, answers are JSON-RPC, and a refusal is a
-// result that an agent can act on.
+// toolSurface is the surface of tool calls: responses are JSON-RPC, and a refusal is a tool result
+// that an agent can act on.
 var toolSurface = surface{
-	name:    onMCP,
-	kind:    keys.Live,
-	private: "no-store",
+	name:       surfaceMCP,
+	keySurface: keys.Live,
+	private:    "no-store",
 	noCatalog: problem(wire.TemporarilyUnavailable,
 		"No catalog is loaded yet. Nothing was charged. Call again in a few seconds."),
 	limits:     addRateLimits,
 	writeError: writeRPCError,
 }
 
-// mcpServer is the gate of package mcp: who may call from where, and the tools as operations.
+// mcpServer is the gate of package mcp: the hosts and origins that may call, and the tools as
+// operations.
 type mcpServer struct {
 	*mcp.Endpoint
-	operations []*operation // by number of the tool
-	hosts      []string     // allowed values of Host, lower case, with a port only where it must be that one
+	operations []*operation // by the index of the tool
+	hosts      []string     // allowed values of Host, lower case; with a port only that port is allowed
 	origins    []string     // allowed values of Origin, lower case
-	listen     string       // host that is listened on
+	listen     string       // host of the listener
 }
 
 func newMCPServer(o *Options) *mcpServer {
@@ -65,8 +65,8 @@ func newMCPServer(o *Options) *mcpServer {
 	return m
 }
 
-// hostOf is the host of host[:port]; an IPv6 address loses its brackets.
-func hostOf(hostport string) string {
+// hostWithoutPort returns the host of host[:port]; an IPv6 address without its brackets.
+func hostWithoutPort(hostport string) string {
 	if i := strings.LastIndexByte(hostport, ':'); i >= 0 && strings.IndexByte(hostport[i:], ']') < 0 {
 		hostport = hostport[:i]
 	}
@@ -81,11 +81,11 @@ func isLoopback(host string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-// allowsHost reports whether requests may name this Host: against DNS rebinding, where a page of
-// another site reaches the server under the site's own name.
+// allowsHost reports whether a request may have this Host. It prevents DNS rebinding, where a page
+// of another site reaches the server under the site's own name.
 func (m *mcpServer) allowsHost(hostport string, local net.IP) bool {
 	hostport = strings.ToLower(hostport)
-	host := hostOf(hostport)
+	host := hostWithoutPort(hostport)
 	if host == "" {
 		return false
 	}
@@ -93,7 +93,8 @@ func (m *mcpServer) allowsHost(hostport string, local net.IP) bool {
 		return true
 	}
 
-	// The address that the client reached is allowed too: the server may listen on every address.
+	// The address that the client connected to is allowed too: the server may listen on every
+	// address.
 	if addr, err := netip.ParseAddr(host); err == nil && local.Equal(net.IP(addr.AsSlice())) {
 		return true
 	}
@@ -114,8 +115,8 @@ func (m *mcpServer) allowsOrigin(origin string) bool {
 		isLoopback(u.Hostname()) && isLoopback(m.listen)
 }
 
-// mcp answers POST /mcp: the gate, then the message, and a call of a tool goes through the pipeline
-// as an operation.
+// mcp answers POST /mcp: the gate, then the message. A tool call goes through the pipeline as an
+// operation.
 func (x *exchange) mcp() {
 	x.surface = &gateSurface
 	if f := x.refuseMCP(); f != nil {
@@ -123,10 +124,10 @@ func (x *exchange) mcp() {
 		return
 	}
 
-	// A body that is no message gets 400 with a JSON-RPC error. A notification gets 202.
+	// An invalid message gets 400 with a JSON-RPC error. A notification gets 202.
 	message, fault := mcp.Read(x.Ctx.PostBody())
 	if fault == nil {
-		fault = x.s.tools.Check(&message, mirrored(&x.Ctx.Request.Header))
+		fault = x.s.tools.Check(&message, mirroredHeaders(&x.Ctx.Request.Header))
 	}
 	if fault != nil {
 		x.reply.Body = fault.Append(x.reply.Body)
@@ -139,7 +140,7 @@ func (x *exchange) mcp() {
 		return
 	}
 
-	// All that needs no catalog is free.
+	// Messages that need no catalog are free.
 	response, tool := x.s.tools.Answer(x.reply.Body, &message)
 	x.reply.Body = response
 	switch tool {
@@ -158,9 +159,9 @@ func (x *exchange) mcp() {
 	x.process()
 }
 
-// mirrored are the headers that repeat what a message says. The first can come once: package strict
-// sees to that.
-func mirrored(h *fasthttp.RequestHeader) mcp.Headers {
+// mirroredHeaders returns the headers that repeat parts of a message. The first comes at most once,
+// as package framing checks.
+func mirroredHeaders(h *fasthttp.RequestHeader) mcp.Headers {
 	lines := func(name string) (all []string) {
 		for _, value := range h.PeekAll(name) {
 			all = append(all, string(value))
@@ -172,7 +173,7 @@ func mirrored(h *fasthttp.RequestHeader) mcp.Headers {
 	}
 }
 
-// refuseMCP is what the gate has against a request, in the order of the checks.
+// refuseMCP returns the gate's error for a request, nil if it may pass, in the order of the checks.
 func (x *exchange) refuseMCP() *wire.APIError {
 	h := &x.Ctx.Request.Header
 	if !x.s.tools.allowsHost(string(x.Ctx.Host()), x.Ctx.LocalIP()) {
@@ -195,14 +196,15 @@ func (x *exchange) refuseMCP() *wire.APIError {
 	return nil
 }
 
-// writeRPCError answers with a tool result that says why the tool did not run, or why its result
-// cannot be given.
+// writeRPCError answers with a tool result that says why the tool did not run, or why it has no
+// result.
 func writeRPCError(x *exchange, f *wire.APIError) {
 	x.reply.Body = x.s.tools.AppendToolError(x.reply.Body[:0], x.request.Message, sentence(f.Detail))
 	x.answerMCP(fasthttp.StatusOK)
 }
 
-// sentence makes one of a detail, which problem documents begin in lower case and end without a stop.
+// sentence makes a sentence of a detail, which problem documents begin in lower case and end
+// without a stop.
 func sentence(detail string) string {
 	if detail == "" {
 		return ""

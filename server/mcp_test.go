@@ -196,7 +196,7 @@ func parseJSON(tb testing.TB, b []byte) any {
 	return v
 }
 
-// unlike says in what got is not as want tells, "" for nothing.
+// unlike says in what got differs from want, "" for nothing.
 func unlike(want, got any, at string) string {
 	if want == "…" {
 		return ""
@@ -322,7 +322,7 @@ func TestMCPCharges(t *testing.T) {
 	at("data.request_credits_used", len(calls))(t, usage.body)
 }
 
-// TestMCPLimits shows what an agent is told at a limit: a result, not an error of the protocol.
+// TestMCPLimits shows what an agent gets at a limit: a result, not an error of the protocol.
 func TestMCPLimits(t *testing.T) {
 	w := shared()
 	call := toolCall("catalog_get_card", `{"id":"nobody"}`)

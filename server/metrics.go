@@ -8,32 +8,32 @@ import (
 	"ninepocket/wire"
 )
 
-// metrics are what a Server counts of its requests. A request costs one reading of the clock and
-// five atomic additions in its exchange's shard.
+// metrics are the metrics of a Server's requests. A request costs one reading of the clock and five
+// atomic additions in its exchange's shard.
 type metrics struct {
 	rows     []metricKey
-	requests *counters.Counters  // of a row: answers by column of the status
+	requests *counters.Counters  // of a row: responses by column of the status
 	latency  *counters.Durations // of a row
 	totals   *counters.Counters  // one row
-	denials  *counters.Counters  // of a surface: refusals by reason
-	broken   *counters.Counters  // one row: what was no HTTP request, by column of the status
+	denials  *counters.Counters  // of a surface: refused calls by reason
+	broken   *counters.Counters  // one row: invalid HTTP requests, by column of the status
 }
 
-// metricKey names a row of the counts. Clients cannot add one.
+// metricKey is the key of a row in the metrics. Clients cannot add one.
 type metricKey struct{ surface, operation string }
 
-// The rows of requests that no path of the table stands for.
+// The rows of requests without a route.
 const (
-	rowUnknown = iota // no such path, or nothing that could be routed
+	rowUnknown = iota // no such path, or an invalid request
 	rowPreflight
 )
 
-// noSurface is the surface of what needs no key and is no page.
-const noSurface = "none"
+// surfaceNone is the surface of paths that need no key and are no pages.
+const surfaceNone = "none"
 
 // The columns of totals.
 const (
-	totalBegun = iota
+	totalStarted = iota
 	totalBytes
 	totalGzip
 	totalZstd
@@ -41,7 +41,7 @@ const (
 	totalColumns
 )
 
-// statusColumn is where a status is counted; the last column is of any other.
+// statusColumn is the column of a status; the last column is for all others.
 func statusColumn(status int) int {
 	if column := slices.Index(statuses, status); column >= 0 {
 		return column
@@ -49,23 +49,25 @@ func statusColumn(status int) int {
 	return len(statuses)
 }
 
-// newMetrics gives every path and operation of a route table, and every tool, a row.
+// newMetrics gives every route, operation and tool a row.
 func newMetrics(table []*route, tools []*operation) *metrics {
-	counts := &metrics{rows: []metricKey{rowUnknown: {noSurface, "unknown"}, rowPreflight: {noSurface, "preflight"}}}
+	counts := &metrics{rows: []metricKey{
+		rowUnknown: {surfaceNone, "unknown"}, rowPreflight: {surfaceNone, "preflight"},
+	}}
 	for _, p := range table {
-		if p.open != nil {
-			p.metricRow = counts.rowOf(p.counts)
+		if p.handler != nil {
+			p.metricRow = counts.rowOf(p.metric)
 			continue
 		}
 		if p.live != nil {
-			p.live.metricRow = counts.rowOf(metricKey{onLive, string(p.live.Name)})
+			p.live.metricRow = counts.rowOf(metricKey{surfaceLive, string(p.live.Name)})
 		}
 		if p.preview != nil {
-			p.preview.metricRow = counts.rowOf(metricKey{onPreview, string(p.preview.Name)})
+			p.preview.metricRow = counts.rowOf(metricKey{surfacePreview, string(p.preview.Name)})
 		}
 	}
 	for _, tool := range tools {
-		tool.metricRow = counts.rowOf(metricKey{onMCP, string(tool.Name)})
+		tool.metricRow = counts.rowOf(metricKey{surfaceMCP, string(tool.Name)})
 	}
 
 	counts.requests = counters.NewCounters(len(counts.rows), len(statuses)+1)
@@ -76,7 +78,7 @@ func newMetrics(table []*route, tools []*operation) *metrics {
 	return counts
 }
 
-// rowOf is the row of a route, a new one for a new route.
+// rowOf returns the row of a key, which it adds if it is new.
 func (counts *metrics) rowOf(wanted metricKey) int {
 	if row := slices.Index(counts.rows, wanted); row >= 0 {
 		return row
@@ -86,20 +88,19 @@ func (counts *metrics) rowOf(wanted metricKey) int {
 	return len(counts.rows) - 1
 }
 
-// total counts what has no row.
+// total adds to a counter of the whole server.
 func (counts *metrics) total(shard counters.Shard, column int, n uint64) {
 	counts.totals.Add(shard, 0, column, n)
 }
 
-// answered counts a request that has its answer; what is left of it is writing the answer to the
-// connection.
+// answered counts a request whose response is ready; only writing it to the connection is left.
 func (counts *metrics) answered(x *exchange) (took time.Duration) {
 	resp := &x.Ctx.Response
 	took = time.Since(x.time)
 	counts.requests.Add(x.shard, x.row, statusColumn(resp.StatusCode()), 1)
 	counts.latency.Observe(x.shard, x.row, took)
 
-	// A stream is read by whoever sends it: asking for its bytes here would read all of it.
+	// A stream is read while it is sent: resp.Body would read all of it here.
 	if !x.Ctx.IsHead() {
 		n := max(resp.Header.ContentLength(), 0)
 		if !resp.IsBodyStream() {
@@ -117,42 +118,42 @@ func (counts *metrics) answered(x *exchange) (took time.Duration) {
 	return took
 }
 
-// denied counts a refusal of a surface, if its reason is one of denialReasons.
+// denied counts a refused call of a surface, if its reason is one of denialReasons.
 func (counts *metrics) denied(shard counters.Shard, by *surface, code wire.Code) {
 	if reason := slices.Index(denialReasons, code); reason >= 0 {
 		counts.denials.Add(shard, slices.Index(denialSurfaces, by.name), reason, 1)
 	}
 }
 
-// Stats are a Server's figures since it was made.
+// Stats are a Server's metrics since it was created.
 type Stats struct {
-	Routes      []RouteStats
-	InFlight    uint64            // requests that are being answered
-	Bytes       uint64            // of answer bodies, as sent
-	Compressed  map[string]uint64 // answers by encoding
-	PackHits    uint64            // bodies that were remembered compressed
-	PackMisses  uint64            // and those that might have been
-	Panics      uint64
-	Denials     []Denials
-	ParseErrors map[int]uint64 // what was no HTTP request, by status; 0 for a status that is not expected
+	Routes           []RouteStats
+	InFlight         uint64            // requests without a response yet
+	Bytes            uint64            // of response bodies, as sent
+	Compressed       map[string]uint64 // responses by encoding
+	CompressedHits   uint64            // bodies found in the cache of compressed bodies
+	CompressedMisses uint64            // bodies not found in it
+	Panics           uint64
+	Denials          []Denials
+	ParseErrors      map[int]uint64 // invalid HTTP requests by status; 0 for an unexpected status
 }
 
-// RouteStats are the figures of one operation of one surface.
+// RouteStats are the metrics of one operation of one surface.
 type RouteStats struct {
 	Surface   string // live, preview, mcp, site or none
 	Operation string
-	Statuses  map[int]uint64     // answers; 0 for a status that is not expected
-	Latency   counters.Histogram // from the request being read to the answer being ready to be written
+	Statuses  map[int]uint64     // responses by status; 0 for an unexpected status
+	Latency   counters.Histogram // from the request being read to the response being ready
 }
 
-// Denials are the refusals of a surface for one reason.
+// Denials counts the refused calls of a surface for one reason.
 type Denials struct {
 	Surface, Reason string
 	Count           uint64
 }
 
-// byStatus reads a row of answers, leaving out what never came.
-func byStatus(counters *counters.Counters, row int) map[int]uint64 {
+// countsByStatus reads a row of responses, without statuses that never occurred.
+func countsByStatus(counters *counters.Counters, row int) map[int]uint64 {
 	found := map[int]uint64{}
 	for column := range len(statuses) + 1 {
 		n := counters.Sum(row, column)
@@ -167,21 +168,21 @@ func byStatus(counters *counters.Counters, row int) map[int]uint64 {
 	return found
 }
 
-// Stats returns the figures of all requests so far. They are not of one moment.
+// Stats returns the metrics of all requests so far. They are not an atomic snapshot.
 func (s *Server) Stats() Stats {
 	counts := s.metrics
 	total := func(column int) uint64 { return counts.totals.Sum(0, column) }
 	stats := Stats{
 		Compressed: map[string]uint64{"gzip": total(totalGzip), "zstd": total(totalZstd)},
-		Panics:     total(totalPanics), ParseErrors: byStatus(counts.broken, 0),
+		Panics:     total(totalPanics), ParseErrors: countsByStatus(counts.broken, 0),
 	}
-	stats.PackHits, stats.PackMisses = s.packs.Figures()
+	stats.CompressedHits, stats.CompressedMisses = s.compressed.Stats()
 
 	answered := uint64(0)
 	for row, route := range counts.rows {
 		one := RouteStats{
 			Surface: route.surface, Operation: route.operation,
-			Statuses: byStatus(counts.requests, row), Latency: counts.latency.Row(row),
+			Statuses: countsByStatus(counts.requests, row), Latency: counts.latency.Row(row),
 		}
 		for _, n := range one.Statuses {
 			answered += n
@@ -189,9 +190,9 @@ func (s *Server) Stats() Stats {
 		stats.Routes = append(stats.Routes, one)
 	}
 
-	// Read last, so that no request is seen answered that was not seen to begin.
+	// Read last, so that every counted response has its counted start.
 	stats.Bytes = total(totalBytes)
-	stats.InFlight = max(total(totalBegun), answered) - answered
+	stats.InFlight = max(total(totalStarted), answered) - answered
 	for surface, name := range denialSurfaces {
 		for reason, code := range denialReasons {
 			if n := counts.denials.Sum(surface, reason); n > 0 {

@@ -98,7 +98,7 @@ func TestCounts(t *testing.T) {
 	f("mcp", "mcp", 401, mcp(call, "nobody"))
 	f("mcp", "mcp", 400, mcp(`{`, "bench"))
 	f("mcp", "mcp:catalog_get_card", 200, mcp(call, "bench"))
-	f("mcp", "mcp:catalog_get_card", 200, mcp(call, tiny)) // told in the answer that the quota is used up
+	f("mcp", "mcp:catalog_get_card", 200, mcp(call, tiny)) // the result says that the quota is used up
 	f("live", "cards_search", 200, get("/v1/cards?limit=50", keyed("bench", "Accept-Encoding: gzip")...))
 
 	after := w.Stats()

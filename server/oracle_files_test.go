@@ -48,7 +48,7 @@ type trueCard struct {
 	ref, id, game, name, number, rarity, printing string
 	set                                           *trueSet
 	partner                                       []string
-	identifiers                                   []any       // as answers spell them
+	identifiers                                   []any       // as responses encode them
 	lanes                                         []*trueLane // in display order
 	rank                                          int         // in catalog order
 }
@@ -90,7 +90,7 @@ type trueSealed struct {
 	lane                *trueLane
 }
 
-// truth is a catalog as its files tell it.
+// truth is a catalog as its files have it.
 type truth struct {
 	date   time.Time
 	at     time.Time
@@ -453,7 +453,7 @@ func (tr *truth) base(l *trueLane, n int) int64 {
 	return -1
 }
 
-// percent is a change as decision 8 spells it, nil when it has none.
+// percent is a change as decision 8 encodes it, nil if there is none.
 func percent(from, to int64) any {
 	if from <= 0 || to < 0 {
 		return nil

@@ -98,7 +98,7 @@ func (f *filter) order(cards []*trueCard) {
 	})
 }
 
-// truePages are the ids that a walk must show.
+// want are the ids that a walk must show.
 func (f *filter) want(tr *truth) []string {
 	var cards []*trueCard
 	for _, k := range tr.cards {

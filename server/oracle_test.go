@@ -34,7 +34,7 @@ func (k *trueCard) identity() object {
 	}
 }
 
-// summary is a card's Card summary without its url, which no file tells.
+// summary is a card's Card summary without its url, which no file has.
 func (tr *truth) summary(k *trueCard) object {
 	o := k.identity()
 	o["rarity"] = nullable(k.rarity)
@@ -166,7 +166,7 @@ func TestEveryCardIsTrue(t *testing.T) {
 	}
 }
 
-// TestEverySetIsTrue compares every set, its count and its dearest cards with the files.
+// TestEverySetIsTrue compares every set, its count and its most expensive cards with the files.
 func TestEverySetIsTrue(t *testing.T) {
 	w := shared()
 	tr := todaysTruth()

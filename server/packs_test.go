@@ -66,9 +66,9 @@ func TestPacksServe(t *testing.T) {
 		for _, s := range asks {
 			want := body(s, "")
 			for _, encoding := range []string{"gzip", "zstd"} {
-				// What is asked for twice is kept, a moment later.
-				before := w.Stats().PackHits
-				for try := 0; try < 4 || w.Stats().PackHits == before; try++ {
+				// What is requested twice is cached, a moment later.
+				before := w.Stats().CompressedHits
+				for try := 0; try < 4 || w.Stats().CompressedHits == before; try++ {
 					if got := body(s, encoding); got != want {
 						t.Errorf("%s in %s differs from itself", s.path, encoding)
 					}
@@ -80,10 +80,10 @@ func TestPacksServe(t *testing.T) {
 		}
 
 		now := w.Stats()
-		if now.PackHits < hits+uint64(len(asks)) {
-			t.Errorf("%d hits of %d requests, %d misses", now.PackHits-hits, 8*len(asks), now.PackMisses)
+		if now.CompressedHits < hits+uint64(len(asks)) {
+			t.Errorf("%d hits of %d requests, %d misses", now.CompressedHits-hits, 8*len(asks), now.CompressedMisses)
 		}
-		hits = now.PackHits
+		hits = now.CompressedHits
 	}
 
 	// Two cursors of one millisecond are the same: the next one is another, a moment later.
@@ -135,7 +135,7 @@ func TestPacksPrivate(t *testing.T) {
 		}
 	}
 
-	if s := w.Stats(); s.PackHits+s.PackMisses != 0 {
-		t.Errorf("%d hits, %d misses", s.PackHits, s.PackMisses)
+	if s := w.Stats(); s.CompressedHits+s.CompressedMisses != 0 {
+		t.Errorf("%d hits, %d misses", s.CompressedHits, s.CompressedMisses)
 	}
 }

@@ -15,26 +15,25 @@ import (
 	"ninepocket/wire"
 )
 
-// pageRequest is a request for a page of the site or a file of one, and the page being made.
+// pageRequest is a request for a page or a file of the site, and its response.
 type pageRequest struct {
 	x         *exchange
 	pages     *site.Pages
-	view      *engine.View // nil where there is none, or where none is needed
+	view      *engine.View // nil if there is none, or if none is needed
 	time      time.Time
 	mediaType string
 	cache     string // Cache-Control of a page
-	csp       string // Content-Security-Policy of a page, "" for that of all
+	csp       string // Content-Security-Policy of a page, "" for pagePolicy
 }
 
-// pageHandler turns a function of a visit into one that answers a path.
+// pageHandler makes the handler of a route from a method of pageRequest.
 func pageHandler(answer func(*pageRequest)) func(*exchange) {
 	return func(x *exchange) { answer(&pageRequest{x: x, pages: x.s.Pages, time: x.time}) }
 }
 
-// renderedPage wraps what makes a page into the way of all pages: the limit of the caller's
-// address, the current View, the page itself, a 404 where it is not there, validators and headers.
-// render appends the page; its error is errNoPage when there is none, and errMoved when it answered
-// itself.
+// renderedPage makes a handler that does what all pages need: the limit of the client's address,
+// the current View, the page, 404, validators and headers. render appends the page. Its error is
+// errNoPage if there is none, and errAnswered if it has answered already.
 func renderedPage(render func(v *pageRequest, dst []byte) ([]byte, error)) func(*exchange) {
 	return pageHandler(func(v *pageRequest) {
 		if !v.admitted() {
@@ -42,19 +41,19 @@ func renderedPage(render func(v *pageRequest, dst []byte) ([]byte, error)) func(
 		}
 		v.view = v.x.s.Engine.View()
 		v.x.request.View = v.view
-		if v.view == nil && !strings.HasPrefix(v.x.path.pattern, "/errors") { // which needs none
+		if v.view == nil && !strings.HasPrefix(v.x.route.pattern, "/errors") { // which needs no View
 			v.writeErrorPage(noCatalog)
 			return
 		}
 
-		// A page that is none says so before anything of it is sent.
+		// render returns errNoPage before anything is sent.
 		v.mediaType = htmlType
 		v.cache = pageCache
 		body, err := render(v, v.x.reply.Body[:0])
 		switch {
-		case errors.Is(err, errMoved):
+		case errors.Is(err, errAnswered):
 		case errors.Is(err, errNoPage):
-			v.noPage()
+			v.pageNotFound()
 		case err != nil:
 			v.x.s.Log.Error("cannot make a page", slog.String("request_id", string(v.x.id)), slog.Any("cause", err))
 			v.writeErrorPage(somethingWrong)
@@ -65,8 +64,7 @@ func renderedPage(render func(v *pageRequest, dst []byte) ([]byte, error)) func(
 	})
 }
 
-// admitted takes one page of the allowance of the caller's address; where there is none left, it
-// says so to the caller.
+// admitted counts a page for the client's address, and answers 429 if that has reached its limit.
 func (v *pageRequest) admitted() bool {
 	wait := v.x.s.addresses.allow(v.x.s.clientAddr(v.x), v.x.now)
 	if wait > 0 {
@@ -77,47 +75,47 @@ func (v *pageRequest) admitted() bool {
 	return wait <= 0
 }
 
-// missing answers 404: with a page where there is a site and the client reads pages, else in the
+// writeNotFound answers 404: with a page if there is a site and the client reads pages, else in the
 // live envelope.
-func (x *exchange) missing(raw []byte, detail string) {
+func (x *exchange) writeNotFound(raw []byte, detail string) {
 	if !x.wantsPage(raw) {
 		x.refuse(problem(wire.NotFound, detail))
 		return
 	}
-	pageHandler((*pageRequest).lost)(x)
+	pageHandler((*pageRequest).limitedNotFound)(x)
 }
 
-// stateFailed answers 404 with a page, which counts as one.
-func (v *pageRequest) lost() {
+// limitedNotFound answers 404 with a page, which counts for the address limit.
+func (v *pageRequest) limitedNotFound() {
 	if v.admitted() {
-		v.noPage()
+		v.pageNotFound()
 	}
 }
 
-// noPage answers 404 with a page, or to a program with a problem.
-func (v *pageRequest) noPage() {
+// pageNotFound answers 404 with a page, or with a problem to a program.
+func (v *pageRequest) pageNotFound() {
 	v.view = v.x.s.Engine.View()
 	v.writeErrorPage(problem(wire.NotFound, "There is no such page."))
 }
 
-// writeErrorPage answers an error: a program is told it as a problem, and everybody else by a page.
+// writeErrorPage answers with an error: a problem to a program, a page to all other clients.
 func (v *pageRequest) writeErrorPage(f *wire.APIError) {
-	if !v.wroteProblem(f) {
-		v.sendFault(f, v.pages.ErrorResponse(v.x.reply.Body[:0], v.view, v.time, f, string(v.x.id)))
+	if !v.answeredAsProblem(f) {
+		v.sendErrorPage(f, v.pages.ErrorResponse(v.x.reply.Body[:0], v.view, v.time, f, string(v.x.id)))
 	}
 }
 
-// sendFault sends the page of an error.
-func (v *pageRequest) sendFault(f *wire.APIError, page []byte) {
+// sendErrorPage sends the page of an error.
+func (v *pageRequest) sendErrorPage(f *wire.APIError, page []byte) {
 	v.x.reply.Body = page
 	v.mediaType = htmlType
 	if f.RetryAfter > 0 {
 		v.x.Ctx.Response.Header.Set(fasthttp.HeaderRetryAfter, wire.Decimal(int64(f.RetryAfter)))
 	}
-	v.writePage(wire.Live[f.Code].Status, "no-store")
+	v.writePage(wire.LiveCodes[f.Code].Status, "no-store")
 }
 
-// writePage sends the reply's body as a page. A success has a validator, of its content.
+// writePage sends the reply's body as a page. A success has a validator of its content.
 func (v *pageRequest) writePage(status int, cache string) {
 	resp := &v.x.Ctx.Response
 	head := &v.x.Head
@@ -125,15 +123,15 @@ func (v *pageRequest) writePage(status int, cache string) {
 	if v.csp != "" && resp.StatusCode() < fasthttp.StatusBadRequest {
 		policy = v.csp
 	}
-	v.fileHead(cache, policy)
+	v.beginFileHead(cache, policy)
 	head.Set("Referrer-Policy", "same-origin")
 	if status < fasthttp.StatusBadRequest {
 		v.x.vary(fasthttp.HeaderAcceptEncoding)
-	} else { // see wroteProblem
+	} else { // see answeredAsProblem
 		v.x.vary("Accept, Accept-Encoding")
 	}
 
-	// Only a success may be kept: an error must not be told from a cache when it is over.
+	// Only a success may be cached: an error must not be shown after it is over.
 	encoding := v.x.Encoding(len(v.x.reply.Body))
 	if status == fasthttp.StatusOK && !v.x.Ctx.IsPost() {
 		tag := xxhash.Sum64(v.x.reply.Body)
@@ -151,36 +149,36 @@ func (v *pageRequest) writePage(status int, cache string) {
 	v.x.reply.Body = v.x.Send(v.x.reply.Body, 0, encoding, status == fasthttp.StatusOK)
 }
 
-// fileHead begins the head of a file.
-func (v *pageRequest) fileHead(cache, policy string) {
+// beginFileHead begins the head of a file.
+func (v *pageRequest) beginFileHead(cache, policy string) {
 	v.x.writeRequestID()
 	v.x.Head.Set("X-Content-Type-Options", "nosniff")
 	v.x.Head.Set("Content-Security-Policy", policy)
 	v.x.Head.Set(fasthttp.HeaderCacheControl, cache)
 }
 
-// wantsPage reports whether an unknown path is answered with a page: outside the API, while there
-// is a site, to a client that names text/html, as browsers do and programs do not.
+// wantsPage reports whether an unknown path is answered with a page: outside the API, if there is a
+// site, to a client that accepts text/html by name, as browsers do and programs do not.
 func (x *exchange) wantsPage(raw []byte) bool {
 	return x.s.Pages != nil && (x.Ctx.IsGet() || x.Ctx.IsHead()) && !isAPI(string(raw)) &&
-		httpconn.Names(x.Field(fasthttp.HeaderAccept), "text/html")
+		httpconn.AcceptsByName(x.Field(fasthttp.HeaderAccept), "text/html")
 }
 
-// wroteProblem answers an error of a page in the live envelope, to a program: a client that names
-// JSON and not HTML. All others, those that name neither included, are left to be told with a page.
-func (v *pageRequest) wroteProblem(f *wire.APIError) bool {
+// answeredAsProblem answers an error in the live envelope if the client is a program: it accepts
+// JSON by name and not HTML. For all others it returns false, and they get a page.
+func (v *pageRequest) answeredAsProblem(f *wire.APIError) bool {
 	accept := v.x.Field(fasthttp.HeaderAccept)
-	program := httpconn.Names(accept, "application/json") || httpconn.Names(accept, liveSurface.errorType)
-	if !program || httpconn.Names(accept, "text/html") {
+	program := httpconn.AcceptsByName(accept, "application/json") ||
+		httpconn.AcceptsByName(accept, liveSurface.errorType)
+	if !program || httpconn.AcceptsByName(accept, "text/html") {
 		return false
 	}
 	v.x.writeError(f, fasthttp.HeaderAccept)
 	return true
 }
 
-// isAPI reports whether a path is one of the API's, as far as anybody could tell. What is well
-// known is asked for by programs: MCP clients look there for how to authorize, and take a page for
-// an answer.
+// isAPI reports whether a path is one of the API's, existing or not. Well-known paths are requested
+// by programs: MCP clients look there for how to authorize, and would take a page for an answer.
 func isAPI(path string) bool {
 	for _, prefix := range []string{"/v1", mcpPath, "/.well-known"} {
 		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '/') {

@@ -12,21 +12,27 @@ import (
 	"ninepocket/wire"
 )
 
-// pagePolicy lets a page load what this server serves and nothing else: no script or style inside a
-// page, no frames.
+// pagePolicy lets a page load only what this server serves: no script or style inside a page, no
+// frames.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// embedPolicy is pagePolicy for the small cards that pages of others show in a frame.
+// embedPolicy is pagePolicy for the small cards that other sites show in a frame.
 const embedPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors *"
 
-// How long pages and files may be kept. A page changes with the snapshot, at most once every few
-// minutes; an asset's path holds a hash of its content.
+// The policies of files that a browser may open directly; an SVG has styles.
+const (
+	filePolicy  = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+	imagePolicy = "default-src 'none'; sandbox"
+)
+
+// How long pages and files may be cached. A page changes with the snapshot, at most once every few
+// minutes; an asset's path has a hash of its content.
 const (
 	pageCache  = "public, max-age=60"
 	assetCache = "public, max-age=31536000, immutable"
-	plainCache = "public, max-age=3600" // and of pictures with a price in them
+	plainCache = "public, max-age=3600" // also of pictures with a price in them
 )
 
 const (
@@ -36,22 +42,23 @@ const (
 
 // Paths of the site.
 const (
-	suggestPath = "/search/suggest"
-	assetsPath  = "/assets/{id}"
+	suggestPath   = "/search/suggest"
+	assetsPath    = "/assets/{id}"
+	referencePath = "/docs"
 )
 
-// withPages adds the public pages to the route table. They take no key and no meter, and are no
-// part of the API.
+// withPages adds the public pages to the route table. They need no key, are not metered, and are
+// not part of the API.
 func (s *Server) withPages(table []*route) []*route {
 	answer := func(method, pattern, name string, open func(*exchange)) {
 		table = append(table, &route{
-			pattern: pattern, method: method, open: open, counts: metricKey{onSite, name},
+			pattern: pattern, method: method, handler: open, metric: metricKey{surfaceSite, name},
 		})
 	}
 	add := func(pattern, name string, open func(*exchange)) { answer(fasthttp.MethodGet, pattern, name, open) }
 	if s.Images != nil {
 		add(imagesPath, "image", pageHandler((*pageRequest).image))
-		add(smallPath, "image", pageHandler((*pageRequest).thumbnail))
+		add(thumbnailPath, "image", pageHandler((*pageRequest).thumbnail))
 	}
 	if s.Pages == nil {
 		return table
@@ -83,8 +90,8 @@ func (s *Server) withPages(table []*route) []*route {
 	return table
 }
 
-// pageArgs reads the query parameters that a page knows and ignores others. A parameter with a bad
-// value counts as absent: a page shows what it can.
+// pageArgs reads the query parameters of a page and ignores others. A parameter with a bad value
+// counts as absent: a page shows what it can.
 func (v *pageRequest) pageArgs(known ...string) {
 	v.x.request.Args.Parse(v.x.Ctx.URI().QueryString(), known)
 }
@@ -97,7 +104,7 @@ func (v *pageRequest) pageText(name string, bounds wire.Range) string {
 	return text
 }
 
-// maxPageNumber bounds the numbers that a page takes; larger ones mean nothing.
+// maxPageNumber is the largest number that a page accepts; larger ones count as absent.
 const maxPageNumber = 1_000_000
 
 func (v *pageRequest) pageNumber(name string) int {
@@ -110,29 +117,29 @@ func (v *pageRequest) pageNumber(name string) int {
 }
 
 var (
-	errNoPage = errors.New("there is no such page")
-	errMoved  = errors.New("the page is at another path, and the answer says so")
+	errNoPage   = errors.New("there is no such page")
+	errAnswered = errors.New("the page is at another path, and the answer says so")
 )
 
 func (v *pageRequest) homePage(dst []byte) ([]byte, error) {
 	return v.pages.Home(dst, v.view, v.time), nil
 }
 
-// found is the card or set whose page is asked for below a path. One address a page, for links and search engines:
-// that of its slug.
-func (v *pageRequest) found(kind string, find func() (int, bool), slug func(int) string) (int, error) {
+// resolvePage finds the card or set whose page is requested below a path. A page has one address,
+// for links and search engines: that of its slug. Others are redirected.
+func (v *pageRequest) resolvePage(kind string, find func() (int, bool), slug func(int) string) (int, error) {
 	one, ok := find()
 	switch {
 	case !ok:
 		return 0, errNoPage
-	case v.moved(kind, slug(one)):
-		return 0, errMoved
+	case v.redirectToSlug(kind, slug(one)):
+		return 0, errAnswered
 	}
 	return one, nil
 }
 
 func (v *pageRequest) cardPage(dst []byte) ([]byte, error) {
-	card, err := v.found("/cards/", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
+	card, err := v.resolvePage("/cards/", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
 	if err != nil {
 		return dst, err
 	}
@@ -142,9 +149,9 @@ func (v *pageRequest) cardPage(dst []byte) ([]byte, error) {
 	}), nil
 }
 
-// embedPage answers GET /embed/{slug}: a small card with its price, for pages of others.
+// embedPage answers GET /embed/{slug}: a small card with its price, for pages of other sites.
 func (v *pageRequest) embedPage(dst []byte) ([]byte, error) {
-	card, err := v.found("/embed/", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
+	card, err := v.resolvePage("/embed/", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
 	if err != nil {
 		return dst, err
 	}
@@ -152,7 +159,7 @@ func (v *pageRequest) embedPage(dst []byte) ([]byte, error) {
 	return v.pages.Embed(dst, v.view, card), nil
 }
 
-// previewPicture answers GET /previews/{slug}.png: the picture of a link to a card.
+// previewPicture answers GET /previews/{slug}.png: the picture for a link to a card.
 func (v *pageRequest) previewPicture(dst []byte) ([]byte, error) {
 	ref, _ := v.x.request.PathID()
 	slug, isPicture := strings.CutSuffix(ref, ".png")
@@ -167,14 +174,15 @@ func (v *pageRequest) previewPicture(dst []byte) ([]byte, error) {
 	return append(dst, picture...), err
 }
 
-// favicon answers GET /favicon.ico, which browsers and others ask for whatever a page says.
+// favicon answers GET /favicon.ico, which browsers and others request regardless of what a page
+// says.
 func (v *pageRequest) favicon() {
 	v.cache = assetCache
 	v.sendPlain("image/png", append(v.x.reply.Body[:0], v.pages.Icon()...))
 }
 
 func (v *pageRequest) setPage(dst []byte) ([]byte, error) {
-	set, err := v.found("/sets/", v.x.request.Set, v.view.Catalog.Sets.Slug.At)
+	set, err := v.resolvePage("/sets/", v.x.request.Set, v.view.Catalog.Sets.Slug.At)
 	if err != nil {
 		return dst, err
 	}
@@ -185,17 +193,17 @@ func (v *pageRequest) setPage(dst []byte) ([]byte, error) {
 	}), nil
 }
 
-// sortText bounds the names of orders and directions.
+// sortText limits the names of sort orders and directions.
 var sortText = wire.Range{Min: 1, Max: 20}
 
-// moved redirects from an id or a former slug to the slug that stands for it now, with the query as
-// it was.
-func (v *pageRequest) moved(kind, slug string) bool {
+// redirectToSlug redirects from an id or a former slug to the current slug, with the same query. It
+// returns false if the path has that slug.
+func (v *pageRequest) redirectToSlug(kind, slug string) bool {
 	if ref, _ := v.x.request.PathID(); ref == slug {
 		return false
 	}
 
-	// The root is absolute, so that a proxy in front cannot send the visitor elsewhere.
+	// The root is absolute, so that a proxy in front cannot redirect elsewhere.
 	address := v.pages.Root() + kind + slug
 	if query := v.x.Ctx.URI().QueryString(); len(query) > 0 {
 		// Bytes that a header cannot carry, or that end a query, are left out.
@@ -210,12 +218,12 @@ func (v *pageRequest) moved(kind, slug string) bool {
 	return true
 }
 
-// redirect leads to another address.
+// redirect redirects to another address.
 func (v *pageRequest) redirect(status int, address string) {
 	resp := &v.x.Ctx.Response
 	resp.Header.Set(fasthttp.HeaderLocation, address)
 	resp.Header.Set(fasthttp.HeaderCacheControl, pageCache)
-	resp.Header.SetContentLength(0) // which fasthttp leaves out for HEAD when there is no body
+	resp.Header.SetContentLength(0) // fasthttp omits it for HEAD without a body
 	resp.SetStatusCode(status)
 }
 
@@ -229,10 +237,10 @@ func (v *pageRequest) searchPage(dst []byte) ([]byte, error) {
 	}), nil
 }
 
-// asList reports whether cards are wanted in a list and not in pockets.
+// asList reports whether cards are shown in a list and not in pockets.
 func (v *pageRequest) asList() bool { return v.pageText("view", sortText) == "list" }
 
-// pageCents reads an amount in dollars, 0 where it is none.
+// pageCents reads an amount in dollars, 0 if it is invalid.
 func (v *pageRequest) pageCents(name string) int64 {
 	text, _ := v.x.request.Args.Given(name)
 	whole, part, _ := strings.Cut(text, ".")
@@ -276,7 +284,7 @@ func (v *pageRequest) errorsPage(dst []byte) ([]byte, error) {
 }
 
 func (v *pageRequest) errorPage(dst []byte) ([]byte, error) {
-	code, _ := v.x.request.PathID() // without one there is no code either
+	code, _ := v.x.request.PathID() // no code is empty
 	body, found := v.pages.Error(dst, v.view, v.time, code)
 	if !found {
 		return dst, errNoPage
@@ -302,4 +310,54 @@ func (v *pageRequest) sitemap(dst []byte) ([]byte, error) {
 	}
 	v.mediaType = "application/xml"
 	return body, nil
+}
+
+// asset answers GET /assets/{name}. A name has a hash of the content, so it is its own validator.
+func (v *pageRequest) asset() {
+	name, _ := v.x.request.PathID()
+	a, known := v.x.s.assets[name]
+	if !known {
+		v.limitedNotFound()
+		return
+	}
+
+	encoding := v.x.Encoding(len(a.encodings[""]))
+
+	resp := &v.x.Ctx.Response
+	v.beginFileHead(assetCache, filePolicy)
+	if encoding != "" {
+		name += "-" + encoding // each encoding of a body has its own validator (decision 9)
+	}
+	v.x.Head.Set(fasthttp.HeaderETag, `"`+name+`"`)
+	v.x.vary(fasthttp.HeaderAcceptEncoding)
+	v.x.Head.Send(&resp.Header)
+
+	resp.Header.SetContentType(a.mediaType)
+	if encoding != "" {
+		resp.Header.Set(fasthttp.HeaderContentEncoding, encoding) // x.Encoded counts what is compressed now
+	}
+	v.x.SendShared(a.encodings[encoding])
+}
+
+// reference answers GET /docs, also while no catalog is loaded.
+func (v *pageRequest) reference() {
+	if !v.admitted() {
+		return
+	}
+	v.x.reply.Body = v.pages.Reference(v.x.reply.Body[:0], v.x.s.Engine.View(), v.time)
+	v.mediaType = htmlType
+	v.writePage(fasthttp.StatusOK, pageCache)
+}
+
+// guide answers GET /llms.txt.
+func (v *pageRequest) guide() { v.sendPlain(textType, v.pages.AppendGuide(v.x.reply.Body[:0])) }
+
+// robots answers GET /robots.txt.
+func (v *pageRequest) robots() { v.sendPlain(textType, v.pages.AppendRobots(v.x.reply.Body[:0])) }
+
+// sendPlain sends a page that does not depend on the catalog.
+func (v *pageRequest) sendPlain(mediaType string, body []byte) {
+	v.x.reply.Body = body
+	v.mediaType = mediaType
+	v.writePage(fasthttp.StatusOK, plainCache)
 }

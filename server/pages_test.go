@@ -54,7 +54,7 @@ var sharedSite = sync.OnceValue(func() *world { return siteWorld(forever{}, nil)
 
 var visits atomic.Uint32
 
-// anybody is the header line of a visitor whom nobody has seen, with an allowance of its own.
+// anybody is the header line of a new visitor, with its own limit.
 func anybody() string {
 	n := visits.Add(1)
 	return fmt.Sprintf("X-Forwarded-For: 10.%d.%d.%d", byte(n>>16), byte(n>>8), byte(n))
@@ -468,8 +468,8 @@ func TestWhoGetsAPageFor404(t *testing.T) {
 func TestErrorPages(t *testing.T) {
 	w := sharedSite()
 	codes := map[wire.Code]wire.Meaning{}
-	maps.Copy(codes, wire.Live)
-	maps.Copy(codes, wire.Preview)
+	maps.Copy(codes, wire.LiveCodes)
+	maps.Copy(codes, wire.PreviewCodes)
 	for code, m := range codes {
 		r := w.page(t, "/errors/"+string(code))
 		text := html.UnescapeString(string(r.body))

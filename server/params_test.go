@@ -390,8 +390,8 @@ func TestIgnoredParameters(t *testing.T) {
 // describes, and without the public pages.
 func (s *Server) operations() []string {
 	var all []string
-	for _, p := range s.paths() {
-		if p.pattern != mcpPath && p.counts.surface != onSite {
+	for _, p := range s.routeTable() {
+		if p.pattern != mcpPath && p.metric.surface != surfaceSite {
 			all = append(all, p.method+" "+p.pattern)
 		}
 	}
@@ -422,7 +422,7 @@ func TestRouteTableIsTheDocument(t *testing.T) {
 		names[op.ID] = op
 	}
 
-	for _, p := range shared().paths() {
+	for _, p := range shared().routeTable() {
 		for _, o := range []*operation{p.live, p.preview} {
 			if o == nil {
 				continue

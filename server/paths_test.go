@@ -13,7 +13,7 @@ import (
 	"ninepocket/wire"
 )
 
-// TestPathIDs spells ids in every way (decision 4).
+// TestPathIDs encodes ids in every way (decision 4).
 func TestPathIDs(t *testing.T) {
 	w := shared()
 	tr := todaysTruth()

@@ -7,41 +7,40 @@ import (
 
 // previewSurface is the preview contract.
 var previewSurface = surface{
-	name:      onPreview,
-	kind:      keys.Preview,
-	cacheable: "private, no-store",
-	private:   "private, no-store",
-	challenge: `ApiKey realm="ninepocket"`,
-	errorType: "application/json",
-	codes:     wire.Preview,
+	name:       surfacePreview,
+	keySurface: keys.Preview,
+	cacheable:  "private, no-store",
+	private:    "private, no-store",
+	challenge:  `ApiKey realm="ninepocket"`,
+	errorType:  "application/json",
+	codes:      wire.PreviewCodes,
 	encodeError: func(dst []byte, _ string, f wire.APIError, requestID string) []byte {
 		return wire.AppendEnvelope(dst, f, requestID)
 	},
 	noKey:  problem(wire.InvalidAPIKey, "no API key: send a preview key as X-API-Key: <API_KEY>"),
 	badKey: problem(wire.InvalidAPIKey, "the API key is not valid: send a preview key as X-API-Key"),
-	wrongKind: problem(wire.InsufficientScope,
+	wrongSurface: problem(wire.InsufficientScope,
 		"this is not a preview key, and this path takes preview keys only: send a preview key as X-API-Key"),
 	limits:     addCredits,
 	writeError: writeProblem,
 }
 
-// addCredits adds the credit headers of the preview contract, on success and error alike; what
-// remains is told only to who authenticated.
+// addCredits adds the credit headers of the preview contract, on success and error alike. Only an
+// authenticated caller gets the remaining credits.
 func addCredits(x *exchange) {
-	x.Head.SetInt("X-Request-Credits-Charged", x.charge.charge.Charged)
-	if x.charge.principal == nil {
+	x.Head.SetInt("X-Request-Credits-Charged", x.metering.charge.Charged)
+	if x.metering.principal == nil {
 		return
 	}
 
-	left := x.charge.allowance()
+	left := x.metering.quotaState()
 	if left.Limit == 0 {
-		// Refused before admission: nothing was asked of the meter yet. A balance that nobody knows is
-		// not told.
-		usage, err := x.s.Gate.Usage(x.charge.principal, x.now)
+		// Refused before admission: the balance is read here. If it is unknown, there is no header.
+		usage, err := x.s.Gate.Usage(x.metering.principal, x.now)
 		if err != nil {
 			return
 		}
-		left.Remaining = usage.Remaining
+		left.Remaining = usage.Remaining()
 	}
 	x.Head.SetInt("X-Request-Credits-Remaining", left.Remaining)
 }

@@ -12,8 +12,8 @@ import (
 	"ninepocket/access/keys"
 )
 
-// TestRepliesAtTheirBound asks for one batch more than replies are kept: the refusal says what is
-// full and when it is not, tells the true balance, and the log has one line of it.
+// TestRepliesAtTheirBound sends one batch more than replies are stored: the refusal says what is
+// full and when it is not, has the true balance, and the log has one line about it.
 func TestRepliesAtTheirBound(t *testing.T) {
 	var log bytes.Buffer
 	w := newWorld(t, setup{

@@ -199,7 +199,7 @@ func TestPartnerIDs(t *testing.T) {
 	}
 }
 
-// TestProductIDs spells product ids in every way: those that violate the pattern are 400, unknown
+// TestProductIDs encodes product ids in every way: those that violate the pattern are 400, unknown
 // ones 404.
 func TestProductIDs(t *testing.T) {
 	w := shared()

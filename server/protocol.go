@@ -16,21 +16,21 @@ import (
 	"ninepocket/wire"
 )
 
-// protocolFault says what an error of the guard or the HTTP parser is to the client (decision 3).
-func protocolFault(err error) *wire.APIError {
+// protocolProblem translates an error of the guard or the HTTP parser for the client (decision 3).
+func protocolProblem(err error) *wire.APIError {
 	const invalid = "the request is not valid HTTP"
 	var fault *framing.RequestError
 	var small *fasthttp.ErrSmallBuffer
 	var timeout net.Error
 
-	// In this order: what the guard refused first, whatever fasthttp made of it.
+	// In this order: an error of the guard first, even if fasthttp returns another one.
 	switch {
 	case errors.As(err, &fault) && fault.Kind == framing.Malformed:
 		return problem(wire.InvalidRequest, invalid+": "+fault.Reason)
 	case errors.As(err, &fault) && fault.Kind == framing.BodyTooLarge, errors.Is(err, fasthttp.ErrBodyTooLarge):
-		return tooLarge
-	case fault != nil && fault.Kind == framing.NoRoom:
-		return noRoom
+		return bodyTooLarge
+	case fault != nil && fault.Kind == framing.BudgetExceeded:
+		return bodyBudgetFull
 	case fault != nil, errors.As(err, &small):
 		return problem(wire.HeadersTooLarge,
 			"the request's headers are too large: the request line and headers have at most 16 KiB and 100 lines")
@@ -40,19 +40,19 @@ func protocolFault(err error) *wire.APIError {
 	return problem(wire.InvalidRequest, invalid)
 }
 
-var tooLarge = problem(wire.PayloadTooLarge, "the body is larger than 256 KiB: send it in several requests")
+var bodyTooLarge = problem(wire.PayloadTooLarge, "the body is larger than 256 KiB: send it in several requests")
 
-// noRoom is what a client is told whose body is not read, because others' bodies take all the memory
-// that bodies may take: a body is whole or given up within 15 s, most within one.
-var noRoom = &wire.APIError{
+// bodyBudgetFull refuses a body because other bodies use the whole memory for bodies. Each is
+// complete or given up within 15 s, most within one.
+var bodyBudgetFull = &wire.APIError{
 	Code: wire.TemporarilyUnavailable, RetryAfter: 2,
 	Detail: "the server reads as many large bodies as it has memory for; nothing was charged: try again",
 }
 
-// checkMediaType wants a JSON body without content encoding (decision 3), or one of CSV where the
+// checkMediaType requires a JSON body without content encoding (decision 3), or a CSV body if the
 // operation takes that.
 func (x *exchange) checkMediaType() *wire.APIError {
-	// A charset says nothing new of JSON, and other parameters mean nothing here.
+	// A charset is redundant for JSON, and other parameters have no meaning here.
 	given := string(x.Ctx.Request.Header.ContentType())
 	media, params, err := mime.ParseMediaType(given)
 	charset, named := params["charset"]
@@ -76,10 +76,10 @@ func (x *exchange) checkMediaType() *wire.APIError {
 	return nil
 }
 
-// welcomes reports whether the request that a connection is reading may have a body larger than
-// front.MaxUnauthenticatedBody: its key authenticates. Without one, 401 is all that a body could
-// bring.
-func (s *Server) welcomes(conn *httpconn.Conn) bool {
+// allowsLargeBody reports whether the request that a connection is reading may have a body larger
+// than httpconn.MaxUnauthenticatedBody: only if its key authenticates. Else its answer is 401,
+// whatever the body.
+func (s *Server) allowsLargeBody(conn *httpconn.Conn) bool {
 	q := fasthttp.AcquireRequest()
 	defer fasthttp.ReleaseRequest(q)
 	conn.RestoreHead(q)

@@ -98,7 +98,7 @@ func TestHostileRequests(t *testing.T) {
 func TestProtocolFaults(t *testing.T) {
 	f := func(err error, want wire.Code) {
 		t.Helper()
-		if got := protocolFault(err); got.Code != want || strings.Contains(got.Detail, err.Error()) {
+		if got := protocolProblem(err); got.Code != want || strings.Contains(got.Detail, err.Error()) {
 			t.Errorf("%v is %+v, want %s", err, got, want)
 		}
 	}

@@ -108,7 +108,7 @@ func TestHostileCorpusBehindFronts(t *testing.T) {
 			}
 			close(cases)
 			senders.Wait()
-			for range 16 { // over whatever connections the proxy has kept
+			for range 16 { // over any connections that the proxy kept open
 				f.probe(t, addr)
 			}
 
@@ -200,7 +200,7 @@ func (f *reverseProxy) probe(t *testing.T, addr string) {
 // silence is how long a proxy may be silent before the case is taken to be over: some wait for more of a request.
 const silence = 300 * time.Millisecond
 
-// writePage sends a case and judges what comes back.
+// send sends a case and judges what comes back.
 func (f *reverseProxy) send(t *testing.T, addr string, h *hostile) {
 	c := dial(t, addr)
 	defer c.Close()

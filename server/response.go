@@ -17,18 +17,18 @@ import (
 	"ninepocket/wire"
 )
 
-// refuse answers with an error in the envelope of the surface, and counts who was denied what.
+// refuse answers with an error in the envelope of the surface, and counts it as a denial.
 func (x *exchange) refuse(f *wire.APIError) {
 	x.s.metrics.denied(x.shard, x.surface, f.Code)
 	x.surface.writeError(x, f)
 }
 
-// problem is a fault that no retry mends.
+// problem is an error without a Retry-After.
 func problem(code wire.Code, detail string) *wire.APIError {
 	return &wire.APIError{Code: code, Detail: detail}
 }
 
-// writeProblem tells an error in the envelope of a REST surface.
+// writeProblem answers with an error in the envelope of a REST surface.
 func writeProblem(x *exchange, f *wire.APIError) { x.writeError(f, "") }
 
 // writeError answers with an error. on is the value of Vary, "" for none.
@@ -55,43 +55,44 @@ func (x *exchange) writeError(f *wire.APIError, on string) {
 	resp.SetBody(x.reply.Body)
 }
 
-// beginHead begins the head of an answer with what all answers of a surface have.
+// beginHead begins the head of a response with the lines that all responses of a surface have.
 func (x *exchange) beginHead() {
 	x.writeRequestID()
 	x.surface.limits(x)
 }
 
-// writeRequestID begins the head of an answer with its request id.
+// writeRequestID begins the head of a response with its request id.
 func (x *exchange) writeRequestID() {
 	x.Head.Reset()
 	x.Head.SetBytes("X-Request-Id", x.id)
-	x.named = true
+	x.hasRequestID = true
 }
 
-// nameAnswer sends the request id and the rest of the head, unless they were sent.
-func (x *exchange) nameAnswer() {
-	if x.named {
+// completeHead sends the request id and the rest of the head, unless they were sent.
+func (x *exchange) completeHead() {
+	if x.hasRequestID {
 		return
 	}
 
 	h := &x.Ctx.Response.Header
 
-	// With configured origins even a 404 depends on who asks from where.
-	if len(x.s.Origins) > 0 && !x.varies && len(h.Peek(fasthttp.HeaderVary)) == 0 {
+	// With configured origins even a 404 depends on the origin.
+	if len(x.s.Origins) > 0 && !x.hasVary && len(h.Peek(fasthttp.HeaderVary)) == 0 {
 		x.vary("")
 	}
 	x.Head.SetBytes("X-Request-Id", x.id)
 	x.Head.Send(h)
 }
 
-// answer sends the reply as a success, or 304 when the caller has it.
+// answer sends the reply as a success, or 304 if the caller has it.
 func (x *exchange) answer() {
 	resp := &x.Ctx.Response
 	out := &x.reply
 	content := out.Content()
 	encoding := x.Encoding(len(content))
 
-	// A 304 has the head lines that the 200 would have (RFC 9110, 15.4.5), but for the next page.
+	// A 304 has the head lines that the 200 would have (RFC 9110, 15.4.5), except the link to the
+	// next page.
 	x.answerHead(encoding)
 	if x.notModified {
 		resp.SetStatusCode(fasthttp.StatusNotModified)
@@ -114,17 +115,17 @@ func (x *exchange) answer() {
 	}
 }
 
-// answerHead makes the head lines that a success and its 304 share.
+// answerHead writes the head lines that a success and its 304 share.
 func (x *exchange) answerHead(encoding string) {
 	head := &x.Head
 	x.beginHead()
 
-	// Not on preview: a replay is of another snapshot, and its meta tells the instant.
-	if x.surface.kind == keys.Live {
+	// Not on preview: a replay is of another snapshot, and its meta has the instant.
+	if x.surface.keySurface == keys.Live {
 		head.Set("X-Snapshot-Id", x.request.View.ID)
 	}
 	x.ignoredHead()
-	if unknown := x.reply.Unknown; len(unknown) > 0 {
+	if unknown := x.reply.UnknownValues; len(unknown) > 0 {
 		head.SetBytes("X-Unknown-Values", unknown)
 	}
 	if len(x.reply.Interpretation) > 0 {
@@ -142,32 +143,33 @@ func (x *exchange) answerHead(encoding string) {
 	}
 }
 
-// ignoredHead names the parameters that had no effect, on an error too: a misspelt one may be why.
+// ignoredHead names the parameters that had no effect, on an error too: a misspelt one may be its
+// cause.
 func (x *exchange) ignoredHead() {
 	unknown := x.request.Args.Unknown()
-	if len(unknown) > 0 && x.surface.kind == keys.Live {
+	if len(unknown) > 0 && x.surface.keySurface == keys.Live {
 		x.Head.Set("X-Ignored-Params", strings.Join(unknown, ", "))
 	}
 }
 
-// varyByKey is what an answer of the API depends on.
+// varyByKey is the Vary of a response of the API.
 const varyByKey = "Authorization, X-API-Key, Accept-Encoding"
 
-// protocolError answers what could not be read as a request, without echoing it: in the envelope of
-// the path's surface where the head was good, else in the live one (decision 3).
+// protocolError answers what could not be read as a request, without echoing it. The envelope is
+// that of the path's surface if the head was valid, else the live one (decision 3).
 func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
-	// Half-read headers are not to be believed. The guard knows what was good of them.
+	// Headers that were read in part are not trusted. The guard knows the valid ones.
 	ctx.Request.Reset()
 	conn, guarded := ctx.Conn().(*httpconn.Conn)
 	known := guarded && conn.RestoreHead(&ctx.Request)
 	if guarded && conn.Err() != nil {
-		err = conn.Err() // whatever fasthttp made of it
+		err = conn.Err() // fasthttp may return another error
 	}
 
 	var fault *framing.RequestError
 	if known && errors.As(err, &fault) &&
-		(fault.Kind == framing.Unwelcome || fault.Kind == framing.BodyTooLarge && s.takesList(ctx)) {
-		s.turnAway(ctx, conn)
+		(fault.Kind == framing.Unauthenticated || fault.Kind == framing.BodyTooLarge && s.isListUpload(ctx)) {
+		s.answerWithoutBody(ctx, conn)
 		return
 	}
 
@@ -175,40 +177,39 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	x.start(s, ctx, time.Now())
 	defer x.end()
 	if known {
-		if all := s.find(x); all != nil {
-			x.path = all.siblings[0]
-			x.selectSurface() // the headers tell the surface
+		if all := s.findRoutes(x); all != nil {
+			x.route = all.routes[0]
+			x.selectSurface() // the headers decide the surface
 		}
 	}
-	x.refuse(protocolFault(err))
+	x.refuse(protocolProblem(err))
 
-	// fasthttp sees to it only for what a handler answers.
+	// fasthttp does this only for responses of a handler.
 	ctx.Response.SkipBody = guarded && conn.IsHead()
 	s.metrics.broken.Add(x.shard, 0, statusColumn(ctx.Response.StatusCode()), 1)
 	ctx.SetConnectionClose()
 }
 
-// unread is the key of a context's unreadBody.
-type unread struct{}
+// unreadBodyKey is the key of a context's unreadBody.
+type unreadBodyKey struct{}
 
-// unreadBody is the body of a request that is still on the connection, to be read as it comes; nil for one
-// that has no length.
+// unreadBody is the body of a request that is still on the connection; nil if it has no length.
 type unreadBody struct{ io.Reader }
 
-// turnAway answers a request whose body is not read, because no key of it authenticates: as if it
-// had none, which is 401 wherever a key is needed. A list to value is for its page to read. The connection
-// ends, for the body is on it.
-func (s *Server) turnAway(ctx *fasthttp.RequestCtx, conn *httpconn.Conn) {
-	ctx.SetUserValue(unread{}, unreadBody{conn.Content()})
+// answerWithoutBody answers a request whose body is not read, because its key does not
+// authenticate. It gets the response of an empty body: 401 wherever a key is needed. The page of a
+// list to value reads the body itself. The connection closes, because the body is on it.
+func (s *Server) answerWithoutBody(ctx *fasthttp.RequestCtx, conn *httpconn.Conn) {
+	ctx.SetUserValue(unreadBodyKey{}, unreadBody{conn.Content()})
 	s.handleAt(ctx, time.Now())
 	ctx.Response.SkipBody = conn.IsHead()
 	ctx.SetConnectionClose()
 }
 
-// idText spells five bits a character.
-var idText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567")
+// requestIDEncoding has five bits in a character.
+var requestIDEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567")
 
-// appendRequestID takes the caller's id when it has the form, else mints one (decision 11).
+// appendRequestID appends the caller's request id if it is valid, else a new one (decision 11).
 func (x *exchange) appendRequestID(dst []byte) []byte {
 	if given := x.Fields.RequestID; given != nil && validRequestID(given) {
 		return append(dst, given...)
@@ -218,7 +219,7 @@ func (x *exchange) appendRequestID(dst []byte) []byte {
 	var random [16]byte
 	binary.LittleEndian.PutUint64(random[:], rand.Uint64())  //nolint:gosec // see above
 	binary.LittleEndian.PutUint64(random[8:], rand.Uint64()) //nolint:gosec // see above
-	return idText.AppendEncode(append(dst, "req_"...), random[:15])
+	return requestIDEncoding.AppendEncode(append(dst, "req_"...), random[:15])
 }
 
 func validRequestID(id []byte) bool {

@@ -15,7 +15,7 @@ import (
 	"ninepocket/wire"
 )
 
-// operation adds to an api.Operation the row that counts it.
+// operation is an api.Operation with its row in the metrics.
 type operation struct {
 	*api.Operation
 	metricRow int
@@ -27,20 +27,23 @@ type route struct {
 	method    string
 	live      *operation
 	preview   *operation
-	open      func(*exchange) // answers without a key, instead of an operation
-	counts    metricKey       // what requests of an open path count as
-	metricRow int             // and where
+	handler   func(*exchange) // answers without a key; nil for operations
+	metric    metricKey       // of a route with a handler
+	metricRow int             // of metric
 }
 
-// mcpPath is where MCP is served. It is not in the OpenAPI document: tools/list describes it.
+// mcpPath is the path of MCP. It is not in the OpenAPI document: tools/list describes it.
 const mcpPath = "/mcp"
 
-// paths is the route table. Order does not matter.
-func (s *Server) paths() []*route {
+// routeTable returns the route table. Order does not matter.
+func (s *Server) routeTable() []*route {
 	table := []*route{
-		{pattern: "/openapi.json", method: "GET", open: (*exchange).openapi, counts: metricKey{noSurface, "openapi"}},
-		{pattern: "/healthz", method: "GET", open: (*exchange).healthz, counts: metricKey{noSurface, "healthz"}},
-		{pattern: mcpPath, method: "POST", open: (*exchange).mcp, counts: metricKey{onMCP, "mcp"}},
+		{
+			pattern: "/openapi.json", method: "GET", handler: (*exchange).openapi,
+			metric: metricKey{surfaceNone, "openapi"},
+		},
+		{pattern: "/healthz", method: "GET", handler: (*exchange).healthz, metric: metricKey{surfaceNone, "healthz"}},
+		{pattern: mcpPath, method: "POST", handler: (*exchange).mcp, metric: metricKey{surfaceMCP, "mcp"}},
 	}
 
 	// The live and the preview operation of one method and path share a row.
@@ -65,19 +68,19 @@ func (s *Server) paths() []*route {
 	return s.withPages(table)
 }
 
-// routesByMethod holds the rows of one pattern, one for each method, and their Allow header.
+// routesByMethod are the routes of one pattern, one for each method, and their Allow header.
 type routesByMethod struct {
-	siblings []*route
-	allow    string
+	routes []*route
+	allow  string
 }
 
-// foundKey finds what the router found, in a RequestCtx.
-type foundKey struct{}
+// routesKey is the key of the found routes in a RequestCtx.
+type routesKey struct{}
 
-// routes makes the router. It matches paths only: one handler a pattern takes every method, so that
-// 405 and its Allow header come from the table.
-func (s *Server) routes() *router.Router {
-	// The router would redirect before authentication, and to http.
+// newRouter makes the router. It matches paths only: one handler a pattern takes every method, so
+// that 405 and its Allow header come from the table.
+func (s *Server) newRouter() *router.Router {
+	// By default the router redirects before authentication, and to http.
 	r := router.New()
 	r.RedirectTrailingSlash = false
 	r.RedirectFixedPath = false
@@ -85,7 +88,7 @@ func (s *Server) routes() *router.Router {
 	r.HandleMethodNotAllowed = false
 
 	byPattern := map[string][]*route{}
-	table := s.paths()
+	table := s.routeTable()
 	s.metrics = newMetrics(table, s.tools.operations)
 	for _, p := range table {
 		byPattern[p.pattern] = append(byPattern[p.pattern], p)
@@ -93,20 +96,21 @@ func (s *Server) routes() *router.Router {
 
 	for text, siblings := range byPattern {
 		all := routesByMethod{siblings, allowed(siblings)}
-		r.ANY(text, handlerOf(&all))
+		r.ANY(text, recordRoutes(&all))
 		if text == cardPattern {
-			s.card = all
+			s.cardRoutes = all
 		}
 	}
 	return r
 }
 
-// handlerOf is what the router calls for the rows of a pattern: it only notes them.
-func handlerOf(all *routesByMethod) fasthttp.RequestHandler {
-	return func(ctx *fasthttp.RequestCtx) { ctx.SetUserValue(foundKey{}, all) }
+// recordRoutes returns the handler of a pattern, which only stores the pattern's routes in the
+// context.
+func recordRoutes(all *routesByMethod) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) { ctx.SetUserValue(routesKey{}, all) }
 }
 
-// allowed is the Allow header of a pattern: its methods, sorted (decision 3).
+// allowed returns the Allow header of a pattern: its methods, sorted (decision 3).
 func allowed(siblings []*route) string {
 	var names []string
 	for _, p := range siblings {
@@ -121,33 +125,36 @@ func allowed(siblings []*route) string {
 
 // cardPattern is the path that most requests have: it is recognized by its prefix, which costs a
 // third of the router's way and none of its allocations.
-const cardPattern = "/v1/cards/{id}"
+const (
+	cardPattern = cardPrefix + "{id}"
+	cardPrefix  = "/v1/cards/"
+)
 
-const cardPrefix = "/v1/cards/"
-
-// metricKey finds what answers a path, without redirects.
+// route finds the routes of a path and dispatches to them, without redirects.
 func (s *Server) route(x *exchange) {
-	all := s.find(x)
+	all := s.findRoutes(x)
 	if all == nil {
-		x.missing(httpconn.Path(x.Ctx), "there is nothing at this path: GET /openapi.json lists the paths")
+		x.writeNotFound(httpconn.Path(x.Ctx), "there is nothing at this path: GET /openapi.json lists the paths")
 		return
 	}
 	x.dispatch(all)
 }
 
-// find finds the rows of a request's path, nil for none, and notes its {id}.
-func (s *Server) find(x *exchange) *routesByMethod {
+// findRoutes finds the routes of a request's path, nil for none, and stores its {id} in the
+// request.
+func (s *Server) findRoutes(x *exchange) *routesByMethod {
 	raw := httpconn.Path(x.Ctx)
 	text := unsafe.String(unsafe.SliceData(raw), len(raw))
 	id, ok := strings.CutPrefix(text, cardPrefix)
 	if ok && id != "" && id != "batch" && strings.IndexByte(id, '/') < 0 {
 		x.request.Ref = id
-		return &s.card
+		return &s.cardRoutes
 	}
 
-	// The router only compares, and keeps the parameter no longer than the request's memory lives.
+	// The router only compares text, and the parameter is used only while the request's memory is
+	// valid.
 	handler, _ := s.router.Lookup(router.MethodWild, text, x.Ctx)
-	// No path of the document has an empty segment; the router takes one for a parameter.
+	// No path has an empty segment, but the router matches one as a parameter.
 	empty := bytes.Contains(raw, []byte("//")) || len(raw) > 1 && raw[len(raw)-1] == '/'
 	if handler == nil || empty {
 		return nil
@@ -155,40 +162,40 @@ func (s *Server) find(x *exchange) *routesByMethod {
 
 	handler(x.Ctx)
 	x.request.Ref, _ = x.Ctx.UserValue("id").(string)
-	all, _ := x.Ctx.UserValue(foundKey{}).(*routesByMethod)
-	x.Ctx.RemoveUserValue(foundKey{})
+	all, _ := x.Ctx.UserValue(routesKey{}).(*routesByMethod)
+	x.Ctx.RemoveUserValue(routesKey{})
 	return all
 }
 
-// methodError says which methods a path has instead of one that it has not.
+// methodError says which methods a path has instead of the requested one.
 func methodError(method []byte, allow string) *wire.APIError {
 	const maxShown = 20
 	named := string(method[:min(len(method), maxShown)])
-	if named == fasthttp.MethodHead { // its answer is that of GET
+	if named == fasthttp.MethodHead { // HEAD is answered like GET
 		named = fasthttp.MethodGet
 	}
 
 	return problem(wire.MethodNotAllowed, named+" is not supported here: use "+strings.ReplaceAll(allow, ", ", " or "))
 }
 
-// dispatch picks the row of a pattern for the request's method.
+// dispatch serves the route of a pattern for the request's method.
 func (x *exchange) dispatch(all *routesByMethod) {
-	for _, p := range all.siblings {
+	for _, p := range all.routes {
 		if string(x.Ctx.Method()) == p.method || x.Ctx.IsHead() && p.method == fasthttp.MethodGet {
 			x.serve(p)
 			return
 		}
 	}
 
-	if x.preflight(all.siblings[0], all.allow) {
+	if x.preflight(all.routes[0], all.allow) {
 		x.row = rowPreflight
 		return
 	}
 
-	// 405 is told in the envelope of the path's surface, and counted as its operation.
-	x.path = all.siblings[0]
+	// 405 is in the envelope of the path's surface, and counted as its operation.
+	x.route = all.routes[0]
 	x.selectSurface()
-	x.row = x.path.metricRow
+	x.row = x.route.metricRow
 	if x.op != nil {
 		x.row = x.op.metricRow
 	}

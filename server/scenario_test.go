@@ -18,14 +18,14 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// scenario is one request and what must come back. Every reply is held against the OpenAPI document
+// scenario is one request and what must come back. Every reply is checked against the OpenAPI document
 // and against the invariants of check, whatever a scenario asks for.
 type scenario struct {
 	name   string
 	method string // GET by default; POST with a body
 	path   string
 	key    string   // sent as X-API-Key: a standing key by name, or a key; "" is bench, "-" is none
-	header []string // beside it
+	header []string // in addition
 	body   string   // application/json unless header has a Content-Type
 	status int      // 200 by default
 	code   string   // of an error
@@ -226,14 +226,14 @@ func (w *world) check(tb testing.TB, q request, r reply) {
 	}
 }
 
-// answers samples those that are held against the document: with the race detector that took a third
+// answers samples those that are checked against the document: with the race detector that took a third
 // of the time of all tests.
 var answers sampler
 
 // sampler counts answers by where they came from.
 type sampler struct{ seen sync.Map }
 
-// allow says whether to hold an answer against the document: the first of an operation and a
+// due says whether to hold an answer against the document: the first of an operation and a
 // status, and then one in a few, fewer of the long ones. make whole takes all of them.
 func (s *sampler) due(q request, r reply) bool {
 	if testsweep.Full() {
@@ -298,7 +298,7 @@ func (w *world) faults(q request, r reply) (faults []string) {
 	return append(faults, r.limitFaults(w.clock())...)
 }
 
-// namesScribble reports whether a request may itself hold, spelt in some way, what handled requests
+// namesScribble reports whether a request may itself have, in some encoding, what handled requests
 // are overwritten with.
 func (q *request) namesScribble() bool {
 	sent := strings.ToLower(q.target + q.body)

@@ -22,75 +22,77 @@ import (
 	"ninepocket/site"
 )
 
-// writeBuffer lets a pipelined burst of card answers leave in one write.
+// writeBuffer lets a pipelined burst of card responses leave in one write.
 const writeBuffer = 32 << 10
 
-// Options say what a Server serves.
+// Options configure a Server.
 type Options struct {
 	Engine  *engine.Engine
 	Gate    *access.Gate
 	Clock   access.Clock
 	Cursors *cursor.Signer
-	// BaseURL is what clients reach the service by, without a slash at the end.
+	// BaseURL is the URL at which clients reach the service.
 	BaseURL string
 	// ProductPrefix begins product ids (decision 25); "" means prd.
 	ProductPrefix string
-	// Preview switches the preview contract on (decision 1).
+	// Preview enables the preview contract (decision 1).
 	Preview bool
 	// DefaultPreview makes the preview surface answer requests without a key on shared paths.
 	DefaultPreview bool
-	// Origins may read answers from a browser (CORS); empty means none (decision 4).
+	// Origins are the web origins that may read responses in a browser (CORS); empty means none
+	// (decision 4).
 	Origins []string
-	// AllowedHosts and AllowedOrigins may call MCP besides the base URL's host, the listen host and
-	// loopback.
+	// AllowedHosts and AllowedOrigins may call MCP, in addition to the base URL's host, the listen
+	// host and loopback.
 	AllowedHosts, AllowedOrigins []string
-	// ListenHost is the host that is listened on, as configured; "" for the listener's address.
+	// ListenHost is the host of the listener, as configured; "" for the listener's address.
 	ListenHost string
-	// OpenAPIDocument is the OpenAPI document to serve; nil means that of BaseURL, ProductPrefix
-	// and Preview.
-	Contract *OpenAPIDocument
-	// Pages are the public site; nil leaves it out.
+	// OpenAPI is the OpenAPI document to serve; nil means that of BaseURL, ProductPrefix and
+	// Preview.
+	OpenAPI *OpenAPIDocument
+	// Pages is the public site; nil for none.
 	Pages *site.Pages
-	// Images is the folder of card images; nil without one.
+	// Images is the folder of card images; nil for none.
 	Images *Images
-	// Metering says why calls cannot be metered at the moment; nil means that they always can.
+	// Metering returns the reason why calls cannot be metered now; nil means that they always can.
 	Metering func() error
 	// TrustedProxies lists the proxies whose X-Forwarded-For gives the client address.
 	TrustedProxies []netip.Prefix
-	// PackCache bounds the memory of bodies that are kept compressed, in bytes; 0 keeps none.
-	PackCache int64
-	// BodyRoom bounds the memory of larger request bodies that are being read, of all clients together,
-	// in bytes; 0 is no bound.
-	BodyRoom int64
-	// Version is the program's, for MCP's initialize.
+	// CompressedCacheSize limits the memory of the cache of compressed bodies, in bytes; 0 caches
+	// none.
+	CompressedCacheSize int64
+	// BodyBudget limits the memory of larger request bodies that are being read, of all clients
+	// together, in bytes; 0 is no limit.
+	BodyBudget int64
+	// Version is that of the program, for MCP's initialize.
 	Version string
 	Log     *slog.Logger
-	// OnAccess is told of every request that has its answer, in its goroutine; nil for nobody.
+	// OnAccess is called for every request whose response is ready, in its goroutine; nil for none.
 	OnAccess func(AccessLogEntry)
 }
 
 // Server answers HTTP requests.
 type Server struct {
 	Options
-	lists    atomic.Int64 // that are being read as streams
-	http     *fasthttp.Server
-	router   *router.Router
-	card     routesByMethod // cardPattern's
-	draining atomic.Bool
-	open     httpconn.Connections
-	cutAfter time.Duration // tests: when Shutdown cuts; 0 = when three quarters of its time are over
-	// instant makes a request's two clocks from the time when it had arrived. Simulations replace it.
-	instant   func(time.Time) (time.Time, access.Instant)
-	tools     *mcpServer
-	metrics   *metrics
-	assets    map[string]document // files of the site, by name
-	addresses *addressLimiter
-	packs     *httpconn.CompressedCache
-	service   api.Service
-	// unnamedProxy is set once the log has warned of an untrusted proxy on this machine, and oddHop
-	// once it has warned of a trusted one that writes what is no address.
-	unnamedProxy, oddHop atomic.Bool
-	// meterLog and repliesLog keep failures of the meter from filling the log.
+	openLists   atomic.Int64 // lists to value that are being read as streams
+	http        *fasthttp.Server
+	router      *router.Router
+	cardRoutes  routesByMethod // of cardPattern
+	draining    atomic.Bool
+	connections httpconn.Connections
+	cutAfter    time.Duration // for tests: when Shutdown closes all connections; 0 = after three quarters of its time
+	// instant returns a request's two clocks from its time of arrival. Simulations replace it.
+	instant    func(time.Time) (time.Time, access.Instant)
+	tools      *mcpServer
+	metrics    *metrics
+	assets     map[string]document // files of the site, by name
+	addresses  *addressLimiter
+	compressed *httpconn.CompressedCache
+	service    api.Service
+	// warnedProxy is set once the log has warned of an untrusted proxy on this machine, and
+	// warnedHop once it has warned of a trusted proxy that writes an invalid address.
+	warnedProxy, warnedHop atomic.Bool
+	// meterLog and repliesLog keep failures of metering from filling the log.
 	meterLog, repliesLog logThrottle
 }
 
@@ -104,21 +106,21 @@ func New(options Options) (*Server, error) {
 	}
 	options.BaseURL = strings.TrimSuffix(options.BaseURL, "/")
 
-	if options.Contract == nil {
+	if options.OpenAPI == nil {
 		contract, err := NewOpenAPIDocument(options.BaseURL, options.ProductPrefix, options.Preview)
 		if err != nil {
 			return nil, err
 		}
-		options.Contract = contract
+		options.OpenAPI = contract
 	}
 
 	s := &Server{
 		Options: options, assets: map[string]document{}, addresses: newAddressLimiter(),
-		packs: httpconn.NewCompressedCache(options.PackCache),
+		compressed: httpconn.NewCompressedCache(options.CompressedCacheSize),
 	}
-	s.open.Timeouts = httpconn.DefaultTimeouts
-	s.open.AllowLargeBody = s.welcomes
-	s.open.BodyBudget = options.BodyRoom
+	s.connections.Timeouts = httpconn.DefaultTimeouts
+	s.connections.AllowLargeBody = s.allowsLargeBody
+	s.connections.BodyBudget = options.BodyBudget
 	s.instant = func(at time.Time) (time.Time, access.Instant) { return at, s.Clock.At(at) }
 	s.tools = newMCPServer(&s.Options)
 	s.service = api.Service{
@@ -126,12 +128,12 @@ func New(options Options) (*Server, error) {
 		BaseURL: options.BaseURL, Tools: s.tools.Endpoint,
 	}
 
-	// The route table needs the tools, for they are counted beside its operations.
-	s.router = s.routes()
+	// The route table needs the tools, which have rows in the metrics like its operations.
+	s.router = s.newRouter()
 	s.http = &fasthttp.Server{
 		Handler:                      s.handle,
 		ErrorHandler:                 s.protocolError,
-		HeaderReceived:               httpconn.Expectations,
+		HeaderReceived:               httpconn.HeaderReceived,
 		Name:                         "ninepocket",
 		ReadBufferSize:               httpconn.MaxHeader,
 		WriteBufferSize:              writeBuffer,
@@ -140,56 +142,56 @@ func New(options Options) (*Server, error) {
 		NoDefaultContentType:         true,
 		DisablePreParseMultipartForm: true,
 		SecureErrorLogMessage:        true,
-		Logger:                       quiet{},
+		Logger:                       discardLogger{},
 		CloseOnShutdown:              true,
 	}
 	return s, nil
 }
 
-// quiet drops fasthttp's own log lines, which may hold parts of requests.
-type quiet struct{}
+// discardLogger drops fasthttp's own log lines, which may contain parts of requests.
+type discardLogger struct{}
 
-func (quiet) Printf(string, ...any) {}
+func (discardLogger) Printf(string, ...any) {}
 
 // Serve answers connections of l until Shutdown.
 func (s *Server) Serve(l net.Listener) error {
-	if s.tools.listen == "" { // the options did not say so
-		s.tools.listen = hostOf(l.Addr().String())
+	if s.tools.listen == "" { // not configured
+		s.tools.listen = hostWithoutPort(l.Addr().String())
 	}
-	return s.http.Serve(s.open.Listen(l))
+	return s.http.Serve(s.connections.Listen(l))
 }
 
 // ServeConn answers the requests of one connection until it ends.
 func (s *Server) ServeConn(conn net.Conn) error {
-	guarded := s.open.Guard(conn)
-	defer s.open.Remove(guarded)
+	guarded := s.connections.Guard(conn)
+	defer s.connections.Remove(guarded)
 	return s.http.ServeConn(guarded)
 }
 
-// Drain lets every answer from now on close its connection. So clients that keep theirs open move
-// elsewhere between two requests and not in the middle of one. Shutdown follows.
+// Drain makes every response from now on close its connection, so that clients reconnect elsewhere
+// between two requests. Shutdown follows.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Shutdown stops taking connections and waits for the requests in flight until ctx is done. Nothing
-// else is waited for: connections that are idle end at once. When three quarters of the time are
-// over, what still reads or writes is too slow, and is cut: clients that stall cannot make it fail.
+// Shutdown stops accepting connections and waits for the requests in flight until ctx is done. Idle
+// connections end at once. After three quarters of the time, connections that still read or write
+// are closed: slow clients cannot make Shutdown fail.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.Drain()
 	if deadline, ok := ctx.Deadline(); ok {
-		defer time.AfterFunc(cmp.Or(s.cutAfter, time.Until(deadline)/4*3), s.open.CloseAll).Stop()
+		defer time.AfterFunc(cmp.Or(s.cutAfter, time.Until(deadline)/4*3), s.connections.CloseAll).Stop()
 	}
 
-	err := s.open.StopListening(ctx)
+	err := s.connections.StopListening(ctx)
 	if err == nil {
-		err = s.open.Drain(ctx)
+		err = s.connections.Drain(ctx)
 	}
 	if err == nil {
-		err = s.http.ShutdownWithContext(ctx) // nothing is left to wait for
+		err = s.http.ShutdownWithContext(ctx) // no connection is left
 	}
 	if err != nil {
 		return err
 	}
 
-	s.packs.Close() // nobody asks any more
+	s.compressed.Close() // not used any more
 	return nil
 }

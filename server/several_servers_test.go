@@ -75,7 +75,7 @@ func newMember(t *testing.T, first, next *snapshot.Catalog) *member {
 	return m
 }
 
-// begins starts the server anew.
+// begins starts the server again.
 func (m *member) begins(t *testing.T, now time.Time) {
 	t.Helper()
 	eng := engine.New(m.shelf, engine.Options{

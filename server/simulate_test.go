@@ -116,7 +116,7 @@ func (s *moody) Usage(p *keys.Principal, r access.LimitSpec, now access.Instant)
 
 // TestSimulation runs random worlds, each out of its seed: never a 5xx but 503 while the store
 // fails, every answer of the snapshot it names, no window overfull, revoked keys refused, and the
-// ledger charging what clients were told. NINEPOCKET_SEED runs one seed and prints its trace.
+// ledger charging what clients saw. NINEPOCKET_SEED runs one seed and prints its trace.
 func TestSimulation(t *testing.T) {
 	// The handler is called without a connection, so that nothing orders it after Serve, which
 	// notes where it listens.
@@ -392,7 +392,7 @@ func (s *simulation) checkPrice(target, answer string) {
 	}
 }
 
-// balance compares what clients were told with the ledger.
+// balance compares what clients saw with the ledger.
 func (s *simulation) balance() {
 	for _, c := range s.clients {
 		rows, err := s.store.Ledger(c.tenant, 0)

@@ -10,35 +10,36 @@ import (
 	"ninepocket/wire"
 )
 
-// surface is a contract: how it takes a key, reads a request, spells an error and shows limits.
+// surface is a contract: how it takes a key, reads a request, encodes an error and shows limits.
 // There are four: live, preview, the gate of MCP, and MCP's tools.
 type surface struct {
 	name string
-	// kind is of the keys that it takes. On preview unknown query parameters and body members are errors;
-	// on live Authorization: Bearer is taken, and answers have validators and name their snapshot.
-	kind      keys.Surface
-	cacheable string // Cache-Control of what follows from the snapshot and the request
-	private   string // Cache-Control of everything else
-	challenge string // WWW-Authenticate of a 401
-	errorType string // content type of errors
-	codes     map[wire.Code]wire.Meaning
-	// appends the body of an error
+	// keySurface is that of its keys. On preview unknown query parameters and body members are
+	// errors; live takes Authorization: Bearer, and its responses have validators and name their
+	// snapshot.
+	keySurface keys.Surface
+	cacheable  string // Cache-Control of responses that depend on the snapshot and the request alone
+	private    string // Cache-Control of everything else
+	challenge  string // WWW-Authenticate of a 401
+	errorType  string // content type of errors
+	codes      map[wire.Code]wire.Meaning
+	// encodeError appends the body of an error.
 	encodeError func(dst []byte, baseURL string, f wire.APIError, requestID string) []byte
 
-	noKey      *wire.APIError  // what a request without a key is told
-	badKey     *wire.APIError  // and one whose key is none
-	wrongKind  *wire.APIError  // what a key of the other surface gets
-	noCatalog  *wire.APIError  // what is told before the first catalog, nil for what pages are told
-	limits     func(*exchange) // adds the lines that show limits to the head of an answer
-	writeError func(x *exchange, f *wire.APIError)
+	noKey        *wire.APIError  // error of a request without a key
+	badKey       *wire.APIError  // error of an invalid key
+	wrongSurface *wire.APIError  // error of a key of the other surface
+	noCatalog    *wire.APIError  // error before the first catalog, nil for that of pages
+	limits       func(*exchange) // adds the limits to the head of a response
+	writeError   func(x *exchange, f *wire.APIError)
 }
 
-// keyFault is what a request is told whose key was not recognised.
-func (s *surface) keyFault(err error) *wire.APIError {
+// invalidKeyError returns the error of a request whose key does not authenticate.
+func (s *surface) invalidKeyError(err error) *wire.APIError {
 	switch {
 	case errors.Is(err, access.ErrUnavailable):
 		return keysUnavailable
-	case errors.Is(err, keys.ErrSandbox): // on preview it is of the wrong kind before that
+	case errors.Is(err, keys.ErrSandbox): // on preview, wrongSurface comes first
 		return problem(wire.SandboxKey, "this is a sandbox key: a live key is required")
 	case errors.Is(err, keys.ErrRevoked):
 		return problem(s.badKey.Code, "the API key was revoked: ask for another")
@@ -48,7 +49,7 @@ func (s *surface) keyFault(err error) *wire.APIError {
 	return s.badKey
 }
 
-// missingKeyError is what a request is told whose headers hold no key, or two different ones.
+// missingKeyError returns the error of a request with no key, or with two different keys.
 func (s *surface) missingKeyError(sent *credentials) *wire.APIError {
 	switch {
 	case sent.malformed && sent.header != nil:
@@ -71,7 +72,7 @@ type credentials struct {
 var bearerPrefix = []byte("bearer ")
 
 // readCredentials reads the key headers of a request, each of which comes at most once (package
-// strict).
+// framing).
 func readCredentials(apiKey, authorization []byte) credentials {
 	var sent credentials
 	if len(apiKey) > 0 {
@@ -89,7 +90,7 @@ func readCredentials(apiKey, authorization []byte) credentials {
 	return sent
 }
 
-// key is the one key of the request; false when two differ or none is there.
+// key returns the one key of the request; false if there is none, or if two differ.
 func (sent *credentials) key() (key []byte, ok bool) {
 	switch {
 	case sent.malformed:
@@ -102,8 +103,8 @@ func (sent *credentials) key() (key []byte, ok bool) {
 	return sent.bearer, sent.bearer != nil
 }
 
-// kind is the kind of key that the request seems to carry, by its prefix alone (decision 1).
-func (sent *credentials) kind() keys.Surface {
+// surface returns the surface of the request's key, by its prefix alone (decision 1).
+func (sent *credentials) surface() keys.Surface {
 	if sent.header != nil {
 		return keys.SurfaceOf(sent.header)
 	}
@@ -111,18 +112,18 @@ func (sent *credentials) kind() keys.Surface {
 }
 
 // selectSurface decides which surface answers: the path's only one, or on a shared path the one
-// that the key's prefix names, or the default (decision 1). It returns what the path does there.
+// that the key's prefix names, or the default (decision 1). It sets the operation as well.
 func (x *exchange) selectSurface() {
-	p := x.path
+	p := x.route
 
-	// A key that is not of our form, and no key at all, get the default.
+	// An unknown prefix, and no key at all, get the default.
 	preview := p.live == nil && p.preview != nil
 	if p.live != nil && p.preview != nil {
-		switch x.keys.kind() {
+		switch x.credentials.surface() {
 		case keys.Preview:
 			preview = true
 		case keys.NoSurface:
-			preview = x.s.DefaultPreview && x.keys.header == nil && x.keys.bearer == nil
+			preview = x.s.DefaultPreview && x.credentials.header == nil && x.credentials.bearer == nil
 		case keys.Live, keys.Sandbox:
 		}
 	}

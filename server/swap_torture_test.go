@@ -88,7 +88,7 @@ func TestSwapTorture(t *testing.T) {
 	defer running.Wait()
 	defer stop()
 
-	// What other tests of the process leave to the collector may go meanwhile, so that only growth tells.
+	// What other tests of the process leave to the collector may go meanwhile, so that only growth counts.
 	var level, highest int64
 	var goroutines, peak int
 	var filled, again bool

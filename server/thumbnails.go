@@ -24,32 +24,32 @@ import (
 )
 
 const (
-	smallPath = "/small/{id}"
-	// thumbnailWorkers is how many pictures are made smaller at a time: each takes a core for some
-	// ten milliseconds, and a page may ask for a hundred.
+	thumbnailPath = "/small/{id}"
+	// thumbnailWorkers is how many thumbnails are made at a time: each takes a core for some ten
+	// milliseconds, and a page may need a hundred.
 	thumbnailWorkers = 2
-	// thumbnailTimeout is how long a visitor waits for a turn before the whole picture does.
+	// thumbnailTimeout is how long a request waits for a worker before it gets the whole picture.
 	thumbnailTimeout = 10 * time.Second
-	// smallFile is a picture no larger than which is shown as it is.
-	smallFile = 8 << 10
+	// maxUnshrunk is the largest file that is shown as it is.
+	maxUnshrunk = 8 << 10
 )
 
-// sizes are the small copies by the letter that their names begin with.
+// sizes are the sizes of thumbnails by the first letter of their names.
 var sizes = map[string]picture.Size{"r": picture.Small, "p": picture.Large}
 
-// Thumbnails are small copies of the pictures of a folder. Each is made when it is first asked for,
-// and kept in a folder of its own.
+// Thumbnails are small copies of the pictures of a folder. Each is made at its first request and
+// stored in a folder of its own.
 type Thumbnails struct {
-	cache *os.Root
-	turns *semaphore.Weighted
-	made  singleflight.Group
-	wait  time.Duration // thumbnailTimeout, and longer in tests
-	// versions tell for each picture what it is now: a copy's name holds it, so that a copy may be
-	// kept for ever.
+	cache    *os.Root
+	workers  *semaphore.Weighted
+	inFlight singleflight.Group
+	wait     time.Duration // thumbnailTimeout, and longer in tests
+	// versions are the current versions of pictures, by file. A thumbnail's name has the version,
+	// so that it may be cached for ever.
 	versions atomic.Pointer[map[string]string]
 }
 
-// EnableThumbnails has the folder keep small copies of its pictures in a folder, which is made.
+// EnableThumbnails makes the folder for thumbnails of the images, and serves them from it.
 func (images *Images) EnableThumbnails(dir string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return fmt.Errorf("cannot make the folder for small pictures: %w", err)
@@ -59,25 +59,23 @@ func (images *Images) EnableThumbnails(dir string) error {
 		return fmt.Errorf("cannot open the folder for small pictures: %w", err)
 	}
 	images.thumbnails = &Thumbnails{
-		cache: cache, turns: semaphore.NewWeighted(thumbnailWorkers),
+		cache: cache, workers: semaphore.NewWeighted(thumbnailWorkers),
 		wait: thumbnailTimeout,
 	}
+	images.thumbnails.versions.Store(&map[string]string{})
 	return nil
 }
 
-// Version is what a picture is now, as the names of its small copies have it; "" where there are none.
+// Version returns the current version of a picture, as the names of its thumbnails have it; "" if
+// it has none.
 func (images *Images) Version(file string) string {
 	if images == nil || images.thumbnails == nil {
 		return ""
 	}
-	versions := images.thumbnails.versions.Load()
-	if versions == nil {
-		return ""
-	}
-	return (*versions)[file]
+	return (*images.thumbnails.versions.Load())[file]
 }
 
-// recordVersions takes down which pictures there are, and lets go of copies of others.
+// recordVersions sets the current versions, and removes thumbnails of others.
 func (c *Thumbnails) recordVersions(versions map[string]string) error {
 	c.versions.Store(&versions)
 	current := make(map[string]bool, 2*len(versions))
@@ -92,18 +90,19 @@ func (c *Thumbnails) recordVersions(versions map[string]string) error {
 		return fmt.Errorf("cannot read the folder of small pictures: %w", err)
 	}
 	for _, entry := range entries {
-		// Nothing else is removed: the folder may be somebody's, by mistake.
-		if !current[entry.Name()] && copyNames.MatchString(entry.Name()) {
+		// Nothing else is removed: the folder may have other files, by mistake.
+		if !current[entry.Name()] && copyNamePattern.MatchString(entry.Name()) {
 			err = errors.Join(err, c.cache.Remove(entry.Name()))
 		}
 	}
 	return err
 }
 
-// versionOf is the version of a file: another one as soon as it is replaced.
-func versionOf(file string, info fs.FileInfo) string {
-	// A picture of this kind cannot be read here.
-	if extension(file) == ".avif" || info.Size() <= smallFile {
+// fileVersion returns the version of a file, which changes when the file is replaced; "" if it gets
+// no thumbnails.
+func fileVersion(file string, info fs.FileInfo) string {
+	// This program cannot decode AVIF.
+	if extension(file) == ".avif" || info.Size() <= maxUnshrunk {
 		return ""
 	}
 	h := fnv.New64a()
@@ -111,50 +110,53 @@ func versionOf(file string, info fs.FileInfo) string {
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-// copyNames are the names of copies, and of those that were not finished.
-var copyNames = regexp.MustCompile(`^[rp]-[0-9a-z]+-[0-9a-z]+\.jpg(\.part)?$`)
+// copyNamePattern matches the names of thumbnails, unfinished ones included.
+var copyNamePattern = regexp.MustCompile(`^[rp]-[0-9a-z]+-[0-9a-z]+\.jpg(\.part)?$`)
 
-// copyName is the name of a copy in its folder.
+// copyName is the name of a thumbnail in its folder.
 func copyName(letter, version, file string) string {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, file)
 	return letter + "-" + version + "-" + strconv.FormatUint(h.Sum64(), 36) + ".jpg"
 }
 
-// get is a small copy, which is made unless it is there.
-func (images *Images) get(ctx context.Context, log *slog.Logger, letter, version, file string) ([]byte, error) {
+// cachedThumbnail returns a thumbnail, which it makes if it is missing.
+func (images *Images) cachedThumbnail(
+	ctx context.Context, log *slog.Logger, letter, version, file string,
+) ([]byte, error) {
 	c := images.thumbnails
 	name := copyName(letter, version, file)
 	if cached, err := fs.ReadFile(c.cache.FS(), name); err == nil {
 		return cached, nil
 	}
 
-	// Several who ask for one picture wait for one copy.
-	made, err, _ := c.made.Do(name, func() (any, error) {
-		if err := c.turns.Acquire(ctx, 1); err != nil {
+	// Concurrent requests for one thumbnail wait for the same work.
+	made, err, _ := c.inFlight.Do(name, func() (any, error) {
+		if err := c.workers.Acquire(ctx, 1); err != nil {
 			return nil, fmt.Errorf("cannot wait for a turn: %w", err)
 		}
-		defer c.turns.Release(1)
+		defer c.workers.Release(1)
 		return images.shrink(log, letter, name, file)
 	})
 	copied, _ := made.([]byte)
 	return copied, err
 }
 
-// shrink makes a copy and keeps it. One that cannot be kept is told to the log, and made again.
+// shrink makes a thumbnail and stores it. If that fails, it logs the error, and the thumbnail is
+// made again next time.
 func (images *Images) shrink(log *slog.Logger, letter, name, file string) ([]byte, error) {
 	whole, _, err := images.open(file)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = whole.Close() }() // it was only read
+	defer func() { _ = whole.Close() }() // only read
 
 	copied, err := picture.Thumbnail(whole, sizes[letter])
 	if err != nil {
 		return nil, err
 	}
 
-	// It is kept whole or not at all.
+	// The rename makes it appear complete or not at all.
 	part := name + ".part"
 	err = images.thumbnails.cache.WriteFile(part, copied, 0o640)
 	if err == nil {
@@ -166,19 +168,19 @@ func (images *Images) shrink(log *slog.Logger, letter, name, file string) ([]byt
 	return copied, nil
 }
 
-// thumbnail answers GET /small/{size}-{version}-{file}. Where there is no such copy, it leads to
-// the one that there is now, or to the whole picture.
+// thumbnail answers GET /small/{size}-{version}-{file}. If there is no such thumbnail, it redirects
+// to the current one or to the whole picture.
 func (v *pageRequest) thumbnail() {
 	images := v.x.s.Images
 	name, _ := v.x.request.PathID()
 	letter, rest, _ := strings.Cut(name, "-")
 	version, file, _ := strings.Cut(rest, "-")
 	if sizes[letter] == 0 || !isImage(file) {
-		v.x.missing(v.x.Ctx.URI().PathOriginal(), "There is no such image.")
+		v.x.writeNotFound(v.x.Ctx.URI().PathOriginal(), "There is no such image.")
 		return
 	}
 
-	// What leads elsewhere is a redirect that nobody keeps for good.
+	// These redirects are temporary: a version changes.
 	root := ""
 	if v.pages != nil {
 		root = v.pages.Root()
@@ -196,13 +198,13 @@ func (v *pageRequest) thumbnail() {
 
 	ctx, cancel := context.WithTimeout(context.Background(), images.thumbnails.wait)
 	defer cancel()
-	copied, err := images.get(ctx, v.x.s.Log, letter, version, file)
+	copied, err := images.cachedThumbnail(ctx, v.x.s.Log, letter, version, file)
 	if err != nil {
 		v.redirect(fasthttp.StatusFound, whole)
 		return
 	}
 
-	v.fileHead(assetCache, imagePolicy)
+	v.beginFileHead(assetCache, imagePolicy)
 	v.x.Head.Send(&v.x.Ctx.Response.Header)
 	v.x.Ctx.Response.Header.SetContentType("image/jpeg")
 	v.x.SendShared(copied)

@@ -69,7 +69,7 @@ func inBubble(t *testing.T, f func(t *testing.T, w *world, l *pipes)) {
 	})
 }
 
-// TestSlowRequests wants a request that does not arrive to be told so by the surface that its head
+// TestSlowRequests wants a request that does not arrive to get its error from the surface that its head
 // names, as far as that has come, under the caller's request id.
 func TestSlowRequests(t *testing.T) {
 	t.Parallel()
@@ -100,7 +100,7 @@ func TestSlowRequests(t *testing.T) {
 	})
 }
 
-// sendSlowly sends a part of a request and nothing more, and wants to be told so in time.
+// sendSlowly sends a part of a request and nothing more, and wants the error in time.
 func (l *pipes) sendSlowly(t *testing.T, sent string, want wanted, id string) {
 	t.Helper()
 	c := l.dial()

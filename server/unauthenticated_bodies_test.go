@@ -87,7 +87,7 @@ func TestBodiesOfStrangers(t *testing.T) {
 			return stranger{path: path, key: key, size: n, sent: n, chunked: chunked}
 		}
 		// Only a part is sent, so that an answer shows that the rest is not waited for. Of chunks,
-		// the one that passes the bound tells.
+		// the one that passes the limit does.
 		part := func(path, key string) stranger {
 			return stranger{path: path, key: key, size: limit, sent: free + 1000, chunked: chunked}
 		}
@@ -103,7 +103,7 @@ func TestBodiesOfStrangers(t *testing.T) {
 
 		f(part("/v1/prices/batch", "preview_revoked"), 401, "invalid_api_key", false)
 
-		// What is told before the key is looked at is told so here, too (decision 2).
+		// An error that precedes the check of the key precedes it here, too (decision 2).
 		f(whole("/v1/nothing", "", free), 404, "not_found", true)
 		f(part("/v1/nothing", ""), 404, "not_found", false)
 		f(part("/v1/games", ""), 405, "method_not_allowed", false)
@@ -114,7 +114,7 @@ func TestBodiesOfStrangers(t *testing.T) {
 		f(whole("/v1/cards/batch", "preview", limit), 401, "unauthorized", true)
 	}
 
-	// A length alone tells; nothing of the body needs to come.
+	// A length alone suffices; nothing of the body needs to come.
 	f(stranger{path: "/v1/cards/batch", size: free + 1}, 401, "unauthorized", false)
 	f(stranger{path: "/v1/cards/batch", size: free + 1, more: "Expect: 100-continue\r\n"}, 401, "unauthorized", false)
 	f(stranger{path: "/v1/cards/batch", size: limit + 1}, 413, "payload_too_large", false)

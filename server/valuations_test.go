@@ -323,7 +323,7 @@ func TestValuationBodies(t *testing.T) {
 }
 
 // TestValuationsAreCharged wants one unit for a list of any length, none for one that is refused, and
-// the plan's cap to be told.
+// the plan's cap to be named.
 func TestValuationsAreCharged(t *testing.T) {
 	w := shared()
 	name := only("valuer")

@@ -17,7 +17,7 @@ import (
 	"ninepocket/wire"
 )
 
-// valuePath is where a list is valued. What is posted there is answered and forgotten.
+// valuePath is the path of the valuation of lists. Posted lists are not stored.
 const valuePath = "/value"
 
 // valuePage answers GET /value: the empty form.
@@ -25,16 +25,16 @@ func (v *pageRequest) valuePage(dst []byte) ([]byte, error) {
 	return v.pages.Value(dst, v.view, v.time, site.ValueQuery{}), nil
 }
 
-// valueList answers POST /value: the list with its prices, as a page or as a table to take away.
+// valueList answers POST /value: the list with its prices, as a page or as a CSV file.
 func (v *pageRequest) valueList(dst []byte) ([]byte, error) {
 	v.cache = listCache
 	asked, csv, f := v.readList()
 	switch {
-	case f != nil && v.wroteProblem(f):
-		return dst, errMoved
+	case f != nil && v.answeredAsProblem(f):
+		return dst, errAnswered
 	case f != nil:
-		v.sendFault(f, v.pages.ValueRefused(dst, v.view, v.time, asked, f.Detail))
-		return dst, errMoved
+		v.sendErrorPage(f, v.pages.ValueRefused(dst, v.view, v.time, asked, f.Detail))
+		return dst, errAnswered
 	case !csv:
 		return v.pages.Value(dst, v.view, v.time, asked), nil
 	}
@@ -44,42 +44,42 @@ func (v *pageRequest) valueList(dst []byte) ([]byte, error) {
 	return v.pages.AppendValueCSV(dst, v.view, asked)
 }
 
-// listCache lets a browser go back to its answer, and nobody else keep it.
+// listCache lets only the client's browser cache the response.
 const listCache = "private, max-age=0"
 
-// Bounds of a form that is read.
+// Limits of a form.
 const (
-	// maxCounted is how much of a list is counted that is too long to be valued: as much as is read
+	// maxListBytes is how much of a list is read that is too long to be valued: as much as is read
 	// of a connection that closes.
-	maxCounted = 4 << 20
-	maxParts   = 2*site.ValueLines + 8
-	// maxField bounds every field but the list.
+	maxListBytes = 4 << 20
+	maxParts     = 2*site.ValueLines + 8
+	// maxField limits every field except the list.
 	maxField = 512
-	// maxStreams is how many lists are read as streams at the same time. Each holds two of 64 KiB,
-	// that of the box and that of the file, and as much again while they grow: 16 MiB for all
-	// visitors together, apart from the room of clients with keys.
+	// maxStreams is how many lists are read as streams at the same time. Each takes two buffers of
+	// 64 KiB, that of the box and that of the file, and as much again while they grow: 16 MiB for
+	// all visitors together, in addition to Options.BodyBudget.
 	maxStreams = 64
 )
 
-// tooManyLists is what a visitor is told while others' lists take all the places.
+// tooManyLists refuses a list because maxStreams other lists are being read.
 var tooManyLists = &wire.APIError{
-	Code: wire.TemporarilyUnavailable, RetryAfter: noRoom.RetryAfter,
+	Code: wire.TemporarilyUnavailable, RetryAfter: bodyBudgetFull.RetryAfter,
 	Detail: "Too many long lists are being read right now. Send this one again in a few seconds.",
 }
 
-// takesList reports whether a request is a list to value, which is read by itself.
-func (s *Server) takesList(ctx *fasthttp.RequestCtx) bool {
+// isListUpload reports whether a request has a list to value, whose body its page reads.
+func (s *Server) isListUpload(ctx *fasthttp.RequestCtx) bool {
 	return s.Pages != nil && ctx.IsPost() && string(httpconn.Path(ctx)) == valuePath
 }
 
-// openBody is the body of the request. A longer one comes as a stream, so that a list that is too
-// long is counted and never held; close is called when it was read.
+// openBody returns the body of the request. A larger one is a stream, so that a list that is too
+// long is counted and never in memory. The caller calls closed after reading.
 func (v *pageRequest) openBody() (content io.Reader, closed func(), f *wire.APIError) {
 	header := &v.x.Ctx.Request.Header
 	if coding := header.Peek(fasthttp.HeaderContentEncoding); len(coding) > 0 && string(coding) != "identity" {
 		return nil, nil, problem(wire.UnsupportedMediaType, "This list is compressed. Send it as it is.")
 	}
-	body, isStream := v.x.Ctx.UserValue(unread{}).(unreadBody)
+	body, isStream := v.x.Ctx.UserValue(unreadBodyKey{}).(unreadBody)
 	if !isStream {
 		return bytes.NewReader(v.x.Ctx.PostBody()), func() {}, nil
 	}
@@ -87,20 +87,20 @@ func (v *pageRequest) openBody() (content io.Reader, closed func(), f *wire.APIE
 		return nil, nil, problem(wire.PayloadTooLarge, "This list comes without its length. Send its length first.")
 	}
 
-	reading := &v.x.s.lists
+	reading := &v.x.s.openLists
 	if reading.Add(1) > maxStreams {
 		reading.Add(-1)
 		return nil, nil, tooManyLists
 	}
 
-	// Nobody else tells the client that its list is wanted: the body was refused at first.
+	// The guard refused the body, so fasthttp does not send 100 Continue.
 	if v.x.Ctx.Request.MayContinue() {
-		_, _ = io.WriteString(v.x.Ctx.Conn(), "HTTP/1.1 100 Continue\r\n\r\n") // who is gone sends no list
+		_, _ = io.WriteString(v.x.Ctx.Conn(), "HTTP/1.1 100 Continue\r\n\r\n") // a client that is gone sends no list
 	}
-	return io.LimitReader(body, maxCounted), func() { reading.Add(-1) }, nil
+	return io.LimitReader(body, maxListBytes), func() { reading.Add(-1) }, nil
 }
 
-// readList reads the form, and refuses a list that is too long. What it does not know counts as absent, as
+// readList reads the form, and refuses a list that is too long. Unknown fields are ignored, as
 // everywhere on the pages.
 func (v *pageRequest) readList() (asked site.ValueQuery, csv bool, f *wire.APIError) {
 	body, closed, f := v.openBody()
@@ -137,7 +137,7 @@ func (v *pageRequest) readList() (asked site.ValueQuery, csv bool, f *wire.APIEr
 		return asked, false, problem(wire.UnsupportedMediaType, "This is no form. Send the list as one: "+
 			"multipart/form-data, or application/x-www-form-urlencoded.")
 	// A list that is too long is refused for that, and its end was not read.
-	case err != nil && length <= maxCounted:
+	case err != nil && length <= maxListBytes:
 		return asked, false, problem(wire.InvalidRequest, "This list was cut short. Send it again.")
 	}
 
@@ -146,7 +146,7 @@ func (v *pageRequest) readList() (asked site.ValueQuery, csv bool, f *wire.APIEr
 	if !file.Empty() {
 		asked.List = file
 	}
-	asked.More = length > maxCounted
+	asked.More = length > maxListBytes
 	why := asked.TooLong()
 	if why != "" {
 		f = problem(wire.PayloadTooLarge, why)
@@ -154,11 +154,11 @@ func (v *pageRequest) readList() (asked site.ValueQuery, csv bool, f *wire.APIEr
 	return asked, csv, f
 }
 
-// errNoList means: the body is of no type that a form has.
+// errNoList reports a body that has no type of a form.
 var errNoList = errors.New("no form")
 
-// readFields hands the fields of a form on, one after the other. An error is of a form that ends before its
-// end, or is none.
+// readFields calls take with the fields of a form, one after the other. The error is that of a form
+// that is incomplete or not a form.
 func (v *pageRequest) readFields(body io.Reader, take func(name string, value io.Reader) error) error {
 	text := bufio.NewReader(body)
 	if _, err := text.Peek(1); errors.Is(err, io.EOF) {
@@ -177,11 +177,11 @@ func (v *pageRequest) readFields(body io.Reader, take func(name string, value io
 	return readEscaped(text, header.ContentLength(), take)
 }
 
-// readParts reads a multipart form. Parts beyond those that a page sends are not looked at.
+// readParts reads a multipart form. Parts beyond those that a page sends are ignored.
 func readParts(parts *multipart.Reader, take func(name string, value io.Reader) error) error {
 	for range maxParts {
 		part, err := parts.NextPart()
-		if err == io.EOF { //nolint:errorlint // a form that is cut short wraps it
+		if err == io.EOF { //nolint:errorlint // a truncated form wraps io.EOF
 			return nil
 		}
 		if err == nil {
@@ -194,62 +194,58 @@ func readParts(parts *multipart.Reader, take func(name string, value io.Reader) 
 	return nil
 }
 
-// readEscaped reads a url-encoded form. A name without a value is passed over.
+// readEscaped reads a URL-encoded form. A name without a value is skipped.
 func readEscaped(text *bufio.Reader, length int, take func(name string, value io.Reader) error) error {
-	fields := &escaped{from: text}
+	fields := &escapedReader{source: text}
 	for range maxParts {
 		fields.begin("=&")
 		name, err := io.ReadAll(io.LimitReader(fields, maxField))
-		if err == nil && fields.by == '=' {
+		if err == nil && fields.delimiter == '=' {
 			fields.begin("&")
 			err = take(string(name), fields)
 		}
 
 		if err == nil {
-			_, err = io.Copy(io.Discard, fields) // what nobody read of it
+			_, err = io.Copy(io.Discard, fields) // the unread rest
 		}
-		if err != nil || fields.by == 0 {
-			return fields.cut(err, length)
+		// A form that ends has as many bytes as its length says.
+		if err == nil && fields.delimiter == 0 && fields.read < min(length, maxListBytes) {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil || fields.delimiter == 0 {
+			return err
 		}
 	}
 	return nil
 }
 
-// escaped reads a name or a value of a url-encoded form up to what ends it.
-type escaped struct {
-	from *bufio.Reader
-	ends string
-	by   byte  // what ended it, 0 for the end of the form
-	read int   // bytes of the form
-	err  error // io.EOF once it is over
+// escapedReader reads a name or a value of a URL-encoded form up to its delimiter.
+type escapedReader struct {
+	source     *bufio.Reader
+	delimiters string
+	delimiter  byte  // the one that was found, 0 for the end of the form
+	read       int   // bytes of the form
+	err        error // io.EOF after the end
 }
 
-// begin begins a name or a value, which one of some bytes ends.
-func (e *escaped) begin(ends string) {
-	e.ends = ends
-	e.by = 0
+// begin begins a name or a value, which one of the delimiters ends.
+func (e *escapedReader) begin(ends string) {
+	e.delimiters = ends
+	e.delimiter = 0
 	e.err = nil
 }
 
-// cut is the error of a form that has fewer bytes than it said.
-func (e *escaped) cut(err error, length int) error {
-	if err == nil && e.read < min(length, maxCounted) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-// Read reads the text with its escapes resolved. What is no escape stays as it is.
-func (e *escaped) Read(p []byte) (n int, _ error) {
+// Read reads the text with its escapes decoded. An invalid escape stays as it is.
+func (e *escapedReader) Read(p []byte) (n int, _ error) {
 	for n < len(p) && e.err == nil {
 		var b byte
-		b, e.err = e.from.ReadByte()
+		b, e.err = e.source.ReadByte()
 		if e.err != nil {
 			break
 		}
 		e.read++
-		if strings.IndexByte(e.ends, b) >= 0 {
-			e.by = b
+		if strings.IndexByte(e.delimiters, b) >= 0 {
+			e.delimiter = b
 			e.err = io.EOF
 			break
 		}
@@ -258,10 +254,10 @@ func (e *escaped) Read(p []byte) (n int, _ error) {
 		case '+':
 			b = ' '
 		case '%':
-			digits, _ := e.from.Peek(2)
+			digits, _ := e.source.Peek(2)
 			if code, err := strconv.ParseUint(string(digits), 16, 8); err == nil && len(digits) == 2 {
 				b = byte(code)
-				_, _ = e.from.Discard(2) // they were there
+				_, _ = e.source.Discard(2) // Peek returned them
 				e.read += 2
 			}
 		}

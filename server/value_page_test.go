@@ -23,7 +23,7 @@ func (w *world) post(t *testing.T, values url.Values) reply {
 	return r
 }
 
-// TestValueList values a list, answers its question, and takes the table away. Nothing of it may be kept on the way,
+// TestValueList values a list, answers its question, and takes the table away. Nothing of it may be stored on the way,
 // but by the browser that goes back to it.
 func TestValueList(t *testing.T) {
 	w := sharedSite()
@@ -105,7 +105,7 @@ func TestValueListEncodings(t *testing.T) {
 		}
 	}
 
-	// The columns of an app are told by its header, in any order, as the API reads them.
+	// The columns of an app are known by its header, in any order, as the API reads them.
 	export := string(w.post(t, url.Values{"lines": {
 		"Name,Quantity,Simple Name,Set,Card Number,Set Code,Printing,Condition,Language,Rarity,Product ID,SKU\n" +
 			"Charizard,3,Charizard,Kanto Classic,4/102,,Unlimited Holofoil,Near Mint,English,,,\n",
@@ -225,7 +225,7 @@ func thousands(n int) string {
 // more than 4 MiB of one, and none without a length.
 func TestValueListOfStrangers(t *testing.T) {
 	w := siteWorld(t, func(s *setup) {
-		s.still = true // nobody's allowance grows again meanwhile
+		s.still = true // no address limit recovers meanwhile
 	})
 	post := func(visitor, body string) reply {
 		t.Helper()
@@ -279,9 +279,9 @@ func TestValueListOfStrangers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for deadline := time.Now().Add(time.Minute); w.Server.lists.Load() < maxStreams; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); w.Server.openLists.Load() < maxStreams; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d lists are being read", w.Server.lists.Load())
+			t.Fatalf("%d lists are being read", w.Server.openLists.Load())
 		}
 	}
 	if r := post(anybody(), list); r.status != http.StatusServiceUnavailable {
@@ -294,8 +294,8 @@ func TestValueListOfStrangers(t *testing.T) {
 	if r, err := w.send(batch); err != nil || r.status == http.StatusServiceUnavailable {
 		t.Errorf("status %d for a key, %v", r.status, err)
 	}
-	if w.open.BodyBytes() != 0 {
-		t.Errorf("lists take %d bytes of the room for keys", w.open.BodyBytes())
+	if w.connections.BodyBytes() != 0 {
+		t.Errorf("lists take %d bytes of the room for keys", w.connections.BodyBytes())
 	}
 	if r := post(anybody(), multipartOf("Umbreon VMAX", "")); r.status != http.StatusOK {
 		t.Errorf("status %d of a short one", r.status)

@@ -16,23 +16,24 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// Asset is a file that pages refer to. Its name holds a hash of its content, so that it may be kept for ever.
+// Asset is a file that pages refer to. Its name has a hash of its content, so that it can be cached
+// for ever.
 type Asset struct {
 	Name    string // the last segment of its path: style-0123456789ab.css
 	Type    string // media type
 	Content []byte
 
-	path string // where it is served
+	path string // path of its URL
 }
 
-// assetTypes are the files that are served, with their media types.
+// assetTypes has the media types of the files that are served.
 var assetTypes = map[string]string{
 	"style.css": "text/css; charset=utf-8", "search.js": "text/javascript; charset=utf-8",
 	"chart.js": "text/javascript; charset=utf-8", "reference.js": "text/javascript; charset=utf-8",
 	"icon.svg": "image/svg+xml",
 }
 
-// readAssets makes the assets of a site below root, by the names of their files.
+// readAssets returns the assets of a site below root, by file name.
 func readAssets(root string) (map[string]*Asset, error) {
 	all := map[string]*Asset{}
 	for file, media := range assetTypes {
@@ -43,7 +44,7 @@ func readAssets(root string) (map[string]*Asset, error) {
 		all[file] = newAsset(root, file, media, content)
 	}
 
-	// What telephones put on their first page cannot be SVG.
+	// The icon on the home screen of a phone cannot be SVG.
 	touch, err := picture.Icon(touchIconWidth)
 	if err != nil {
 		return nil, err
@@ -52,10 +53,10 @@ func readAssets(root string) (map[string]*Asset, error) {
 	return all, nil
 }
 
-// touchIconWidth is the width of the sign of the site on a telephone's first page.
+// touchIconWidth is the width of the site's icon on the home screen of a phone, in pixels.
 const touchIconWidth = 192
 
-// newAsset makes an asset below root. A new content is a new name, which no browser has kept.
+// newAsset makes an asset below root. New content gets a new name, which no browser has cached.
 func newAsset(root, file, media string, content []byte) *Asset {
 	sum := sha256.Sum256(content)
 	extension := path.Ext(file)
@@ -63,11 +64,11 @@ func newAsset(root, file, media string, content []byte) *Asset {
 	return &Asset{Name: name, Type: media, Content: content, path: root + "/assets/" + name}
 }
 
-// Icon is the sign of the site as PNG.
+// Icon returns the icon of the site as PNG.
 func (p *Pages) Icon() []byte { return p.assets["touch.png"].Content }
 
-// asset is where a file is served.
+// asset returns the URL path of a file.
 func (p *Pages) asset(file string) string { return p.assets[file].path }
 
-// Assets are the files that pages refer to, at /assets/ below the root.
+// Assets returns the files that pages refer to; they are served at /assets/ below the root.
 func (p *Pages) Assets() []*Asset { return slices.Collect(maps.Values(p.assets)) }

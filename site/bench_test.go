@@ -38,11 +38,11 @@ func BenchmarkCard(b *testing.B) {
 	}
 }
 
-// maxCardBytes is what a card page may send, compressed.
+// maxCardBytes is the budget of a compressed card page.
 const maxCardBytes = 12 << 10
 
-// TestCardPageIsSmall holds the page of the card with the most prices, with a year of all its variants, against its
-// budget.
+// TestCardPageIsSmall compares the page of the card with the most prices, with a year of all its
+// variants, with its budget.
 func TestCardPageIsSmall(t *testing.T) {
 	w := today(t)
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))

@@ -2,7 +2,6 @@ package site
 
 import (
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strconv"
 	"time"
@@ -13,11 +12,11 @@ import (
 	"ninepocket/snapshot"
 )
 
-// CardQuery says which card page is wanted.
+// CardQuery selects a card page.
 type CardQuery struct {
 	Card    int
-	Days    int    // one of Ranges; anything else leaves the choice to the page
-	Variant string // whose history, "" for that of the display price
+	Days    int    // one of Ranges; for anything else the page chooses
+	Variant string // of the history, "" for that of the display price
 }
 
 // printingsShown is how many other printings a card page shows.
@@ -35,11 +34,11 @@ type cardPage struct {
 	set, setLink   string // "" without one
 	images         imageURLs
 	display        int              // the lane of the display price (decision 19), negative without one
-	priced         []int            // the lanes that have a price: those that the API's card detail lists, in its order
-	spark          []snapshot.Point // of the display price, some weeks
-	last           lastSeen         // where there is no display price
-	printings      []uint32         // some of the others
-	otherPrintings string           // where all of them are, "" when they are here
+	priced         []int            // the lanes with a price, as in the API's card detail
+	spark          []snapshot.Point // of the display price
+	last           lastSeen         // if there is no display price
+	printings      []uint32         // some other printings
+	otherPrintings string           // URL of all printings, "" if all are on the page
 }
 
 // Card appends the page of a card.
@@ -66,10 +65,10 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, query CardQuery)
 	if k.display >= 0 {
 		k.spark = pointsOf(c, k.display, sparkDays)
 	} else {
-		k.last = lastOf(c, k.variants)
+		k.last = lastSeenOf(c, k.variants)
 	}
 
-	// More printings than fit are what a search for the name finds.
+	// If there are more printings than the page shows, it links to a search for the name.
 	others, more := v.Index.Printings(nil, query.Card, printingsShown)
 	k.printings = others
 	if more {
@@ -81,14 +80,14 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, query CardQuery)
 	return appendPage(dst, &k)
 }
 
-// lastSeen is the newest observation of a card, of a lane that is negative without one.
+// lastSeen is the newest observation of a card, with its lane; lane is negative if there is none.
 type lastSeen struct {
 	lane int
 	snapshot.Point
 }
 
-// lastOf is the newest observation of some variants; the first of several of one day.
-func lastOf(c *snapshot.Catalog, variants []choice) lastSeen {
+// lastSeenOf returns the newest observation of some variants, the first of several of one day.
+func lastSeenOf(c *snapshot.Catalog, variants []chartVariant) lastSeen {
 	last := lastSeen{lane: -1}
 	for _, one := range variants {
 		points := pointsOf(c, one.lane, Ranges[len(Ranges)-1])
@@ -99,15 +98,15 @@ func lastOf(c *snapshot.Catalog, variants []choice) lastSeen {
 	return last
 }
 
-// hasUngraded reports whether the condition of a lane is none that anybody named.
+// hasUngraded reports whether the source states no condition for one of the lanes.
 func hasUngraded(c *snapshot.Catalog, lanes []int) bool {
 	return slices.ContainsFunc(lanes, func(lane int) bool {
 		return snapshot.Condition(c.Lanes.Condition[lane]) == snapshot.Ungraded
 	})
 }
 
-// onePricePerVariant reports whether each variant has one price, of a condition that nobody named:
-// then the variant says all.
+// onePricePerVariant reports whether each variant has one price, without a stated condition. Then
+// the variant identifies the lane.
 func onePricePerVariant(c *snapshot.Catalog, lanes []int) bool {
 	for i, lane := range lanes {
 		same := i > 0 && c.Lanes.Variant[lane] == c.Lanes.Variant[lanes[i-1]]
@@ -123,8 +122,8 @@ func hasBase(bases []int64, lanes []int) bool {
 	return slices.ContainsFunc(lanes, func(lane int) bool { return bases[lane] >= 0 })
 }
 
-// conditionName is the condition of a lane. "Ungraded" is the API's word for none; people read it as
-// "in no slab".
+// conditionName returns the condition of a lane. The API's word for none, "Ungraded", would be
+// misread as "in no slab".
 func conditionName(c *snapshot.Catalog, lane int) string {
 	condition := snapshot.Condition(c.Lanes.Condition[lane])
 	if condition == snapshot.Ungraded {
@@ -133,74 +132,76 @@ func conditionName(c *snapshot.Catalog, lane int) string {
 	return condition.Text()
 }
 
-// laneName is the variant and the condition of a lane, where there is one.
+// laneName returns the variant and the condition of a lane, or the variant alone if no condition is
+// stated.
 func laneName(c *snapshot.Catalog, lane int) string {
-	name := title(c.Variants.At(int(c.Lanes.Variant[lane])))
+	name := displayName(c.Variants.At(int(c.Lanes.Variant[lane])))
 	if snapshot.Condition(c.Lanes.Condition[lane]) == snapshot.Ungraded {
 		return name
 	}
 	return name + ", " + conditionName(c, lane)
 }
 
-// history is the chart of one variant, by its display lane as the API's history and statistics (decision 19).
+// history is the chart of one variant. It uses the display lane of the variant, as the API's
+// history and statistics do (decision 19).
 type history struct {
-	variants []choice // those that have a history, in variant order
-	chosen   choice
-	asked    string // the variant that was asked for, "" when that one has none
-	days     int
-	points   []snapshot.Point // the observations in these days
-	drawable bool             // some range has two of them, so that there is something to choose
+	variants         []chartVariant // all with a history, in variant order
+	chosen           chartVariant
+	requestedVariant string // "" if the requested variant has no history
+	days             int
+	points           []snapshot.Point // the observations within days
+	drawable         bool             // some range has at least two, so that a choice of ranges makes sense
 }
 
-// choice is a variant whose history can be shown, with its display lane.
-type choice struct {
+// chartVariant is a variant with a history, and its display lane.
+type chartVariant struct {
 	lane int
 	code string
 }
 
-// historyOf chooses the history of a card: the variant that was asked for, else the one of the display price, else the
-// first.
+// historyOf chooses the history of a card: that of the requested variant, else of the variant of
+// the display price, else of the first variant.
 func historyOf(v *engine.View, query CardQuery) (h history) {
 	v.DisplayLanes(query.Card, "", func(lane int, code string) {
 		if v.Catalog.History.Has(lane) {
-			h.variants = append(h.variants, choice{lane, code})
+			h.variants = append(h.variants, chartVariant{lane, code})
 		}
 	})
 	if h.variants == nil {
 		return h
 	}
 
-	// A link's variant wins over the display price's, wherever the two stand.
+	// The requested variant takes precedence over that of the display price, in any order.
 	h.chosen = h.variants[0]
 	for _, one := range h.variants {
 		if query.Variant != "" && cardvocab.SameVariant(one.code, query.Variant) {
 			h.chosen = one
-			h.asked = one.code
-		} else if h.asked == "" && one.lane == int(v.Catalog.Cards.Display[query.Card]) {
+			h.requestedVariant = one.code
+		} else if h.requestedVariant == "" && one.lane == int(v.Catalog.Cards.Display[query.Card]) {
 			h.chosen = one
 		}
 	}
 
-	// The range depends on the variant: a short one may hold nothing of it.
+	// The range depends on the variant, which may have no observation in a short range.
 	h.days = rangeOf(v.Catalog, h.chosen.lane, query.Days)
 	h.points = pointsOf(v.Catalog, h.chosen.lane, h.days)
 	last := Ranges[len(Ranges)-1]
-	h.drawable = slices.ContainsFunc(h.variants, func(one choice) bool {
+	h.drawable = slices.ContainsFunc(h.variants, func(one chartVariant) bool {
 		return len(h.points) > 1 || len(pointsOf(v.Catalog, one.lane, last)) > 1
 	})
 	return h
 }
 
-// pointsOf are the observations of a lane in the days up to the catalog's date.
+// pointsOf returns the observations of a lane in the last days up to the catalog's date.
 func pointsOf(c *snapshot.Catalog, lane, days int) []snapshot.Point {
 	return c.History.AppendPoints(nil, lane, snapshot.WindowStart(c.Date(), days), c.Date())
 }
 
-// rangeOf is the range that was asked for; when it is none of Ranges, DefaultRange, or the longest one where that would
-// show fewer than two observations.
-func rangeOf(c *snapshot.Catalog, lane, asked int) int {
-	if slices.Contains(Ranges[:], asked) {
-		return asked
+// rangeOf returns the requested range if it is one of Ranges, else DefaultRange, or the longest
+// range if DefaultRange has fewer than two observations.
+func rangeOf(c *snapshot.Catalog, lane, requested int) int {
+	if slices.Contains(Ranges[:], requested) {
+		return requested
 	}
 	if len(pointsOf(c, lane, DefaultRange)) < 2 {
 		return Ranges[len(Ranges)-1]
@@ -208,16 +209,14 @@ func rangeOf(c *snapshot.Catalog, lane, asked int) int {
 	return DefaultRange
 }
 
-// historyLink leads back to the chart with another choice.
+// historyLink returns the URL of the chart with another range or variant.
 func (k *cardPage) historyLink(days int, variant string) string {
-	link := k.cardLink(k.slug) + "?days=" + strconv.Itoa(days)
-	if variant != "" {
-		link += "&variant=" + url.QueryEscape(variant)
-	}
-	return link + "#history"
+	choices := []param{{"days", strconv.Itoa(days)}, {"variant", variant}}
+	return pageAddress(k.cardLink(k.slug), 1, choices...) + "#history"
 }
 
-// describe fills in the frame: what search engines and link previews read.
+// describe fills in the layout: title, description and the data for search engines and link
+// previews.
 func (k *cardPage) describe(pages *Pages, v *engine.View, now time.Time, card int) {
 	c := v.Catalog
 	heading := k.name
@@ -236,7 +235,8 @@ func (k *cardPage) describe(pages *Pages, v *engine.View, now time.Time, card in
 			momentOf(c.UpdatedAt(k.display)).Text + "."
 	}
 
-	// Link previews want an absolute address of the image; the photo's begins at the root of this host.
+	// Link previews need an absolute URL of the image; that of the photo begins at the root of this
+	// host.
 	k.pageLayout = pages.newLayout(v, now, joined(heading, k.set), description)
 	k.canonical = canonical(v, "/cards/"+k.slug)
 	k.kind = "product"
@@ -246,16 +246,24 @@ func (k *cardPage) describe(pages *Pages, v *engine.View, now time.Time, card in
 		k.image = pages.base + k.images.original[len(pages.root):]
 	}
 
-	// Marshal escapes what could end a script element, and of texts alone it does not fail.
-	k.data, _ = json.Marshal(product{
+	about := product{
 		Context: "https://schema.org", Type: "Product", Name: k.name, SKU: c.Cards.ID.At(card),
 		MPN: k.number, Description: joined(k.number, k.set, k.rarity), URL: k.canonical, Image: k.image,
-		Category: c.Games.Name.At(int(k.game)), Properties: propertiesOf(c, k.display),
-	})
+		Category: c.Games.Name.At(int(k.game)),
+	}
+	if k.display >= 0 {
+		about.Properties = []property{{
+			Type: "PropertyValue", Name: "Market price, " + laneName(c, k.display),
+			Value: decimal(c.Lanes.Cents[k.display]), Unit: "USD",
+		}}
+	}
+
+	// Marshal escapes everything that could end a script element. It does not fail for strings.
+	k.data, _ = json.Marshal(about)
 }
 
-// product is what search engines read of a card: schema.org's Product. Nothing is for sale here, so that it has no
-// offers: the market price is a property.
+// product is a card as schema.org's Product, for search engines. The market price is a property and
+// not an offer, because nothing is for sale here.
 type product struct {
 	Context     string     `json:"@context"`
 	Type        string     `json:"@type"`
@@ -274,15 +282,4 @@ type property struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	Unit  string `json:"unitText"`
-}
-
-// propertiesOf is the market price of a card, nil without one.
-func propertiesOf(c *snapshot.Catalog, display int) []property {
-	if display < 0 {
-		return nil
-	}
-	return []property{{
-		Type: "PropertyValue", Name: "Market price, " + laneName(c, display), Value: decimal(c.Lanes.Cents[display]),
-		Unit: "USD",
-	}}
 }

@@ -27,7 +27,7 @@ func (k *cardPage) streamcontent(qw422016 *qt422016.Writer) {
 	game := c.Games.Name.At(int(k.game))
 
 	qw422016.N().S(`<nav class="trail" aria-label="Where this is"> <a href="`)
-	qw422016.E().S(k.setsLink(c.Games.Slug.At(int(k.game)), 1))
+	qw422016.E().S(k.setsLink(c.Games.Slug.At(int(k.game))))
 	qw422016.N().S(`">`)
 	qw422016.E().S(game)
 	qw422016.N().S(`</a> `)
@@ -70,7 +70,7 @@ func (k *cardPage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.E().S(k.name)
 		qw422016.N().S(`" width="315" height="440"> `)
 	} else {
-		streamface(qw422016, placeholderOf(c, k.card), "No picture of "+k.name+" is here; this stands in for it")
+		streamplaceholder(qw422016, placeholderOf(c, k.card), "No picture of "+k.name+" is here; this stands in for it")
 	}
 	qw422016.N().S(`</div> `)
 	if len(k.priced) > 0 {
@@ -146,7 +146,7 @@ func (k *cardPage) content() string {
 	return qs422016
 }
 
-//  displayPrice is the display price with what became of it in a week and a month. It is old against its own catalog; that the catalog is old is said once a page.
+//  displayPrice shows the display price with its change in a week. It calls a price old if its catalog is newer; that the catalog itself is old is shown once a page.
 
 func (k *cardPage) streamdisplayPrice(qw422016 *qt422016.Writer, c *snapshot.Catalog) {
 	lane := k.display
@@ -227,7 +227,7 @@ func (k *cardPage) noPrice(c *snapshot.Catalog) string {
 	return qs422016
 }
 
-//  sparkLine is a month of the display price, small; the chart below has its figures.
+//  sparkLine is a small chart of the display price over a month; the chart below has the figures.
 
 func (k *cardPage) streamsparkLine(qw422016 *qt422016.Writer) {
 	drawn := sparkOf(k.spark, k.view.Catalog.Date())
@@ -259,7 +259,7 @@ func (k *cardPage) sparkLine() string {
 	return qs422016
 }
 
-//  laneTable is grouped by variant, so that it never is wider than a phone. A variant with one price is one row, and changes that nobody knows have no column.
+//  laneTable is grouped by variant, so that it is never wider than a phone. If each variant has one price, each is one row. Unknown changes have no column.
 
 func streamlaneTable(qw422016 *qt422016.Writer, c *snapshot.Catalog, lanes []int) {
 	alone := onePricePerVariant(c, lanes)
@@ -288,7 +288,7 @@ func streamlaneTable(qw422016 *qt422016.Writer, c *snapshot.Catalog, lanes []int
 	qw422016.N().S(`</thead> `)
 	for i, lane := range lanes {
 		cents := c.Lanes.Cents[lane]
-		variant := title(c.Variants.At(int(c.Lanes.Variant[lane])))
+		variant := displayName(c.Variants.At(int(c.Lanes.Variant[lane])))
 		row := conditionName(c, lane)
 		if alone {
 			row = variant
@@ -340,18 +340,18 @@ func laneTable(c *snapshot.Catalog, lanes []int) string {
 	return qs422016
 }
 
-//  choices are the ranges and variants of the chart; each link keeps the other choice.
+//  choices are links to the ranges and variants of the chart; a link for one does not change the other.
 
 func (k *cardPage) streamchoices(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`<div class="choices"> <nav aria-label="Range"><ul class="tabs"> `)
 	for _, days := range Ranges {
-		streamtab(qw422016, plural(days, "day", "days"), k.historyLink(days, k.asked), days == k.days)
+		streamtab(qw422016, plural(days, "day", "days"), k.historyLink(days, k.requestedVariant), days == k.days)
 	}
 	qw422016.N().S(`</ul></nav> `)
 	if len(k.variants) > 1 {
 		qw422016.N().S(`<nav aria-label="Variant"><ul class="tabs"> `)
 		for _, one := range k.variants {
-			streamtab(qw422016, title(one.code), k.historyLink(k.days, one.code), one == k.chosen)
+			streamtab(qw422016, displayName(one.code), k.historyLink(k.days, one.code), one == k.chosen)
 		}
 		qw422016.N().S(`</ul></nav> `)
 	}
@@ -372,7 +372,7 @@ func (k *cardPage) choices() string {
 	return qs422016
 }
 
-//  programs tells those who write programs how to ask for what a page shows.
+//  programs shows developers the API request for the data of a page.
 
 func (f *pageLayout) streamprograms(qw422016 *qt422016.Writer, kind, id, slug string) {
 	qw422016.N().S(`<details class="data"> <summary>For developers</summary> <p>Id <code>`)

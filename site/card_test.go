@@ -13,7 +13,7 @@ import (
 	"ninepocket/wire"
 )
 
-// oneCard is a world of one card, which change may change.
+// oneCard returns a world of one card, which change can edit.
 func oneCard(t *testing.T, options site.Options, change func(*fixture.Card)) (*world, func(site.CardQuery) string) {
 	t.Helper()
 	at := time.Date(2026, 8, 22, 20, 5, 0, 0, time.UTC).UnixMilli()
@@ -62,8 +62,8 @@ const (
 	unobserved = "Seen <time"
 )
 
-// TestAgeOfPrices wants the warnings of a price and of a catalog beyond 36 hours, to the millisecond, and a word on
-// prices that nobody says the age of.
+// TestAgeOfPrices expects warnings about a price and a catalog that are over 36 hours old, exact to
+// the millisecond, and another text for prices of unknown age.
 func TestAgeOfPrices(t *testing.T) {
 	f := func(what string, age, later time.Duration, asserted bool, want ...string) {
 		t.Helper()
@@ -97,7 +97,7 @@ func TestAgeOfPrices(t *testing.T) {
 	f("collected long ago", limit+time.Millisecond, limit*9, false, oldPrice, oldCatalog)
 }
 
-// TestCardWithout wants a page of a card without what a card may lack.
+// TestCardWithout renders the page of a card that lacks all optional data.
 func TestCardWithout(t *testing.T) {
 	_, show := oneCard(t, site.Options{BaseURL: base}, func(k *fixture.Card) {
 		k.Lanes[0].Cents = snapshot.NoCents
@@ -129,7 +129,7 @@ func TestCardWithout(t *testing.T) {
 	}
 }
 
-// TestRangeOfChart wants the range that was asked for, and else one that shows something.
+// TestRangeOfChart expects the requested range, or else one with data.
 func TestRangeOfChart(t *testing.T) {
 	_, show := oneCard(t, site.Options{BaseURL: base}, func(*fixture.Card) {})
 	f := func(q site.CardQuery, viewBox, observations string) {
@@ -160,8 +160,8 @@ func TestRangeOfChart(t *testing.T) {
 	}
 }
 
-// TestWeekOfEmbeddedCard wants the change of a week on a framed card, and no word of a week without
-// one.
+// TestWeekOfEmbeddedCard expects the change of a week on an embedded card, and no text about it
+// without one.
 func TestWeekOfEmbeddedCard(t *testing.T) {
 	f := func(before snapshot.Day, want bool) {
 		t.Helper()
@@ -180,7 +180,8 @@ func TestWeekOfEmbeddedCard(t *testing.T) {
 	f(3, false)
 }
 
-// TestBelowAPath wants every link to begin with the path of the base URL, and public addresses to be the site's own.
+// TestBelowAPath expects that every link begins with the path of the base URL, and that public URLs
+// are those of the site.
 func TestBelowAPath(t *testing.T) {
 	w, show := oneCard(t, site.Options{BaseURL: "https://shop.test/tcg"}, func(*fixture.Card) {})
 	page := show(site.CardQuery{})

@@ -9,32 +9,33 @@ import (
 	"ninepocket/wire"
 )
 
-// Ranges are the ranges of a price chart in days. All of snapshot.StatWindows are among them, where
-// the figures beside the chart are those of the API's statistics.
+// Ranges are the ranges of a price chart in days. They include all of snapshot.StatWindows; for
+// these, the figures next to the chart equal the API's statistics.
 var Ranges = [...]int{7, 30, 90, 365}
 
-// DefaultRange is the range of a chart that nobody chose.
+// DefaultRange is the range of a chart without a requested range.
 const DefaultRange = wire.DefaultDays
 
-// chartHeight is the height of a chart in its own units; a day is one unit wide.
+// chartHeight is the height of a chart in SVG units; a day is one unit wide.
 const chartHeight = 200
 
-// sparkDays is the range of the small chart at the price.
+// sparkDays is the range of the small chart next to the price.
 const sparkDays = 30
 
-// maxGap is how many days a line bridges between two observations, as long as a change looks back
-// for its base (decision 20); beyond it the price is not known, and the line is dashed.
+// maxGap is the largest number of days between two observations that a solid line connects. It is
+// as long as a change looks back for its base (decision 20). Over a longer gap the price is
+// unknown, and the line is dashed.
 const maxGap = 7
 
 // byCents orders observations by their prices.
 func byCents(a, b snapshot.Point) int { return cmp.Compare(a.Cents, b.Cents) }
 
-// axis divides the range of prices of a chart around low and high: from base, which is never below zero, in two to
-// five steps of 1, 2 or 5 times a power of ten. It begins at zero unless the prices lie so close together that nothing
-// of their moves would be seen; a page says so then.
+// axis returns the price axis of a chart that includes low and high. It begins at base, which is
+// never negative, and has two to five steps of 1, 2 or 5 times a power of ten. It begins at zero
+// unless the prices are so close together that changes would be invisible; then the page says so.
 func axis(low, high int64) (base, step int64, steps int) {
 	switch {
-	case low == high: // a flat line stands in the middle
+	case low == high: // a flat line is in the middle
 		margin := max(high/10, 1)
 		low = max(low-margin, 0)
 		high += margin
@@ -53,20 +54,20 @@ func axis(low, high int64) (base, step int64, steps int) {
 	}
 }
 
-// A pen draws a history as path data. A run is a part of the line without a gap. Steps are relative, a few characters
-// each, and a level stretch is one step.
+// A pen draws a history as path data. A run is a part of the line without a gap. Steps are
+// relative, so that they are short, and a level part of the line is one step.
 type pen struct {
 	line, area, dots, gaps []byte // in line, each run starts with M
 
-	x, y   int // where the pen is
+	x, y   int // position of the pen
 	day    snapshot.Day
-	level  int // how far the line has run on from there without rise or fall, not written yet
-	startX int // where the run begins
-	start  int // and where it does in line
+	level  int // length of the level part that is not written yet
+	startX int // x of the first point of the run
+	start  int // and its offset in line
 }
 
-// drawing is the path data of a history: the line, what bridges its gaps, the area below it, and a dot for each
-// observation that stands alone and for the last one.
+// drawing is the path data of a history: the line, the dashed lines over its gaps, the area below
+// it, and a dot for the last observation and for each one without neighbours.
 type drawing struct{ line, gaps, area, dots string }
 
 // drawSeries draws a history.
@@ -93,7 +94,7 @@ func drawSeries(points []snapshot.Point, from snapshot.Day, base, top int64) dra
 	return drawing{string(pen.line), string(pen.gaps), string(pen.area), string(pen.dots)}
 }
 
-// sparkOf draws the small chart at a price, from its lowest to its highest.
+// sparkOf draws the small chart next to a price, from the lowest price to the highest.
 func sparkOf(points []snapshot.Point, last snapshot.Day) drawing {
 	low := slices.MinFunc(points, byCents).Cents
 	high := slices.MaxFunc(points, byCents).Cents
@@ -104,8 +105,8 @@ func sparkOf(points []snapshot.Point, last snapshot.Day) drawing {
 	return drawSeries(points, snapshot.WindowStart(last, sparkDays), low, high)
 }
 
-// appendSeries appends a history as a script reads it: its observations, each as the days and the cents since the one
-// before, without what is one day and no cents. "0,45000;;3,-5" is of three observations.
+// appendSeries appends a history for the script: each observation as the days and the cents since
+// the previous one. One day and zero cents are left out. "0,45000;;3,-5" has three observations.
 func appendSeries(dst []byte, points []snapshot.Point, from snapshot.Day) []byte {
 	day := from - 1
 	cents := int64(0)
@@ -126,10 +127,10 @@ func appendSeries(dst []byte, points []snapshot.Point, from snapshot.Day) []byte
 	return dst
 }
 
-// dateTicks is how many dates a chart has below it.
+// dateTicks is the number of dates below a chart.
 const dateTicks = 4
 
-// ticks are dates for below a chart, evenly spaced; the first and the last have their year.
+// ticks returns evenly spaced dates for the axis of a chart; the first and the last have a year.
 func ticks(from, last snapshot.Day) (dates [dateTicks]string) {
 	for i := range dates {
 		day := from + (last-from)*snapshot.Day(i)/(dateTicks-1)
@@ -161,7 +162,7 @@ func (p *pen) lineTo(x, y int) {
 	p.y = y
 }
 
-// flush writes the level stretch.
+// flush writes the level part of the line.
 func (p *pen) flush() {
 	if p.level > 0 {
 		p.line = strconv.AppendInt(append(p.line, 'h'), int64(p.level), 10)
@@ -169,11 +170,12 @@ func (p *pen) flush() {
 	}
 }
 
-// endRun closes the area below the run, and makes a dot where the line would not be seen or is the newest.
+// endRun closes the area below the run. It draws a dot if the run is a single point, which has no
+// visible line, or the last run.
 func (p *pen) endRun(last bool) {
 	p.flush()
-	if p.x == p.startX || last { // a run of one observation has no line
-		p.dots = append(appendPair(append(p.dots, 'M'), p.x, p.y), "h0"...) // round caps make a dot of nothing
+	if p.x == p.startX || last { // one observation makes no line
+		p.dots = append(appendPair(append(p.dots, 'M'), p.x, p.y), "h0"...) // with round caps, this is a dot
 	}
 
 	p.area = append(p.area, p.line[p.start:]...)
@@ -189,8 +191,8 @@ func appendPair(dst []byte, x, y int) []byte {
 	return strconv.AppendInt(dst, int64(y), 10) // a minus sign separates by itself
 }
 
-// tableRows are the observations that the table of a chart lists, newest first: each one up to 30
-// days, else the last one of each week, because a year of rows is more than anybody reads.
+// tableRows returns the observations for the table of a chart, newest first: all of them up to 30
+// days, else the last of each week, because nobody reads a year of rows.
 func tableRows(points []snapshot.Point, days int) []snapshot.Point {
 	var rows []snapshot.Point
 	for _, point := range slices.Backward(points) {

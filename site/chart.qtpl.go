@@ -3,9 +3,9 @@
 
 // The chart of a card's history: low, high and average, a drawing, and a table.
 //
-// The drawing is inline SVG without text: a viewBox that is stretched to the page, with the labels beside it in HTML, so
-// that they keep their size on a narrow screen. A day is one unit wide. Beside it are the observations of all variants,
-// from which a script tells the price under a pointer and draws the other lines.
+// The drawing is inline SVG without text: its viewBox is stretched to the page, and the labels next to it are HTML, so
+// that they have the same size on a narrow screen. A day is one unit wide. The data elements have the observations of all
+// variants, from which a script shows the price at the pointer and draws the other lines.
 //
 
 package site
@@ -17,7 +17,7 @@ import (
 	"ninepocket/wire"
 )
 
-//  chart is drawn of at least two observations: one is a dot in an empty frame.
+//  chart needs at least two observations: one would be a dot in an empty frame.
 
 import (
 	qtio422016 "io"
@@ -118,7 +118,7 @@ func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`</figcaption> `)
 	for _, one := range k.variants {
 		qw422016.N().S(`<data hidden value="`)
-		qw422016.E().S(title(one.code))
+		qw422016.E().S(displayName(one.code))
 		qw422016.N().S(`"`)
 		if one == k.chosen {
 			qw422016.N().S(` class="chosen"`)

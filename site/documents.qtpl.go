@@ -107,7 +107,7 @@ func (p *Pages) robots() string {
 	return qs422016
 }
 
-// sitemapIndex lists the files of the sitemap, of which there are so many.
+// sitemapIndex lists the files of the sitemap; files is their number.
 
 func (p *Pages) streamsitemapIndex(qw422016 *qt422016.Writer, files int) {
 	qw422016.N().S(`<?xml version="1.0" encoding="UTF-8"?>`)
@@ -140,7 +140,7 @@ func (p *Pages) sitemapIndex(files int) string {
 	return qs422016
 }
 
-// sitemap is one of those files, counted from 1.
+// sitemap is file n of the sitemap, counted from 1.
 
 func streamsitemap(qw422016 *qt422016.Writer, v *engine.View, n int) {
 	c := v.Catalog

@@ -13,14 +13,14 @@ import (
 	"ninepocket/wire"
 )
 
-// errorHelp says what an error code means and what a developer does about it.
+// errorHelp is the meaning of an error code, and what a developer can do about it.
 type errorHelp struct{ Meaning, Remedy string }
 
 //go:embed explanations.txt
 var explanationText string
 
-// explanations cover every code of both surfaces' tables. In the text, a code has a line of its own, then a line of
-// meaning and a line of remedy.
+// explanations has the help for every error code of both surfaces. In the text, each code has three
+// lines: the code, its meaning and its remedy.
 var explanations = func() map[wire.Code]errorHelp {
 	all := map[wire.Code]errorHelp{}
 	for part := range strings.SplitSeq(strings.TrimSpace(explanationText), "\n\n") {
@@ -30,10 +30,10 @@ var explanations = func() map[wire.Code]errorHelp {
 	return all
 }()
 
-// meaningOf is the meaning of a code, with the surfaces that have it.
+// meaningOf returns the meaning of a code, and the surfaces that have it.
 func meaningOf(code wire.Code) (meaning wire.Meaning, surfaces string, ok bool) {
-	live, onLive := wire.Live[code]
-	preview, onPreview := wire.Preview[code]
+	live, onLive := wire.LiveCodes[code]
+	preview, onPreview := wire.PreviewCodes[code]
 	switch {
 	case onLive && onPreview:
 		return live, "the live API, MCP and the preview contract", true
@@ -50,7 +50,8 @@ type errorPage struct {
 	status         int
 }
 
-// Error appends the page that explains a code; false when there is no such code. v may be nil.
+// Error appends the page that explains a code; known is false if there is no such code. v may be
+// nil.
 func (p *Pages) Error(dst []byte, v *engine.View, now time.Time, code string) (page []byte, known bool) {
 	meaning, surfaces, ok := meaningOf(wire.Code(code))
 	if !ok {
@@ -62,7 +63,7 @@ func (p *Pages) Error(dst []byte, v *engine.View, now time.Time, code string) (p
 		code:       code, status: meaning.Status, surfaces: surfaces, errorHelp: explanations[wire.Code(code)],
 	}
 	errorPage.canonical = p.base + "/errors/" + code
-	errorPage.old = false // it says nothing about prices
+	errorPage.old = false // the page has no prices
 	return appendPage(dst, &errorPage), true
 }
 
@@ -77,7 +78,7 @@ func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) []byte {
 	page := errorsPage{pageLayout: p.newLayout(v, now, "Error codes", about)}
 	page.canonical = p.base + "/errors"
 
-	// By status, because that is what a developer sees first.
+	// Sorted by status, because a developer sees that first.
 	page.codes = slices.SortedFunc(maps.Keys(explanations), func(a, b wire.Code) int {
 		first, _, _ := meaningOf(a)
 		second, _, _ := meaningOf(b)
@@ -86,10 +87,10 @@ func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) []byte {
 	return appendPage(dst, &page)
 }
 
-// messagePage is a page that is not there, or not now: its title is the heading, its description the text.
+// messagePage is an error page: its title is the heading, its description the text.
 type messagePage struct{ pageLayout }
 
-// errorResponses are what the page says of a fault: heading and text.
+// errorResponses has the heading and the text of each error page.
 var errorResponses = map[wire.Code][2]string{
 	wire.NotFound: {
 		"Page not found",
@@ -106,17 +107,17 @@ var errorResponses = map[wire.Code][2]string{
 	},
 }
 
-// ErrorResponse appends the error page for a code of errorResponses; id is the request's. v may be
-// nil.
+// ErrorResponse appends the error page for a code of errorResponses; id is that of the request. v
+// may be nil.
 func (p *Pages) ErrorResponse(dst []byte, v *engine.View, now time.Time, apiErr *wire.APIError, id string) []byte {
-	says := errorResponses[apiErr.Code]
+	message := errorResponses[apiErr.Code]
 	words := strings.NewReplacer("{wait}", plural(apiErr.RetryAfter, "second", "seconds"), "{id}", strconv.Quote(id))
 
-	// Only what is missing says as of when.
+	// Only the page for 404 shows the date of the catalog.
 	if apiErr.Code != wire.NotFound {
 		v = nil
 	}
-	page := messagePage{p.newLayout(v, now, says[0], words.Replace(says[1]))}
+	page := messagePage{p.newLayout(v, now, message[0], words.Replace(message[1]))}
 	page.hidden = true
 	return appendPage(dst, &page)
 }

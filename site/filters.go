@@ -9,14 +9,14 @@ import (
 	"ninepocket/snapshot"
 )
 
-// maxCounted is how many cards of a search are counted, so that a search for everything costs no
-// more than others.
+// maxCounted is the largest number of cards of a search that are counted, so that a search for
+// everything costs no more than others.
 const maxCounted = 1000
 
-// filters are what a search can be narrowed down by, each value with how many cards have it.
+// filters has the values of each filter of a search, with the number of cards that have them.
 type filters struct {
 	sets, rarities, variants []facet
-	truncated                bool // there are more cards than were counted
+	truncated                bool // there are more cards than maxCounted
 }
 
 // facet is a value of a filter.
@@ -25,18 +25,18 @@ type facet struct {
 	cards       int
 }
 
-// facetsShown is how many values a filter offers.
+// facetsShown is the largest number of values that a filter offers.
 const facetsShown = 60
 
-// countFilters counts the values of each filter among the cards that pass all other filters, so that another value can
-// be chosen in place of one. found are those that pass all of them.
+// countFilters counts the values of each filter among the cards that pass all other filters, so
+// that its value can be replaced by another. found has the cards that pass all filters.
 func (p *Pages) countFilters(
-	v *engine.View, searchQuery *SearchQuery, query index.Query, found []uint32, cut bool,
+	v *engine.View, searchQuery *SearchQuery, query index.Query, found []uint32, truncated bool,
 ) filters {
 	c := v.Catalog
-	f := filters{truncated: cut}
+	f := filters{truncated: truncated}
 
-	// Only where a filter is set, another search is needed.
+	// Only for a filter that is set, another search is needed.
 	without := func(set bool, leave func(*index.Query)) []uint32 {
 		if !set {
 			return found
@@ -48,33 +48,33 @@ func (p *Pages) countFilters(
 		return page.Cards
 	}
 
-	f.sets = counts(without(searchQuery.Set != "", func(q *index.Query) { q.Set = "" }),
+	f.sets = countValues(without(searchQuery.Set != "", func(q *index.Query) { q.Set = "" }),
 		func(card int, add func(string, string)) {
 			if set := c.Cards.Set[card]; set != snapshot.NoSet {
 				add(c.Sets.Slug.At(int(set)), c.Sets.Name.At(int(set)))
 			}
 		})
-	f.rarities = counts(without(searchQuery.Rarity != "", func(q *index.Query) { q.Rarity = "" }),
+	f.rarities = countValues(without(searchQuery.Rarity != "", func(q *index.Query) { q.Rarity = "" }),
 		func(card int, add func(string, string)) {
 			if rarity := c.Cards.Rarity.At(card); rarity != "" {
 				add(rarity, rarity)
 			}
 		})
-	f.variants = counts(without(searchQuery.Variant != "", func(q *index.Query) { q.Variant = "" }),
+	f.variants = countValues(without(searchQuery.Variant != "", func(q *index.Query) { q.Variant = "" }),
 		func(card int, add func(string, string)) {
 			last := uint16(0)
 			for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
 				if variant := c.Lanes.Variant[lane]; variant != last && c.Lanes.Cents[lane] >= 0 {
 					last = variant
-					add(c.Variants.At(int(variant)), title(c.Variants.At(int(variant))))
+					add(c.Variants.At(int(variant)), displayName(c.Variants.At(int(variant))))
 				}
 			}
 		})
 	return f
 }
 
-// counts are the values that cards have, the most frequent first.
-func counts(cards []uint32, of func(card int, add func(value, name string))) (all []facet) {
+// countValues returns the values that cards have, the most frequent first.
+func countValues(cards []uint32, valuesOf func(card int, add func(value, name string))) (all []facet) {
 	at := map[string]int{}
 	add := func(value, name string) {
 		k, known := at[value]
@@ -86,7 +86,7 @@ func counts(cards []uint32, of func(card int, add func(value, name string))) (al
 		all[k].cards++
 	}
 	for _, card := range cards {
-		of(int(card), add)
+		valuesOf(int(card), add)
 	}
 
 	slices.SortStableFunc(all, func(a, b facet) int {

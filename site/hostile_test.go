@@ -16,7 +16,7 @@ import (
 	"ninepocket/wire"
 )
 
-// basePages are the pages of every own world: their assets are hashed once.
+// basePages are the pages of every ownWorld; their assets are hashed once.
 var basePages = sync.OnceValue(func() *site.Pages {
 	pages, err := site.New(site.Options{BaseURL: base})
 	if err != nil {
@@ -25,7 +25,7 @@ var basePages = sync.OnceValue(func() *site.Pages {
 	return pages
 })
 
-// ownCatalog is a catalog of two cards in which every text that somebody else wrote is text.
+// ownCatalog returns a catalog of two cards in which text replaces every text of a feed.
 func ownCatalog(text string) *snapshot.Catalog {
 	at := time.Date(2026, 8, 22, 20, 5, 0, 0, time.UTC).UnixMilli()
 	day := snapshot.DayOf(at)
@@ -57,7 +57,7 @@ func ownCatalog(text string) *snapshot.Catalog {
 	return c
 }
 
-// ownWorld is a world of an own catalog.
+// ownWorld returns a world with an ownCatalog.
 func ownWorld(tb testing.TB, text string) *world {
 	tb.Helper()
 	c := ownCatalog(text)
@@ -68,7 +68,7 @@ func ownWorld(tb testing.TB, text string) *world {
 	return &world{view: v, pages: basePages(), now: time.UnixMilli(c.SnapshotAt)}
 }
 
-// rendered are pages that show every text of the catalog, and what a visitor typed.
+// rendered returns pages that show every text of the catalog, and a visitor's input.
 func (w *world) rendered(tb testing.TB, typed string) map[string]string {
 	tb.Helper()
 	all := map[string]string{}
@@ -88,9 +88,9 @@ func (w *world) rendered(tb testing.TB, typed string) map[string]string {
 	}))
 	collect("list")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{List: true}))
 	collect("embed")(w.pages.Embed(nil, w.view, card))
-	// A picked card is priced whatever else the line says.
+	// A picked card is priced, whatever else is in the line.
 	var list site.List
-	_, _ = list.Write([]byte(strings.Join(strings.Fields(typed), " "))) // a list does not fail
+	_, _ = list.Write([]byte(strings.Join(strings.Fields(typed), " "))) // List.Write does not fail
 	collect("value")(w.pages.Value(nil, w.view, w.now, site.ValueQuery{
 		List: list, Picks: []site.Pick{{Line: 1, Card: "a-card", Variant: "normal"}},
 	}))
@@ -99,8 +99,8 @@ func (w *world) rendered(tb testing.TB, typed string) map[string]string {
 	return all
 }
 
-// skeleton is a page without its texts: each tag with the names of its attributes, and the addresses' shapes. A text
-// that breaks out of its place changes it.
+// skeleton returns a page without its texts: each tag with the names of its attributes, and the
+// format of its URLs. A text that escapes from its place changes the skeleton.
 func skeleton(page string) (string, error) {
 	var b strings.Builder
 	for {
@@ -149,14 +149,14 @@ func skeleton(page string) (string, error) {
 	}
 }
 
-// between is what a page has between the first of two marks and the next of the other, and the page without all of it.
+// between returns the text of a page between two marks, and the page without it.
 func between(page, from, to string) (inside, without string, found bool) {
 	before, rest, opened := strings.Cut(page, from)
 	inside, after, closed := strings.Cut(rest, to)
 	return inside, before + after, opened && closed
 }
 
-// hostileTexts are seeds of what somebody else may have written.
+// hostileTexts are seeds of hostile texts.
 var hostileTexts = []string{
 	"Charizard", `<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`,
 	"</title><svg onload=alert(1)>", "a\x00b", "&lt;&amp;",
@@ -167,10 +167,10 @@ var hostileTexts = []string{
 // indexed is the name that the index of FuzzPages has for every card.
 const indexed = "xindexedname"
 
-// FuzzPages puts a text wherever somebody else's text can stand. It wants pages that differ from those of a harmless
-// text in nothing but their texts. The index is one for all, because it takes longer to make than the pages: what was
-// found does not depend on the texts but for the other printings of a card, whose list is the one of a search;
-// TestHostilePages has an index of each text.
+// FuzzPages puts a text into every place for untrusted text. It expects pages that differ from
+// those of a harmless text in their texts alone. All inputs share one index, because it takes
+// longer to make than the pages. Only the other printings of a card depend on it, and they are
+// listed like search results. TestHostilePages makes an index for each text.
 func FuzzPages(f *testing.F) {
 	for _, s := range hostileTexts {
 		f.Add(s)
@@ -187,7 +187,7 @@ func FuzzPages(f *testing.F) {
 		if len(s) > 150 {
 			t.Skip("names are shorter")
 		}
-		s = "x" + s // what is null leaves out its place
+		s = "x" + s // a null text would leave out its place
 		if strings.Contains(s, indexed) {
 			t.Skip("is found")
 		}
@@ -204,7 +204,7 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-// skeletons are the skeletons of pages without what a search found.
+// skeletons returns the skeletons of pages without search results.
 func skeletons(tb testing.TB, pages map[string]string) map[string]string {
 	tb.Helper()
 	all := map[string]string{}
@@ -233,7 +233,8 @@ func skeletons(tb testing.TB, pages map[string]string) map[string]string {
 	return all
 }
 
-// checkPages wants pages in which every text is s to have the skeletons of harmless ones, and to show s.
+// checkPages checks that pages in which every text is s have the skeletons of harmless ones, and
+// show s.
 func checkPages(t *testing.T, pages, harmless map[string]string, s string) {
 	t.Helper()
 	for name, got := range skeletons(t, pages) {
@@ -248,7 +249,7 @@ func checkPages(t *testing.T, pages, harmless map[string]string, s string) {
 	}
 }
 
-// checkData wants structured data that is JSON and holds the name as it is.
+// checkData checks that structured data is JSON with the unchanged name.
 func checkData(t *testing.T, page, name string) {
 	t.Helper()
 	data, _, found := between(page, `<script type="application/ld+json">`, "</script>")
@@ -277,7 +278,7 @@ func checkData(t *testing.T, page, name string) {
 	}
 }
 
-// TestSkeleton makes sure that the check of FuzzPages can fail.
+// TestSkeleton checks that FuzzPages can fail.
 func TestSkeleton(t *testing.T) {
 	a, _ := skeleton(`<p title="a > b">x</p>`)
 	if b, err := skeleton(`<p title="<>&quot;">y</p>`); err != nil || a != b {

@@ -8,13 +8,13 @@ import (
 	"ninepocket/snapshot"
 )
 
-// placeholderOf is the face of a card.
+// placeholderOf returns the placeholder for a picture of a card.
 func placeholderOf(c *snapshot.Catalog, card int) picture.Placeholder {
 	code := ""
 	if set := c.Cards.Set[card]; set != snapshot.NoSet {
 		code = c.Sets.Code.At(int(set))
 
-		// Many feeds have no codes: the year tells as much.
+		// Many feeds have no codes; then the year is shown.
 		if code == "" && c.Sets.Release[set] != snapshot.NoDay {
 			code = c.Sets.Release[set].Time().Format("2006")
 		}
@@ -23,23 +23,24 @@ func placeholderOf(c *snapshot.Catalog, card int) picture.Placeholder {
 		int(c.Cards.Game[card]))
 }
 
-// imageURLs is the picture of a card: where it is and its small copies, "" for none.
+// imageURLs are the URLs of a picture of a card and of its thumbnails, "" for none.
 type imageURLs struct {
 	original, small, large string
 }
 
-// imagesOf finds the picture of a card. Without small copies, the whole picture stands for them.
+// imagesOf returns the URLs of the picture of a card. Without thumbnails, the original replaces
+// them.
 func (p *Pages) imagesOf(v *engine.View, card int) imageURLs {
 	file := v.Catalog.Cards.Image.At(card)
 	if !v.Site().ShowsImage(file) {
 		return imageURLs{}
 	}
 
-	whole := p.root + "/images/" + url.PathEscape(file)
+	original := p.root + "/images/" + url.PathEscape(file)
 	version := p.version(file)
 	if version == "" {
-		return imageURLs{original: whole, small: whole, large: whole}
+		return imageURLs{original: original, small: original, large: original}
 	}
 	copied := "-" + version + "-" + url.PathEscape(file)
-	return imageURLs{original: whole, small: p.root + "/small/r" + copied, large: p.root + "/small/p" + copied}
+	return imageURLs{original: original, small: p.root + "/small/r" + copied, large: p.root + "/small/p" + copied}
 }

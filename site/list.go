@@ -7,23 +7,24 @@ import (
 	"ninepocket/valuation"
 )
 
-// List is a list on its way in, written to as it comes. As much of it is kept as may be valued, and all of it
-// is counted. Of one that is too long only its beginning is kept.
+// List receives a list of cards. It stores at most ValueText bytes, the largest list that is
+// valued, and counts all lines. If a list is longer, only its first maxHeadBytes stay stored.
 type List struct {
-	text    []byte // without the CR of line ends, which browsers add and which do not count
+	text    []byte // without the CR of line ends, which browsers add
 	bytes   int    // in all
-	tooLong bool   // it is too long to be kept
+	tooLong bool   // it is too long to be stored
 
-	lines, records int  // that say something: of a list, and of an export, whose cells may have several lines
-	line, record   bool // the last one of each says something
-	quoted         bool // the last record is within a quoted cell
-	prevByte       byte // the byte before this one
+	lines, records             int  // non-empty ones; a record of an export may have several lines
+	lineHasText, recordHasText bool // the last one of each is not empty
+	quoted                     bool // the last record is within a quoted cell
+	prevByte                   byte // the byte before this one
 }
 
-// headBytes is what is kept of a list that is too long: its header and first row, which tell an export.
-const headBytes = 4 << 10
+// maxHeadBytes bounds what is stored of a list that is too long: its header and first row, which
+// show whether it is an export.
+const maxHeadBytes = 4 << 10
 
-// Write takes the next part. It never fails.
+// Write adds the next part. It never fails.
 func (l *List) Write(p []byte) (int, error) {
 	l.bytes += len(p)
 	for _, b := range p {
@@ -32,24 +33,24 @@ func (l *List) Write(p []byte) (int, error) {
 			l.endLine()
 		case '\r', ' ', '\t', 0:
 		case '"':
-			// A cell is quoted from its beginning, and a quote within is written twice.
+			// A quoted cell begins with its quote, and a quote within is doubled.
 			l.quoted = !l.quoted && strings.IndexByte(",;\t\n\"\x00", l.prevByte) >= 0
-			l.line = true
+			l.lineHasText = true
 		case ',', ';':
-			l.line = true
+			l.lineHasText = true
 		default:
-			l.line = true
-			l.record = true
+			l.lineHasText = true
+			l.recordHasText = true
 		}
 
-		l.add(b)
+		l.store(b)
 		l.prevByte = b
 	}
 	return len(p), nil
 }
 
-// add keeps a byte, while the list may be valued.
-func (l *List) add(b byte) {
+// store stores a byte, unless the list is too long.
+func (l *List) store(b byte) {
 	if l.tooLong {
 		return
 	}
@@ -58,30 +59,30 @@ func (l *List) add(b byte) {
 	}
 	l.text = append(l.text, b)
 
-	// A CR at the end may yet be that of a line end.
+	// A CR at the end may be part of a line end.
 	if len(l.text) > ValueText+1 || len(l.text) > ValueText && b != '\r' {
 		l.tooLong = true
-		l.text = slices.Clone(l.text[:headBytes])
+		l.text = slices.Clone(l.text[:maxHeadBytes])
 	}
 }
 
-// endLine counts the line that is over.
+// endLine counts the line that ended.
 func (l *List) endLine() {
-	if l.line {
+	if l.lineHasText {
 		l.lines++
 	}
-	l.line = false
+	l.lineHasText = false
 
-	if l.record && !l.quoted {
+	if l.recordHasText && !l.quoted {
 		l.records++
-		l.record = false
+		l.recordHasText = false
 	}
 }
 
-// Empty reports whether the list says nothing.
+// Empty reports whether the list has no text.
 func (l *List) Empty() bool { return !l.tooLong && strings.TrimSpace(l.Text()) == "" }
 
-// Text is the list as it is shown and valued; "" of one that is too long to be kept.
+// Text returns the list as it is shown and valued, "" if it is too long.
 func (l *List) Text() string {
 	if l.tooLong {
 		return ""
@@ -89,13 +90,13 @@ func (l *List) Text() string {
 	return cleaned(string(l.text))
 }
 
-// cleaned is a text without what a page cannot show.
+// cleaned removes from a text what a page cannot show.
 func cleaned(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\x00", ""), "\r\n", "\n")
 	return strings.TrimPrefix(strings.ToValidUTF8(text, "\uFFFD"), "\uFEFF")
 }
 
-// Rows is how many lines the list has that are to be valued: those of an export without its header.
+// Rows returns the number of lines to value: without the header of an export.
 func (l *List) Rows() int {
 	if text := l.Text(); text != "" {
 		if _, rows, err := valuation.ReadExport(text, 0); err == nil {

@@ -14,35 +14,36 @@ const (
 	homeMovers    = 6
 	homeSets      = 9
 	moversShown   = 50
-	perBinderPage = 9 // pockets of a page of a binder
+	perBinderPage = 9 // pockets on a page of a binder
 	perSearch     = 4 * perBinderPage
 	perSet        = 12 * perBinderPage
 	perSets       = 300
-	// MaxPage bounds the pages of a search. A page is cut from the beginning of the results, and
-	// nobody reads on for longer than it takes to type another word.
+	// MaxPage bounds the pages of a search. Page n needs all results of pages 1 to n, and people
+	// rather type another word than read that far.
 	MaxPage = 8
 )
 
-// What a row of a list of cards tells beside name and price.
+// Options of a list of cards: what it shows in addition to name and price.
 const (
 	withChange = 1 << iota // the 7-day change of the display price
-	withoutSet             // the list is of one set, and says which once, above it
+	withoutSet             // the list is of one set, which the page names above it
 )
 
-// aboutCard is what stands below a card's name in a list.
-func aboutCard(c *snapshot.Catalog, card int, withSet bool) string {
-	facts := factsOf(c, card, withSet)
+// cardSubtitle returns the text below a card's name in a list.
+func cardSubtitle(c *snapshot.Catalog, card int, withSet bool) string {
+	facts := subtitleParts(c, card, withSet)
 	return joined(facts[:]...)
 }
 
-// aboutPocket is what stands below a card in its pocket, where there is little room.
-func aboutPocket(c *snapshot.Catalog, card int, withSet bool) string {
-	facts := factsOf(c, card, withSet)
+// pocketSubtitle returns the text below a card in a pocket, where there is little space.
+func pocketSubtitle(c *snapshot.Catalog, card int, withSet bool) string {
+	facts := subtitleParts(c, card, withSet)
 	return joined(facts[:2]...)
 }
 
-// factsOf are what tells a card from others of its name: number, set and rarity, each "" without one.
-func factsOf(c *snapshot.Catalog, card int, withSet bool) [3]string {
+// subtitleParts returns what distinguishes a card from others of its name: number, set and rarity,
+// each "" without one.
+func subtitleParts(c *snapshot.Catalog, card int, withSet bool) [3]string {
 	facts := [3]string{c.Cards.Number.At(card), "", c.Cards.Rarity.At(card)}
 	if set := c.Cards.Set[card]; withSet && set != snapshot.NoSet {
 		facts[1] = c.Sets.Name.At(int(set))
@@ -50,7 +51,7 @@ func factsOf(c *snapshot.Catalog, card int, withSet bool) [3]string {
 	return facts
 }
 
-// released is the day a set was released, with a word before it; "" for a set without one.
+// released returns the release day of a set after a prefix, "" for a set without one.
 func released(c *snapshot.Catalog, set int, before string) string {
 	if c.Sets.Release[set] == snapshot.NoDay {
 		return ""
@@ -62,13 +63,13 @@ func countedCards(c *snapshot.Catalog, set int) string {
 	return plural(int(c.Sets.Cards[set]), "card", "cards")
 }
 
-// upcoming reports whether a set has no cards yet: most are of the future.
+// upcoming reports whether a set has no cards yet; most such sets are not released.
 func upcoming(c *snapshot.Catalog, set int) bool { return c.Sets.Cards[set] == 0 }
 
-// pageOf is what of a list from its beginning is on a page, counted from 1.
-func pageOf(all []uint32, page, size int) []uint32 { return all[min(len(all), (page-1)*size):] }
+// pageSlice returns the part of a list that is on a page, counted from 1. all ends with that page.
+func pageSlice(all []uint32, page, size int) []uint32 { return all[min(len(all), (page-1)*size):] }
 
-// movers are the cards that moved most, by the API's rules and its smallest price.
+// movers returns the cards with the largest price changes, by the API's rules and its lowest price.
 func movers(v *engine.View, down bool, game string, limit int) []uint32 {
 	filter := index.NoFilter
 	filter.Min = wire.MoversMinCents
@@ -76,13 +77,13 @@ func movers(v *engine.View, down bool, game string, limit int) []uint32 {
 	return v.Index.Movers(nil, down, filter, limit)
 }
 
-// noMoversText says why a page of moves has none.
+// noMoversText is shown in place of movers if there are none.
 const noMoversText = "No such price changes are known. Changes appear once prices are a week old."
 
 type homePage struct {
 	pageLayout
 	up, down, sets []uint32
-	dearest        []uint32 // where no moves are known
+	topCards       []uint32 // shown if there are no movers
 }
 
 // Home appends the home page: search, movers, newest sets.
@@ -94,7 +95,7 @@ func (p *Pages) Home(dst []byte, v *engine.View, now time.Time) []byte {
 	}
 
 	if len(page.up) == 0 && len(page.down) == 0 {
-		page.dearest = dearest(v, "", perBinderPage)
+		page.topCards = topByPrice(v, "", perBinderPage)
 	}
 	page.sets = newestSets(v.Catalog, homeSets)
 	page.canonical = canonical(v, "/")
@@ -102,14 +103,14 @@ func (p *Pages) Home(dst []byte, v *engine.View, now time.Time) []byte {
 	return appendPage(dst, &page)
 }
 
-// dearest are the cards of a game, or of all, that cost most.
-func dearest(v *engine.View, game string, limit int) []uint32 {
+// topByPrice returns the most expensive cards of a game, or of all games.
+func topByPrice(v *engine.View, game string, limit int) []uint32 {
 	query := index.Query{Filter: index.NoFilter, Sort: index.PriceDesc}
 	query.Game = game
 	return v.Cards(nil, query, nil, limit).Cards
 }
 
-// newestSets are the newest sets that have cards.
+// newestSets returns the newest sets that have cards.
 func newestSets(c *snapshot.Catalog, limit int) (sets []uint32) {
 	for set := range c.Sets.ID.Len() {
 		if c.Sets.Cards[set] > 0 && len(sets) < limit {
@@ -119,7 +120,7 @@ func newestSets(c *snapshot.Catalog, limit int) (sets []uint32) {
 	return sets
 }
 
-// MoversQuery says which movers are wanted.
+// MoversQuery selects movers.
 type MoversQuery struct {
 	Down bool
 	Game string // slug, "" for any
@@ -127,22 +128,22 @@ type MoversQuery struct {
 
 type moversPage struct {
 	pageLayout
-	asked   MoversQuery
-	cards   []uint32
-	dearest []uint32 // where no moves are known
+	request  MoversQuery
+	cards    []uint32
+	topCards []uint32 // shown if there are no movers
 }
 
-// Movers appends the cards that moved most within seven days.
+// Movers appends the page of the cards with the largest price changes within seven days.
 func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, query MoversQuery) []byte {
 	about := "Trading cards from " + dollars(wire.MoversMinCents) + " whose market price moved most within seven days."
 	page := moversPage{
-		pageLayout: p.newLayout(v, now, query.heading()+" in 7 days", about), asked: query,
+		pageLayout: p.newLayout(v, now, query.heading()+" in 7 days", about), request: query,
 		cards: movers(v, query.Down, query.Game, moversShown),
 	}
 	if len(page.cards) == 0 {
-		page.dearest = dearest(v, query.Game, perSearch)
+		page.topCards = topByPrice(v, query.Game, perSearch)
 	}
-	page.canonical = canonical(v, query.path()) // without the root, which is part of the public address
+	page.canonical = canonical(v, query.path()) // without the root, which is part of the public URL
 	return appendPage(dst, &page)
 }
 
@@ -153,7 +154,7 @@ func (q MoversQuery) heading() string {
 	return "Biggest gains"
 }
 
-// path is where the movers are, below the root.
+// path returns the URL path of the movers below the root.
 func (q MoversQuery) path() string {
 	return pageAddress("/movers", 1, param{"direction", valueIf(q.Down, "down")}, param{"game", q.Game})
 }

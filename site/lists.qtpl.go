@@ -29,9 +29,9 @@ func (h *homePage) streamcontent(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`. </p> `)
 	h.streamsearchBox(qw422016)
 	qw422016.N().S(`</section> `)
-	if len(h.dearest) > 0 {
+	if len(h.topCards) > 0 {
 		qw422016.N().S(`<section> <h2>Most valuable cards</h2> `)
-		h.pageLayout.streamcards(qw422016, h.dearest, false, 0)
+		h.pageLayout.streamcards(qw422016, h.topCards, false, 0)
 		qw422016.N().S(`<p class="none">`)
 		qw422016.E().S(noMoversText)
 		qw422016.N().S(`</p> </section> `)
@@ -78,7 +78,7 @@ func (h *homePage) content() string {
 }
 
 func (m *moversPage) streamcontent(qw422016 *qt422016.Writer) {
-	q := m.asked
+	q := m.request
 
 	qw422016.N().S(`<h1>`)
 	qw422016.E().S(q.heading())
@@ -96,7 +96,7 @@ func (m *moversPage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`<p class="none">`)
 		qw422016.E().S(noMoversText)
 		qw422016.N().S(`</p> <h2>Most valuable cards</h2> `)
-		m.pageLayout.streamcards(qw422016, m.dearest, false, 0)
+		m.pageLayout.streamcards(qw422016, m.topCards, false, 0)
 	}
 }
 

@@ -16,14 +16,15 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Options say where pages lead.
+// Options configure Pages.
 type Options struct {
-	// BaseURL is what clients reach the service by, without a slash at the end. Its path begins every link of a page.
+	// BaseURL is the URL of the service for clients, without a slash at the end. Every link of a
+	// page begins with its path.
 	BaseURL string
-	// Version is what a picture is now, as the names of its small copies have it, "" where it has
-	// none. It is nil where nothing has small copies.
+	// Version returns the version of a picture, which is part of the names of its thumbnails; "" if
+	// it has none. It is nil if there are no thumbnails.
 	Version func(file string) string
-	// Document is the OpenAPI document, which the reference shows; nil for a reference without
+	// Document is the OpenAPI document that the reference shows; nil for a reference without
 	// operations.
 	Document []byte
 }
@@ -31,22 +32,22 @@ type Options struct {
 // Pages renders pages. It is immutable and safe for concurrent use.
 type Pages struct {
 	base   string            // BaseURL
-	root   string            // its path: what links within the site begin with
-	assets map[string]*Asset // by the names of their files
+	root   string            // its path, with which links within the site begin
+	assets map[string]*Asset // by file name
 
 	version      func(file string) string
 	groups       []group // of the reference
 	suggestIndex suggestIndex
 }
 
-// New prepares the assets.
+// New returns Pages with all assets.
 func New(o Options) (*Pages, error) {
 	base, err := url.Parse(o.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make pages for base URL %q: %w", o.BaseURL, err)
 	}
 
-	// Links begin with the path alone, so that a page works by every name that leads to the server.
+	// Links begin with the path alone, so that a page works with every host name of the server.
 	root := strings.TrimSuffix(base.EscapedPath(), "/")
 	assets, err := readAssets(root)
 	if err != nil {
@@ -64,11 +65,11 @@ func New(o Options) (*Pages, error) {
 	}, nil
 }
 
-// Root is the path of the base URL, "" for none: what every link within the site begins with.
+// Root returns the path of the base URL, "" for none. Every link within the site begins with it.
 func (p *Pages) Root() string { return p.root }
 
-// pageLayout is what every page has beside its content. The parts that several pages share are its
-// templates.
+// pageLayout is what every page has in addition to its content. Its templates are the parts that
+// several pages share.
 type pageLayout struct {
 	*Pages
 	view *engine.View // nil when no catalog is loaded
@@ -79,55 +80,55 @@ type pageLayout struct {
 	image       string // absolute URL for link previews, "" for none
 	kind        string // Open Graph's type
 	data        []byte // structured data, escaped for a script element; nil for none
-	script      string // of this kind of page, a file of assets; "" for none
-	hidden      bool   // search engines are asked not to list the page
+	script      string // file of an asset for this kind of page; "" for none
+	hidden      bool   // search engines shall not list the page
 	hero        bool   // the page has the search box in its middle
-	query       string // in the search box
+	query       string // text in the search box
 	asOf        moment // of the catalog
 	old         bool   // the catalog itself is old
 }
 
-// pageLayout makes the frame of a page; v may be nil.
+// newLayout makes the layout of a page; v may be nil.
 func (p *Pages) newLayout(v *engine.View, now time.Time, title, description string) pageLayout {
-	frame := pageLayout{Pages: p, view: v, title: title, description: description, kind: "website"}
+	layout := pageLayout{Pages: p, view: v, title: title, description: description, kind: "website"}
 
-	// Pages about errors are there before any catalog is.
+	// Pages about errors work without a catalog.
 	if v != nil {
 		at := v.Catalog.SnapshotAt
-		frame.asOf = momentOf(at)
-		frame.old = !snapshot.Fresh(at, now.UnixMilli())
+		layout.asOf = momentOf(at)
+		layout.old = !snapshot.Fresh(at, now.UnixMilli())
 	}
-	return frame
+	return layout
 }
 
 func (f *pageLayout) head() *pageLayout { return f }
 
-// page is a frame with a content, which is the template of that name.
+// page is a layout with content, which is the template of that name.
 type page interface {
 	head() *pageLayout
 	streamcontent(w *quicktemplate.Writer)
 }
 
-// appendPage appends a page. Templates are compiled, so that nothing of a page can fail.
+// appendPage appends a page. It cannot fail, because templates are compiled.
 func appendPage(dst []byte, page page) []byte {
 	return render(dst, func(w *quicktemplate.Writer) { streamdocument(w, page) })
 }
 
-// render appends what a template writes.
+// render appends the output of a template.
 func render(dst []byte, write func(*quicktemplate.Writer)) []byte {
 	out := bytebufferpool.ByteBuffer{B: dst}
 	w := quicktemplate.AcquireWriter(&out)
 	write(w)
 	quicktemplate.ReleaseWriter(w)
 
-	// HTML has no spelling for NUL, and the escaping of templates leaves it as it is.
+	// HTML cannot encode NUL, and templates do not escape it.
 	if written := out.B[len(dst):]; bytes.IndexByte(written, 0) >= 0 {
 		return append(dst, bytes.ReplaceAll(written, []byte{0}, []byte("\uFFFD"))...)
 	}
 	return out.B
 }
 
-// credits are the feeds' attributions, each once.
+// credits returns the feeds' attributions, each once.
 func credits(c *snapshot.Catalog) []string {
 	var all []string
 	for i := range c.Feeds.Attribution.Len() {
@@ -138,22 +139,21 @@ func credits(c *snapshot.Catalog) []string {
 	return all
 }
 
-// canonical is the public address of a page, which --site-url may put on another site.
+// canonical returns the public URL of a page, which --site-url may put on another site.
 func canonical(v *engine.View, path string) string { return v.Site().URL + path }
 
 func (p *Pages) cardLink(slug string) string { return p.root + "/cards/" + slug }
 func (p *Pages) setLink(slug string) string  { return p.root + "/sets/" + slug }
 
-// setsLink is where a page of the list of sets is, of one game or of "" for all.
-func (p *Pages) setsLink(game string, page int) string {
-	return pageAddress(p.root+"/sets", page, param{"game", game})
+// setsLink returns the URL of the list of sets of a game.
+func (p *Pages) setsLink(game string) string {
+	return pageAddress(p.root+"/sets", 1, param{"game", game})
 }
 
-// param is a query parameter; "" leaves it out.
+// param is a query parameter; it is left out if its value is "".
 type param struct{ name, value string }
 
-// pageAddress is a path with query parameters; the first page of a list has no parameter of its
-// own.
+// pageAddress returns a path with query parameters; the first page of a list has no page parameter.
 func pageAddress(path string, page int, params ...param) string {
 	query := url.Values{}
 	for _, param := range params {

@@ -14,8 +14,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// contract is what the reference shows of the OpenAPI document.
-type contract struct {
+// openAPIDocument is the part of the OpenAPI document that the reference shows.
+type openAPIDocument struct {
 	Tags       []group
 	Paths      ordered[map[string]json.RawMessage]
 	Components struct {
@@ -24,7 +24,7 @@ type contract struct {
 	}
 }
 
-// operation is a method of a path.
+// operation is a method of a path, which is an operation of the API.
 type operation struct {
 	ID          string `json:"operationId"`
 	Tags        []string
@@ -32,9 +32,7 @@ type operation struct {
 	Description string
 	Parameters  []parameter
 	Responses   ordered[response]
-	RequestBody *struct {
-		Content map[string]media
-	}
+	RequestBody *struct{}
 
 	method, path string
 }
@@ -68,7 +66,7 @@ type media struct {
 	}]
 }
 
-// ordered is an object of JSON in the order that it is written in.
+// ordered is a JSON object whose members stay in the order of the text.
 type ordered[T any] []entry[T]
 
 type entry[T any] struct {
@@ -79,7 +77,7 @@ type entry[T any] struct {
 // UnmarshalJSON reads an object.
 func (o *ordered[T]) UnmarshalJSON(b []byte) error {
 	for name, value := range jsonwalk.Value(b).Members() {
-		e := entry[T]{name: strings.Clone(name.Text())} // the decoder uses its memory again
+		e := entry[T]{name: strings.Clone(name.Text())} // the decoder reuses its memory
 		if err := json.Unmarshal(value, &e.value); err != nil {
 			return fmt.Errorf("cannot read %q: %w", e.name, err)
 		}
@@ -88,19 +86,19 @@ func (o *ordered[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// group are the operations of a tag.
+// group has the operations of a tag.
 type group struct {
 	Name, Description string
 	operations        []*operation
 }
 
-// readReference reads the groups out of an OpenAPI document, with every reference resolved; none out
-// of nil.
+// readReference reads the groups of an OpenAPI document and resolves every reference. It returns
+// none if text is nil.
 func readReference(text []byte) ([]group, error) {
 	if text == nil {
 		return nil, nil
 	}
-	var d contract
+	var d openAPIDocument
 	if err := json.Unmarshal(text, &d); err != nil {
 		return nil, fmt.Errorf("cannot read the OpenAPI document: %w", err)
 	}
@@ -127,8 +125,8 @@ func readReference(text []byte) ([]group, error) {
 	return groups, nil
 }
 
-// resolve puts what an operation refers to in the place of the references.
-func (d *contract) resolve(op *operation) {
+// resolve replaces the references of an operation by what they refer to.
+func (d *openAPIDocument) resolve(op *operation) {
 	for i, p := range op.Parameters {
 		if name, ok := strings.CutPrefix(p.Ref, "#/components/parameters/"); ok {
 			op.Parameters[i] = d.Components.Parameters[name]
@@ -140,38 +138,37 @@ func (d *contract) resolve(op *operation) {
 		}
 	}
 
-	// Headers are not tried out: a browser sends its own validator, and a key of idempotency is each
-	// caller's.
+	// The form has no headers: a browser sends its own validator, and an idempotency key is chosen
+	// by the caller.
 	op.Parameters = slices.DeleteFunc(op.Parameters, func(p parameter) bool { return p.In == "header" })
 }
 
-// kind says in a few words what a parameter takes.
+// kind returns the valid values of a parameter in a few words.
 func (p *parameter) kind() string {
 	s := &p.Schema
-	var words []string
+	text := fmt.Sprint(s.Type)
 	switch {
 	case len(s.Enum) > 0:
+		var values []string
 		for _, value := range s.Enum {
-			words = append(words, fmt.Sprint(value))
+			values = append(values, fmt.Sprint(value))
 		}
-		words = []string{"one of " + strings.Join(words, ", ")}
+		text = "one of " + strings.Join(values, ", ")
 	case s.Minimum != nil && s.Maximum != nil:
-		words = []string{s.Minimum.String() + " to " + s.Maximum.String()}
+		text = s.Minimum.String() + " to " + s.Maximum.String()
 	case s.Format == "date" || s.Format == "date-time":
-		words = []string{s.Format}
+		text = s.Format
 	case s.MaxLength > 0:
-		words = []string{"text of at most " + strconv.Itoa(s.MaxLength)}
-	default:
-		words = []string{fmt.Sprint(s.Type)}
+		text = "text of at most " + strconv.Itoa(s.MaxLength)
 	}
 
 	if s.Default != nil {
-		words = append(words, "default "+fmt.Sprint(s.Default))
+		text += ", default " + fmt.Sprint(s.Default)
 	}
-	return strings.Join(words, ", ")
+	return text
 }
 
-// example is the answer of an operation as the document shows it, indented; "" for none.
+// example returns the example response of an operation, indented; "" for none.
 func (op *operation) example() string {
 	for _, answer := range op.Responses {
 		if answer.name != "200" {
@@ -189,13 +186,13 @@ func (op *operation) example() string {
 	return ""
 }
 
-// span is a part of a description: text, code or what is stressed.
+// span is a part of a description: text, code or bold text.
 type span struct {
 	text string
-	mark byte // 'c' for code, 'b' for what is stressed, else text
+	mark byte // 'c' for code, 'b' for bold, 0 for text
 }
 
-// paragraphs reads the Markdown that descriptions of the document have: paragraphs, code and what is stressed.
+// paragraphs reads the Markdown of descriptions in the document: paragraphs, code and bold text.
 func paragraphs(text string) (all [][]span) {
 	for part := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		var spans []span
@@ -220,11 +217,11 @@ func paragraphs(text string) (all [][]span) {
 	return all
 }
 
-// samples are values that this server answers with data; "" where the catalog has none.
+// samples are ids for which this server has data; "" if the catalog has none.
 type samples struct{ card, set, product string }
 
-// samplesOf chooses a card, its set, and a product: best a card that has a history, else one that has a
-// price, else any of a set.
+// samplesOf chooses a card, its set, and a product. It prefers a card with a history, then one with
+// a price, then any card of a set.
 func samplesOf(v *engine.View) (s samples) {
 	if v == nil {
 		return s
@@ -232,7 +229,7 @@ func samplesOf(v *engine.View) (s samples) {
 
 	c := v.Catalog
 	best := 0
-	for card := range c.Cards.ID.Len() {
+	for card := 0; card < c.Cards.ID.Len() && best < 3; card++ {
 		set := c.Cards.Set[card]
 		if set == snapshot.NoSet {
 			continue
@@ -250,22 +247,17 @@ func samplesOf(v *engine.View) (s samples) {
 			s.card = c.Cards.Slug.At(card)
 			s.set = c.Sets.Slug.At(int(set))
 		}
-		if best == 3 {
-			break
-		}
 	}
-	for card, verified := range c.Cards.Product {
-		if verified != 0 {
-			_, tail, _ := strings.Cut(c.Cards.ID.At(card), "_")
-			s.product = v.Site().ProductPrefix + "_" + tail
-			break
-		}
+
+	if card := slices.IndexFunc(c.Cards.Product, func(verified uint8) bool { return verified != 0 }); card >= 0 {
+		_, tail, _ := strings.Cut(c.Cards.ID.At(card), "_")
+		s.product = v.Site().ProductPrefix + "_" + tail
 	}
 	return s
 }
 
-// given is what a form is filled with: what is required alone.
-func (s *samples) given(op *operation, p *parameter) string {
+// presetValue returns the value of a parameter in the form: only required ones have one.
+func (s *samples) presetValue(op *operation, p *parameter) string {
 	switch {
 	case p.In != "path" && p.Required && len(p.Schema.Enum) > 0:
 		return fmt.Sprint(p.Schema.Enum[0])
@@ -279,8 +271,8 @@ func (s *samples) given(op *operation, p *parameter) string {
 	return s.card
 }
 
-// body is the body that a form is filled with, "" for an operation without one.
-func (s *samples) body(op *operation) string {
+// presetBody returns the body in the form, "" for an operation without one.
+func (s *samples) presetBody(op *operation) string {
 	switch {
 	case op.RequestBody == nil:
 		return ""
@@ -290,13 +282,13 @@ func (s *samples) body(op *operation) string {
 	return `{"ids": ["` + s.card + `"]}`
 }
 
-// target is the path of an operation with what a form is filled with.
+// target returns the URL path and query of an operation with the preset values.
 func (s *samples) target(op *operation) string {
 	path := op.path
 	var query []param
 	for i := range op.Parameters {
 		p := &op.Parameters[i]
-		if value := s.given(op, p); p.In == "path" {
+		if value := s.presetValue(op, p); p.In == "path" {
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", value)
 		} else {
 			query = append(query, param{p.Name, value})
@@ -305,16 +297,16 @@ func (s *samples) target(op *operation) string {
 	return pageAddress(path, 1, query...)
 }
 
-// open reports whether an operation takes no key.
-func (op *operation) open() bool { return !strings.HasPrefix(op.path, "/v1") }
+// isPublic reports whether an operation needs no key.
+func (op *operation) isPublic() bool { return !strings.HasPrefix(op.path, "/v1") }
 
-// curl is a command that asks what a form asks when nothing of it is changed.
+// curl returns a command that sends the request of the unchanged form.
 func (p *referencePage) curl(op *operation) string {
 	command := "curl"
-	if !op.open() {
+	if !op.isPublic() {
 		command += " -H 'X-API-Key: KEY'"
 	}
-	if body := p.samples.body(op); body != "" {
+	if body := p.samples.presetBody(op); body != "" {
 		command += " -H 'Content-Type: application/json' -d '" + body + "'"
 	}
 	return command + " '" + p.base + p.samples.target(op) + "'"
@@ -332,6 +324,6 @@ func (p *Pages) Reference(dst []byte, v *engine.View, now time.Time) []byte {
 	page := referencePage{pageLayout: p.newLayout(v, now, "API reference", about), samples: samplesOf(v)}
 	page.canonical = p.base + "/docs"
 	page.script = "reference.js"
-	page.old = false // it says nothing about prices
+	page.old = false // the page has no prices
 	return appendPage(dst, &page)
 }

@@ -27,7 +27,7 @@ func (p *referencePage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`<li><a href="#`)
 		qw422016.E().S(p.groups[i].Name)
 		qw422016.N().S(`">`)
-		qw422016.E().S(title(p.groups[i].Name))
+		qw422016.E().S(displayName(p.groups[i].Name))
 		qw422016.N().S(`</a> `)
 	}
 	qw422016.N().S(`</ul></nav> <section id="guide" class="guide"> <h2>Guide for clients</h2> `)
@@ -39,7 +39,7 @@ func (p *referencePage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`<section id="`)
 		qw422016.E().S(g.Name)
 		qw422016.N().S(`"> <h2>`)
-		qw422016.E().S(title(g.Name))
+		qw422016.E().S(displayName(g.Name))
 		qw422016.N().S(`</h2> `)
 		streamprose(qw422016, g.Description)
 		for _, op := range g.operations {
@@ -63,7 +63,7 @@ func (p *referencePage) content() string {
 	return qs422016
 }
 
-//  prose is a text of the document.
+//  prose is a description of the document.
 
 func streamprose(qw422016 *qt422016.Writer, text string) {
 	for _, spans := range paragraphs(text) {
@@ -89,7 +89,7 @@ func prose(text string) string {
 	return qs422016
 }
 
-//  marked is a part of a text. No space may come between two of them.
+//  marked is a part of a text. There must be no white space between two parts.
 
 func streammarked(qw422016 *qt422016.Writer, s span) {
 	switch s.mark {
@@ -120,10 +120,10 @@ func marked(s span) string {
 	return qs422016
 }
 
-//  one is an operation, closed until it is asked for.
+//  one is an operation, folded until it is opened.
 
 func (p *referencePage) streamone(qw422016 *qt422016.Writer, op *operation) {
-	body := p.samples.body(op)
+	body := p.samples.presetBody(op)
 
 	qw422016.N().S(`<details class="op" id="`)
 	qw422016.E().S(op.ID)
@@ -141,7 +141,7 @@ func (p *referencePage) streamone(qw422016 *qt422016.Writer, op *operation) {
 	qw422016.E().S(p.root)
 	qw422016.E().S(op.path)
 	qw422016.N().S(`"`)
-	if op.open() {
+	if op.isPublic() {
 		qw422016.N().S(` data-open="true"`)
 	}
 	qw422016.N().S(`> `)
@@ -169,7 +169,7 @@ func (p *referencePage) streamone(qw422016 *qt422016.Writer, op *operation) {
 			qw422016.N().S(`" data-in="`)
 			qw422016.E().S(param.In)
 			qw422016.N().S(`" value="`)
-			qw422016.E().S(p.samples.given(op, param))
+			qw422016.E().S(p.samples.presetValue(op, param))
 			qw422016.N().S(`" autocomplete="off" spellcheck="false"> <div class="when">`)
 			streamprose(qw422016, param.Description)
 			qw422016.N().S(`<p>`)
@@ -220,7 +220,7 @@ func (p *referencePage) one(op *operation) string {
 	return qs422016
 }
 
-// clients is the guide. White space stays as it is, for the sake of the programs.
+// clients is the guide. White space is not collapsed, because of the programs in it.
 
 func (p *referencePage) streamclients(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`

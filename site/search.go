@@ -15,17 +15,17 @@ import (
 	"ninepocket/snapshot"
 )
 
-// SearchQuery says which search results are wanted.
+// SearchQuery selects a page of search results.
 type SearchQuery struct {
-	Words   string // "" for none: everything, dearest first
+	Words   string // "" for none: everything, most expensive first
 	Game    string // slug, "" for any
 	Set     string // slug, "" for any
 	Rarity  string // "" for any
-	Variant string // that the card has a price in, "" for any
+	Variant string // the card has a price in it; "" for any
 	Min     int64  // cents, 0 for no bound
 	Max     int64
-	Sort    string // as the API's, "" for relevance
-	List    bool   // as a list, else in pockets
+	Sort    string // as in the API, "" for relevance
+	List    bool   // a list, else pockets
 	Page    int    // from 1
 }
 
@@ -34,12 +34,12 @@ func (q *SearchQuery) filtered() bool {
 	return q.Set != "" || q.Rarity != "" || q.Variant != "" || q.Min > 0 || q.Max > 0
 }
 
-// unfiltered is the query without its filters.
+// unfiltered returns the query without its filters.
 func (q *SearchQuery) unfiltered() SearchQuery {
 	return SearchQuery{Words: q.Words, Game: q.Game, Sort: q.Sort, List: q.List}
 }
 
-// query is what to ask the index.
+// query returns the query of the index.
 func (q *SearchQuery) query() index.Query {
 	query := index.Query{Filter: index.NoFilter, Words: q.Words, HasWords: q.Words != ""}
 	query.Game = q.Game
@@ -59,7 +59,7 @@ func (p *Pages) searchLink(query SearchQuery) string {
 		param{"max", boundText(query.Max)}, param{"sort", query.Sort}, param{"view", viewName(query.List)})
 }
 
-// boundText is a bound of prices in dollars as an address has it, "" for none.
+// boundText returns a price bound in dollars for a URL, "" for none.
 func boundText(cents int64) string {
 	if cents == 0 {
 		return ""
@@ -67,8 +67,8 @@ func boundText(cents int64) string {
 	return strings.TrimSuffix(decimal(cents), ".00")
 }
 
-// orders are the orders of search results, by the names in SearchQuery, and what they are called.
-var orders = [...]struct{ sort, name string }{
+// sortOrders are the orders of search results: the name in SearchQuery and the name on the page.
+var sortOrders = [...]struct{ sort, name string }{
 	{"", "Best match"},
 	{"price_desc", "Dearest"},
 	{"price_asc", "Cheapest"},
@@ -77,57 +77,57 @@ var orders = [...]struct{ sort, name string }{
 
 type searchPage struct {
 	pageLayout
-	asked      SearchQuery
+	request    SearchQuery
 	cards      []uint32
-	more       bool     // after this page
-	total      int      // how many cards there are, at most maxCounted
-	sets       []uint32 // that the words name
+	more       bool     // there is a next page
+	total      int      // number of cards, at most maxCounted
+	sets       []uint32 // named by the words
 	filter     filters
-	didYouMean string // other words that find something, where these find nothing
+	didYouMean string // words that find something, if these find nothing
 	remarks    []string
 }
 
-// maxSetsShown is how many sets a search shows before its cards.
+// maxSetsShown is the largest number of sets that a search shows before its cards.
 const maxSetsShown = 3
 
-// Search appends a page of search results: the cards that the API's search has, in its order. Sets that the
-// words name come before them.
-func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, asked SearchQuery) []byte {
-	asked.Page = min(max(asked.Page, 1), MaxPage)
-	if asked.Sort == "relevance" {
-		asked.Sort = ""
+// Search appends a page of search results: the cards of the API's search, in its order. Sets
+// that the words name come before the cards.
+func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request SearchQuery) []byte {
+	request.Page = min(max(request.Page, 1), MaxPage)
+	if request.Sort == "relevance" {
+		request.Sort = ""
 	}
 
 	heading := "All cards"
-	if asked.Words != "" {
-		heading = "Results for “" + asked.Words + "”"
+	if request.Words != "" {
+		heading = "Results for “" + request.Words + "”"
 	}
 
-	page := searchPage{pageLayout: p.newLayout(v, now, heading, "Search results."), asked: asked}
-	query := asked.query()
-	if asked.Words != "" {
-		page.sets, _ = v.Index.Sets(nil, index.SetFilter{Game: asked.Game, Query: asked.Words}, 0, maxSetsShown)
+	page := searchPage{pageLayout: p.newLayout(v, now, heading, "Search results."), request: request}
+	query := request.query()
+	if request.Words != "" {
+		page.sets, _ = v.Index.Sets(nil, index.SetFilter{Game: request.Game, Query: request.Words}, 0, maxSetsShown)
 	}
 
-	// Pages are cut from the beginning of the results, so that they need no cursor; what is counted is found in the
-	// same way.
+	// A page is a slice of the first results, so that pages need no cursor. The same search counts
+	// the cards.
 	found := v.CardsInterpreted(nil, query, nil, maxCounted)
 	page.total = len(found.Cards)
-	page.cards = pageOf(found.Cards[:min(len(found.Cards), asked.Page*perSearch)], asked.Page, perSearch)
-	page.more = len(found.Cards) > asked.Page*perSearch
-	page.filter = p.countFilters(v, &asked, query, found.Cards, found.More)
+	page.cards = pageSlice(found.Cards[:min(len(found.Cards), request.Page*perSearch)], request.Page, perSearch)
+	page.more = len(found.Cards) > request.Page*perSearch
+	page.filter = p.countFilters(v, &request, query, found.Cards, found.More)
 	if len(page.cards) == 0 && len(page.sets) == 0 {
-		page.didYouMean = p.didYouMean(v, asked.Words)
+		page.didYouMean = p.didYouMean(v, request.Words)
 	}
 
 	page.remarks = queryRemarks(found.Interpretation)
 	page.hidden = true
-	page.query = asked.Words
+	page.query = request.Words
 	return appendPage(dst, &page)
 }
 
-// queryRemarks says in words what was done to a query: what no card has, and what was read
-// otherwise. What was understood as it was meant needs no words.
+// queryRemarks returns sentences about the interpretation of a query: the words that no card has,
+// and the corrected ones. Other notes need no explanation.
 func queryRemarks(list []text.Note) (all []string) {
 	for _, remark := range list {
 		switch remark.Kind {
@@ -141,24 +141,24 @@ func queryRemarks(list []text.Note) (all []string) {
 	return all
 }
 
-// didYouMean is the name of a card or a set that words come near which find nothing, "" for none. A
-// search forgives a slip or two by itself, so that this is asked for rarely.
+// didYouMean returns the name of a card or a set that is similar to words that find nothing, "" for
+// none. It is needed rarely, because a search corrects a misspelling or two.
 func (p *Pages) didYouMean(v *engine.View, words string) string {
 	if len(words) < minSuggestLen || len(words) > maxSuggestLen {
 		return ""
 	}
-	return p.suggestIndex.of(v).Nearest(words)
+	return p.suggestIndex.get(v).Nearest(words)
 }
 
-// suggestIndex are the names of what is served, for slips. They are made when the first slip asks
-// for them: to read all names for each would cost a visitor's every letter more than any search.
+// suggestIndex has the names of the served snapshot for didYouMean. It is made at the first use: to
+// read all names for each letter that a visitor types would cost more than any search.
 type suggestIndex struct {
 	mu        sync.Mutex
 	snapshot  string
 	suggester *cardvocab.Suggester
 }
 
-func (n *suggestIndex) of(v *engine.View) *cardvocab.Suggester {
+func (n *suggestIndex) get(v *engine.View) *cardvocab.Suggester {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.suggester == nil || n.snapshot != v.ID {
@@ -168,7 +168,7 @@ func (n *suggestIndex) of(v *engine.View) *cardvocab.Suggester {
 		n.suggester = cardvocab.NewSuggester(func(yield func(string) bool) {
 			for _, all := range []*snapshot.Strings{&c.Sets.Name, &c.Cards.Name} {
 				for name := range all.All() {
-					// The catalog goes when the next one comes, and the names with it.
+					// The names are cloned, so that they do not hold the catalog in memory.
 					if !yield(strings.Clone(index.PlainName(name))) {
 						return
 					}
@@ -179,28 +179,29 @@ func (n *suggestIndex) of(v *engine.View) *cardvocab.Suggester {
 	return n.suggester
 }
 
-// The bounds of the words that a name is looked for to: of fewer letters, no slip is one.
+// Bounds of the words for didYouMean, in bytes. In shorter words, a misspelling cannot be
+// recognized.
 const (
 	minSuggestLen = 3
 	maxSuggestLen = 40
 )
 
-// suggestions are how many cards the search box suggests.
+// suggestions is the largest number of cards that the search box suggests.
 const suggestions = 8
 
-// suggested is what the search box suggests.
-type suggested struct {
+// suggestionList has the suggestions of the search box.
+type suggestionList struct {
 	*Pages
 	view       *engine.View
 	words      string
 	sets       []uint32
 	cards      []uint32
-	total      int  // how many cards there are, at most maxCounted
-	more       bool // than that
+	total      int  // number of cards, at most maxCounted
+	more       bool // there are more than total
 	didYouMean string
 }
 
-// Suggest appends the options of the search box for words: a fragment of HTML.
+// Suggest appends the options of the search box for words, as a fragment of HTML.
 func (p *Pages) Suggest(dst []byte, v *engine.View, words string) []byte {
 	words = strings.TrimSpace(words)
 	if words == "" {
@@ -209,7 +210,7 @@ func (p *Pages) Suggest(dst []byte, v *engine.View, words string) []byte {
 
 	query := index.Query{Filter: index.NoFilter, Words: words, HasWords: true}
 	found := v.Cards(nil, query, nil, maxCounted)
-	suggested := suggested{
+	suggested := suggestionList{
 		Pages: p, view: v, words: words, total: len(found.Cards), more: found.More, cards: diversify(v, found.Cards),
 	}
 	suggested.sets, _ = v.Index.Sets(nil, index.SetFilter{Query: words}, 0, maxSetsShown)
@@ -219,14 +220,14 @@ func (p *Pages) Suggest(dst []byte, v *engine.View, words string) []byte {
 	return render(dst, func(w *quicktemplate.Writer) { suggested.streamoptions(w) })
 }
 
-// maxPerName is how many cards of one name the search box suggests, while there are others: "char"
+// maxPerName is how many cards of one name the search box suggests if there are others: "char"
 // means Charizard as well as Charmander.
 const maxPerName = 2
 
-// diversify chooses the cards to suggest among those found, in their order.
+// diversify returns the cards to suggest among those found, in their order.
 func diversify(v *engine.View, found []uint32) []uint32 {
 	chosen := make([]uint32, 0, suggestions)
-	var left []uint32
+	var rest []uint32
 	named := map[string]int{}
 
 	for _, card := range found {
@@ -237,10 +238,10 @@ func diversify(v *engine.View, found []uint32) []uint32 {
 		case named[name] < maxPerName:
 			named[name]++
 			chosen = append(chosen, card)
-		case len(left) < suggestions:
-			left = append(left, card)
+		case len(rest) < suggestions:
+			rest = append(rest, card)
 		}
 	}
 
-	return append(chosen, left[:min(len(left), suggestions-len(chosen))]...)
+	return append(chosen, rest[:min(len(rest), suggestions-len(chosen))]...)
 }

@@ -11,33 +11,33 @@ import (
 	"ninepocket/snapshot"
 )
 
-// SetQuery says which page of a set is wanted.
+// SetQuery selects a page of a set.
 type SetQuery struct {
 	Set     int
 	ByPrice bool // else by number
-	List    bool // as a list, else in pockets
+	List    bool // a list, else pockets
 	Page    int  // from 1
 }
 
 type setPage struct {
 	pageLayout
-	asked SetQuery
-	slug  string
-	about string
-	cards []uint32
-	more  bool // after this page
-	value setValue
+	request SetQuery
+	slug    string
+	about   string
+	cards   []uint32
+	more    bool // there is a next page
+	value   setValue
 }
 
-// setValue is what the cards of a set are worth together: one of each, at its display price.
+// setValue is the total value of a set: one of each card, at its display price.
 type setValue struct {
 	cents    int64
 	priced   int
-	dearest  []uint32
-	rarities []rarityShare // of the value by rarity, the most valuable first
+	topCards []uint32
+	rarities []rarityShare // the most valuable first
 }
 
-// rarityShare is what the cards of a rarity are worth.
+// rarityShare is the total value of the cards of one rarity.
 type rarityShare struct {
 	name  string
 	cents int64
@@ -45,14 +45,14 @@ type rarityShare struct {
 }
 
 const (
-	dearestShown = 5
-	partsShown   = 5 // the last of which is all others
+	topCardsShown = 5
+	raritiesShown = 5 // the last one is all others
 )
 
-// setValueOf adds up a set.
+// setValueOf returns the value of a set.
 func setValueOf(v *engine.View, set int) (sum setValue) {
 	c := v.Catalog
-	priced := v.Index.Top(nil, set, int(c.Sets.Cards[set]))
+	priced := v.Index.TopOfSet(nil, set, int(c.Sets.Cards[set]))
 	for _, n := range priced {
 		card := int(n)
 		cents := c.DisplayCents(card)
@@ -69,24 +69,24 @@ func setValueOf(v *engine.View, set int) (sum setValue) {
 	}
 
 	sum.priced = len(priced)
-	sum.dearest = priced[:min(len(priced), dearestShown)]
+	sum.topCards = priced[:min(len(priced), topCardsShown)]
 	slices.SortStableFunc(sum.rarities, func(a, b rarityShare) int { return cmp.Compare(b.cents, a.cents) })
-	if len(sum.rarities) > partsShown {
+	if len(sum.rarities) > raritiesShown {
 		rest := rarityShare{name: "All others"}
-		for _, part := range sum.rarities[partsShown-1:] {
+		for _, part := range sum.rarities[raritiesShown-1:] {
 			rest.cents += part.cents
 			rest.cards += part.cards
 		}
-		sum.rarities = append(sum.rarities[:partsShown-1], rest)
+		sum.rarities = append(sum.rarities[:raritiesShown-1], rest)
 	}
 	return sum
 }
 
-// barWidth is how wide a bar of parts is, in its own units.
+// barWidth is the width of the bar of rarities, in SVG units.
 const barWidth = 1000
 
-// places are where the parts of the value begin in a bar, and where the last one ends.
-func (w *setValue) places() []int {
+// barOffsets returns where each rarity begins in the bar, and where the last one ends.
+func (w *setValue) barOffsets() []int {
 	places := []int{0}
 	sum := int64(0)
 	for _, part := range w.rarities {
@@ -96,7 +96,7 @@ func (w *setValue) places() []int {
 	return places
 }
 
-// percent is a share in whole percent; what is there is more than nothing.
+// percent returns a share in whole percent. A small share that is not zero is "under 1 %".
 func percent(part, whole int64) string {
 	if part > 0 && part < whole/200 {
 		return "under 1\u00a0%"
@@ -104,13 +104,13 @@ func percent(part, whole int64) string {
 	return strconv.Itoa(int(float64(part)/float64(max(whole, 1))*100+0.5)) + "\u00a0%"
 }
 
-// Set appends the page of a set; a page beyond its last one is the last one.
+// Set appends a page of a set. A page number beyond the last page gives the last page.
 func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, setQuery SetQuery) []byte {
 	c := v.Catalog
 	last := (int(c.Sets.Cards[setQuery.Set]) + perSet - 1) / perSet
 	setQuery.Page = min(max(setQuery.Page, 1), max(last, 1))
 
-	query := index.Query{Filter: index.NoFilter, Sort: index.Newest} // within one set, the catalog's order is by number
+	query := index.Query{Filter: index.NoFilter, Sort: index.Newest} // within one set, this order is by number
 	query.Set = c.Sets.ID.At(setQuery.Set)
 	if setQuery.ByPrice {
 		query.Sort = index.PriceDesc
@@ -119,10 +119,10 @@ func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, setQuery SetQuery
 	found := v.Index.Cards(nil, query, nil, setQuery.Page*perSet)
 
 	page := setPage{
-		asked: setQuery, slug: c.Sets.Slug.At(setQuery.Set),
+		request: setQuery, slug: c.Sets.Slug.At(setQuery.Set),
 		about: joined(c.Sets.Series.At(setQuery.Set), released(c, setQuery.Set, "Released "),
 			countedCards(c, setQuery.Set)),
-		cards: pageOf(found.Cards, setQuery.Page, perSet), more: found.More, value: setValueOf(v, setQuery.Set),
+		cards: pageSlice(found.Cards, setQuery.Page, perSet), more: found.More, value: setValueOf(v, setQuery.Set),
 	}
 
 	name := c.Sets.Name.At(setQuery.Set)
@@ -132,19 +132,19 @@ func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, setQuery SetQuery
 	return appendPage(dst, &page)
 }
 
-// link is where the page of the set is, with something of it changed.
+// link returns the URL of the page of the set after a change of its query.
 func (s *setPage) link(change func(query *SetQuery)) string {
-	setQuery := s.asked
+	setQuery := s.request
 	setQuery.Page = 1
 	change(&setQuery)
 	sort := param{"sort", valueIf(setQuery.ByPrice, "price")}
 	return pageAddress(s.setLink(s.slug), setQuery.Page, sort, param{"view", viewName(setQuery.List)})
 }
 
-// viewName is the parameter of a list, "" of pockets.
+// viewName returns the view parameter: "list", or "" for pockets.
 func viewName(list bool) string { return valueIf(list, "list") }
 
-// valueIf is a value if something is so, else "".
+// valueIf returns a value if a condition is true, else "".
 func valueIf(so bool, value string) string {
 	if so {
 		return value
@@ -152,31 +152,31 @@ func valueIf(so bool, value string) string {
 	return ""
 }
 
-// SetsQuery says which list of sets is wanted.
+// SetsQuery selects a page of the list of sets.
 type SetsQuery struct {
 	Game  string // slug, "" for any
-	Words string // of their names, "" for all
+	Words string // in their names, "" for all
 	Page  int    // from 1
 }
 
 type setsPage struct {
 	pageLayout
-	asked    SetsQuery
+	request  SetsQuery
 	years    []year
-	upcoming []uint32 // without a card yet
-	more     bool     // after this page
+	upcoming []uint32 // sets without cards
+	more     bool     // there is a next page
 }
 
-// year are the sets of a year, in their order; the name is "" where the order is another.
+// year has the sets of one year, in their order.
 type year struct {
 	name string
 	sets []uint32
 }
 
-// Sets appends a list of sets by year, newest first.
+// Sets appends the list of sets by year, newest first.
 func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, query SetsQuery) []byte {
 	c := v.Catalog
-	// A game that the catalog does not have is not named.
+	// A game that the catalog does not have is not in the heading.
 	heading := "Sets"
 	for g := range c.Games.Slug.Len() {
 		if query.Game != "" && c.Games.Slug.At(g) == query.Game {
@@ -189,15 +189,16 @@ func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, query SetsQuery)
 	sets, next := v.Index.Sets(nil, filter, 0, query.Page*perSets)
 
 	page := setsPage{
-		pageLayout: p.newLayout(v, now, heading, "Sets of trading cards, newest first."), asked: query, more: next >= 0,
+		pageLayout: p.newLayout(v, now, heading, "Sets of trading cards, newest first."),
+		request:    query, more: next >= 0,
 	}
-	page.years, page.upcoming = byYear(c, pageOf(sets, query.Page, perSets))
+	page.years, page.upcoming = byYear(c, pageSlice(sets, query.Page, perSets))
 	page.canonical = canonical(v, pageAddress("/sets", 1, param{"game", query.Game}))
 	page.hidden = query.Words != ""
 	return appendPage(dst, &page)
 }
 
-// byYear groups sets by the year of their release; those that are still awaited stand apart.
+// byYear groups sets by the year of their release, except upcoming ones, which are in later.
 func byYear(c *snapshot.Catalog, sets []uint32) (years []year, later []uint32) {
 	for _, n := range sets {
 		set := int(n)
@@ -219,9 +220,9 @@ func byYear(c *snapshot.Catalog, sets []uint32) (years []year, later []uint32) {
 	return years, later
 }
 
-// link is where the list of sets is, with something of it changed.
+// link returns the URL of the list of sets after a change of its query.
 func (s *setsPage) link(change func(query *SetsQuery)) string {
-	setsQuery := s.asked
+	setsQuery := s.request
 	setsQuery.Page = 1
 	change(&setsQuery)
 	return pageAddress(s.root+"/sets", setsQuery.Page, param{"q", setsQuery.Words}, param{"game", setsQuery.Game})

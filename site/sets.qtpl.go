@@ -19,11 +19,11 @@ var (
 
 func (s *setPage) streamcontent(qw422016 *qt422016.Writer) {
 	c := s.view.Catalog
-	q := s.asked
+	q := s.request
 	game := int(c.Sets.Game[q.Set])
 
 	qw422016.N().S(`<nav class="trail" aria-label="Where this is"> <a href="`)
-	qw422016.E().S(s.setsLink(c.Games.Slug.At(game), 1))
+	qw422016.E().S(s.setsLink(c.Games.Slug.At(game)))
 	qw422016.N().S(`">`)
 	qw422016.E().S(c.Games.Name.At(game))
 	qw422016.N().S(`</a> </nav> <h1>`)
@@ -63,13 +63,13 @@ func (s *setPage) content() string {
 	return qs422016
 }
 
-//  summary is what the set is worth, and where its value lies.
+//  summary shows the value of the set and its distribution.
 
 func (s *setPage) streamsummary(qw422016 *qt422016.Writer) {
 	c := s.view.Catalog
 	w := &s.value
-	places := w.places()
-	cards := int64(c.Sets.Cards[s.asked.Set])
+	offsets := w.barOffsets()
+	cards := int64(c.Sets.Cards[s.request.Set])
 
 	qw422016.N().S(`<section class="worth" aria-labelledby="worth-title"> <h2 id="worth-title">What it is worth</h2> <dl class="sums"> <div><dt>One of each card</dt><dd>`)
 	qw422016.E().S(dollars(w.cents))
@@ -86,9 +86,9 @@ func (s *setPage) streamsummary(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`<rect class="p`)
 		qw422016.N().D(i)
 		qw422016.N().S(`" x="`)
-		qw422016.N().D(places[i])
+		qw422016.N().D(offsets[i])
 		qw422016.N().S(`" width="`)
-		qw422016.N().D(places[i+1] - places[i])
+		qw422016.N().D(offsets[i+1] - offsets[i])
 		qw422016.N().S(`" height="20"/> `)
 	}
 	qw422016.N().S(`</svg> <ul class="parts"> `)
@@ -104,7 +104,7 @@ func (s *setPage) streamsummary(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`</small> `)
 	}
 	qw422016.N().S(`</ul> <h3 class="wide">Most valuable cards</h3> <ol class="dearest wide"> `)
-	for _, n := range w.dearest {
+	for _, n := range w.topCards {
 		card := int(n)
 
 		qw422016.N().S(`<li><a href="`)
@@ -112,7 +112,7 @@ func (s *setPage) streamsummary(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`">`)
 		qw422016.E().S(c.Cards.Name.At(card))
 		qw422016.N().S(`</a> <span>`)
-		qw422016.E().S(aboutCard(c, card, false))
+		qw422016.E().S(cardSubtitle(c, card, false))
 		qw422016.N().S(`</span> <b>`)
 		qw422016.E().S(dollars(c.DisplayCents(card)))
 		qw422016.N().S(`</b> `)
@@ -135,7 +135,7 @@ func (s *setPage) summary() string {
 }
 
 func (s *setsPage) streamcontent(qw422016 *qt422016.Writer) {
-	q := s.asked
+	q := s.request
 
 	qw422016.N().S(`<h1>`)
 	qw422016.E().S(s.title)

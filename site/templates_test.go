@@ -17,14 +17,14 @@ import (
 	"ninepocket/wire"
 )
 
-// oracle is what the templates' escaping is held against: html/template in text and in attributes.
+// oracle is the oracle of the templates' escaping: html/template in text and in attributes.
 var oracle = template.Must(template.New("").Parse(`<li><a href="/x" aria-current="true">{{.}}</a>` +
 	`<input value="{{.}}"><time datetime="{{.}}">{{.}}</time>`))
 
-// inputPattern finds the search box in its form.
+// inputPattern matches the search box in its form.
 var inputPattern = regexp.MustCompile(`(?s)<input id="q" .*( value=".*") maxlength="200" .*spellcheck="false">`)
 
-// hostile are seeds of what a name might hold.
+// hostile are seeds of hostile names.
 var hostile = []string{
 	"", "Charizard", `<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `'-alert(1)-'`,
 	"</title><svg onload=alert(1)>", "a\x00b", "&lt;&amp;&#60;",
@@ -32,9 +32,9 @@ var hostile = []string{
 	"Pokémon ☆ δ", "=+-@cmd|' /C calc'!A0", "\n\r\t ",
 }
 
-// FuzzMarkup holds parts of pages with a text of anybody against html/template. Two spellings differ: html/template
-// has a number for the double quote, and another for the plus sign, because of browsers that guess at UTF-7; every
-// page names its charset.
+// FuzzMarkup compares parts of pages with any text with html/template. Two escapes differ:
+// html/template writes the double quote as a number, and also the plus sign, because of browsers
+// that guess UTF-7; every page declares its charset.
 func FuzzMarkup(f *testing.F) {
 	for _, s := range hostile {
 		f.Add(s)
@@ -65,7 +65,8 @@ func FuzzMarkup(f *testing.F) {
 	})
 }
 
-// TestTemplatesAreCompiled wants every template's Go file to be what the compiler makes of it (make generate).
+// TestTemplatesAreCompiled checks that every template's Go file is the output of the compiler (make
+// generate).
 func TestTemplatesAreCompiled(t *testing.T) {
 	templates, err := filepath.Glob("*.qtpl")
 	if err != nil || len(templates) == 0 {
@@ -95,14 +96,15 @@ func TestTemplatesAreCompiled(t *testing.T) {
 	}
 }
 
-// rawPattern finds what a template writes as it is.
+// rawPattern matches what a template writes unescaped.
 var rawPattern = regexp.MustCompile(`\{%-?\s*(?:(?:s|v|d|dl|dul|f[.0-9]*|q|z|j|u|sz|qz|jz|uz)=)\s+(.*?)\s*-?%\}`)
 
-// TestPagesEscape wants templates to escape everything but structured data, and the documents that are no HTML.
+// TestPagesEscape checks that templates escape everything but structured data and the documents
+// that are no HTML.
 func TestPagesEscape(t *testing.T) {
 	templates, _ := filepath.Glob("*.qtpl")
 	allowed := map[string]string{
-		"f.data": "frame.qtpl", // escaped by encoding/json
+		"f.data": "layout.qtpl", // escaped by encoding/json
 		"p.base": "documents.qtpl", "p.root": "documents.qtpl", "snapshot.GamesInWords()": "documents.qtpl",
 	}
 
@@ -158,7 +160,7 @@ func TestChange(t *testing.T) {
 	f(100, snapshot.NoCents, `<span class="none" title="not known">–</span>`)
 }
 
-// TestAxis wants an axis that holds every price, in two to five steps, and not much more.
+// TestAxis expects an axis that includes every price, in two to five steps, and not much more.
 func TestAxis(t *testing.T) {
 	f := func(low, high int64) {
 		t.Helper()
@@ -177,7 +179,7 @@ func TestAxis(t *testing.T) {
 	f(snapshot.MaxCents, snapshot.MaxCents)
 }
 
-// TestPaths draws a history with a level run, a gap and a lonely point.
+// TestPaths draws a history with a level part, a gap and a single point.
 func TestPaths(t *testing.T) {
 	points := []snapshot.Point{
 		{Day: 10, Cents: 0},
@@ -208,14 +210,14 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestExplanations wants each code of both surfaces explained, and no other.
+// TestExplanations checks that exactly the codes of both surfaces are explained.
 func TestExplanations(t *testing.T) {
 	for code, x := range explanations {
 		if _, _, ok := meaningOf(code); !ok || x.Meaning == "" || x.Remedy == "" {
 			t.Errorf("%s: known %t, %+v", code, ok, x)
 		}
 	}
-	for _, table := range []map[wire.Code]wire.Meaning{wire.Live, wire.Preview} {
+	for _, table := range []map[wire.Code]wire.Meaning{wire.LiveCodes, wire.PreviewCodes} {
 		for code := range table {
 			if _, ok := explanations[code]; !ok {
 				t.Errorf("%s is not explained", code)
@@ -229,7 +231,7 @@ func TestTitle(t *testing.T) {
 		"normal": "Normal", "1st_edition_holofoil": "1st Edition Holofoil",
 		"": "", "étoile": "étoile",
 	} {
-		if got := title(code); got != want {
+		if got := displayName(code); got != want {
 			t.Errorf("%q is %q, want %q", code, got, want)
 		}
 	}

@@ -14,72 +14,66 @@ import (
 	"ninepocket/valuation"
 )
 
-// The bounds of a list: what is valued in a few milliseconds, and more than most people have at hand.
+// Bounds of a list. It is valued in a few milliseconds, and is longer than most people need.
 const (
 	ValueLines = 100
 	ValueText  = 64 << 10
 )
 
-// maxPicks is how many cards the page offers for a line that several fit; those behind the first
-// few are folded away.
+// maxPicks is how many cards the page offers for a line that matches several. shownPicks of them
+// are visible at once.
 const (
 	maxPicks   = 12
 	shownPicks = 3
 )
 
-// Pick is an answer to a question about a line: the card that it means, and perhaps the variant.
+// Pick is the user's choice for an ambiguous line: the card, and optionally the variant.
 type Pick struct {
 	Line    int // from 1
 	Card    string
 	Variant string
 }
 
-// ParsePick reads what a button of the page sends.
+// ParsePick parses the value that a button of the page sends.
 func ParsePick(text string) (pick Pick, ok bool) {
-	fields := strings.SplitN(text, " ", 3)
-	if len(fields) < 2 {
-		return pick, false
+	number, rest, _ := strings.Cut(text, " ")
+	card, variant, _ := strings.Cut(rest, " ")
+	line, err := strconv.Atoi(number)
+	if err != nil || line < 1 || line > ValueLines || card == "" {
+		return Pick{}, false
 	}
-
-	line, err := strconv.Atoi(fields[0])
-	if err != nil || line < 1 || line > ValueLines || fields[1] == "" {
-		return pick, false
-	}
-	pick = Pick{Line: line, Card: fields[1]}
-	if len(fields) > 2 {
-		pick.Variant = fields[2]
-	}
-	return pick, true
+	return Pick{Line: line, Card: card, Variant: variant}, true
 }
 
-// String is the pick as a button sends it.
+// String returns the pick as a button sends it.
 func (p Pick) String() string {
 	return strings.TrimSpace(strconv.Itoa(p.Line) + " " + p.Card + " " + p.Variant)
 }
 
-// ValueQuery is a list to value.
+// ValueQuery is a list to value, with the choices made so far.
 type ValueQuery struct {
 	List
-	More  bool   // the list goes on beyond what was counted
-	Picks []Pick // of two of a line the last one counts
+	More  bool   // the list is longer than what was counted
+	Picks []Pick // the last pick of a line counts
 }
 
-// TooLong says how long a list is that is not valued, and how long one may be; "" for one that is valued.
-func (asked *ValueQuery) TooLong() string {
-	rows := asked.Rows()
-	if asked.Empty() || asked.Text() != "" && rows <= ValueLines {
+// TooLong returns a message with the size of the list and the limits if the list is too long, else
+// "".
+func (query *ValueQuery) TooLong() string {
+	rows := query.Rows()
+	if query.Empty() || query.Text() != "" && rows <= ValueLines {
 		return ""
 	}
 
-	size := plural(rows, "row", "rows") + " and " + plural(asked.bytes, "byte", "bytes")
-	if asked.More {
+	size := plural(rows, "row", "rows") + " and " + plural(query.bytes, "byte", "bytes")
+	if query.More {
 		size = "more than " + size
 	}
 	return "This list has " + size + ". Up to " + plural(ValueLines, "row", "rows") + " and " +
 		plural(ValueText, "byte", "bytes") + " are valued at a time: send it in parts. Nothing of it was valued."
 }
 
-// valuedLine is a line with what became of it.
+// valuedLine is a line of a list with its result.
 type valuedLine struct {
 	number int // from 1
 	text   string
@@ -87,52 +81,52 @@ type valuedLine struct {
 	valuation.Line
 }
 
-// valuedLines take what became of each line.
+// valuedLines receives the result of each line.
 type valuedLines []valuedLine
 
-// Line keeps what became of a line.
+// Line stores the result of a line.
 func (lines valuedLines) Line(line *valuation.Line) { lines[line.N].Line = *line }
 
 type valuePage struct {
 	pageLayout
 	text   string // the list, "" without one
 	picks  []Pick
-	why    string // it was not valued, "" where it was
+	reason string // why the list was not valued, "" if it was
 	lines  []valuedLine
 	totals valuation.Totals
 }
 
-func (p *Pages) valuePage(v *engine.View, now time.Time, asked *ValueQuery) *valuePage {
+func (p *Pages) valuePage(v *engine.View, now time.Time, query *ValueQuery) *valuePage {
 	page := &valuePage{
 		pageLayout: p.newLayout(v, now, "Value a list", "What a list of trading cards is worth, line by line."),
-		picks:      asked.Picks,
+		picks:      query.Picks,
 	}
-	if !asked.Empty() {
-		page.text = asked.Text()
+	if !query.Empty() {
+		page.text = query.Text()
 	}
 	page.canonical = canonical(v, "/value")
 	return page
 }
 
-// ValueRefused appends the page that says why a list is not valued. The form has the list, as far
-// as it may be valued with fewer lines.
-func (p *Pages) ValueRefused(dst []byte, v *engine.View, now time.Time, asked ValueQuery, why string) []byte {
-	page := p.valuePage(v, now, &asked)
-	page.why = why
+// ValueRefused appends the page that says why a list is not valued. The form has the list unless
+// that is too long.
+func (p *Pages) ValueRefused(dst []byte, v *engine.View, now time.Time, query ValueQuery, reason string) []byte {
+	page := p.valuePage(v, now, &query)
+	page.reason = reason
 	return appendPage(dst, page)
 }
 
-// Value appends the page that values a list. Nothing of the list is kept.
-func (p *Pages) Value(dst []byte, v *engine.View, now time.Time, asked ValueQuery) []byte {
-	page := p.valuePage(v, now, &asked)
-	page.lines, page.totals = valueLines(v, &asked)
+// Value appends the page that values a list. Nothing of the list is stored.
+func (p *Pages) Value(dst []byte, v *engine.View, now time.Time, query ValueQuery) []byte {
+	page := p.valuePage(v, now, &query)
+	page.lines, page.totals = valueLines(v, &query)
 	return appendPage(dst, page)
 }
 
-// valueLines values each line of a list that says anything. A list with the header of an export is
-// read by its columns, as the API reads one; a header of another kind says nothing.
-func valueLines(v *engine.View, asked *ValueQuery) (lines []valuedLine, totals valuation.Totals) {
-	list := asked.Text()
+// valueLines values each line of a list. A list with the header of a known export is read by its
+// columns, as in the API; another header line is skipped.
+func valueLines(v *engine.View, query *ValueQuery) (lines []valuedLine, totals valuation.Totals) {
+	list := query.Text()
 	items, _, err := valuation.ReadExport(list, ValueLines)
 	if err == nil {
 		for i := range items {
@@ -144,7 +138,7 @@ func valueLines(v *engine.View, asked *ValueQuery) (lines []valuedLine, totals v
 	}
 
 	picked := map[int]Pick{}
-	for _, pick := range asked.Picks {
+	for _, pick := range query.Picks {
 		picked[pick.Line] = pick
 	}
 	items = make([]valuation.Item, len(lines))
@@ -157,11 +151,11 @@ func valueLines(v *engine.View, asked *ValueQuery) (lines []valuedLine, totals v
 		}
 	}
 	appraiser := &valuation.Appraiser{Candidates: maxPicks}
-	totals = appraiser.Walk(v, items, valuedLines(lines))
+	totals = appraiser.ValueList(v, items, valuedLines(lines))
 	return lines, totals
 }
 
-// readLines reads a list as people write it.
+// readLines reads a list with one card a line.
 func readLines(list string) (lines []valuedLine) {
 	for text := range strings.Lines(list) {
 		text = strings.TrimSpace(text)
@@ -172,7 +166,7 @@ func readLines(list string) (lines []valuedLine) {
 	return lines
 }
 
-// headerCells are the names of columns of which every export has two.
+// headerCells are column names; every export has at least two of them.
 var headerCells = []string{
 	"quantity", "name", "card name", "product name", "english name", "condition", "amount", "set",
 }
@@ -188,7 +182,7 @@ func isHeader(text string) bool {
 	return found >= 2
 }
 
-// lanePicks are the variants of a card that a line may be priced as, each once.
+// lanePicks returns a pick for each variant of a card with a price.
 func lanePicks(c *snapshot.Catalog, line *valuedLine) (picks []Pick) {
 	id := c.Cards.ID.At(line.Card)
 	for lane, to := c.Lanes.Of.Range(line.Card); lane < to; lane++ {
@@ -201,7 +195,7 @@ func lanePicks(c *snapshot.Catalog, line *valuedLine) (picks []Pick) {
 	return picks
 }
 
-// csvSafe is a cell that no spreadsheet takes for a formula.
+// csvSafe returns a cell that no spreadsheet interprets as a formula.
 func csvSafe(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return "'" + cell
@@ -209,8 +203,8 @@ func csvSafe(cell string) string {
 	return cell
 }
 
-// AppendValueCSV appends a valued list as a table for spreadsheets.
-func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, asked ValueQuery) ([]byte, error) {
+// AppendValueCSV appends a valued list as CSV for spreadsheets.
+func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, query ValueQuery) ([]byte, error) {
 	c := v.Catalog
 	out := bytebufferpool.ByteBuffer{B: dst}
 	w := csv.NewWriter(&out)
@@ -219,7 +213,7 @@ func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, asked ValueQuery) ([]
 		"assumed", "card_id", "text",
 	}}
 
-	lines, _ := valueLines(v, &asked)
+	lines, _ := valueLines(v, &query)
 	for i := range lines {
 		line := &lines[i]
 		row := make([]string, len(rows[0]))
@@ -234,7 +228,7 @@ func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, asked ValueQuery) ([]
 			row[11] = c.Cards.ID.At(line.Card)
 		}
 		if line.Lane >= 0 {
-			row[6] = title(line.Variant)
+			row[6] = displayName(line.Variant)
 			row[7] = line.Condition
 			row[8] = decimal(line.Cents)
 			row[9] = decimal(line.Total)
@@ -250,11 +244,11 @@ func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, asked ValueQuery) ([]
 	return out.B, err
 }
 
-// assumptionText says which assumptions a price rests on, as a sentence.
+// assumptionText returns the assumptions of a price as a sentence.
 func assumptionText(r *valuation.Result) string {
 	var all []string
 	for _, one := range r.Assumed {
-		used := title(one.Used)
+		used := displayName(one.Used)
 		switch {
 		case one.Field == "condition" && used == snapshot.Ungraded.Text():
 			all = append(all, "the price names no condition, "+one.Given+" was given")
@@ -267,9 +261,9 @@ func assumptionText(r *valuation.Result) string {
 	return "Assumed: " + strings.Join(all, "; ")
 }
 
-// between is what the whole list may be worth: what is priced, and of each line that several cards fit the
-// cheapest and the dearest.
-func (p *valuePage) between() (from, to int64) {
+// totalRange returns the lowest and highest value of the whole list: the priced lines, and for each
+// ambiguous line its cheapest or most expensive card.
+func (p *valuePage) totalRange() (from, to int64) {
 	from = p.totals.Exact + p.totals.Assumed
 	to = from
 	for i := range p.lines {
@@ -281,7 +275,7 @@ func (p *valuePage) between() (from, to int64) {
 	return from, to
 }
 
-// assumptions are what a price does not follow as it was given, in words.
+// assumptions returns the assumptions of a price for the CSV.
 func assumptions(r *valuation.Result) string {
 	var all []string
 	for _, one := range r.Assumed {
@@ -294,7 +288,7 @@ func assumptions(r *valuation.Result) string {
 	return strings.Join(all, ", ")
 }
 
-// openText says what a line without a card leaves open.
+// openText returns what is unresolved about a line without a card.
 func openText(r *valuation.Result) string {
 	switch {
 	case r.Status == valuation.Ambiguous && r.From >= 0:

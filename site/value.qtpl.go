@@ -24,9 +24,9 @@ var (
 
 func (p *valuePage) streamcontent(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`<h1>What is this list worth?</h1> `)
-	if p.why != "" {
+	if p.reason != "" {
 		qw422016.N().S(`<p class="warn" role="alert">`)
-		qw422016.E().S(capital(p.why))
+		qw422016.E().S(capitalize(p.reason))
 		qw422016.N().S(`</p> `)
 	} else if p.text != "" {
 		p.streamanswer(qw422016)
@@ -87,7 +87,7 @@ func (p *valuePage) streamanswer(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`<p class="when"><b>`)
 		qw422016.E().S(plural(open, "line is", "lines are"))
 		qw422016.N().S(` open</b> and not in the total yet: see below. `)
-		if from, to := p.between(); to > from {
+		if from, to := p.totalRange(); to > from {
 			qw422016.N().S(` `)
 			qw422016.N().S(`With `)
 			if open == 1 {
@@ -137,7 +137,7 @@ func (p *valuePage) answer() string {
 	return qs422016
 }
 
-//  row is a line with its card and price, or with the question that it leaves.
+//  row is a line with its card and price, or with the choice that is needed.
 
 func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine) {
 	c := p.view.Catalog
@@ -148,7 +148,7 @@ func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine) {
 		qw422016.N().S(`">`)
 		qw422016.E().S(c.Cards.Name.At(line.Card))
 		qw422016.N().S(`</a> <span>`)
-		qw422016.E().S(aboutCard(c, line.Card, true))
+		qw422016.E().S(cardSubtitle(c, line.Card, true))
 		qw422016.N().S(`</span> `)
 		if line.Lane >= 0 {
 			qw422016.N().S(`<span>`)
@@ -162,7 +162,7 @@ func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine) {
 		}
 		if line.Remark != "" {
 			qw422016.N().S(`<span>`)
-			qw422016.E().S(capital(line.Remark))
+			qw422016.E().S(capitalize(line.Remark))
 			qw422016.N().S(`</span> `)
 		}
 		qw422016.N().S(`</div> `)
@@ -216,7 +216,7 @@ func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine) {
 			qw422016.N().S(`<button name="pick" value="`)
 			qw422016.E().S(pick.String())
 			qw422016.N().S(`">`)
-			qw422016.E().S(title(pick.Variant))
+			qw422016.E().S(displayName(pick.Variant))
 			qw422016.N().S(`</button> `)
 		}
 		qw422016.N().S(`</div> `)
@@ -237,7 +237,7 @@ func (p *valuePage) row(line *valuedLine) string {
 	return qs422016
 }
 
-//  candidate is a card that a line may mean, to be picked.
+//  candidate is a button that picks a card for a line.
 
 func (p *valuePage) streamcandidate(qw422016 *qt422016.Writer, line *valuedLine, card int) {
 	c := p.view.Catalog
@@ -247,7 +247,7 @@ func (p *valuePage) streamcandidate(qw422016 *qt422016.Writer, line *valuedLine,
 	qw422016.N().S(`">`)
 	qw422016.E().S(c.Cards.Name.At(card))
 	qw422016.N().S(` <small>`)
-	qw422016.E().S(aboutCard(c, card, true))
+	qw422016.E().S(cardSubtitle(c, card, true))
 	qw422016.N().S(`</small> `)
 	if cents := c.DisplayCents(card); cents != snapshot.NoCents {
 		qw422016.N().S(`<b>`)

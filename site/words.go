@@ -11,11 +11,11 @@ import (
 	"ninepocket/wire"
 )
 
-// moment is an instant as a page shows it.
+// moment is an instant in the formats of a page.
 type moment struct {
 	ISO  string // for machines
 	Text string // for people
-	Day  string // of it
+	Day  string // the day alone, for people
 }
 
 func momentOf(ms int64) moment {
@@ -26,19 +26,16 @@ func momentOf(ms int64) moment {
 	}
 }
 
-// date is a day as people read it.
+// date returns a day as text: 20 Nov 2026.
 func date(day snapshot.Day) string { return day.Time().Format("2 Jan 2006") }
 
-// minus is the sign, not a hyphen: screen readers say it.
+// minus is the minus sign. It is not a hyphen, because screen readers do not read hyphens.
 const minus = "−"
 
-// dollars spells an amount: $1,234.50.
+// dollars returns an amount as text: $1,234.50.
 func dollars(cents int64) string {
 	var buf [32]byte
-	return string(appendDollars(buf[:0], cents))
-}
-
-func appendDollars(dst []byte, cents int64) []byte {
+	dst := buf[:0]
 	if cents < 0 {
 		dst = append(dst, minus...)
 		cents = -cents
@@ -52,19 +49,20 @@ func appendDollars(dst []byte, cents int64) []byte {
 		copy(dst[i+1:], dst[i:])
 		dst[i] = ','
 	}
-	return append(dst, '.', byte('0'+cents/10%10), byte('0'+cents%10))
+	return string(append(dst, '.', byte('0'+cents/10%10), byte('0'+cents%10)))
 }
 
-// signedDollars spells the difference between two prices: +$1.00.
+// signedDollars returns a price change as text: +$1.00.
 func signedDollars(cents int64) string { return plus(cents) + dollars(cents) }
 
-// share spells the same as a percentage, that of wire.AppendPercent, so that it agrees with the API's.
-func share(part, whole int64) string {
+// signedPercent returns a price change in percent. It uses wire.AppendPercent, so that it agrees
+// with the API.
+func signedPercent(part, whole int64) string {
 	percent := string(wire.AppendPercent(nil, part, whole))
 	return plus(part) + strings.Replace(percent, "-", minus, 1) + "\u00a0%"
 }
 
-// plus is the sign of what is above zero; what is below brings its own.
+// plus returns the sign of a positive number; a negative one is formatted with its own.
 func plus(n int64) string {
 	if n > 0 {
 		return "+"
@@ -72,18 +70,18 @@ func plus(n int64) string {
 	return ""
 }
 
-// direction is the class of a change.
-func direction(base, cents int64) string {
+// changeClass returns the CSS class of a price change.
+func changeClass(base, cents int64) string {
 	return [...]string{"down", "even", "up"}[cmp.Compare(cents, base)+1]
 }
 
-// decimal is a price as structured data has it: 1234.50.
+// decimal returns a price for programs: 1234.50.
 func decimal(cents int64) string {
 	return strconv.FormatInt(cents/100, 10) + "." + string([]byte{byte('0' + cents/10%10), byte('0' + cents%10)})
 }
 
-// title spells a code as people do: 1st_edition_holofoil is 1st Edition Holofoil.
-func title(code string) string {
+// displayName returns a code for people: 1st_edition_holofoil becomes 1st Edition Holofoil.
+func displayName(code string) string {
 	words := []byte(strings.ReplaceAll(code, "_", " "))
 	for i, b := range words {
 		if 'a' <= b && b <= 'z' && (i == 0 || words[i-1] == ' ') {
@@ -93,24 +91,24 @@ func title(code string) string {
 	return string(words)
 }
 
-// capital is a sentence with a capital letter.
-func capital(s string) string {
+// capitalize makes the first letter of a sentence a capital.
+func capitalize(s string) string {
 	if s != "" && 'a' <= s[0] && s[0] <= 'z' {
 		return string(s[0]-'a'+'A') + s[1:]
 	}
 	return s
 }
 
-// separator stands between facts of one line.
+// separator separates the facts of one line.
 const separator = " · "
 
-// joined puts what is there of parts behind each other.
+// joined joins the parts that are not empty.
 func joined(parts ...string) string {
 	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 	return strings.Join(parts, separator)
 }
 
-// plural is a number with its noun.
+// plural returns a number with its noun.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -118,7 +116,7 @@ func plural(n int, one, many string) string {
 	return grouped(n) + " " + many
 }
 
-// grouped is a number with commas between its thousands.
+// grouped returns a number with commas between thousands.
 func grouped(n int) string {
 	s := dollars(int64(n) * 100)
 	return strings.TrimSuffix(strings.TrimPrefix(s, "$"), ".00")

@@ -16,7 +16,7 @@ import (
 
 const base = "https://cards.test"
 
-// world is a View of the demo catalog and the pages of it.
+// world is a View of the demo catalog and its pages.
 type world struct {
 	view  *engine.View
 	pages *site.Pages
@@ -29,7 +29,7 @@ var made struct {
 	err   error
 }
 
-// today is the demo world, made once.
+// today returns the demo world, made once.
 func today(tb testing.TB) *world {
 	tb.Helper()
 	made.once.Do(func() { made.world, made.err = makeWorld(tb) })
@@ -62,7 +62,7 @@ func makeWorld(tb testing.TB) (*world, error) {
 	return w, err
 }
 
-// busiest is the card with the most prices.
+// busiest returns the card with the most prices.
 func (w *world) busiest() int {
 	var best, peak int
 	for card := range w.view.Catalog.Cards.ID.Len() {

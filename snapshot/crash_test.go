@@ -62,7 +62,7 @@ func unsynced(rule disktest.Rule) *disktest.Disk {
 // paths relative to the store's parent, and how many of the calls belong to Write.
 func record(t testing.TB, d *snapshot.Store, c *snapshot.Catalog) (calls []disktest.Call, writing int, id string) {
 	t.Helper()
-	seen := d.WithDisk(unsynced(func(call disktest.Call) disktest.Verdict {
+	seen := d.WithDisk(unsynced(func(call disktest.Call) disktest.Effect {
 		for _, path := range []*string{&call.Path, &call.To} {
 			if *path != "" {
 				*path, _ = filepath.Rel(filepath.Dir(d.Root()), *path)
@@ -71,7 +71,7 @@ func record(t testing.TB, d *snapshot.Store, c *snapshot.Catalog) (calls []diskt
 		if call.Writes() {
 			calls = append(calls, call)
 		}
-		return disktest.Verdict{}
+		return disktest.Effect{}
 	}))
 
 	id = write(t, seen, c).ID
@@ -96,12 +96,12 @@ func eachStep(
 			left(before, files)
 		}
 	}
-	disk.Set(func(call disktest.Call) disktest.Verdict {
+	disk.Set(func(call disktest.Call) disktest.Effect {
 		if call.Writes() {
 			calls++
 			cut(call.String())
 		}
-		return disktest.Verdict{}
+		return disktest.Effect{}
 	})
 
 	work(d.WithDisk(disk))
@@ -294,13 +294,13 @@ func (p *powerCuts) run(t testing.TB, lie int) (states int, broken []string) {
 			}
 		}
 	}
-	disk.Set(func(call disktest.Call) disktest.Verdict {
+	disk.Set(func(call disktest.Call) disktest.Effect {
 		if !call.Writes() {
-			return disktest.Verdict{}
+			return disktest.Effect{}
 		}
 		cut()
 		done++
-		return disktest.Verdict{Lie: done-1 == lie}
+		return disktest.Effect{Lie: done-1 == lie}
 	})
 
 	d := openDir(filepath.Join(parent, "store")).WithDisk(disk)

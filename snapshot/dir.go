@@ -89,8 +89,8 @@ type Current struct {
 // *DamageError when the pointer was not written by this program.
 func (d *Store) Current() (Current, error) {
 	var cur Current
-	err := d.open("CURRENT", &cur)
-	_, noFile := errors.AsType[*disk.NoFileError](err)
+	err := d.readChecksummed("CURRENT", &cur)
+	_, noFile := errors.AsType[*disk.NotRegularError](err)
 
 	switch {
 	case noFile:

@@ -17,14 +17,15 @@ const (
 	ActionRollback = "rollback"
 )
 
-// Publication is the record of one move of the pointer.
+// Publication is the record of one change of CURRENT, the file that names the published snapshot. It
+// has the new content of that file.
 type Publication struct {
 	Current
 	Action    string        `json:"action"`
 	Guards    []GuardResult `json:"guards,omitempty"`
-	Overrides []Override    `json:"overrides,omitempty"`
-	By        string        `json:"by,omitempty"`     // who did it, as the caller says
-	Reason    string        `json:"reason,omitempty"` // why, where somebody said it
+	Overrides []Override    `json:"overrides,omitempty"` // as given; Guards tells which of them counted
+	By        string        `json:"by,omitempty"`        // who did it, as the caller says
+	Reason    string        `json:"reason,omitempty"`    // why, where somebody said it
 }
 
 // Refusal is the record of a snapshot that guards refused.
@@ -39,9 +40,9 @@ type Refusal struct {
 // refusalsName is the file of the store's root that holds the refusals.
 const refusalsName = "REFUSALS"
 
-// refusalsLength is how many refusals are remembered: enough for every snapshot that a store
+// maxRefusals is how many refusals are remembered: enough for every snapshot that a store
 // usually keeps.
-const refusalsLength = 200
+const maxRefusals = 200
 
 // refusals is the content of the file: the last refusal of each snapshot, oldest first.
 type refusals struct {
@@ -52,14 +53,14 @@ type refusals struct {
 // here, too. There are none when the file is missing or damaged.
 func (d *Store) Refusals() []Refusal {
 	var all refusals
-	if d.open(refusalsName, &all) != nil {
+	if d.readChecksummed(refusalsName, &all) != nil {
 		return nil
 	}
 	return all.Refusals
 }
 
-// open reads a sealed file of the store's root into v.
-func (d *Store) open(name string, v any) error {
+// readChecksummed reads a file of the store's root into v, and verifies its checksum.
+func (d *Store) readChecksummed(name string, v any) error {
 	b, err := disk.ReadFile(d.disk, filepath.Join(d.root, name))
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func (d *Store) recordRefusal(refused *RefusedError, o *PublishOptions) {
 
 	all := slices.DeleteFunc(d.Refusals(), func(refusal Refusal) bool { return refusal.ID == made.ID })
 	all = append(all, made)
-	_ = d.replace(refusalsName, refusals{all[max(0, len(all)-refusalsLength):]})
+	_ = d.replace(refusalsName, refusals{all[max(0, len(all)-maxRefusals):]})
 }
 
 // journalName is the file of the store's root that holds the publications.
@@ -118,7 +119,8 @@ func (d *Store) publications(cur Current) []Publication {
 	})
 }
 
-// EverPublished reports whether something was published, or nearly, also where the pointer is gone.
+// EverPublished reports whether the journal records a publication, or cannot be read. CURRENT may be
+// gone, and a crash may have prevented the publication.
 func (d *Store) EverPublished() bool {
 	past, err := d.readJournal()
 	return err != nil || len(past) > 0
@@ -127,7 +129,7 @@ func (d *Store) EverPublished() bool {
 // readJournal returns what the journal records. A missing journal records nothing.
 func (d *Store) readJournal() ([]Publication, error) {
 	var j publicationLog
-	err := d.open(journalName, &j)
+	err := d.readChecksummed(journalName, &j)
 	switch {
 	case err == nil:
 		return j.Publications, nil
@@ -141,9 +143,9 @@ func (d *Store) readJournal() ([]Publication, error) {
 
 // Published returns the ids of the snapshots that were published, each once, as far as the journal
 // goes back. The latest publication comes first, and what a rollback withdrew comes last (decision
-// 96). Retention may have removed some of the snapshots.
+// 96). Retention may have removed some of the snapshots. Without CURRENT there are none.
 //
-// When the pointer cannot be read, every entry of the journal counts. The newest one may then be of
+// When CURRENT is there and cannot be read, every entry of the journal counts. The newest one may then be of
 // a publication that a crash prevented. That does no harm: its checks and guards had passed.
 func (d *Store) Published() ([]string, error) {
 	cur, err := d.Current()
@@ -196,9 +198,9 @@ func (d *Store) record(made Publication, old Current) error {
 	return d.replace(journalName, publicationLog{all[max(0, len(all)-maxPublications):]})
 }
 
-// lastCurrent says of each recorded snapshot until when it was current. For the snapshot that is
+// currentUntil says of each recorded snapshot when it was last current. For the snapshot that is
 // current that is now.
-func lastCurrent(past []Publication, now time.Time) map[string]time.Time {
+func currentUntil(past []Publication, now time.Time) map[string]time.Time {
 	until := map[string]time.Time{}
 	for i, publication := range past {
 		// A snapshot was current until the next publication.

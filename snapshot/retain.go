@@ -170,7 +170,7 @@ func (d *Store) retained(r Retention, now time.Time) (map[string]string, error) 
 	default:
 		// The reasons come from the weakest to the strongest: a later one overwrites an earlier
 		// one.
-		for id, until := range lastCurrent(d.publications(cur), now) {
+		for id, until := range currentUntil(d.publications(cur), now) {
 			if now.Sub(until) < r.MinAge {
 				why[id] = "recent"
 			}

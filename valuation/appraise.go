@@ -10,11 +10,11 @@ import (
 	"ninepocket/index"
 )
 
-// Appraiser values the lines of one list against a View. It keeps scratch memory between lines, and
-// is not safe for concurrent use.
+// Appraiser values the lines of one list against a View. It reuses its working memory between
+// lines, and is not safe for concurrent use.
 type Appraiser struct {
 	View *engine.View
-	// Candidates is how many candidates a line gets at most; 0 means MaxCandidates.
+	// Candidates is the maximum number of candidates of a line; 0 means MaxCandidates.
 	Candidates int
 
 	lookup      catalogLookup
@@ -22,28 +22,28 @@ type Appraiser struct {
 	pricer      pricer
 	parsed      parsedLine
 	matching    []uint32
-	others      []uint32
+	topCards    []uint32
 	cardKeys    cardKeys
 	matches     []index.Match
 	key         []byte
 	phrase      []byte
 	parts       []string
-	unknownSets int // lines whose set is none
-	suggested   int // lines that no card fits
+	unknownSets int // how many lines have an unknown set
+	suggested   int // how many lines no card matches
 
-	lastSet namedSets
+	lastSet setNameCache
 }
 
-// Reset makes the appraiser one for another list, or with nil for none: then it holds no View and no
-// text of a caller.
+// Reset prepares the appraiser for another list. With a nil view it releases the View and the texts
+// of the last caller.
 func (a *Appraiser) Reset(view *engine.View) {
 	a.View = view
 	clear(a.lookup.numbers)
 	a.lookup = catalogLookup{view, a.lookup.numbers}
-	a.pricer = pricer{view, a.pricer.finishes[:0]}
+	a.pricer = pricer{view, a.pricer.traits[:0]}
 	a.unknownSets = 0
 	a.suggested = 0
-	a.lastSet = namedSets{}
+	a.lastSet = setNameCache{}
 	a.item = Item{}
 	clear(a.parts[:cap(a.parts)])
 
@@ -52,7 +52,7 @@ func (a *Appraiser) Reset(view *engine.View) {
 	a.parsed = parsedLine{words: a.parsed.words[:0], assertedWords: a.parsed.assertedWords[:0]}
 }
 
-// Value finds out what a line means and costs.
+// Value returns what a line means and costs.
 func (a *Appraiser) Value(item Item) Result {
 	r := a.value(item)
 	if item.Picked && r.Status != Priced {
@@ -69,7 +69,7 @@ func (a *Appraiser) value(item Item) Result {
 	clear(a.lookup.numbers)
 	readLine(&a.item)
 
-	// An export's product may be none of the catalog's: then the rest of the row is read.
+	// The catalog may lack an export's product: then the rest of the row is used.
 	if a.item.uncertainID && len(a.View.Index.ByIdentifier(a.item.Identifier)) == 0 {
 		a.item.Identifier = ""
 	}
@@ -80,13 +80,13 @@ func (a *Appraiser) value(item Item) Result {
 		return r
 	}
 
-	// Text of so many strange words is not even read.
+	// A text of so many unknown words is not even read.
 	if a.unknownWords(a.item.Name) > maxTextUnknown {
 		r.reject("no card has this name")
 		return r
 	}
 
-	// A name that no card can have is not looked for: docs/SEARCH.md, Cost.
+	// A name that no card can have is not searched: docs/SEARCH.md, Cost.
 	if index.IsTooLong(a.item.Name) {
 		r.reject("the name is too long")
 		return r
@@ -107,8 +107,9 @@ func (a *Appraiser) value(item Item) Result {
 	return r
 }
 
-// byRef takes a line with an id, which alone tells the card: what else the line says must be of it. The
-// words of one that is nothing, and the rest of the line, may still say which card is meant.
+// byRef handles a line with an id, which alone identifies the card: everything else that the line
+// says must match it. If the id is unknown, its words and the rest of the line may still suggest
+// cards.
 func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 	ref = a.View.Index.CanonicalIdentifier(ref)
 	card, ok := a.View.Index.Card(ref)
@@ -127,7 +128,7 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 		return
 	}
 	if len(cards) > 1 {
-		// Whatever else the line says, the identifier goes first.
+		// The identifier takes precedence over the rest of the line.
 		a.setAmbiguous(r, a.readRef(item), cards)
 		r.Needed = 0
 		r.Remark = "several cards have this identifier; give one's id"
@@ -137,7 +138,7 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 	r.Remark = "no card has this id, slug or identifier"
 	f := a.readAs(item, 0)
 
-	// A slug that is gone is made of the card's own words; an id or identifier is not.
+	// A former slug is made of the card's own words; an id or identifier is not.
 	if item.Name == "" && !strings.HasPrefix(ref, "card_") && !strings.Contains(ref, ":") {
 		f.item.Name = strings.ReplaceAll(ref, "-", " ")
 		f = a.readAs(f.item, 0)
@@ -147,32 +148,29 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 		a.suggest(r, f)
 	}
 
-	// The id is what is wrong, and what guess says of the rest would hide that.
+	// The id is wrong, and the remark of suggest would hide that.
 	r.Needed = cardFields
 	r.Remark = "no card has this id, slug or identifier; give a candidate's id, or " + r.Needed.Text() + " in its place"
 }
 
-// readRef reads what a line with an id says of the copy. What it says of the card is held against it.
+// readRef reads what a line with an id says about the copy. What it says about the card becomes
+// assertions.
 func (a *Appraiser) readRef(item *Item) *parsedLine {
 	item.assertRest()
-	f := &a.parsed
-	*f = parsedLine{
-		item: item, words: f.words[:0], assertedWords: f.assertedWords[:0], plain: true, game: -1,
-		variant:   item.Variant,
-		condition: item.Condition, otherCopy: item.otherCopy, noPriceReason: item.noPriceReason,
+	*item = Item{
+		Variant: item.Variant, Condition: item.Condition, Quantity: item.Quantity, otherCopy: item.otherCopy,
+		assertions: item.assertions, noPriceReason: item.noPriceReason, remark: item.remark,
 	}
-	f.splitCondition()
-	f.readAssertions(a)
-	return f
+	return a.readAs(item, 0)
 }
 
-// isNumberAlone reports whether a line is a number that names its set as well, and cards have it: "OP01-016"
-// of a deck list.
+// isNumberAlone reports whether a line is only a number that names its set and that a card has:
+// "OP01-016" of a deck list.
 func (f *parsedLine) isNumberAlone() bool {
 	return len(f.words) == 1 && isFullNumber(f.words[0].raw) && f.number == f.words[0].raw && !f.noSet && !f.noGame
 }
 
-// byNumber takes a line without a name: set and number may still say which card it is.
+// byNumber handles a line without a name: set and number may still identify the card.
 func (a *Appraiser) byNumber(r *Result, f *parsedLine) {
 	if f.noSet {
 		a.explainNoSet(r, f)
@@ -192,7 +190,7 @@ func (a *Appraiser) byNumber(r *Result, f *parsedLine) {
 	r.Needed = NumberField
 }
 
-// bySetNumber are the cards of the line's sets that have its number.
+// bySetNumber returns the cards of the line's sets that have its number.
 func (a *Appraiser) bySetNumber(f *parsedLine) []uint32 {
 	a.matching = a.matching[:0]
 	for _, card := range f.numbered {
@@ -203,9 +201,9 @@ func (a *Appraiser) bySetNumber(f *parsedLine) []uint32 {
 	return a.matching
 }
 
-// byName takes a line with a name. It is certain of the only card that has all that the line says,
-// of the only one that is printed so, and of the only card with the number in the set when the name
-// may be a misspelling of its name. All else is left to the caller.
+// byName handles a line with a name. It resolves the line to the only card that has everything that
+// the line says, or to the only card that is printed so. If the name may be a misspelling, number
+// and set may also leave one card. All other lines stay ambiguous or unmatched.
 func (a *Appraiser) byName(r *Result, f *parsedLine) {
 	a.matches = a.matches[:0]
 	if f.tooManyUnknown() {
@@ -227,7 +225,7 @@ func (a *Appraiser) byName(r *Result, f *parsedLine) {
 		return
 	}
 
-	// With a set or game that is none, no card is certain (decision 2208).
+	// With an unknown set or game, no card is certain (decision 2208).
 	if f.noSet || f.noGame {
 		a.suggest(r, f)
 		return
@@ -238,7 +236,7 @@ func (a *Appraiser) byName(r *Result, f *parsedLine) {
 		return
 	}
 
-	// Search reads words in any order; it is believed where a card has the whole name.
+	// Search accepts words in any order; its result counts if a card has the whole name.
 	if whole := a.searchExact(f); len(whole) > 0 {
 		a.resolve(r, f, whole)
 		return
@@ -251,8 +249,8 @@ func (a *Appraiser) byName(r *Result, f *parsedLine) {
 	a.suggest(r, f)
 }
 
-// uniqueBySearch is the only card with the line's number in its set, when search takes the name for
-// it.
+// uniqueBySearch returns the only card with the line's number in its set, if search finds it by the
+// name.
 func (a *Appraiser) uniqueBySearch(f *parsedLine) (card uint32, ok bool) {
 	card, ok = a.uniqueBySetNumber(f)
 	return card, ok && slices.ContainsFunc(a.matches, func(match index.Match) bool {
@@ -260,8 +258,8 @@ func (a *Appraiser) uniqueBySearch(f *parsedLine) (card uint32, ok bool) {
 	})
 }
 
-// uniqueBySetNumber is the only card with the line's number in its set, when the name may be a
-// misspelling of its name: number and set leave this card alone, so that it means no other.
+// uniqueBySetNumber returns the only card with the line's number in its set, if the name may be a
+// misspelling of its name. Number and set exclude all other cards.
 func (a *Appraiser) uniqueBySetNumber(f *parsedLine) (card uint32, ok bool) {
 	if !f.hasSet() || !f.hasNumber() || len(f.words) > searchWords || a.hasOtherNumber(f) {
 		return 0, false
@@ -276,21 +274,21 @@ func (a *Appraiser) uniqueBySetNumber(f *parsedLine) (card uint32, ok bool) {
 	return found[0], like
 }
 
-// maxBaseNames is how many cores of a line are tried. A line of more is a list of its own, and has
-// no price.
+// maxBaseNames is how many base names of a line are tried. A line with more is a list of its own,
+// and has no price.
 const maxBaseNames = 8
 
-// matchAnyBaseName are the cards that fit a line by any of the cores that it has, for a set or a
-// qualifier may have words of another card's name: "flygon ex dragon", a kit called "Pikachu Libre
-// & Suicune". several says that one reading has cards which another has not. The facts at hand are
-// those of the first reading that has cards.
+// matchAnyBaseName returns the cards that match a line with any of its base names. A set or a
+// qualifier may contain another card's name: "flygon ex dragon", a kit called "Pikachu Libre &
+// Suicune". several reports that one reading has cards which another has not. a.parsed is then the
+// first reading that has cards.
 func (a *Appraiser) matchAnyBaseName(f *parsedLine) (fits []uint32, several bool) {
 	fits = a.matchingCards(f)
 	if f.baseNameCount < 2 || f.onlyBaseName {
 		return fits, false
 	}
 
-	// A second reading overwrites the slice and the facts of the first.
+	// A second reading overwrites the slice and the parsed line of the first.
 	fits = slices.Clone(fits)
 	item := f.item
 	count := f.baseNameCount
@@ -319,8 +317,8 @@ func (a *Appraiser) matchAnyBaseName(f *parsedLine) (fits []uint32, several bool
 	return fits, several
 }
 
-// matchingCards are the cards that fit a line. The words of a variant may describe no card: then it
-// is read as it was given.
+// matchingCards returns the cards that match a line. If the words of a variant match no card, the
+// variant is used as it was given.
 func (a *Appraiser) matchingCards(f *parsedLine) []uint32 {
 	fits := a.matchAll(f)
 	if len(fits) > 0 || f.variantStart >= len(f.words) {
@@ -331,10 +329,10 @@ func (a *Appraiser) matchingCards(f *parsedLine) []uint32 {
 	return a.matchAll(f)
 }
 
-// uniqueByName is the only card with the line's number in its set, when the name may mean it. Where
-// no number was given, a bare integer beside the name may be one.
+// uniqueByName returns the only card with the line's number in its set, if the name may mean it. If
+// no number was given, a bare integer in the name may be one.
 func (a *Appraiser) uniqueByName(f *parsedLine) (card uint32, ok bool) {
-	// An integer that is no number leaves the line as it was, for search is next.
+	// If the integer is no number, the line stays unchanged, because search follows.
 	read := *f
 	at := slices.IndexFunc(f.words, func(w word) bool { return w.role == numberWord })
 	if !f.hasNumber() && at >= 0 {
@@ -357,9 +355,10 @@ func (a *Appraiser) uniqueByName(f *parsedLine) (card uint32, ok bool) {
 	return found[0], true
 }
 
-// resolve settles a line on one of the cards that fit it, or leaves it to the caller.
+// resolve resolves a line to one of its matching cards, or leaves it ambiguous.
 func (a *Appraiser) resolve(r *Result, f *parsedLine, fits []uint32) {
-	// A line that names a variant means a card that has it, priced now or not (decision 2205).
+	// A line with a variant means a card that has it, whether it has a price now or not (decision
+	// 2205).
 	if len(fits) > 1 && f.variant != "" {
 		fits = a.withVariant(f, fits)
 	}
@@ -377,7 +376,7 @@ func (a *Appraiser) resolve(r *Result, f *parsedLine, fits []uint32) {
 	a.setAmbiguous(r, f, fits)
 }
 
-// withVariant keeps the cards that have the variant of the line, all where none has.
+// withVariant returns the cards that have the variant of the line, all if none has.
 func (a *Appraiser) withVariant(f *parsedLine, fits []uint32) []uint32 {
 	wanted := newLaneQuery(f)
 	if !slices.ContainsFunc(fits, func(card uint32) bool { return a.pricer.hasVariant(&wanted, card) }) {
@@ -386,24 +385,24 @@ func (a *Appraiser) withVariant(f *parsedLine, fits []uint32) []uint32 {
 	return slices.DeleteFunc(fits, func(card uint32) bool { return !a.pricer.hasVariant(&wanted, card) })
 }
 
-// exactPrinting is the one card of those that fit that is printed exactly as the line says, set
-// included; -1 where none or several are.
+// exactPrinting returns the only matching card that is printed exactly as the line says, set
+// included; -1 if none or several are.
 func (a *Appraiser) exactPrinting(f *parsedLine, fits []uint32) int {
 	found := -1
 
-	// A whole name alone stays a question: the dearer printing may be meant (decision 2201).
+	// A whole name alone stays ambiguous: the more expensive printing may be meant (decision 2201).
 	if !f.hasSet() || f.item.Set == "" && !f.hasNumber() {
 		return -1
 	}
 
-	// A promo's name may have the very code and number: "Basic Fire Energy - MEE 002".
+	// A promo's name may contain the same code and number: "Basic Fire Energy - MEE 002".
 	if f.isDeckCode && slices.ContainsFunc(fits, func(card uint32) bool { return !a.lookup.isIn(card, f.sets) }) {
 		return -1
 	}
 
-	f.ignoreStopWords = !slices.ContainsFunc(fits, func(card uint32) bool { return a.lookup.hasStopWord(f, card) })
+	ignoreStopWords := !slices.ContainsFunc(fits, func(card uint32) bool { return a.lookup.hasStopWord(f, card) })
 	for _, card := range fits {
-		if !a.lookup.isIn(card, f.sets) || !a.lookup.isPrinted(f, card) {
+		if !a.lookup.isIn(card, f.sets) || !a.lookup.isPrinted(f, card, ignoreStopWords) {
 			continue
 		}
 		if found >= 0 {
@@ -425,19 +424,19 @@ func (a *Appraiser) setResolved(r *Result, f *parsedLine, card int) {
 	}
 
 	wanted := newLaneQuery(f)
-	a.pricer.price(r, &wanted)
+	a.pricer.priceLine(r, &wanted)
 	if f.item.remark != "" {
 		r.Remark = joinSentences(r.Remark, f.item.remark)
 	}
 }
 
-// joinedText is a note with one more sentence.
+// joinSentences appends a sentence to a remark.
 func joinSentences(text, more string) string { return strings.TrimPrefix(text+"; "+more, "; ") }
 
-// maxOtherPrintings is how many other printings a note names.
+// maxOtherPrintings is how many other printings a remark names.
 const maxOtherPrintings = 2
 
-// addOtherPrintings says what else is printed with the name of a settled line.
+// addOtherPrintings adds the other cards with the name of a resolved line to the remark.
 func (a *Appraiser) addOtherPrintings(r *Result, f *parsedLine, fits []uint32, card uint32) {
 	var names []string
 	for _, other := range a.topCandidates(f, fits) {
@@ -452,14 +451,15 @@ func (a *Appraiser) addOtherPrintings(r *Result, f *parsedLine, fits []uint32, c
 	}
 }
 
-// setAmbiguous leaves a line that several cards fit to the caller, with what tells them apart.
+// setAmbiguous sets the result of a line that several cards match, with the fields that distinguish
+// them.
 func (a *Appraiser) setAmbiguous(r *Result, f *parsedLine, fits []uint32) {
 	r.Status = Ambiguous
 	r.MatchCount = len(fits)
 
 	wanted := newLaneQuery(f)
 	for _, card := range fits {
-		r.widen(a.pricer.likelyPrice(&wanted, card))
+		r.extendRange(a.pricer.likelyPrice(&wanted, card))
 	}
 
 	r.Candidates = slices.Clone(a.topCandidates(f, fits))
@@ -467,7 +467,7 @@ func (a *Appraiser) setAmbiguous(r *Result, f *parsedLine, fits []uint32) {
 	r.Remark = "give one's id, or " + r.Needed.Text()
 }
 
-// setAmbiguousNear leaves a line to the caller whose cards only come near the rarity that it says.
+// setAmbiguousNear sets the result of a line whose cards are only near matches of its rarity.
 func (a *Appraiser) setAmbiguousNear(r *Result, f *parsedLine, fits []uint32) {
 	r.Candidates = slices.Clone(a.topCandidates(f, fits))
 	if len(fits) > 1 {
@@ -477,17 +477,17 @@ func (a *Appraiser) setAmbiguousNear(r *Result, f *parsedLine, fits []uint32) {
 	r.Remark = "no card of this name has just this rarity; give one's id, or " + r.Needed.Text()
 }
 
-// candidateLimit bounds Appraiser.Candidates: more are no question that a person answers.
+// candidateLimit bounds Appraiser.Candidates: more is no question that a person answers.
 const candidateLimit = 24
 
-// topCandidates are the first candidates of some cards in order of likeness. They hold until it is
-// called again.
+// topCandidates returns the first candidates among some cards by rank. They are valid until the
+// next call.
 func (a *Appraiser) topCandidates(f *parsedLine, cards []uint32) []uint32 {
 	var best [candidateLimit]candidateRank
 	limit := min(cmp.Or(a.Candidates, MaxCandidates), candidateLimit)
 	n := 0
 
-	// A common name fits hundreds of cards, of which three are shown: not all are sorted.
+	// A common name matches hundreds of cards, of which three are shown: not all are sorted.
 	for _, card := range cards {
 		like := a.lookup.rankOf(f, card)
 		at := n
@@ -503,23 +503,23 @@ func (a *Appraiser) topCandidates(f *parsedLine, cards []uint32) []uint32 {
 		best[at] = like
 	}
 
-	a.others = a.others[:0]
+	a.topCards = a.topCards[:0]
 	for i := range n {
-		a.others = append(a.others, best[i].card)
+		a.topCards = append(a.topCards, best[i].card)
 	}
-	return a.others
+	return a.topCards
 }
 
-// maxEcho is how much of a caller's own text is said back, in characters.
+// maxEcho is how much of a client's own text a remark repeats, in characters.
 const maxEcho = 60
 
-// clip is a text as it can be said back.
+// clip cuts a text to the length that a remark repeats.
 func clip(s string) string {
 	if len(s) <= maxEcho {
 		return s
 	}
 
-	// Half of a character is no text: the cut is between two.
+	// The cut is between two characters.
 	if runes := []rune(s); len(runes) > maxEcho {
 		return string(runes[:maxEcho]) + "…"
 	}

@@ -10,26 +10,26 @@ import (
 	"ninepocket/snapshot"
 )
 
-// A claim is what a line says of its card beside what the card was found by: the words of a line
-// with an id, a row's notes. The card must have it, or the line has no price.
+// assertion is a statement about the card that did not help to find it: the words of a line with an
+// id, a row's notes. The card must match it, or the line has no price.
 type assertion struct {
 	kind assertionKind
 	text string
 }
 
-// assertionKind says what a claim is of.
+// assertionKind is the field of an assertion.
 type assertionKind uint8
 
 const (
-	ofWords assertionKind = iota // what a name may say: words of the card, of the copy, or noise
+	ofWords assertionKind = iota // what a name may have: words of the card, of the copy, or stop words
 	ofSetName
-	ofCode // of a set, which says nothing where the catalog does not know it
+	ofCode // of a set; ignored if the catalog does not know it
 	ofNumber
 	ofRarity
-	ofIdentifier // of another catalog, which says nothing where ours does not know it
+	ofIdentifier // of another catalog; ignored if ours does not know it
 )
 
-// assert adds a claim, unless it says nothing.
+// assert adds an assertion, unless it is empty.
 func (item *Item) assert(kind assertionKind, text string) {
 	assertion := assertion{kind, strings.TrimSpace(text)}
 
@@ -39,7 +39,7 @@ func (item *Item) assert(kind assertionKind, text string) {
 	}
 }
 
-// assertRest makes claims of what an item says beside its id.
+// assertRest makes assertions of the fields of an item besides its id.
 func (item *Item) assertRest() {
 	item.assert(ofWords, item.Name)
 	item.assert(ofWords, item.unreadCells)
@@ -50,7 +50,8 @@ func (item *Item) assertRest() {
 	}
 }
 
-// readAssertions reads the words of claims: they tell no card, and yet what copy it is.
+// readAssertions reads the words of the assertions: they do not identify the card, but describe the
+// copy.
 func (f *parsedLine) readAssertions(a *Appraiser) {
 	f.assertedWords = f.assertedWords[:0]
 	for _, assertion := range f.item.assertions {
@@ -77,7 +78,7 @@ func (f *parsedLine) readAssertions(a *Appraiser) {
 	}
 }
 
-// lookUp finds the catalog's words and numbers among some words.
+// lookUp finds the catalog's ids and numbered cards of some words.
 func (cs catalogLookup) lookUp(words []word) {
 	for i := range words {
 		w := &words[i]
@@ -88,7 +89,7 @@ func (cs catalogLookup) lookUp(words []word) {
 	}
 }
 
-// contradiction says which claim of a line its card does not have, "" for none.
+// contradiction explains which assertion of a line its card does not match, "" for none.
 func (a *Appraiser) contradiction(f *parsedLine, card uint32) string {
 	for _, assertion := range f.item.assertions {
 		if !a.satisfies(assertion, card) {
@@ -99,20 +100,19 @@ func (a *Appraiser) contradiction(f *parsedLine, card uint32) string {
 	if len(f.assertedWords) == 0 {
 		return ""
 	}
-	f.acceptNear = false
 	for i := range f.assertedWords {
 		if w := &f.assertedWords[i]; a.lookup.isIn(card, deckCodeOf(a.View.Index.SetNames(), w)) {
 			w.role = stopWord
 		}
 	}
-	sp := a.lookup.matcherOf(f.assertedWords, card, true)
-	if at := a.lookup.leftover(f, f.assertedWords, card, &sp); at >= 0 {
+	matcher := a.lookup.matcherOf(f.assertedWords, card, true)
+	if at := a.lookup.leftover(f.assertedWords, card, &matcher, false); at >= 0 {
 		return notOfCard(f.assertedWords[at].raw)
 	}
 	return cmp.Or(a.lookup.wrongYear(f.assertedWords, card), a.lookup.wrongSet(f.assertedWords, card))
 }
 
-// deckCodeOf are the sets that a word in capitals is a deck list's code of.
+// deckCodeOf returns the sets for which a word in capitals is a deck list's code.
 func deckCodeOf(names *index.SetNames, w *word) []uint32 {
 	if w.role != required || w.raw != strings.ToUpper(w.raw) {
 		return nil
@@ -120,16 +120,16 @@ func deckCodeOf(names *index.SetNames, w *word) []uint32 {
 	return names.ByAppCode(w.text)
 }
 
-// notOfCard says that a card does not have what a line says of it.
+// notOfCard explains that a card does not have what a line says.
 func notOfCard(text string) string {
 	return `"` + clip(text) + `" is nothing of this card; leave it out if the copy is an ordinary one`
 }
 
-// satisfies reports whether a card has a set, number or rarity.
+// satisfies reports whether a card matches an assertion that is no words.
 func (a *Appraiser) satisfies(assertion assertion, card uint32) bool {
 	switch assertion.kind {
 	case ofSetName:
-		if sets := a.lastSet.of(a.View.Index.SetNames(), assertion.text); len(sets) > 0 {
+		if sets := a.lastSet.resolve(a.View.Index.SetNames(), assertion.text); len(sets) > 0 {
 			return a.lookup.isIn(card, sets)
 		}
 		return a.lookup.coversText(assertion.text, card)
@@ -144,7 +144,7 @@ func (a *Appraiser) satisfies(assertion assertion, card uint32) bool {
 		words, _ := readWords(nil, assertion.text)
 		a.lookup.lookUp(words)
 		return !slices.ContainsFunc(words, func(w word) bool {
-			return w.role != numberWord && !a.lookup.says(&w, card) ||
+			return w.role != numberWord && !a.lookup.hasWord(&w, card) ||
 				w.role == numberWord && !a.lookup.isNumbered(&w, card)
 		})
 
@@ -159,7 +159,7 @@ func (a *Appraiser) satisfies(assertion assertion, card uint32) bool {
 	return true
 }
 
-// isPartOf reports whether a card's set is part of another one, whose code its cards have: "Hidden
+// isPartOf reports whether a card's set is part of another set, whose code its cards have: "Hidden
 // Fates: Shiny Vault".
 func (cs catalogLookup) isPartOf(card, whole uint32) bool {
 	set := cs.view.Catalog.Cards.Set[card]
@@ -174,21 +174,20 @@ func (cs catalogLookup) isPartOf(card, whole uint32) bool {
 	return ok && part != "" && !cardvocab.IsDigit(part[0])
 }
 
-// coversText reports whether all words of a text that names no set may be of a card and its set.
+// coversText reports whether all words of a text that is no set's name may be of a card and its
+// set.
 func (cs catalogLookup) coversText(text string, card uint32) bool {
 	words, plain := readWords(nil, text)
 	if !plain {
 		return false
 	}
 	cs.lookUp(words)
-
-	var none parsedLine
-	sp := cs.matcherOf(words, card, true)
-	return cs.leftover(&none, words, card, &sp) < 0
+	matcher := cs.matcherOf(words, card, true)
+	return cs.leftover(words, card, &matcher, false) < 0
 }
 
-// isOfRarity reports whether a rarity may be a card's: catalogs spell one in several ways, of which
-// those that say nothing here rule nothing out.
+// isOfRarity reports whether a rarity may be a card's. Catalogs write one rarity in several ways;
+// an unknown one excludes no card.
 func (cs catalogLookup) isOfRarity(written string, card uint32) bool {
 	var words []string
 	for _, w := range strings.FieldsFunc(written, func(r rune) bool { return r == ' ' || r == '-' || r == '/' }) {
@@ -203,12 +202,12 @@ func (cs catalogLookup) isOfRarity(written string, card uint32) bool {
 	return said == 0 || said&have != 0
 }
 
-// flagged reports whether a cell says yes.
-func flagged(cell string) bool {
+// isYes reports whether the cell of a flag is set.
+func isYes(cell string) bool {
 	return !slices.Contains([]string{"", "0", "false", "no", "n"}, cardvocab.Fold(cell))
 }
 
-// folderCopy is what a folder's name says of copies that have other prices, "" for nothing.
+// folderCopy returns the folder's name if it describes copies with other prices, "" otherwise.
 func folderCopy(folder string) string {
 	for w := range strings.FieldsSeq(folder) {
 		if folded := cardvocab.Fold(w); index.IsCopyPhrase(folded) && !isCondition(folded) {

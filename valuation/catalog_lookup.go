@@ -11,44 +11,45 @@ import (
 	"ninepocket/snapshot"
 )
 
-// catalogLookup tells what cards have that a line may say: words, numbers, sets, rarities.
+// catalogLookup compares cards with the contents of a line: words, numbers, sets, rarities.
 type catalogLookup struct {
 	view *engine.View
-	// numbers are the cards of the numbers that a line says, for it is read more than once.
+	// numbers caches the cards of the numbers of a line, which is read more than once.
 	numbers map[string][]uint32
 }
 
-// qualifiesName reports whether words that were read as a set qualify a card's name: a promo names
-// the set that it belongs to.
+// qualifiesName reports whether words that were read as a set are qualifiers of a card's name: a
+// promo names the set that it belongs to.
 func (cs catalogLookup) qualifiesName(run []word, card uint32) bool {
 	return len(run) > 0 && !slices.ContainsFunc(run, func(w word) bool {
 		return !w.known || !cs.view.Index.Lookup().NameHasTerm(card, w.id)
 	})
 }
 
-// says reports whether a word is of a card's name, its printing, its set or its rarity.
-func (cs catalogLookup) says(w *word, card uint32) bool {
+// hasWord reports whether a word is of a card's name, printing, set or rarity.
+func (cs catalogLookup) hasWord(w *word, card uint32) bool {
 	lookup := cs.view.Index.Lookup()
 	if w.known && (lookup.NameHasTerm(card, w.id) || lookup.SetHasTerm(card, w.id)) {
 		return true
 	}
 
-	// A rarity is no word of the name or set, and yet lists put it beside the name.
+	// A rarity is no word of the name or set, but lists put it next to the name.
 	return isWordOf(cs.view.Catalog.Cards.Rarity.At(int(card)), w.raw)
 }
 
-func (cs catalogLookup) saysAll(run []word, card uint32) bool {
-	return !slices.ContainsFunc(run, func(w word) bool { return !cs.says(&w, card) })
+func (cs catalogLookup) hasWords(run []word, card uint32) bool {
+	return !slices.ContainsFunc(run, func(w word) bool { return !cs.hasWord(&w, card) })
 }
 
-// isNumbered reports whether a number is the card's, or a word of its name or set. A parallel and
-// the number within a set are written as the number, too.
+// isNumbered reports whether a number is the card's, or a word of its name or set. A number also
+// matches a parallel, or the number within the set.
 func (cs catalogLookup) isNumbered(w *word, card uint32) bool {
-	if contains(w.cards, card) || isWordOf(cs.view.Catalog.Cards.Name.At(int(card)), w.raw) || cs.says(w, card) {
+	name := cs.view.Catalog.Cards.Name.At(int(card))
+	if index.Contains(w.cards, card) || isWordOf(name, w.raw) || cs.hasWord(w, card) {
 		return true
 	}
 
-	// A total goes with the whole number: the tail alone would fit other cards.
+	// A total belongs to the whole number: the tail alone would match other cards.
 	if strings.Contains(w.raw, "/") {
 		return false
 	}
@@ -58,37 +59,38 @@ func (cs catalogLookup) isNumbered(w *word, card uint32) bool {
 	return tail != "" && strings.TrimLeft(tail, "0") == strings.TrimLeft(w.raw, "0")
 }
 
-// hasTrait reports whether a card has what a wish asks for. Finishes are asked of its prices.
-func (cs catalogLookup) hasTrait(f *parsedLine, w *word, card uint32) bool {
+// hasTrait reports whether a card has a preferred trait, or a near one if near is true. Finishes
+// are compared with its prices later.
+func (cs catalogLookup) hasTrait(w *word, card uint32, near bool) bool {
 	want := w.preference.Exact
-	if f.acceptNear {
+	if near {
 		want |= w.preference.Near
 	}
 	have := cs.view.Index.Lookup().Traits(card)
 
-	// Shadowless cards are cards of their own, and nothing comes near.
+	// Shadowless cards are separate cards, and nothing is near them.
 	if w.preference.Exact&cardvocab.Shadowless != 0 {
 		return have&cardvocab.Shadowless != 0
 	}
 
-	// A finish rules out no card here: withVariant asks the prices (decision 2205).
+	// A finish excludes no card here: withVariant compares it with the prices (decision 2205).
 	return want&have != 0 || w.preference.Exact&^cardvocab.Finishes == 0
 }
 
-// qualifierLen is how many bytes a card's name has beside its core and number.
+// qualifierLen returns how many bytes a card's name has besides its base name and number.
 func (cs catalogLookup) qualifierLen(card uint32) int {
 	c := cs.view.Catalog
 	name := c.Cards.Name.At(int(card))
 	rest := name[len(index.PlainName(name)):]
 
-	// "(119)" says no more than the number does.
+	// "(119)" only repeats the number.
 	if at := strings.IndexByte(rest, ')'); at > 0 && at <= 12 && isNumberLike(strings.Trim(rest[:at], " (#")) {
 		rest = rest[at+1:]
 	}
 	return len(rest)
 }
 
-// anyIn reports whether a card of a core is of one of the sets.
+// anyIn reports whether a card with a base name is of one of the sets.
 func (cs catalogLookup) anyIn(sets []uint32, baseName string) bool {
 	return slices.ContainsFunc(cs.view.Index.Lookup().ByBaseName(baseName), func(card uint32) bool {
 		return cs.isIn(card, sets)
@@ -100,13 +102,7 @@ func (cs catalogLookup) isIn(card uint32, sets []uint32) bool {
 	return set != snapshot.NoSet && slices.Contains(sets, uint32(set))
 }
 
-// contains reports whether a card is one of some that ascend.
-func contains(cards []uint32, card uint32) bool {
-	_, ok := slices.BinarySearch(cards, card)
-	return ok
-}
-
-// isNamed reports whether words are all of a card's own name.
+// isNamed reports whether all words are of a card's own name.
 func (cs catalogLookup) isNamed(words string, card uint32) bool {
 	return !slices.ContainsFunc(strings.Fields(words), func(w string) bool {
 		id, known := cs.view.Index.Lookup().TermID(cardvocab.Fold(w))
@@ -114,7 +110,7 @@ func (cs catalogLookup) isNamed(words string, card uint32) bool {
 	})
 }
 
-// isWordOf reports whether a text has a word as it is written, case aside.
+// isWordOf reports whether a text contains a word as it is written, case aside.
 func isWordOf(text, w string) bool {
 	for at := 0; at+len(w) <= len(text); at++ {
 		end := at + len(w)
@@ -126,8 +122,8 @@ func isWordOf(text, w string) bool {
 	return false
 }
 
-// numbered are the cards whose number is the one asked for, ascending. A total must be the card's: where
-// none is printed, that of its set.
+// numbered returns the cards with a number, ascending. A total must be the card's, or that of its
+// set if the card has none printed.
 func (cs catalogLookup) numbered(number string) []uint32 {
 	found, known := cs.numbers[number]
 	if !known {
@@ -157,8 +153,8 @@ func (cs catalogLookup) hasTotal(card uint32, total string) bool {
 	return set != snapshot.NoSet && c.Sets.Total[set] > 0 && total == strconv.Itoa(int(c.Sets.Total[set]))
 }
 
-// isOfYear reports whether a card's set came out in a year. Where the card or its set is called by a
-// year, it is of that one.
+// isOfYear reports whether a card's set was released in a year. If the name of the card or its set
+// contains a year, that one counts instead.
 func (cs catalogLookup) isOfYear(year string, card uint32) bool {
 	c := cs.view.Catalog
 	set := c.Cards.Set[card]

@@ -45,7 +45,7 @@ func sameNumber(a, b string) bool {
 	return strings.EqualFold(plainNumber(a), plainNumber(b)) && strings.TrimLeft(x, "0") == strings.TrimLeft(y, "0")
 }
 
-// contradictions are lines of one card with some facts of another one, and what they say.
+// contradictions are lines of one card with some fields of another one, and what they say.
 var contradictions = []struct {
 	name string
 	of   func(s *shop, p, q valuation.Item, card, other int) (valuation.Item, said)

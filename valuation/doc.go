@@ -1,5 +1,5 @@
-// Package valuation finds out which card a line of somebody's list means and what it is worth. It
-// reads a View and knows neither HTTP nor MCP; docs/MCP.md, How a list is valued, has the rules.
+// Package valuation finds which card a line of a user's list means and what it is worth. It reads a
+// View and knows neither HTTP nor MCP; docs/MCP.md, How a list is valued, has the rules.
 //
 // A line goes through four steps:
 //
@@ -11,7 +11,8 @@
 //	            that is printed so; else a question       needed_fields.go, suggest.go
 //	  price     the lane of its variant and condition     lane.go
 //
-// Walk takes a list through them and gives each line to a Sink, one for each kind of answer.
+// ValueList takes a list through them and passes each line to a Sink, of which each kind of
+// response has one.
 //
 // A line is priced only when it can mean one card: a wrong price in a total is worse than a
 // question. Every question names the fields that settle it.

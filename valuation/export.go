@@ -11,16 +11,16 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// ErrHeader says that the first row of an export is no header that is known.
+// ErrHeader reports that the first row of an export is no known header.
 var ErrHeader = errors.New("the first row is no header of TCGplayer, Collectr, Dragon Shield or Cardmarket")
 
-// ReadExport reads the file that an app writes: a header row, and a row for each line of the list. The
-// header tells the app by the columns that it has, in any order. rows is how many lines there are, of
-// which items are the first most.
+// ReadExport reads a file that an app exported: a header row, and a row for each line of the list.
+// The columns of the header identify the app, in any order. rows is the number of lines, of which
+// items has the first limit.
 func ReadExport(text string, limit int) (items []Item, rows int, err error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 
-	// Some tell spreadsheets their separator in a line of its own.
+	// Some files begin with a line that names the separator for spreadsheets.
 	if line, rest, ok := strings.Cut(text, "\n"); ok && strings.HasPrefix(strings.Trim(line, "\"\r "), "sep=") {
 		text = rest
 	}
@@ -61,13 +61,13 @@ func ReadExport(text string, limit int) (items []Item, rows int, err error) {
 		rows++
 		if rows <= limit {
 			item := known.item(header, row)
-			item.row = true
+			item.fromRow = true
 			items = append(items, item)
 		}
 	}
 }
 
-// separatorOf is what stands between the cells of a header.
+// separatorOf returns the separator of the cells of a header.
 func separatorOf(header string) rune {
 	best := ','
 	for _, sign := range []rune{';', '\t'} {
@@ -86,8 +86,8 @@ func foldedCells(row []string) []string {
 	return cells
 }
 
-// duplicateColumns are the columns that a header has again, as they are spelt: which of them counts
-// is not known.
+// duplicateColumns returns the columns that a header repeats, as they are written: which of them
+// counts is unknown.
 func duplicateColumns(header, display []string) (twice []string) {
 	for i, column := range header {
 		if column != "" && slices.Index(header, column) < i {
@@ -97,7 +97,7 @@ func duplicateColumns(header, display []string) (twice []string) {
 	return twice
 }
 
-// layoutOf is the layout whose own columns a header has, nil for none.
+// layoutOf returns the layout whose own columns a header has, nil for none.
 func layoutOf(header []string) *layout {
 	for i := range layouts {
 		own := layouts[i].own

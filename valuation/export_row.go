@@ -12,13 +12,13 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// A layout is the header row of an app's export: which column has which field.
+// layout is the header row of an app's export: it maps columns to fields.
 type layout struct {
 	app    string
 	header []string // folded
-	// own are columns that the headers of no other app have together.
+	// own are columns that no other app's header has together.
 	own []string
-	// shape are columns that a row is known by, and what each must be.
+	// shape has columns that identify a row, with the test of each.
 	shape map[int]func(cell string) bool
 }
 
@@ -44,7 +44,7 @@ var layouts = []layout{
 	{
 		"Collectr, graded",
 		collectr,
-		nil, // of the other rows' file
+		nil, // the file is that of the other layout
 		map[int]func(string) bool{
 			7: isSlab, 8: func(cell string) bool { return cell == "" }, 10: cardvocab.IsInteger[string],
 		},
@@ -88,12 +88,12 @@ func isSlab(cell string) bool {
 	return isGrader(cardvocab.Fold(company))
 }
 
-// cells are those of a row; what was read is "" in unread.
+// cells are the cells of a row; those that were read are "" in unread.
 type cells struct {
 	header, row, unread []string
 }
 
-// of is the first cell of some columns that says something, "" for none.
+// of returns the first cell of some columns that is not blank, "" for none.
 func (c *cells) of(names ...string) string {
 	for _, name := range names {
 		at := slices.Index(c.header, name)
@@ -105,7 +105,7 @@ func (c *cells) of(names ...string) string {
 	return ""
 }
 
-// item reads a row under a header, folded, that has the layout's columns.
+// item reads a row under a folded header that has the layout's columns.
 func (l *layout) item(header, row []string) Item {
 	cells := cells{header: header, row: row, unread: slices.Clone(row)}
 	cell := cells.of
@@ -115,7 +115,7 @@ func (l *layout) item(header, row []string) Item {
 		Condition: cell("condition", "cardcondition"), code: cell("setcode", "exp"),
 	}
 
-	// The app puts the number behind names that several cards have.
+	// The app appends the number to names that several cards have.
 	if name, number, ok := strings.Cut(item.Name, " - "); ok && number == item.Number {
 		item.Name = name
 	}
@@ -124,24 +124,24 @@ func (l *layout) item(header, row []string) Item {
 	game, edition, _ := strings.Cut(cell("category"), "(")
 	item.Game = strings.TrimSpace(game)
 
-	// A product id belongs to who gave it: another app's would be another card.
+	// Product ids are the app's own: another app's id would be another card.
 	if id := cell("productid"); cardvocab.IsInteger(id) && l.app == "TCGplayer" {
 		item.Identifier = "tcgplayer:" + id
 		item.uncertainID = true
 	}
 
 	// Cardmarket has a flag in place of a printing.
-	if flagged(cell("foil")) && item.Variant == "" {
+	if isYes(cell("foil")) && item.Variant == "" {
 		item.Variant = "foil"
 	}
 
 	item.otherCopy = cmp.Or(otherCopyOf(cmp.Or(cell("language"), strings.TrimRight(edition, ") ")), cell("grade")),
 		folderCopy(cell("foldername", "portfolioname")))
-	item.count(cell("quantity", "amount"))
+	item.readQuantity(cell("quantity", "amount"))
 
 	// Cardmarket says the rest with flags.
 	for _, flag := range []string{"signed", "altered", "playset"} {
-		if flagged(cell(flag)) {
+		if isYes(cell(flag)) {
 			item.otherCopy = flag
 		}
 	}
@@ -150,7 +150,7 @@ func (l *layout) item(header, row []string) Item {
 	return item
 }
 
-// assertCells makes claims of what a row says beside its card.
+// assertCells makes assertions of the cells of a row that do not identify the card.
 func (item *Item) assertCells(cells *cells) {
 	item.assert(ofWords, cells.of("simplename"))
 	item.assert(ofWords, cells.of("notes", "comments"))
@@ -161,7 +161,7 @@ func (item *Item) assertCells(cells *cells) {
 	cells.of("localname")
 	cells.of("watchlist")
 
-	// What else has words is of no column that is known: amounts and days have none.
+	// Other cells with letters are of unknown columns: amounts and days have none.
 	for _, text := range cells.unread {
 		if strings.ContainsFunc(text, unicode.IsLetter) {
 			item.assert(ofWords, text)
@@ -169,12 +169,12 @@ func (item *Item) assertCells(cells *cells) {
 	}
 }
 
-// otherCopyOf is what says that a copy has another price: a language or a grade.
+// otherCopyOf returns what makes a copy one with another price: a language or a grade.
 func otherCopyOf(language, grade string) string {
 	switch cardvocab.Fold(language) {
 	case "", "en", "eng", "english", "1": // Cardmarket numbers its languages
 	default:
-		// A number by itself might be one of the card's name.
+		// A number alone might be part of the card's name.
 		return "language " + language
 	}
 
@@ -188,8 +188,8 @@ func otherCopyOf(language, grade string) string {
 // maxCopies is the largest number of copies of a line.
 const maxCopies = 9999
 
-// count takes a number of copies, which must be one that a list may have, and the only one.
-func (item *Item) count(written string) {
+// readQuantity reads a quantity, which must be within bounds and the only one of the line.
+func (item *Item) readQuantity(written string) {
 	if written == "" {
 		return
 	}
@@ -205,7 +205,7 @@ func (item *Item) count(written string) {
 	}
 }
 
-// readLine reads the item's whole line into its fields; what the item says itself goes first.
+// readLine reads the item's whole line into its fields; fields that were given take precedence.
 func readLine(item *Item) {
 	item.amount = amountIn(item.Name)
 	item.Name = withoutPrices(item.Name)
@@ -223,14 +223,14 @@ func readLine(item *Item) {
 		read = readText(text)
 	}
 
-	// nameKey asks whether there was a line: a name cut out of one has other fields in it.
+	// nameKey depends on Line: a name that was cut out of a line may contain other fields.
 	item.Line = text
 	item.fill(&read)
 }
 
-// fill takes from another item what this one does not say.
+// fill sets the empty fields of an item from another item.
 func (item *Item) fill(from *Item) {
-	item.row = from.row || item.Name != ""
+	item.fromRow = from.fromRow || item.Name != ""
 	item.assertions = append(item.assertions, from.assertions...)
 	if item.Name == "" {
 		item.amount = from.amount
@@ -250,7 +250,7 @@ func (item *Item) fill(from *Item) {
 		{&item.Set, from.Set, ofSetName},
 		{&item.Number, from.Number, ofNumber},
 	} {
-		// What the item says otherwise must be of its card all the same.
+		// A field that differs must still match the card.
 		switch {
 		case *field.of == "":
 			*field.of = field.from
@@ -284,7 +284,7 @@ func (item *Item) fill(from *Item) {
 	}
 }
 
-// describe adds a sentence to what the caller is to know of the reading.
+// addRemark adds a sentence about how the line was read.
 func (item *Item) addRemark(text string) { item.remark = joinSentences(item.remark, text) }
 
 // isWholeLine reports whether a name is a line of an app: no name has bars or so many commas.
@@ -293,7 +293,7 @@ func isWholeLine(name string) bool {
 		strings.Count(name, ";") >= minSeparators
 }
 
-// minSeparators is how many separators a row of an export has at least.
+// minSeparators is the least number of separators in a row of an export.
 const minSeparators = 8
 
 // readRow reads a row of an export without its header.
@@ -305,7 +305,7 @@ func readRow(text string) (Item, bool) {
 		return Item{}, false
 	}
 
-	// A name may have a quote in it, and a row that was cut short still tells its card.
+	// A name may contain a quote, and a truncated row still identifies its card.
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma = separator
 	r.LazyQuotes = true
@@ -316,19 +316,19 @@ func readRow(text string) (Item, bool) {
 		return Item{}, false
 	}
 
-	// A line has no header: the kinds of its columns tell who wrote it (decision 2209).
+	// A line has no header: the shapes of its columns identify the app (decision 2209).
 	for i := range layouts {
-		if layouts[i].has(row) {
+		if layouts[i].matchesRow(row) {
 			item := layouts[i].item(layouts[i].header, row)
-			item.row = true
+			item.fromRow = true
 			return item, true
 		}
 	}
 	return Item{}, false
 }
 
-// has reports whether a row has the shape of the layout.
-func (l *layout) has(row []string) bool {
+// matchesRow reports whether a row has the shape of the layout.
+func (l *layout) matchesRow(row []string) bool {
 	for at, is := range l.shape {
 		if at >= len(row) || !is(strings.TrimSpace(row[at])) {
 			return false
@@ -337,21 +337,21 @@ func (l *layout) has(row []string) bool {
 	return true
 }
 
-// readText reads a line of an order or of a message: copies and name, and behind bars what else it
-// says.
+// readText reads a line of an order or a message: quantity and name, and further fields behind
+// bars.
 func readText(text string) (item Item) {
 	cells := strings.Split(strings.ReplaceAll(text, "×", "x"), "|")
 	name, copies := cutCopies(strings.TrimSpace(withoutPrices(cells[0])))
 	item.Name = name
 	item.amount = amountIn(cells[0])
-	item.count(copies)
-	item.row = len(cells) > 1
+	item.readQuantity(copies)
+	item.fromRow = len(cells) > 1
 
 	for _, written := range cells[1:] {
 		cell := strings.TrimSpace(withoutPrices(written))
 		_, finish := cardvocab.Finish(cell)
 
-		// What can be one thing only goes first; what is left is the set.
+		// Unambiguous cells come first; the rest is the set.
 		switch {
 		case cell == "":
 		case item.Condition == "" && isCondition(cell):
@@ -359,7 +359,7 @@ func readText(text string) (item Item) {
 		case isCondition(cell):
 			item.checkConditions(cell, item.Condition)
 		case isCopies(cell):
-			item.count(cell)
+			item.readQuantity(cell)
 		case item.Variant == "" && finish:
 			item.Variant = cell
 		case isLanguage(cell):
@@ -377,7 +377,7 @@ func readText(text string) (item Item) {
 	return item
 }
 
-// checkConditions says of a line with two conditions that they differ, where they do.
+// checkConditions sets the reason for no price if two conditions of a line differ.
 func (item *Item) checkConditions(one, other string) {
 	x, _ := ParseCondition(one)
 	y, _ := ParseCondition(other)
@@ -394,8 +394,8 @@ var languages = []string{
 	"dutch", "polish", "russian", "thai", "indonesian", "it", "de", "fr", "es", "pt", "ko", "kr", "zh", "cn", "ru",
 }
 
-// cutCopies cuts the number of copies off a line: "2x", "3", "x4", "(2x)" in front, "x4" at the end,
-// "3 pcs" and "qty 3" on either side, and what a list has before its lines.
+// cutCopies cuts the quantity off a line: "2x", "3", "x4", "(2x)" in front, "x4" at the end, "3
+// pcs" and "qty 3" on either side. It also cuts off list bullets.
 func cutCopies(text string) (rest, copies string) {
 	text = text[len(bullet.FindString(text)):]
 	if rest, copies, ok := cutCounted(text); ok {
@@ -413,7 +413,7 @@ func cutCopies(text string) (rest, copies string) {
 		return text, ""
 	}
 
-	// An integer in front is copies where it is short and a word follows: "151 001" is none.
+	// A short integer in front of a word is a quantity: "151 001" has none.
 	number := strings.Trim(first, "()[]")
 	short := cardvocab.IsInteger(first) && len(first) <= 2
 	times, left, _ := strings.Cut(rest, " ")
@@ -431,7 +431,7 @@ func cutCopies(text string) (rest, copies string) {
 	}
 	before := strings.TrimSpace(text[:at])
 
-	// Without a number before it, an X may be one of the name: "Mega Charizard X 13".
+	// Without a number before it, an X may be part of the name: "Mega Charizard X 13".
 	name, ok := strings.CutSuffix(before, " x")
 	if ok && cardvocab.IsInteger(last) && strings.ContainsAny(name, "0123456789") {
 		return name, last
@@ -439,7 +439,7 @@ func cutCopies(text string) (rest, copies string) {
 	return text, ""
 }
 
-// Copies that a word says are counted: "3 pcs Charizard", "3 copies of", "qty: 3", "(3 pieces)".
+// Quantities with a word for them: "3 pcs Charizard", "3 copies of", "qty: 3", "(3 pieces)".
 var (
 	countedFirst = regexp.MustCompile(`(?i)^(?:(?:qty|quantity)\b:?\s*([0-9]{1,4})x?|` +
 		`([0-9]{1,4})\s*x?\s*(?:pcs?|pieces?|copies|copy)\b\.?(?:\s+of)?)\s+`)
@@ -447,10 +447,10 @@ var (
 		`([0-9]{1,4})\s*(?:pcs?|pieces?|copies|copy)\b\.?)\)?$`)
 )
 
-// countWords say that copies are counted; a line without any of them costs no expression.
+// countWords are these words; a line without any of them skips the expressions.
 var countWords = []string{"pc", "piece", "cop", "qty", "quantity"}
 
-// cutCounted cuts copies with such a word off a line.
+// cutCounted cuts a quantity with such a word off a line.
 func cutCounted(text string) (rest, copies string, ok bool) {
 	lower := strings.ToLower(text)
 	if !slices.ContainsFunc(countWords, func(word string) bool { return strings.Contains(lower, word) }) {
@@ -472,8 +472,8 @@ func isFullNumber(s string) bool {
 	return isNumberLike(s) && startsWord(s) && strings.Contains(s, "-")
 }
 
-// bullet is what a list has before its lines: a sign, or a number of its own. Such a number has a dot or a
-// bracket behind it.
+// bullet is the sign or number before a line of a list. Such a number has a dot or a bracket after
+// it.
 var bullet = regexp.MustCompile(`^(?:[-*•–—·>+]\s+|[0-9]{1,3}[.)]\s+)+`)
 
 // startsWord reports whether a text begins with a letter.

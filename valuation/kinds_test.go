@@ -10,7 +10,7 @@ import (
 	"ninepocket/valuation"
 )
 
-// role is one way in which people write a card down; make changes the line that the service prints
+// kind is one way in which people write a card down; make changes the line that the service prints
 // of card.
 type kind struct {
 	name string

@@ -9,18 +9,19 @@ import (
 	"ninepocket/snapshot"
 )
 
-// laneQuery is which lane of a card a line is priced by, read once for all cards.
+// laneQuery is what a line says about the lane that prices it. A lane is the price of one variant of a
+// card in one condition. A laneQuery is read once for all cards.
 type laneQuery struct {
 	variant   string
-	finish    cardvocab.Traits // 0 where the variant says no finish
+	traits    cardvocab.Traits // finish and edition; 0 if the variant names neither
 	condition string
 	cond      snapshot.Condition
-	hasCond   bool // the condition is one
+	hasCond   bool // cond is valid
 }
 
 func newLaneQuery(f *parsedLine) laneQuery {
 	wanted := laneQuery{variant: f.variant, condition: f.condition}
-	wanted.finish, _ = cardvocab.Finish(f.variant)
+	wanted.traits, _ = cardvocab.Finish(f.variant)
 	wanted.cond, wanted.hasCond = ParseCondition(f.condition)
 	return wanted
 }
@@ -33,7 +34,7 @@ func ParseCondition(s string) (snapshot.Condition, bool) {
 		}
 	}
 
-	// What shops write comes second: a code of our own must mean itself.
+	// The words of shops come second: our own codes must mean themselves.
 	code, ok := cardvocab.Condition(s)
 	if !ok {
 		return 0, false
@@ -41,53 +42,53 @@ func ParseCondition(s string) (snapshot.Condition, bool) {
 	return snapshot.ParseCondition(code)
 }
 
-// pricer finds the prices of cards whose identity is known: which lane a line means, and what stands
-// for it where there is none.
+// pricer finds the prices of known cards: the lane that a line means, and what may replace it if it
+// has no price.
 type pricer struct {
-	view     *engine.View
-	finishes []cardvocab.Traits // of variants, by number, as far as they were asked for
+	view   *engine.View
+	traits []cardvocab.Traits // finish and edition by variant number, filled on demand
 }
 
-// anyFinish are the traits of which a variant has one, editions aside.
-const anyFinish = cardvocab.Holo | cardvocab.Reverse | cardvocab.NonHolo
+// finishMask has the traits that are finishes, without the editions: a variant has at most one of them.
+const finishMask = cardvocab.Holo | cardvocab.Reverse | cardvocab.NonHolo
 
-// finishOf are the finish and edition of a variant, by its number.
-func (p *pricer) finishOf(variant uint16) cardvocab.Traits {
-	for len(p.finishes) <= int(variant) {
-		finish, _ := cardvocab.Finish(p.view.Catalog.Variants.At(len(p.finishes)))
-		p.finishes = append(p.finishes, finish)
+// traitsOf returns the finish and edition of a variant, by its number.
+func (p *pricer) traitsOf(variant uint16) cardvocab.Traits {
+	for len(p.traits) <= int(variant) {
+		traits, _ := cardvocab.Finish(p.view.Catalog.Variants.At(len(p.traits)))
+		p.traits = append(p.traits, traits)
 	}
-	return p.finishes[variant]
+	return p.traits[variant]
 }
 
-// variantMatches reports whether a variant is one that a line may mean: nothing that the line says
-// of finish and edition is otherwise. Shadowless cards are cards of their own.
+// variantMatches reports whether a line may mean a variant: it names that variant, or no finish and
+// no edition contradicts it. It does not check Shadowless, which hasVariant reads from the card.
 func (p *pricer) variantMatches(wanted *laneQuery, variant uint16) bool {
 	if cardvocab.SameVariant(p.view.Catalog.Variants.At(int(variant)), wanted.variant) {
 		return true
 	}
 
-	// Shadowless is asked of the card: see hasVariant.
-	want := wanted.finish &^ cardvocab.Shadowless
-	have := p.finishOf(variant)
+	// Shadowless is checked on the card: see hasVariant.
+	want := wanted.traits &^ cardvocab.Shadowless
+	have := p.traitsOf(variant)
 	switch {
-	case wanted.finish == 0 || have == 0:
+	case wanted.traits == 0 || have == 0:
 		return false
 	case want&cardvocab.First != 0 && have&cardvocab.First == 0,
 		want&cardvocab.Unlimited != 0 && have&cardvocab.First != 0:
 		return false
 	}
 
-	// A variant that names no finish is the plain one: "1st Edition" beside "1st Edition Holo".
-	if have&anyFinish == 0 {
+	// A variant without a finish is the plain one: "1st Edition" next to "1st Edition Holo".
+	if have&finishMask == 0 {
 		have |= cardvocab.NonHolo
 	}
-	return want&anyFinish == 0 || want&anyFinish == have&anyFinish
+	return want&finishMask == 0 || want&finishMask == have&finishMask
 }
 
 // hasVariant reports whether a card has a lane that the line may mean, with a price or without.
 func (p *pricer) hasVariant(wanted *laneQuery, card uint32) bool {
-	if wanted.finish&cardvocab.Shadowless != 0 && p.view.Index.Lookup().Traits(card)&cardvocab.Shadowless == 0 {
+	if wanted.traits&cardvocab.Shadowless != 0 && p.view.Index.Lookup().Traits(card)&cardvocab.Shadowless == 0 {
 		return false
 	}
 
@@ -100,11 +101,11 @@ func (p *pricer) hasVariant(wanted *laneQuery, card uint32) bool {
 	return false
 }
 
-// price finds the lane of a certain card. Without a variant it is that of the display price, without
-// a condition the variant's display condition (decision 19). Where a variant has raw market prices
-// alone, they stand for any condition, and the result says so.
-func (p *pricer) price(r *Result, wanted *laneQuery) {
-	// A default would pass the price of one condition off as that of another.
+// priceLine prices a line by a lane of its card. Without a variant it is that of the display price,
+// without a condition the variant's display condition (decision 19). If a variant has only raw
+// market prices, they replace those of any condition, and the result says so.
+func (p *pricer) priceLine(r *Result, wanted *laneQuery) {
+	// A default would present the price of one condition as that of another.
 	if wanted.condition != "" && !wanted.hasCond {
 		r.Remark = `"` + clip(wanted.condition) + `" is not a condition: use ` + conditionTexts()
 		p.listPrices(r)
@@ -112,9 +113,9 @@ func (p *pricer) price(r *Result, wanted *laneQuery) {
 	}
 
 	variant, assumed := p.chooseVariant(wanted, r.Card)
-	lane, stands := p.findLane(wanted, r.Card, variant)
+	lane, substituted := p.findLane(wanted, r.Card, variant)
 	r.Lane = lane
-	if stands {
+	if substituted {
 		r.Assumed = append(r.Assumed, Assumption{"condition", wanted.condition, snapshot.Ungraded.Text()})
 	}
 
@@ -125,15 +126,15 @@ func (p *pricer) price(r *Result, wanted *laneQuery) {
 		r.Assumed = append(r.Assumed, Assumption{"variant", wanted.variant, p.view.Catalog.Variants.At(variant)})
 	}
 
-	p.multiply(r)
+	p.applyLane(r)
 }
 
-// findLane is the lane of a card's variant that has the price of a line, -1 for none; stands says
-// that it is the raw market price, which stands for the condition asked for.
-func (p *pricer) findLane(wanted *laneQuery, card, variant int) (lane int, stands bool) {
+// findLane returns the lane of a card's variant that has the price of a line, -1 for none. With
+// substituted, the raw market price replaces that of the condition that was given.
+func (p *pricer) findLane(wanted *laneQuery, card, variant int) (lane int, substituted bool) {
 	l := &p.view.Catalog.Lanes
-	raw := -1
-	graded := false // there are prices by condition
+	unspecified := -1    // the lane of the raw market price, which is of no certain condition
+	byCondition := false // the variant has lanes of single conditions, with a price or without
 
 	for lane, to := l.Of.Range(card); lane < to && variant >= 0; lane++ {
 		cond := snapshot.Condition(l.Condition[lane])
@@ -141,25 +142,25 @@ func (p *pricer) findLane(wanted *laneQuery, card, variant int) (lane int, stand
 		case int(l.Variant[lane]) != variant:
 			continue
 		case l.Cents[lane] < 0:
-			graded = graded || cond != snapshot.Ungraded
+			byCondition = byCondition || cond != snapshot.Ungraded
 		case wanted.hasCond && cond == wanted.cond, !wanted.hasCond && l.Flags[lane]&snapshot.LaneDisplay != 0:
 			return lane, false
 		case cond == snapshot.Ungraded:
-			raw = lane
+			unspecified = lane
 		default:
-			graded = true
+			byCondition = true
 		}
 	}
 
-	// Where some conditions have prices, the raw one says nothing of those that have none.
-	if raw >= 0 && !graded && wanted.hasCond {
-		return raw, true
+	// If the variant is priced by condition, the raw price says nothing about one without a price.
+	if unspecified >= 0 && !byCondition && wanted.hasCond {
+		return unspecified, true
 	}
 	return -1, false
 }
 
-// chooseVariant is the variant that a line means of a card, -1 for none; assumed says that others
-// would suit as well.
+// chooseVariant returns the variant of a card that a line means, -1 for none. assumed reports that
+// other variants match as well.
 func (p *pricer) chooseVariant(wanted *laneQuery, card int) (variant int, assumed bool) {
 	l := &p.view.Catalog.Lanes
 	if wanted.variant == "" {
@@ -169,8 +170,8 @@ func (p *pricer) chooseVariant(wanted *laneQuery, card int) (variant int, assume
 		return -1, false
 	}
 
-	// No price of a card that is not Shadowless stands for one that is.
-	if wanted.finish&cardvocab.Shadowless != 0 && !p.hasVariant(wanted, uint32(card)) {
+	// The price of another card never replaces that of a Shadowless one.
+	if wanted.traits&cardvocab.Shadowless != 0 && !p.hasVariant(wanted, uint32(card)) {
 		return -1, false
 	}
 
@@ -184,14 +185,14 @@ func (p *pricer) chooseVariant(wanted *laneQuery, card int) (variant int, assume
 		case variant < 0:
 			variant = int(v)
 		default:
-			// The first is taken, and the answer says that it was assumed (decision 2204).
+			// The first is taken, and the response says that it was assumed (decision 2204).
 			assumed = true
 		}
 	}
 	return variant, assumed
 }
 
-// explainMissing says why a card has no price for a line, and what has one.
+// explainMissing explains that a card has no price for a line, and lists the prices that it has.
 func (p *pricer) explainMissing(r *Result, wanted *laneQuery, noVariant bool) {
 	var asked []string
 	for _, s := range []string{wanted.variant, wanted.condition} {
@@ -204,7 +205,7 @@ func (p *pricer) explainMissing(r *Result, wanted *laneQuery, noVariant bool) {
 		r.Remark = "no price for " + strings.Join(asked, ", ")
 	}
 
-	// Only a variant can be mended: a condition without a price stays without one.
+	// Only a variant can be corrected: a condition without a price stays without one.
 	if noVariant && wanted.variant != "" {
 		r.Needed = VariantField
 	}
@@ -212,15 +213,15 @@ func (p *pricer) explainMissing(r *Result, wanted *laneQuery, noVariant bool) {
 	p.listPrices(r)
 }
 
-// maxListedLanes is how many prices are told in place of one: enough to choose from.
+// maxListedLanes is how many prices are listed in place of one: enough to choose from.
 const maxListedLanes = 8
 
-// listPrices says what of a card has a price, and how much.
+// listPrices adds the prices of a card to the remark and the range.
 func (p *pricer) listPrices(r *Result) {
 	l := &p.view.Catalog.Lanes
 	var have []string
 	for lane, to := l.Of.Range(r.Card); lane < to; lane++ {
-		r.widen(l.Cents[lane])
+		r.extendRange(l.Cents[lane])
 		if l.Cents[lane] >= 0 && len(have) < maxListedLanes {
 			have = append(have, p.view.Catalog.Variants.At(int(l.Variant[lane]))+" "+
 				snapshot.Condition(l.Condition[lane]).Text()+" "+Dollars(l.Cents[lane]))
@@ -236,13 +237,13 @@ func (p *pricer) listPrices(r *Result) {
 	r.Remark = joinSentences(r.Remark, "there is "+strings.Join(have, ", "))
 }
 
-// multiply prices a line by its lane. A total that would leave the bounds of money is no price.
-func (p *pricer) multiply(r *Result) {
+// applyLane prices a line by its lane. A total beyond the bounds of money is no price.
+func (p *pricer) applyLane(r *Result) {
 	if r.Lane < 0 {
 		return
 	}
 
-	// A price can be as large as money may be, and a quantity makes more of it.
+	// A price can be as large as the bound of money, and a quantity multiplies it.
 	cents := p.view.Catalog.Lanes.Cents[r.Lane]
 	if cents > snapshot.MaxCents/r.Quantity {
 		r.Lane = -1
@@ -256,7 +257,8 @@ func (p *pricer) multiply(r *Result) {
 	r.Total = cents * r.Quantity
 }
 
-// likelyPrice is the price that a line would have if it meant a card, NoCents without one.
+// likelyPrice returns the price that a line would have if it meant a card, NoCents without one. It
+// ignores a condition that cannot be read.
 func (p *pricer) likelyPrice(wanted *laneQuery, card uint32) int64 {
 	if wanted.variant == "" && wanted.condition == "" {
 		return p.view.Catalog.DisplayCents(int(card))
@@ -277,5 +279,5 @@ func conditionTexts() string {
 	return strings.Join(all, ", ")
 }
 
-// Dollars are cents as a sentence says them: "$4.05".
+// Dollars formats cents for a sentence: "$4.05".
 func Dollars(cents int64) string { return fmt.Sprintf("$%d.%02d", cents/100, cents%100) }

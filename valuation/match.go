@@ -6,25 +6,26 @@ import (
 	"strings"
 
 	"ninepocket/cardvocab"
+	"ninepocket/index"
 )
 
-// matchAll are the cards that have all that a line says; their names may say more. It is the
-// appraiser's own slice.
+// matchAll returns the cards that have everything that a line says; their names may have more. The
+// slice belongs to the appraiser.
 func (a *Appraiser) matchAll(f *parsedLine) []uint32 {
 	a.matching = a.matching[:0]
 	if f.baseName == "" || f.noSet || f.noGame {
 		return a.matching
 	}
 
-	// Cards that only come near what is wished for count where none has it.
+	// Near matches of a preference count if no card matches exactly.
 	f.acceptNear = false
 	for {
 		for _, card := range a.View.Index.Lookup().ByBaseName(f.baseName) {
-			if a.lookup.passesFilters(f, card) && a.lookup.leftover(f, f.words, card, nil) < 0 {
+			if a.lookup.passesFilters(f, card) && a.lookup.leftover(f.words, card, nil, f.acceptNear) < 0 {
 				a.matching = append(a.matching, card)
 			}
 		}
-		// Set and number tell the card, and then it must have what the words say.
+		// Set and number identify the card, and then it must have everything that the words say.
 		if len(a.matching) > 0 || f.acceptNear || !f.hasPreference || f.hasSet() && f.hasNumber() {
 			return a.matching
 		}
@@ -38,18 +39,19 @@ func (cs catalogLookup) passesFilters(f *parsedLine, card uint32) bool {
 		return false
 	}
 
-	// A promo may name the set that it goes with, and be of another (decision 2206).
+	// A promo may name the set that it belongs with, but be in another (decision 2206).
 	if f.hasSet() && !cs.isIn(card, f.sets) && !cs.qualifiesName(f.setRun, card) {
 		return false
 	}
 
-	return !f.hasNumber() || contains(f.numbered, card)
+	return !f.hasNumber() || index.Contains(f.numbered, card)
 }
 
-// leftover is the place of the first word that is nothing of a card: not of its name, its set, its
-// printing, its rarity, its number or its traits; -1 where there is none. With a spelling, words of
-// the name may be misspelt; without one, the name was found as it is written.
-func (cs catalogLookup) leftover(f *parsedLine, words []word, card uint32, sp *nameMatcher) int {
+// leftover returns the index of the first word that matches nothing of a card, -1 if all match.
+// Words match its name, set, printing, rarity, number or traits. With a matcher, words of the name
+// may be misspelled; without one, the name was found as it is written. If near is true, near
+// matches of a preference count.
+func (cs catalogLookup) leftover(words []word, card uint32, matcher *nameMatcher, near bool) int {
 	for i := 0; i < len(words); i++ {
 		w := &words[i]
 		ok := true
@@ -57,17 +59,17 @@ func (cs catalogLookup) leftover(f *parsedLine, words []word, card uint32, sp *n
 
 		switch w.role {
 		case numberWord:
-			// A year does not tell one card from another: see wrongYear.
+			// A year does not distinguish cards: see wrongYear.
 			ok = cs.isNumbered(w, card) || cardvocab.IsYear(w.raw)
 		case required:
-			ok = cs.isOf(w, card, sp, i)
+			ok = cs.matchesWord(w, card, matcher, i)
 		case baseNameWord:
-			ok = sp == nil || cs.isOf(w, card, sp, i)
+			ok = matcher == nil || cs.matchesWord(w, card, matcher, i)
 
-		// What a phrase wishes for may be in the name, or be a trait.
+		// A preference may be in the name, or be a trait.
 		case preferred:
 			run = max(int(w.run), 1)
-			ok = cs.saysAll(words[i:i+run], card) || cs.hasTrait(f, w, card)
+			ok = cs.hasWords(words[i:i+run], card) || cs.hasTrait(w, card, near)
 		case setWord, stopWord, copyWord, conditionWord:
 		}
 
@@ -79,21 +81,21 @@ func (cs catalogLookup) leftover(f *parsedLine, words []word, card uint32, sp *n
 	return -1
 }
 
-// isOf reports whether word i of a line is a word of a card.
-func (cs catalogLookup) isOf(w *word, card uint32, sp *nameMatcher, i int) bool {
-	return sp != nil && sp.has(i) || cs.says(w, card)
+// matchesWord reports whether word i of a line is a word of a card.
+func (cs catalogLookup) matchesWord(w *word, card uint32, matcher *nameMatcher, i int) bool {
+	return matcher != nil && matcher.has(i) || cs.hasWord(w, card)
 }
 
-// isPrinted reports whether a line has exactly the name and number that are printed of a card,
-// signs and case aside. Of Cardmarket's versions the first is the plain one, and only its number
-// may stand in its name.
-func (cs catalogLookup) isPrinted(f *parsedLine, card uint32) bool {
+// isPrinted reports whether a line has exactly the name and number that are printed on a card,
+// signs and case aside. Cardmarket's first version is the plain card, and only its number may be in
+// its name.
+func (cs catalogLookup) isPrinted(f *parsedLine, card uint32, ignoreStopWords bool) bool {
 	number := cs.view.Catalog.Cards.Number.At(int(card))
 	if f.hasNumber() && cardvocab.NumberKey(f.number) != cardvocab.NumberKey(number) || !f.hasNumber() && number != "" {
 		return false
 	}
 
-	// Signs tell ♀ from ♂.
+	// Signs distinguish ♀ from ♂.
 	name := cs.view.Catalog.Cards.Name.At(int(card))
 	if !f.plain || strings.ContainsAny(name, signs) {
 		return strings.EqualFold(strings.TrimSpace(f.item.Name), name)
@@ -102,24 +104,24 @@ func (cs catalogLookup) isPrinted(f *parsedLine, card uint32) bool {
 	switch f.nameVersion {
 	case 0:
 		printed := cardvocab.Fold(name)
-		return printed == cardvocab.Fold(f.item.Name) || printed == f.nameKey()
+		return printed == cardvocab.Fold(f.item.Name) || printed == f.nameKey(ignoreStopWords)
 	case 1:
 		return cs.qualifierLen(card) == 0 && f.isBaseName()
 	}
 	return false
 }
 
-// nameKey is what of a line is its name, folded: what was read as its set is not, nor what an app
-// puts into brackets. Of a whole line, what was read as other fields is none of it either.
-func (f *parsedLine) nameKey() string {
-	whole := f.item.Line != "" && !f.item.row
+// nameKey returns the part of a line that is its name, folded, without the words of its set or an
+// app's brackets. If the line is a whole line, words of other fields are removed, too.
+func (f *parsedLine) nameKey(ignoreStopWords bool) string {
+	whole := f.item.Line != "" && !f.item.fromRow
 	var key []byte
 
 	for i := range f.words {
 		w := &f.words[i]
 		finish := w.role == preferred && w.preference.Exact&^cardvocab.Finishes == 0
 		field := w.role == conditionWord || finish || w.role == numberWord && w.raw == f.number ||
-			w.role == stopWord && (f.ignoreStopWords || isCopies(w.raw))
+			w.role == stopWord && (ignoreStopWords || isCopies(w.raw))
 
 		if w.role == setWord || w.suffix || whole && field {
 			continue
@@ -129,12 +131,12 @@ func (f *parsedLine) nameKey() string {
 	return string(key)
 }
 
-// hasStopWord reports whether a card has a word of the line that tells nothing of others.
+// hasStopWord reports whether a card has a stop word of the line.
 func (cs catalogLookup) hasStopWord(f *parsedLine, card uint32) bool {
-	return slices.ContainsFunc(f.words, func(w word) bool { return w.role == stopWord && cs.says(&w, card) })
+	return slices.ContainsFunc(f.words, func(w word) bool { return w.role == stopWord && cs.hasWord(&w, card) })
 }
 
-// isBaseName reports whether a line's name says nothing beside the core of a name and its number.
+// isBaseName reports whether a line's name has nothing but a base name and a number.
 func (f *parsedLine) isBaseName() bool {
 	return !slices.ContainsFunc(f.words, func(w word) bool {
 		return w.role == required || w.role == copyWord ||
@@ -142,12 +144,12 @@ func (f *parsedLine) isBaseName() bool {
 	})
 }
 
-// candidateRank is how likely it is that a card is meant by a line that it fits.
+// candidateRank ranks a card by how likely a matching line means it.
 type candidateRank struct {
 	card uint32
-	// keys is, the most telling first and the least value likeliest: 1 where something qualifies
-	// the card's name, 1 where it is not of the set that its number names, and how much its name
-	// says beside its core, where the line has a number.
+	// keys are sort keys, the most significant first and the least value most likely. The first is
+	// 1 if the card's name has a qualifier, the second is 1 if the card is not in the set that its
+	// number names. The third is the length of the qualifier if the line has a number.
 	keys [3]int
 }
 
@@ -158,7 +160,8 @@ func (cs catalogLookup) rankOf(f *parsedLine, card uint32) candidateRank {
 		like.keys[1] = 1
 	}
 
-	// Among cards of one number the plainest is likeliest; of others search knows better.
+	// Among cards of one number the plainest is the most likely; for others the prior of search
+	// decides.
 	if f.hasNumber() {
 		like.keys[2] = spare
 	}
@@ -166,7 +169,7 @@ func (cs catalogLookup) rankOf(f *parsedLine, card uint32) candidateRank {
 }
 
 // ranksBefore orders cards: plain ones first, then those of the set that their number names, with
-// the plainest name, then as search does.
+// the plainest name, then by the prior of search.
 func (cs catalogLookup) ranksBefore(x, y candidateRank) bool {
 	return cmp.Or(slices.Compare(x.keys[:], y.keys[:]), cs.view.Index.Lookup().ComparePrior(x.card, y.card)) < 0
 }

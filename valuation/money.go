@@ -8,8 +8,8 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// An amount of money: behind its sign, before it or before a dash for cents, at the end behind "for",
-// or at the end with two decimals. No part of a number is one: "215/203 $".
+// Amounts of money: after a currency, before it or before a dash for cents, at the end after "for",
+// or at the end with two decimals. Part of a collector number is no amount: "215/203 $".
 var (
 	signFirst = regexp.MustCompile(`(?i)(?:[$€£¥@]|\b(?:usd|eur|gbp|pln|chf))\s*[0-9][0-9.,]*k?` +
 		`(?:\s*[$€£¥]|\s+(?:usd|eur|gbp|pln|chf)\b)?`)
@@ -20,7 +20,7 @@ var (
 	signAlone   = regexp.MustCompile(`\s[$€£¥]\s*(\||$)`)
 )
 
-// withoutPrices is a text without the prices that its writer put there: they tell no card.
+// withoutPrices removes the prices that a user wrote into a text: they do not identify a card.
 func withoutPrices(text string) string {
 	if !strings.ContainsAny(text, "0123456789") {
 		return text
@@ -38,8 +38,8 @@ func withoutPrices(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// hasCurrency reports whether a text has what stands beside an amount. Most have not, and to look for
-// the amounts themselves costs more.
+// hasCurrency reports whether a text has a currency. Most have none, and a search for the amounts
+// themselves costs more.
 func hasCurrency(text string) bool {
 	for i := range len(text) {
 		if beginCurrency[text[i]] && isCurrencyAt(text[i:]) {
@@ -49,12 +49,12 @@ func hasCurrency(text string) bool {
 	return false
 }
 
-// A dash in place of the cents is one of them: "25,-".
+// currencies include a dash in place of the cents: "25,-".
 var currencies = []string{
 	"$", "@", "€", "£", "¥", "zł", "usd", "eur", "gbp", "pln", "chf", "dollar", "bucks", ",-", ",–", ",—",
 }
 
-// beginCurrency are the bytes that one of them begins with, small and capital.
+// beginCurrency are the first bytes of the currencies, in both cases.
 var beginCurrency = func() (begin [256]bool) {
 	for _, name := range currencies {
 		begin[name[0]] = true
@@ -69,7 +69,7 @@ func isCurrencyAt(text string) bool {
 	})
 }
 
-// moneyText is a price in whole units whose number may as well end the name of a set: "Base Set 2
+// moneyText is a price in whole units whose number may also be the end of a set's name: "Base Set 2
 // €".
 type moneyText struct {
 	after  string // the word before it
@@ -79,7 +79,7 @@ type moneyText struct {
 var wholeAmount = regexp.MustCompile(`(?i)([^\s|,(]+)[\s|,(]+([0-9]{1,3})` +
 	`(?:\s*(?:[$€£¥]|zł)|\s*(?:usd|eur|gbp|pln|chf|euros?|dollars?|bucks)\b|,[-–—])`)
 
-// amountIn is the amount of a text that withoutPrices takes away.
+// amountIn returns the amount in a text that withoutPrices removes.
 func amountIn(text string) moneyText {
 	if !strings.ContainsAny(text, "0123456789") || !hasCurrency(text) {
 		return moneyText{}
@@ -91,9 +91,8 @@ func amountIn(text string) moneyText {
 	return moneyText{found[1], found[2]}
 }
 
-// addNumberedSets adds to the sets that words name, which end in a word, those that they name
-// together with the number of an amount behind it: which of the two was meant is the caller's to
-// say.
+// addNumberedSets adds, to the sets of words that end with last, the sets whose names also contain
+// the number of an amount behind them. The caller leaves the choice to the client.
 func (cs catalogLookup) addNumberedSets(sets []uint32, key, last string, behind moneyText) []uint32 {
 	if behind.number == "" || cardvocab.Fold(behind.after) != cardvocab.Fold(last) {
 		return sets

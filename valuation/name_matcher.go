@@ -9,21 +9,22 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// nameMatcher tells which words of a line may be words of one card's name that are misspelt, joined
-// or divided: "charizrd", "mew two".
+// nameMatcher compares the words of a line with one card's name, in which they may be misspelled,
+// joined or divided: "charizrd", "mew two".
 type nameMatcher struct {
 	name  []string // the folded words of the card's name
 	words []word   // of the line
-	found bool     // one of the line's was of the name, and no mere suffix
+	found bool     // a word of the line was of the name and more than a suffix
 }
 
-// matcherOf compares words with the name of a card, or with those of the card and its set.
+// matcherOf returns a matcher of words for the name of a card, or for the names of the card and its
+// set.
 func (cs catalogLookup) matcherOf(words []word, card uint32, andSet bool) nameMatcher {
-	sp := nameMatcher{words: words, name: foldedWords(nil, cs.view.Catalog.Cards.Name.At(int(card)))}
+	matcher := nameMatcher{words: words, name: foldedWords(nil, cs.view.Catalog.Cards.Name.At(int(card)))}
 	if set := cs.view.Catalog.Cards.Set[card]; andSet && set >= 0 {
-		sp.name = foldedWords(sp.name, cs.view.Catalog.Sets.Name.At(int(set)))
+		matcher.name = foldedWords(matcher.name, cs.view.Catalog.Sets.Name.At(int(set)))
 	}
-	return sp
+	return matcher
 }
 
 // foldedWords appends the folded words of a text.
@@ -36,12 +37,12 @@ func foldedWords(dst []string, text string) []string {
 	return dst
 }
 
-// dividedText are the words of a text as they are written.
+// dividedText yields the words of a text as they are written.
 func dividedText(text string) iter.Seq[string] {
 	return strings.FieldsFuncSeq(text, func(r rune) bool { return r < utf8.RuneSelf && divides(byte(r)) })
 }
 
-// maxSuffixLen is how many letters a word has that says too little by itself: every second card is
+// maxSuffixLen is the maximum length of a word that says too little by itself: every second card is
 // an ex.
 const maxSuffixLen = 3
 
@@ -53,14 +54,14 @@ func (sp *nameMatcher) has(i int) bool {
 		return false
 	}
 
-	// A name that is as short as a suffix is told by that alone: N, Mew.
+	// A name may be as short as a suffix: N, Mew.
 	sp.found = sp.found || len(w.text) > maxSuffixLen || len(sp.name) == 1 ||
 		sp.name[0] == w.text && w.role == baseNameWord
 	return true
 }
 
-// isNear reports whether a word is one of the name with a mistake or two. Short words are all a letter
-// or two from one another.
+// isNear reports whether a word is a word of the name with one or two errors. Short words are all a
+// letter or two apart, so they must be exact.
 func (sp *nameMatcher) isNear(w string) bool {
 	limit := min(len(w)/4, 2)
 	return limit > 0 && slices.ContainsFunc(sp.name, func(one string) bool {
@@ -71,7 +72,8 @@ func (sp *nameMatcher) isNear(w string) bool {
 // maxJoined is how many words are compared as one.
 const maxJoined = 4
 
-// isJoined reports whether word i and its neighbours are words of the name when neither are divided.
+// isJoined reports whether word i and its neighbours are words of the name if spaces are ignored in
+// both.
 func (sp *nameMatcher) isJoined(i int) bool {
 	var joined []byte
 	for from := max(0, i-maxJoined+1); from <= i; from++ {
@@ -86,7 +88,7 @@ func (sp *nameMatcher) isJoined(i int) bool {
 	return false
 }
 
-// hasRun reports whether some words of the name that follow one another make a text.
+// hasRun reports whether consecutive words of the name, joined, are a text.
 func (sp *nameMatcher) hasRun(joined []byte) bool {
 	for from := range sp.name {
 		rest := joined

@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// cardKey is what a card can be asked for.
+// cardKey has the fields by which a card can be distinguished.
 type cardKey struct {
 	set    int32
-	number uint32 // its group
+	number uint32 // its NumberGroup
 	bare   bool   // it has no number
 }
 
-// cardKeys are what cards that fit one line can be asked for.
+// cardKeys are the keys of the cards that match one line.
 type cardKeys []cardKey
 
-// neededFields finds the least that tells all cards that fit a line apart, so that whichever is
-// meant, the line is settled once it has these fields as they are printed:
+// neededFields returns the fewest fields that distinguish all cards that match a line. Whichever
+// card is meant, the line is settled once it has these fields as printed:
 //
-//   - The number alone, the set alone, or both, where no two cards share them. A card without a number
-//     says nothing by it.
-//   - Else cards differ in their names alone. Set, number and whole name together are one card's
-//     (appraise.go, isPrinted), so that the name is asked for with those of the two that the line
-//     does not have.
-//   - One card has nothing to be told apart from.
+//   - The number alone, the set alone, or both, if no two cards share them. The number does not
+//     identify a card that has none.
+//   - Otherwise cards differ only in their names. Set, number and whole name together identify one
+//     card (match.go, isPrinted), so the name is needed, with those of the two that the line does
+//     not have.
+//   - One card needs no fields.
 func (a *Appraiser) neededFields(f *parsedLine, cards []uint32) FieldSet {
 	if len(cards) < 2 {
 		return 0
@@ -39,7 +39,7 @@ func (a *Appraiser) neededFields(f *parsedLine, cards []uint32) FieldSet {
 		return fields
 	}
 
-	// A name that is given anew takes the set and number with it that stood in it.
+	// A client that sends another name drops the set and number that the name contained.
 	fields := NameField
 	first := a.cardKeys[0]
 	if f.item.Set == "" || !f.hasSet() ||
@@ -55,14 +55,14 @@ func (a *Appraiser) neededFields(f *parsedLine, cards []uint32) FieldSet {
 	return fields
 }
 
-// distinguishingFields is the number, the set, or both: what no two of the cards at hand share; 0
-// where some share both.
+// distinguishingFields returns the number, the set, or both, whatever no two of the cards share; 0
+// if some share both.
 func (fs cardKeys) distinguishingFields() FieldSet {
 	slices.SortFunc(fs, func(x, y cardKey) int {
 		return cmp.Or(cmp.Compare(x.number, y.number), cmp.Compare(x.set, y.set))
 	})
 
-	// Cards of one number are neighbours now, and one without a number would never be settled by
+	// Cards of one number are neighbours now, and a card without a number would never be settled by
 	// it.
 	sharing := func(x, y cardKey) bool { return x.number == y.number }
 	if !fs.anyShared(sharing) && !slices.ContainsFunc(fs, func(x cardKey) bool { return x.bare }) {
@@ -81,10 +81,10 @@ func (fs cardKeys) distinguishingFields() FieldSet {
 	return 0
 }
 
-// anyShared reports whether two neighbours have in common what is asked.
-func (fs cardKeys) anyShared(what func(x, y cardKey) bool) bool {
+// anyShared reports whether shared holds for two neighbours.
+func (fs cardKeys) anyShared(shared func(x, y cardKey) bool) bool {
 	for i := range fs[1:] {
-		if what(fs[i], fs[i+1]) {
+		if shared(fs[i], fs[i+1]) {
 			return true
 		}
 	}

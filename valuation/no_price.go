@@ -11,12 +11,13 @@ import (
 	"ninepocket/snapshot"
 )
 
-// addOtherCopy takes what says that the copy is another one: the card must be called by all of it.
+// addOtherCopy adds a phrase that makes the copy another one, unless all of it is in the card's
+// name.
 func (f *parsedLine) addOtherCopy(phrase string) {
 	f.otherCopy = strings.TrimSpace(f.otherCopy + " " + phrase)
 }
 
-// addCondition takes a condition. A line has one.
+// addCondition sets the condition. A line has one.
 func (f *parsedLine) addCondition(phrase string) {
 	if f.condition == "" {
 		f.condition = phrase
@@ -28,8 +29,8 @@ func (f *parsedLine) addCondition(phrase string) {
 	}
 }
 
-// addFinish takes a finish or an edition: both together are one variant. What contradicts the
-// variant is kept for the card, which may have it in its name.
+// addFinish adds a finish or an edition: both together are one variant. A finish that contradicts
+// the variant is stored, because the card may have it in its name.
 func (f *parsedLine) addFinish(phrase string, words []word) {
 	if f.variant == "" {
 		f.variant = phrase
@@ -42,17 +43,17 @@ func (f *parsedLine) addFinish(phrase string, words []word) {
 	const edition = cardvocab.First | cardvocab.Unlimited
 	switch one := func(of cardvocab.Traits) bool { return both&of&(both&of-1) == 0 }; {
 	case known && both == have:
-	case known && one(anyFinish) && one(edition):
+	case known && one(finishMask) && one(edition):
 		f.variant += " " + phrase
 	default:
 		f.conflictingFinish = words
 	}
 }
 
-// isNegation reports whether a word says that what follows is not so.
+// isNegation reports whether a word negates the next one.
 func isNegation(w string) bool { return w == "no" || w == "not" || w == "non" || w == "without" }
 
-// readNegation reads what follows a negation: "no rev" asks for no reverse holo.
+// readNegation reads the words behind a negation: "no rev" means no reverse holo.
 func (f *parsedLine) readNegation(a *Appraiser, words []word, i int) {
 	if i+1 == len(words) {
 		return
@@ -63,8 +64,8 @@ func (f *parsedLine) readNegation(a *Appraiser, words []word, i int) {
 	}
 }
 
-// isGlued reports whether a word is a grade with its company: "psa10".
-func isGlued(w string) bool {
+// isGluedGrade reports whether a word is a grade with its company: "psa10".
+func isGluedGrade(w string) bool {
 	if w == "" || !cardvocab.IsDigit(w[len(w)-1]) {
 		return false
 	}
@@ -75,10 +76,10 @@ func isGlued(w string) bool {
 	})
 }
 
-// cellGroup is the pair of brackets that cells behind the name are read as: no name has so many.
+// cellGroup is the bracket number of unread cells: no name has so many pairs of brackets.
 const cellGroup = 100
 
-// readCells reads cells that are no field of their own as words that the card must have.
+// readCells reads unread cells as words that the card must have.
 func (f *parsedLine) readCells(cells string) {
 	if cells == "" {
 		return
@@ -92,7 +93,7 @@ func (f *parsedLine) readCells(cells string) {
 	}
 }
 
-// noPriceReason says why a line that means a card cannot be priced: "" for no reason.
+// noPriceReason explains why a resolved line cannot be priced, "" if it can.
 func (a *Appraiser) noPriceReason(f *parsedLine, card uint32) string {
 	// A grade or a language is another copy, unless the card's own name says it (decision 2207).
 	if f.otherCopy != "" && !a.lookup.isNamed(f.otherCopy, card) {
@@ -101,7 +102,7 @@ func (a *Appraiser) noPriceReason(f *parsedLine, card uint32) string {
 	if f.noPriceReason != "" {
 		return f.noPriceReason
 	}
-	if len(f.conflictingFinish) > 0 && !a.lookup.saysAll(f.conflictingFinish, card) {
+	if len(f.conflictingFinish) > 0 && !a.lookup.hasWords(f.conflictingFinish, card) {
 		return `"` + f.conflictingFinish[0].raw + `" contradicts the variant "` + clip(f.variant) + `"`
 	}
 
@@ -117,24 +118,24 @@ func (a *Appraiser) noPriceReason(f *parsedLine, card uint32) string {
 	return cmp.Or(a.lookup.wrongYear(f.words, card), a.lookup.wrongSet(f.words, card), a.contradiction(f, card))
 }
 
-// checkCopies says why copies that stand among words are not those of the line, "" where they are.
+// checkCopies explains why a quantity among the words is not that of the line, "" if it is.
 func (a *Appraiser) checkCopies(f *parsedLine, words []word, card uint32) string {
 	for i := range words {
 		w := &words[i]
-		if w.role != stopWord || !isCopies(w.raw) || a.lookup.says(w, card) {
+		if w.role != stopWord || !isCopies(w.raw) || a.lookup.hasWord(w, card) {
 			continue
 		}
 
 		item := Item{Quantity: f.item.Quantity}
-		if item.count(w.raw); item.noPriceReason != "" || f.item.Quantity == 0 {
+		if item.readQuantity(w.raw); item.noPriceReason != "" || f.item.Quantity == 0 {
 			return cmp.Or(item.noPriceReason, `"`+w.raw+`" stands in the name; give it as the quantity`)
 		}
 	}
 	return ""
 }
 
-// wrongSet says which of some words are the name of a set that is not a card's, although each by
-// itself says nothing or is granted: "WoTC Promo".
+// wrongSet explains which words name a set that is not the card's, although each word alone is a
+// stop word or matches: "WoTC Promo".
 func (cs catalogLookup) wrongSet(words []word, card uint32) string {
 	var key []byte
 	for from := range words {
@@ -152,7 +153,7 @@ func (cs catalogLookup) wrongSet(words []word, card uint32) string {
 			}
 
 			sets := cs.view.Index.SetNames().Exact(string(key))
-			if run := words[from : to+1]; len(sets) > 0 && !cs.isIn(card, sets) && !cs.saysAll(run, card) {
+			if run := words[from : to+1]; len(sets) > 0 && !cs.isIn(card, sets) && !cs.hasWords(run, card) {
 				return notOfCard(run[0].raw + " " + run[len(run)-1].raw)
 			}
 		}
@@ -160,8 +161,8 @@ func (cs catalogLookup) wrongSet(words []word, card uint32) string {
 	return ""
 }
 
-// isVersionOf reports whether a card may be the version of its set that Cardmarket counts: the
-// first is the plain card or the one of the lowest number, and there are as many as are counted.
+// isVersionOf reports whether a card may be a version of its set that Cardmarket numbers. The first
+// is the plain card or that of the lowest number, and there are as many versions as cards.
 func (cs catalogLookup) isVersionOf(f *parsedLine, card uint32) bool {
 	c := cs.view.Catalog
 	if c.Cards.Set[card] == snapshot.NoSet {
@@ -185,8 +186,8 @@ func (cs catalogLookup) isVersionOf(f *parsedLine, card uint32) bool {
 	return f.version <= n && first == (f.version == 1)
 }
 
-// wrongYear says which of some words is a year and not that of a card: the one of its name or set,
-// else that of its set's release.
+// wrongYear explains which word is a year that is not the card's. The card's year is the one in its
+// name or set, else that of its set's release.
 func (cs catalogLookup) wrongYear(words []word, card uint32) string {
 	for i := range words {
 		w := &words[i]

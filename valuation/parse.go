@@ -11,52 +11,51 @@ import (
 	"ninepocket/index"
 )
 
-// parsedLine are what a line says, read against a catalog.
+// parsedLine is a line as it was read against a catalog.
 type parsedLine struct {
 	item          *Item
 	words         []word
-	assertedWords []word // what claims say
-	plain         bool   // the words are all that the name says
-	baseName      string // the key of the name's core, "" where no card has one
-	onlyBaseName  bool   // the name is that core and nothing else
+	assertedWords []word // the words of the assertions
+	plain         bool   // the words contain the whole name
+	baseName      string // the key of the base name in it, "" for none
+	onlyBaseName  bool   // the name is that base name and nothing else
 
-	variantStart    int  // where the words of the variant begin
-	baseNameIndex   int  // which of the line's cores is taken, the longest first
-	baseNameCount   int  // how many there are
-	hasPreference   bool // a word asks for a rarity
-	acceptNear      bool // what comes near a wish counts
-	ignoreStopWords bool // no card that fits has a word that tells nothing
+	variantStart  int  // index of the first word of the variant
+	baseNameIndex int  // which of the line's base names is taken, the longest first
+	baseNameCount int  // how many base names the line has
+	hasPreference bool // a word states a preferred rarity
+	acceptNear    bool // near matches of a preference count
 
 	game   int // -1 for any
 	noGame bool
 
-	sets       []uint32 // that the set may be, ascending
-	noSet      bool     // a set was given and there is none
-	setRun     []word   // the words of the name that the set was read from
-	isDeckCode bool     // they are a deck list's code
+	sets       []uint32 // that the line may mean, ascending
+	noSet      bool     // a set was given and is unknown
+	setRun     []word   // the words of the name that name the set
+	isDeckCode bool     // setRun is a set code of a deck list
 
 	number   string   // as given, "" for none
 	numbered []uint32 // the cards that have it
 
 	variant, condition string
-	version            int    // of Cardmarket's, 0 for none
-	nameVersion        int    // the version that the name says, not what stands beside it
-	otherCopy          string // what says that the copy is another one, "" for nothing
+	version            int    // the version that Cardmarket numbers, 0 for none
+	nameVersion        int    // version as the name has it, not an assertion
+	otherCopy          string // what makes the copy another one, "" for nothing
 	noPriceReason      string // why the line cannot be priced, whichever card it means
-	conflictingFinish  []word // a finish that contradicts the variant
+	conflictingFinish  []word // the words of a finish that contradicts the variant
 }
 
 func (f *parsedLine) hasNumber() bool { return f.number != "" }
 func (f *parsedLine) hasSet() bool    { return len(f.sets) > 0 }
 
-// withoutNumber is the line as it would be without its number.
+// withoutNumber returns the line as if it had no number.
 func (f *parsedLine) withoutNumber() *parsedLine {
 	rest := *f
 	rest.number = ""
 	return &rest
 }
 
-// withoutSet is the line as it would be without its set, whether there is one or not.
+// withoutSet returns the line as if it had no set, whether it is known or not.
 func (f *parsedLine) withoutSet() *parsedLine {
 	rest := *f
 	rest.sets = nil
@@ -64,7 +63,7 @@ func (f *parsedLine) withoutSet() *parsedLine {
 	return &rest
 }
 
-// takeSet takes some words for the sets that they name.
+// takeSet records the sets that some words name.
 func (f *parsedLine) takeSet(sets []uint32, run []word) {
 	f.sets = sets
 	f.setRun = run
@@ -73,8 +72,8 @@ func (f *parsedLine) takeSet(sets []uint32, run []word) {
 	}
 }
 
-// readAs reads an item by one of the cores that its name may have, the longest first. Its strings stay
-// the item's own.
+// readAs reads an item with its nameIndex-th base name, the longest first. Its strings alias the
+// item.
 func (a *Appraiser) readAs(item *Item, nameIndex int) *parsedLine {
 	f := &a.parsed
 	*f = parsedLine{
@@ -93,7 +92,7 @@ func (a *Appraiser) readAs(item *Item, nameIndex int) *parsedLine {
 	f.splitCondition()
 	f.variantStart = len(f.words)
 
-	// Each reading takes words out of the next one's way: a core goes before sets and wishes.
+	// Each step takes words away from the next: the base name comes before sets and preferences.
 	if f.plain {
 		f.readCode(a)
 		f.readDeckCode(a)
@@ -107,27 +106,27 @@ func (a *Appraiser) readAs(item *Item, nameIndex int) *parsedLine {
 		f.readVariant(a)
 	}
 
-	// Many cards are asked for each word, which is looked up once.
+	// Each word is compared with many cards, so it is looked up once.
 	a.lookup.lookUp(f.words)
 	f.nameVersion = f.version
 	f.readAssertions(a)
 	return f
 }
 
-// splitCondition takes a finish off a condition: "Near Mint Foil".
+// splitCondition separates a finish from a condition: "Near Mint Foil".
 func (f *parsedLine) splitCondition() {
 	if f.condition == "" || isCondition(f.condition) {
 		return
 	}
 
-	// The condition keeps as many words as it can.
+	// The condition gets as many words as possible.
 	for at := strings.LastIndexByte(f.condition, ' '); at > 0; at = strings.LastIndexByte(f.condition[:at], ' ') {
 		finish := f.condition[at+1:]
 		if _, ok := cardvocab.Finish(finish); !ok || !isCondition(f.condition[:at]) {
 			continue
 		}
 
-		if f.variant != "" && !areOneFinish(f.variant, finish) {
+		if f.variant != "" && !variantHasFinish(f.variant, finish) {
 			f.noPriceReason = `the condition's "` + clip(finish) + `" contradicts the variant "` + clip(f.variant) + `"`
 		}
 		f.variant = cmp.Or(f.variant, finish)
@@ -136,15 +135,16 @@ func (f *parsedLine) splitCondition() {
 	}
 }
 
-// areOneFinish reports whether a variant has all that a finish says: "1st Edition Holofoil" is a holo.
-func areOneFinish(variant, finish string) bool {
+// variantHasFinish reports whether a variant has everything that a finish states: "1st Edition
+// Holofoil" is a holo.
+func variantHasFinish(variant, finish string) bool {
 	have, _ := cardvocab.Finish(variant)
 	said, _ := cardvocab.Finish(finish)
 	return have&said == said
 }
 
-// readVariant reads what a variant says beside a finish as words of the card: "Cosmos Holo", "Master
-// Ball Pattern".
+// readVariant reads the words of a variant before its finish as words of the card: "Cosmos Holo",
+// "Master Ball Pattern".
 func (f *parsedLine) readVariant(a *Appraiser) {
 	f.variantStart = len(f.words)
 	if _, ok := cardvocab.Finish(f.variant); ok || f.variant == "" || f.baseName == "" ||
@@ -161,14 +161,14 @@ func (f *parsedLine) readVariant(a *Appraiser) {
 		}
 	}
 
-	// A pattern must fit the card as the words of a name must.
+	// A pattern must match the card as the words of a name must.
 	for _, field := range fields[:from] {
 		f.words = appendChunk(f.words, field, -1)
 	}
 	f.variant = strings.Join(fields[from:], " ")
 }
 
-// isVariant reports whether some card is priced in a variant of this name.
+// isVariant reports whether the catalog has a variant of this name.
 func (cs catalogLookup) isVariant(name string) bool {
 	for variant := range cs.view.Catalog.Variants.All() {
 		if cardvocab.SameVariant(variant, name) {
@@ -178,8 +178,8 @@ func (cs catalogLookup) isVariant(name string) bool {
 	return false
 }
 
-// readNumber reads the number that was given, or else one that stands in the name. One behind the code of a
-// set is that of a card of the set: "svp 085".
+// readNumber reads the number that was given, or one in the name. If the number begins with a set's
+// code, the card must be of that set: "svp 085".
 func (f *parsedLine) readNumber(a *Appraiser, number string) {
 	number = strings.TrimSpace(number)
 	if number == "" || f.hasNumber() {
@@ -197,7 +197,7 @@ func (f *parsedLine) readNumber(a *Appraiser, number string) {
 			f.number = strings.TrimSpace(rest)
 			f.numbered = a.lookup.numbered(f.number)
 
-			// A set that was given goes before one that came with the number.
+			// A set that was given takes precedence over one in the number.
 			if f.item.Set == "" {
 				f.sets = sets
 			}
@@ -210,9 +210,9 @@ func (f *parsedLine) readSet(a *Appraiser, set string) {
 		return
 	}
 
-	f.sets = a.lastSet.of(a.View.Index.SetNames(), set)
+	f.sets = a.lastSet.resolve(a.View.Index.SetNames(), set)
 
-	// Apps name sets in their own way; a code is mostly the printed one.
+	// Apps have their own names for sets; their codes are mostly the printed ones.
 	if len(f.sets) == 0 && f.item.code != "" {
 		f.sets = a.View.Index.SetNames().Exact(cardvocab.Fold(f.item.code))
 	}
@@ -224,26 +224,26 @@ func (f *parsedLine) readSet(a *Appraiser, set string) {
 	fields := strings.Fields(set)
 	f.sets = a.lookup.addNumberedSets(f.sets, cardvocab.Fold(set), fields[len(fields)-1], f.item.setTail)
 
-	// The name of a set is told without its edition, which is one of the copy. In brackets it is of the
-	// set: "Base Set (1st Edition & Shadowless)".
+	// An edition behind a set's name is the copy's. In brackets it is the set's: "Base Set (1st
+	// Edition & Shadowless)".
 	if plain, _, _ := strings.Cut(set, "("); strings.Contains(cardvocab.Fold(plain), "1stedition") {
 		f.item.assert(ofWords, "1st edition")
 	}
 }
 
-// namedSets are the sets that a name means: lists name the same set line after line.
-type namedSets struct {
+// setNameCache caches the sets of the last name: lists repeat the same set line after line.
+type setNameCache struct {
 	name string
 	sets []uint32
 }
 
-// of returns the sets that a name means.
-func (last *namedSets) of(names *index.SetNames, name string) []uint32 {
+// resolve returns the sets that a name means.
+func (last *setNameCache) resolve(names *index.SetNames, name string) []uint32 {
 	if name == last.name {
 		return last.sets
 	}
 
-	// What outlives a line is copied: a caller's text may lie in memory that is used again.
+	// The name outlives the line, so it is copied: the caller may reuse the memory of its text.
 	last.name = strings.Clone(name)
 	last.sets = names.Resolve(name)
 	if len(last.sets) == 0 {
@@ -252,8 +252,8 @@ func (last *namedSets) of(names *index.SetNames, name string) []uint32 {
 	return last.sets
 }
 
-// readCode reads brackets with a set's code and a number: "(MEW 199)". A code that no set has is
-// left out, for the number tells the card.
+// readCode reads brackets with a set's code and a number: "(MEW 199)". An unknown code is skipped
+// if the set was given, because the number identifies the card.
 func (f *parsedLine) readCode(a *Appraiser) {
 	for i := range f.words {
 		if !isCodeAt(f.words, i) {
@@ -262,7 +262,7 @@ func (f *parsedLine) readCode(a *Appraiser) {
 		code := &f.words[i]
 		number := &f.words[i+1]
 
-		// A code that no set has may be an app's own, where the set is told otherwise.
+		// An unknown code may be an app's own if the set was given.
 		sets := a.View.Index.SetNames().Exact(code.text)
 		if len(sets) == 0 {
 			sets = a.View.Index.SetNames().ByAppCode(code.text)
@@ -276,7 +276,7 @@ func (f *parsedLine) readCode(a *Appraiser) {
 		number.suffix = true
 		f.readNumber(a, number.raw)
 
-		// A set that was given tells the card, and a code of another one contradicts it.
+		// A set that was given identifies the card, and another set's code contradicts it.
 		if f.item.Set != "" || f.hasSet() {
 			f.item.assert(ofCode, code.raw)
 			continue
@@ -287,12 +287,12 @@ func (f *parsedLine) readCode(a *Appraiser) {
 	}
 }
 
-// maxDeckCodeWords is how many words a code of a deck list has: "PR-SV".
+// maxDeckCodeWords is the maximum number of words of a set code in a deck list: "PR-SV".
 const maxDeckCodeWords = 2
 
-// readDeckCode reads what deck lists write behind a name, the code of a set and a number: "OBF 125". Such
-// codes are words as well, so that they must be capitals among small letters, and the set must have the
-// number.
+// readDeckCode reads the set code and the number that deck lists write behind a name: "OBF 125".
+// Such codes may also be words, so they must be capitals in a name with lower-case letters, and the
+// set must have the number.
 func (f *parsedLine) readDeckCode(a *Appraiser) {
 	if f.item.Set != "" || f.hasSet() || !strings.ContainsFunc(f.item.Name, unicode.IsLower) {
 		return
@@ -322,8 +322,8 @@ func (f *parsedLine) readDeckCode(a *Appraiser) {
 	}
 }
 
-// readGluedCode reads a code and a number that were written as one: "OBF125". A number that some card
-// has is none.
+// readGluedCode reads a code and a number that were written as one: "OBF125". If a card has the
+// whole as its number, it is no code.
 func (f *parsedLine) readGluedCode(a *Appraiser, at int) bool {
 	w := &f.words[at]
 	code := strings.TrimRight(w.raw, "0123456789")
@@ -343,7 +343,7 @@ func (f *parsedLine) readGluedCode(a *Appraiser, at int) bool {
 	return true
 }
 
-// deckSets are the sets that some words are a deck list's code of.
+// deckSets returns the sets for which some words are a deck list's code.
 func (f *parsedLine) deckSets(a *Appraiser, run []word) []uint32 {
 	for k := range run {
 		if w := &run[k]; w.role != required || w.group != 0 || w.raw != strings.ToUpper(w.raw) {
@@ -353,8 +353,8 @@ func (f *parsedLine) deckSets(a *Appraiser, run []word) []uint32 {
 	return a.View.Index.SetNames().ByAppCode(a.joinedText(run))
 }
 
-// havingNumber are some sets where a card of theirs has a number, else the parts of them that have one:
-// CRZ GG70 is in "Crown Zenith: Galarian Gallery".
+// havingNumber returns the given sets if one of their cards has a number. Otherwise it returns the
+// parts of these sets that have it: CRZ GG70 is in "Crown Zenith: Galarian Gallery".
 func (cs catalogLookup) havingNumber(sets []uint32, number string) []uint32 {
 	var parts []uint32
 	if len(sets) == 0 {
@@ -389,10 +389,10 @@ func isCodeAt(words []word, i int) bool {
 		(!number.isBare() || len(number.raw) <= maxBareDigits)
 }
 
-// maxBareDigits is how many digits a number without a total has at most: four are a year.
+// maxBareDigits is the maximum length of a number without a total: four digits are a year.
 const maxBareDigits = 3
 
-// isCode reports whether a text is spelt as the code of a set: two to five capitals and digits.
+// isCode reports whether a text is written like the code of a set: two to five capitals and digits.
 func isCode(s string) bool {
 	letters := 0
 	for i := range len(s) {
@@ -406,11 +406,11 @@ func isCode(s string) bool {
 	return letters > 0 && len(s) >= 2 && len(s) <= 5
 }
 
-// findBaseName finds the longest run of words that is the core of some card's name, the leftmost of
-// equally long ones, or a later one for another reading. It does not cross brackets, and words outside
-// them go first.
+// findBaseName finds the longest run of words that is the base name of some card. Of equally long
+// ones it takes the leftmost, or the one after baseNameIndex others. It does not cross brackets,
+// and words outside them come first.
 func (f *parsedLine) findBaseName(a *Appraiser) {
-	// Brackets qualify a name, and have it only where nothing else does.
+	// Brackets qualify a name, and contain it only if the other words do not.
 	for _, inside := range []bool{false, true} {
 		begin := 0
 		length := 0
@@ -426,7 +426,7 @@ func (f *parsedLine) findBaseName(a *Appraiser) {
 				}
 				f.baseNameCount++
 
-				// A later reading does not count them again.
+				// A later reading does not count the base names again.
 				if f.baseNameCount > f.baseNameIndex && (f.baseNameIndex > 0 || f.baseNameCount == maxBaseNames) {
 					n = 0
 					break
@@ -443,7 +443,7 @@ func (f *parsedLine) findBaseName(a *Appraiser) {
 		}
 	}
 
-	// Several cards are "magikarps".
+	// A plural means several cards: "magikarps".
 	for i := range f.words {
 		w := &f.words[i]
 		single, ok := strings.CutSuffix(w.text, "s")
@@ -461,10 +461,10 @@ func (f *parsedLine) findBaseName(a *Appraiser) {
 	}
 }
 
-// minPluralLen is how many letters a name has at least that is read in the plural.
+// minPluralLen is the least length of a name that is recognised in the plural.
 const minPluralLen = 4
 
-// isBaseNameAt reports whether some words are the core of a name, and leaves its key at hand.
+// isBaseNameAt reports whether some words are a base name, and leaves its key in a.key.
 func (f *parsedLine) isBaseNameAt(a *Appraiser, i, length int) bool {
 	a.key = a.key[:0]
 	limit := a.View.Index.Lookup().MaxBaseNameLen()
@@ -479,7 +479,7 @@ func (f *parsedLine) isBaseNameAt(a *Appraiser, i, length int) bool {
 	return (length > 1 || run[0].role != numberWord) && len(a.View.Index.Lookup().ByBaseName(a.keyText())) > 0
 }
 
-// joinedText is the folded text of some words, which holds until the next one.
+// joinedText returns the joined folded text of some words, which is valid until the next call.
 func (a *Appraiser) joinedText(run []word) string {
 	a.key = a.key[:0]
 	for k := range run {
@@ -488,11 +488,11 @@ func (a *Appraiser) joinedText(run []word) string {
 	return a.keyText()
 }
 
-// keyText is the key at hand as a text, which holds until the next one.
+// keyText returns a.key as a string, which is valid until a.key changes.
 func (a *Appraiser) keyText() string { return unsafe.String(unsafe.SliceData(a.key), len(a.key)) }
 
-// readNumbers looks the numbers among the words up. One that can be nothing else is the line's
-// number, where none was given.
+// readNumbers looks up the numbers among the words. A word that can only be a number is the line's
+// number, if none was given.
 func (f *parsedLine) readNumbers(a *Appraiser) {
 	for i := range f.words {
 		w := &f.words[i]
@@ -509,7 +509,7 @@ func (f *parsedLine) readNumbers(a *Appraiser) {
 	}
 }
 
-// standsAlone reports whether no other word is in the brackets of a word: "(#4)", not "(#12 Charizard
+// standsAlone reports whether a word is the only one in its brackets: "(#4)", not "(#12 Charizard
 // Stamped)".
 func (f *parsedLine) standsAlone(i int) bool {
 	group := f.words[i].group
@@ -517,13 +517,13 @@ func (f *parsedLine) standsAlone(i int) bool {
 		(i+1 == len(f.words) || f.words[i+1].group != group)
 }
 
-// isNameOfOthers reports whether a card without a number has the line's very name, number included:
-// some names have another card's number in them.
+// isNameOfOthers reports whether a card without the number has exactly the line's name, number
+// included: some names contain another card's number.
 func (cs catalogLookup) isNameOfOthers(f *parsedLine, numbered []uint32) bool {
 	name := cardvocab.Fold(f.item.Name)
 	for _, card := range cs.view.Index.Lookup().ByBaseName(f.baseName) {
 		other := cs.view.Catalog.Cards.Name.At(int(card))
-		if !contains(numbered, card) && len(other) >= len(name) && cardvocab.Fold(other) == name {
+		if !index.Contains(numbered, card) && len(other) >= len(name) && cardvocab.Fold(other) == name {
 			return true
 		}
 	}

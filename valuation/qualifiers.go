@@ -10,8 +10,8 @@ import (
 	"ninepocket/index"
 )
 
-// readQualifiers reads what the words beside the core say: wishes, conditions, other copies, games,
-// and what says nothing.
+// readQualifiers reads the words outside the base name: preferences, conditions, other copies,
+// games, and stop words.
 func (f *parsedLine) readQualifiers(a *Appraiser, words []word) {
 	for i := 0; i < len(words); {
 		n := f.readQualifier(a, words, i)
@@ -19,13 +19,13 @@ func (f *parsedLine) readQualifiers(a *Appraiser, words []word) {
 	}
 }
 
-// maxQualifierWords is how many words of an aside are read together.
+// maxQualifierWords is the maximum number of words of a qualifier.
 const maxQualifierWords = cardvocab.MaxPreferenceWords
 
-// readQualifier reads the longest phrase that begins at word i and says how many words it has.
+// readQualifier reads the longest phrase that begins at word i and returns its number of words.
 func (f *parsedLine) readQualifier(a *Appraiser, words []word, i int) int {
 	first := &words[i]
-	if first.role != required && (first.role != numberWord || !isGlued(first.text)) {
+	if first.role != required && (first.role != numberWord || !isGluedGrade(first.text)) {
 		return 1
 	}
 
@@ -40,14 +40,14 @@ func (f *parsedLine) readQualifier(a *Appraiser, words []word, i int) int {
 		return 1
 	}
 
-	// Among the words that say nothing, capitals tell the language from the pronoun.
-	if isGlued(first.text) || first.raw == "IT" {
+	// "it" is a stop word, but capitals mean the language.
+	if isGluedGrade(first.text) || first.raw == "IT" {
 		first.role = copyWord
 		f.addOtherCopy(first.raw)
 		return 1
 	}
 
-	// The longest phrase goes first: "illustration rare" is another rarity than "rare".
+	// The longest phrase comes first: "illustration rare" is another rarity than "rare".
 	limit := min(maxQualifierWords, len(words)-i)
 	if !a.lookup.mayBegin(first.text) {
 		limit = 0
@@ -81,10 +81,10 @@ func (f *parsedLine) readQualifier(a *Appraiser, words []word, i int) int {
 	return 1
 }
 
-// headLetters is by how many letters phrases are told apart from words that begin none.
+// headLetters is how many letters mayBegin compares.
 const headLetters = 3
 
-// phraseHeads are the beginnings of the phrases that readPhrase knows, but for games: most words of names
+// phraseHeads are the first letters of the phrases of readPhrase, games aside: most words of names
 // begin none.
 var phraseHeads = func() map[string]bool {
 	heads := map[string]bool{}
@@ -115,7 +115,7 @@ func (cs catalogLookup) mayBegin(w string) bool {
 	return phraseHeads[head] || cs.view.Index.Lookup().GameHasPrefix(head)
 }
 
-// isPhrase reports whether words stand together and may be one phrase.
+// isPhrase reports whether words belong together and may be one phrase.
 func isPhrase(words []word) bool {
 	for k := range words {
 		w := &words[k]
@@ -130,7 +130,7 @@ func isPhrase(words []word) bool {
 	return true
 }
 
-// readPhrase reads a phrase, whose words a.key has joined and a.phrase divided by spaces.
+// readPhrase reads a phrase, whose words a.key has joined and a.phrase separated by spaces.
 func (f *parsedLine) readPhrase(a *Appraiser, phrase []word) bool {
 	setRole := func(role wordRole) bool {
 		for k := range phrase {
@@ -142,7 +142,7 @@ func (f *parsedLine) readPhrase(a *Appraiser, phrase []word) bool {
 
 	switch preference, ok := cardvocab.FindPreference(a.key); {
 	case ok && preference.Exact&^cardvocab.Finishes == 0:
-		// A rarity of shining cards is none of their prices.
+		// A rarity that contains "holo" is no finish of a price.
 		if !bytes.Contains(a.phrase, []byte("rare")) {
 			f.addFinish(string(a.phrase), phrase)
 		}
@@ -154,13 +154,13 @@ func (f *parsedLine) readPhrase(a *Appraiser, phrase []word) bool {
 		return setRole(preferred)
 	case isGrader(phrase[0].text) && len(phrase) == 2 && isGrade(phrase[1].raw),
 		!isConditionPhrase(a.phrase) && index.IsCopyPhrase(string(a.phrase)):
-		// The card is told all the same; its price is another copy's (decision 2207).
+		// The card is still identified, but the price is that of another copy (decision 2207).
 		f.addOtherCopy(string(a.phrase))
 		return setRole(copyWord)
 	case isConditionPhrase(a.phrase):
 		f.addCondition(conditionOf(string(a.phrase)))
 		return setRole(conditionWord)
-	case index.IsStopPhrase(string(a.phrase)) && !isSeveral(string(a.phrase)):
+	case index.IsStopPhrase(string(a.phrase)) && !isBulkWord(string(a.phrase)):
 		return setRole(stopWord)
 	}
 
@@ -171,23 +171,23 @@ func (f *parsedLine) readPhrase(a *Appraiser, phrase []word) bool {
 	return false
 }
 
-// isSeveral reports whether a word says that a line is no single card, which search leaves out.
-func isSeveral(w string) bool {
+// isBulkWord reports whether a word means that a line is no single card; search drops such words.
+func isBulkWord(w string) bool {
 	return slices.Contains([]string{"lot", "lots", "bulk", "pack", "cards", "singles"}, w)
 }
 
-// isConditionPhrase reports whether a phrase is a condition wherever it stands, or says one of a
-// copy: "mint", "excellent condition".
+// isConditionPhrase reports whether a phrase is a condition anywhere, or describes the condition of
+// a copy: "mint", "excellent condition".
 func isConditionPhrase(phrase []byte) bool {
 	text := string(phrase)
 	return conditionPhrases[text] || index.IsCopyPhrase(text) && isCondition(conditionOf(text))
 }
 
-// conditionOf is a condition without the word for one.
+// conditionOf returns a condition without the word "condition".
 func conditionOf(phrase string) string { return strings.TrimSuffix(phrase, " condition") }
 
-// conditionPhrases are the phrases of conditions, and those that are one beside a card's name,
-// where search reads them otherwise.
+// conditionPhrases are the phrases for conditions, with those that are conditions only next to a
+// card's name and that search reads otherwise.
 var conditionPhrases = func() map[string]bool {
 	all := map[string]bool{"played": true, "good": true, "gd": true}
 	for _, phrase := range cardvocab.ConditionPhrases() {
@@ -196,7 +196,7 @@ var conditionPhrases = func() map[string]bool {
 	return all
 }()
 
-// isGrader reports whether a word is a company that grades.
+// isGrader reports whether a word is a grading company.
 func isGrader(w string) bool { return slices.Contains(graders, w) }
 
 var graders = []string{
@@ -204,7 +204,8 @@ var graders = []string{
 	"isa", "gsg", "aog", "egs",
 }
 
-// isGrade reports whether a number is a grade: 1 to 10, half ones among them, or to 100 in the old form.
+// isGrade reports whether a number is a grade: 1 to 10, half ones included, or up to 100 in the old
+// scale.
 func isGrade(raw string) bool {
 	whole := strings.TrimSuffix(raw, ".5")
 	return cardvocab.IsInteger(whole) && len(whole) <= maxBareDigits

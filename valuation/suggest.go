@@ -9,69 +9,68 @@ import (
 	"ninepocket/snapshot"
 )
 
-// allWordsMatch reports whether every word of a line is something of a card, its name misspelt or
-// not: search leaves words out, and a price may not. named says that one is of its name and no mere
-// suffix.
+// allWordsMatch reports whether every word of a line matches a card, its name misspelled or not.
+// Search drops words, but a price must not. named reports that a word is of its name and more than
+// a suffix.
 func (cs catalogLookup) allWordsMatch(f *parsedLine, card uint32) (like, named bool) {
-	sp := cs.matcherOf(f.words, card, false)
-	like = cs.leftover(f, f.words, card, &sp) < 0
-	return like, sp.found
+	matcher := cs.matcherOf(f.words, card, false)
+	like = cs.leftover(f.words, card, &matcher, f.acceptNear) < 0
+	return like, matcher.found
 }
 
-// hasOtherNumber reports whether a card of the line's set has the very name and another number:
+// hasOtherNumber reports whether a card of the line's set has exactly this name and another number:
 // then the line contradicts itself.
 func (a *Appraiser) hasOtherNumber(f *parsedLine) bool {
 	return len(a.matchAll(f.withoutNumber())) > 0
 }
 
-// searchWords is how many words of a query search reads; what else a longer name says, it does not
-// see.
+// searchWords is how many words of a query search reads; it ignores the rest of a longer name.
 const searchWords = 8
 
-// maxMatches is how many cards search is asked for.
+// maxMatches is how many cards a search returns at most.
 const maxMatches = 100
 
-// searchExact are the cards whose whole name is the line's, as search reads names: words in another
-// order, signs, other spellings. Cards that have every word in their names go before those that
-// need a word of their set's name or a bare integer as their number. What search found besides
-// stays in a.matches, for guess.
+// searchExact returns the cards whose whole name is the line's, as search reads names: words in
+// another order, signs, other spellings. Cards that have every word in their names come before
+// those that need a word of their set's name or a bare integer as their number. The other cards
+// that search found stay in a.matches, for suggest.
 func (a *Appraiser) searchExact(f *parsedLine) []uint32 {
 	words := strings.Fields(f.query())
 	significant, all := a.significantWords(words)
 	long := len(words) > searchWords || !f.plain && !strings.ContainsAny(f.item.Name, signs)
 	if long && (f.plain || len(words) > maxWords) {
-		// A name of so many words that is right was found by its core, and no name has more.
+		// A correct name of so many words was found by its base name, and no name has more words.
 		a.search(f, significant[:min(len(significant), longNameWords)], false)
 		return nil
 	}
 
-	// Of a name that is made of words which nobody has, search makes no certain card.
+	// If a name has several unknown words, search finds no certain card.
 	if !all {
 		a.search(f, significant[:min(len(significant), suggestWords)], false)
 		return nil
 	}
 	a.search(f, significant, false)
 
-	// The card of a common name may come behind a hundred others: set or number brings it up.
+	// The card of a common name may come after a hundred others: set or number brings it forward.
 	if len(a.matches) == maxMatches && (f.hasSet() || f.hasNumber()) {
 		a.search(f, words, true)
 	}
 
 	a.matching = a.matching[:0]
 	for _, match := range a.matches {
-		if !match.Whole || match.Missing > 0 || match.Typos > 0 || long && !match.Same || !f.plain &&
+		if !match.WholeName || match.Missing > 0 || match.Typos > 0 || long && !match.ExactName || !f.plain &&
 			match.OutsideName > 0 ||
 			!a.lookup.passesFilters(f, match.Card) {
 			continue
 		}
-		if like, _ := a.lookup.allWordsMatch(f, match.Card); like || match.Same {
+		if like, _ := a.lookup.allWordsMatch(f, match.Card); like || match.ExactName {
 			a.matching = append(a.matching, match.Card)
 		}
 	}
 	return a.matching
 }
 
-// search looks for words, among the cards of the line's set and number or all.
+// search searches words, among the cards of the line's set and number or among all.
 func (a *Appraiser) search(f *parsedLine, words []string, narrow bool) {
 	a.matches = a.matches[:0]
 	if len(words) == 0 {
@@ -83,7 +82,7 @@ func (a *Appraiser) search(f *parsedLine, words []string, narrow bool) {
 	if narrow {
 		q.Filter.Number = f.number
 
-		// A set that was told by likeness alone has no name that search would know.
+		// A set that was found only by similarity has a name that search does not know.
 		if f.hasSet() && len(a.View.Index.SetNames().Resolve(f.item.Set)) > 0 {
 			q.Filter.Set = f.item.Set
 		}
@@ -99,31 +98,30 @@ func (a *Appraiser) search(f *parsedLine, words []string, narrow bool) {
 	}
 }
 
-// maxFuzzyLines is for how many lines of a list that no card fits misspellings are looked for: they
-// cost most, and tell candidates only. What is priced does not depend on other lines: a name that
-// set and number respell is looked for on every line.
+// maxFuzzyLines is for how many unmatched lines of a list search corrects spelling: that costs
+// most, and only finds candidates. A price does not depend on other lines: if set and number
+// identify the card, spelling is corrected on every line.
 const maxFuzzyLines = 25
 
-// maxSearchedUnknown is how many words that the catalog does not have a search is given: each is
-// compared with all that it has (docs/SEARCH.md, Cost). Of a card's name one or two are misspelt.
-// What has more than hopeless of them is no card's name, and nothing is looked for.
+// maxSearchedUnknown is how many unknown words a search gets: each is compared with all words of
+// the catalog (docs/SEARCH.md, Cost). One or two words of a card's name may be misspelled. A name
+// with more than maxNameUnknown of them is no card's name, and is not searched.
 //
-// Of maxTextUnknown, more than three must be of the name: no line has as many of its copy and its
-// condition.
+// If a text has more than maxTextUnknown, more than three of them are in the name: no line has so
+// many about its copy and its condition.
 const (
 	maxSearchedUnknown = 2
 	maxNameUnknown     = 3
 	maxTextUnknown     = 10
 )
 
-// reject leaves a line that no card is looked for to the caller.
+// reject sets the result of a line that is not searched.
 func (r *Result) reject(why string) {
 	r.Needed = cardFields
 	r.Remark = why + "; give " + r.Needed.Text()
 }
 
-// tooManyUnknown reports whether so many words of a line are none of the catalog's that it can mean
-// no card.
+// tooManyUnknown reports whether a line has so many unknown words that it can mean no card.
 func (f *parsedLine) tooManyUnknown() bool {
 	unknown := 0
 	for i := range f.words {
@@ -135,14 +133,13 @@ func (f *parsedLine) tooManyUnknown() bool {
 	return unknown > maxNameUnknown
 }
 
-// mayBeMisspelt reports whether a folded word that the catalog does not have may be one that it
-// has.
+// mayBeMisspelt reports whether a folded unknown word may be a misspelling of a known one.
 func mayBeMisspelt(w string) bool {
 	return len(w) > maxSuffixLen && !strings.ContainsAny(w, "0123456789")
 }
 
-// significantWords are the words that a search is given of a name: those that the catalog has, and
-// the first few of the others. all says that none was left out. A line's answer does not depend on
+// significantWords returns the words of a name that a search gets: the known ones, and the first
+// few of the others. all reports that none was dropped. The result for a line does not depend on
 // other lines.
 func (a *Appraiser) significantWords(words []string) (significant []string, all bool) {
 	given := 0
@@ -156,8 +153,7 @@ func (a *Appraiser) significantWords(words []string) (significant []string, all 
 	return significant, len(significant) == len(words)
 }
 
-// unknownWords is how many words of a text the catalog does not have, of those that may be
-// misspelt.
+// unknownWords counts the unknown words of a text that may be misspelled.
 func (a *Appraiser) unknownWords(text string) (n int) {
 	a.parts = foldedWords(a.parts[:0], text)
 	for _, w := range a.parts {
@@ -168,7 +164,7 @@ func (a *Appraiser) unknownWords(text string) (n int) {
 	return n
 }
 
-// query is the line's name without what was read as something else.
+// query returns the line's name without the words of other fields.
 func (f *parsedLine) query() string {
 	if !f.plain {
 		return f.item.Name
@@ -189,15 +185,15 @@ func (f *parsedLine) query() string {
 	return strings.Join(words, " ")
 }
 
-// suggestWords is how many words of a name are enough for candidates: each costs a search its
-// misspellings.
+// suggestWords is how many words of a name are enough for candidates: a search corrects the
+// spelling of each, which costs time.
 const suggestWords = 4
 
-// longNameWords are enough of a name of more words than any search reads.
+// longNameWords is how many words are enough of a name with more words than search reads.
 const longNameWords = 3
 
-// suggest leaves a line that no card fits to the caller, with the nearest cards and what would
-// settle it.
+// suggest sets the result of a line that no card matches, with the nearest cards and the fields
+// that would settle it.
 func (a *Appraiser) suggest(r *Result, f *parsedLine) {
 	a.suggested++
 	r.Needed = cardFields
@@ -211,7 +207,7 @@ func (a *Appraiser) suggest(r *Result, f *parsedLine) {
 		a.explainContradiction(r, f)
 	}
 
-	// What was not looked for yet, or by more words than one card has.
+	// Search again if there was no search yet, or one by more words than a card has.
 	words, all := a.significantWords(strings.Fields(f.query()))
 	fewer := all && len(words) > suggestWords && len(words) <= searchWords
 	if len(a.matches) == 0 && (f.noSet || f.noGame || fewer) {
@@ -226,25 +222,26 @@ func (a *Appraiser) suggest(r *Result, f *parsedLine) {
 	r.Remark += r.Needed.Text()
 }
 
-// explainNoSet says that no set is called so, and which are nearly.
+// explainNoSet sets the remark that no set has this name, and which names are similar.
 func (a *Appraiser) explainNoSet(r *Result, f *parsedLine) {
 	r.Remark = `no set is called "` + clip(f.item.Set) + `"` + a.nearestSets(f.item.Set)
 
-	// Without the set, the rest of the line still tells candidates.
+	// Without the set, the rest of the line still finds candidates.
 	rest := f.withoutSet()
 	if fits := a.matchAll(rest); len(fits) > 0 {
 		r.Needed = SetField | a.neededFields(rest, fits)
 		if card, ok := a.lookup.byFuzzySetName(f.item.Set, fits); ok {
-			r.add(card)
+			r.addCandidates(card)
 		}
-		r.add(a.topCandidates(rest, fits)...)
+		r.addCandidates(a.topCandidates(rest, fits)...)
 	}
 }
 
-// maxComparedCards is of how many cards the sets are compared with a misspelt name.
+// maxComparedCards is the maximum number of cards whose sets are compared with a misspelled name.
 const maxComparedCards = 12
 
-// byFuzzySetName is the card of a few whose set a name may be a misspelling of; false for none.
+// byFuzzySetName returns the card among a few whose set's name is most similar to a name; false if
+// none is.
 func (cs catalogLookup) byFuzzySetName(name string, cards []uint32) (card uint32, ok bool) {
 	folded := cardvocab.Fold(name)
 	if len(cards) > maxComparedCards || len(folded) > maxNearestLen {
@@ -267,8 +264,8 @@ func (cs catalogLookup) byFuzzySetName(name string, cards []uint32) (card uint32
 	return card, ok
 }
 
-// nearestSets names the sets that are nearly called so, behind a comma. It compares the name of
-// every set, so that it is done for some lines of a list only: nothing but the note tells.
+// nearestSets names the sets with similar names, after a comma. It compares the name of every set,
+// so it does that for some lines of a list only: the result affects nothing but the remark.
 func (a *Appraiser) nearestSets(name string) string {
 	a.unknownSets++
 	if a.unknownSets > maxNearestSetLines {
@@ -286,18 +283,18 @@ func (a *Appraiser) nearestSets(name string) string {
 	return strings.Replace(perhaps, ", ", ", perhaps ", 1)
 }
 
-// maxNearestLen is how many bytes the names of the nearest sets have in a note, but for the first:
-// it stands beside candidates, which tell more.
+// maxNearestLen bounds the names of the nearest sets in a remark, in bytes, except the first. The
+// candidates next to it say more.
 const maxNearestLen = 100
 
-// maxNearestSetLines is for how many lines of a list the nearest sets are looked for.
+// maxNearestSetLines is for how many lines of a list the nearest sets are searched.
 const maxNearestSetLines = 10
 
-// explainContradiction says which fact the cards of a name do not have.
+// explainContradiction sets the remark which field the cards of a name do not match.
 func (a *Appraiser) explainContradiction(r *Result, f *parsedLine) {
 	r.Remark = "no card fits all that the line says"
 
-	// One fact is left out at a time: where cards fit without it, it is the wrong one.
+	// Each field is dropped in turn: if cards match without it, it is the wrong one.
 	if f.hasNumber() {
 		a.suggestMatching(r, f.withoutNumber(), NumberField, "no card of this name has the number "+clip(f.number))
 	}
@@ -310,22 +307,22 @@ func (a *Appraiser) explainContradiction(r *Result, f *parsedLine) {
 	}
 }
 
-// suggestMatching tells the cards that fit a line without one of its facts, what to ask for and
-// why.
+// suggestMatching adds the cards that match a line without one of its fields, the needed fields,
+// and a remark.
 func (a *Appraiser) suggestMatching(r *Result, rest *parsedLine, wrong FieldSet, text string) {
 	if fits := a.matchAll(rest); len(fits) > 0 {
 		r.Remark = text
 		r.Needed = wrong | a.neededFields(rest, fits)
-		r.add(a.topCandidates(rest, fits)...)
+		r.addCandidates(a.topCandidates(rest, fits)...)
 	}
 }
 
-// excludingWord is the word that keeps a line from the card which has most of it, nil for none.
+// excludingWord returns the word that excludes the card which matches most of a line, nil for none.
 func (a *Appraiser) excludingWord(f *parsedLine) *word {
 	last := -1
 	for _, card := range a.View.Index.Lookup().ByBaseName(f.baseName) {
 		if a.lookup.passesFilters(f, card) {
-			last = max(last, a.lookup.leftover(f, f.words, card, nil))
+			last = max(last, a.lookup.leftover(f.words, card, nil, f.acceptNear))
 		}
 	}
 	if last < 0 {
@@ -334,8 +331,8 @@ func (a *Appraiser) excludingWord(f *parsedLine) *word {
 	return &f.words[last]
 }
 
-// add adds candidates, each once, until there are enough.
-func (r *Result) add(cards ...uint32) {
+// addCandidates adds candidates, each once, up to the limit.
+func (r *Result) addCandidates(cards ...uint32) {
 	for _, card := range cards {
 		if len(r.Candidates) < MaxCandidates && !slices.Contains(r.Candidates, card) {
 			r.Candidates = append(r.Candidates, card)
@@ -343,35 +340,35 @@ func (r *Result) add(cards ...uint32) {
 	}
 }
 
-// addNearest adds the cards that a line may mean: what search found, sooner where it is of the
-// line's set or number, and what has both.
+// addNearest adds the cards that a line may mean. These are the results of the search, those of the
+// line's set or number first, and the cards that have both.
 func (a *Appraiser) addNearest(r *Result, f *parsedLine) {
 	slices.SortStableFunc(a.matches, func(x, y index.Match) int {
 		return a.lookup.agreement(f, y.Card) - a.lookup.agreement(f, x.Card)
 	})
 
-	// Name or number may be the one mistyped: a card of each is to be among the three.
+	// The name or the number may be mistyped: the three candidates have a card for each case.
 	if len(a.matches) > 0 {
-		r.add(a.matches[0].Card)
+		r.addCandidates(a.matches[0].Card)
 	}
 
 	if f.hasSet() && f.hasNumber() {
 		if found := a.bySetNumber(f); len(found) <= MaxCandidates {
-			r.add(found...)
+			r.addCandidates(found...)
 		}
 	}
 
 	for _, match := range a.matches[:min(len(a.matches), MaxCandidates)] {
-		r.add(match.Card)
+		r.addCandidates(match.Card)
 	}
 }
 
-// agreement is how many of a line's set and number a card has.
+// agreement counts which of a line's set and number a card has.
 func (cs catalogLookup) agreement(f *parsedLine, card uint32) (n int) {
 	if f.hasSet() && cs.isIn(card, f.sets) {
 		n++
 	}
-	if f.hasNumber() && contains(f.numbered, card) {
+	if f.hasNumber() && index.Contains(f.numbered, card) {
 		n++
 	}
 	return n

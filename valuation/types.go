@@ -7,7 +7,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Item is a line of a list; "" for what it does not say.
+// Item is a line of a list; fields that it does not state are "".
 type Item struct {
 	ID         string // a card's id, slug or former slug, or what Identifier takes
 	Identifier string // NAMESPACE:VALUE
@@ -18,25 +18,25 @@ type Item struct {
 	Game       string
 	Variant    string
 	Condition  string
-	Quantity   int64 // 0 is what Line says, else 1
-	// Picked says that somebody who saw the line chose ID and Variant for it. They know better than the
-	// line, but for how many copies there are.
+	Quantity   int64 // 0 for the quantity in Line, or 1
+	// Picked means that a person who saw the line chose ID and Variant for it. They take precedence
+	// over the line, except for the quantity.
 	Picked bool
 
-	// What exports say besides.
-	code          string    // of the set, where its name is none
-	otherCopy     string    // that the copy is another one: a language, a grade
-	uncertainID   bool      // Identifier may be one that the catalog does not have
-	row           bool      // Line is a row, so that Name is a name
-	unreadCells   string    // cells of the line that are no field of their own
-	amount        moneyText // that stood in Name
-	setTail       moneyText // that stood in Set
+	// Further columns of exports.
+	code          string    // of the set, if its name is unknown
+	otherCopy     string    // what makes the copy another one: a language, a grade
+	uncertainID   bool      // the catalog may not have Identifier
+	fromRow       bool      // Line is a row of cells, so Name is only a name
+	unreadCells   string    // cells of the line that belong to no other field
+	amount        moneyText // found in Name
+	setTail       moneyText // found in Set
 	assertions    []assertion
 	noPriceReason string // why the line cannot be priced, whichever card it means
-	remark        string // what the caller is to know of the reading
+	remark        string // what the caller should know about how the line was read
 }
 
-// Status is what became of a line.
+// Status is the outcome of a line.
 type Status uint8
 
 // The statuses.
@@ -48,10 +48,11 @@ const (
 	Statuses
 )
 
-// StatusNames are the statuses as answers spell them.
+// StatusNames are the statuses as responses write them.
 var StatusNames = [Statuses]string{"priced", "unpriced", "ambiguous", "unmatched"}
 
-// FieldSet is a set of fields that settle a line when they are given as the right card has them.
+// FieldSet is a set of fields that settle a line if the client sends them as the right card has
+// them.
 type FieldSet uint8
 
 // The fields.
@@ -61,17 +62,17 @@ const (
 	NumberField
 	VariantField
 
-	cardFields = NameField | SetField | NumberField // of what tells a card
+	cardFields = NameField | SetField | NumberField // the fields that identify a card
 )
 
-// First is the field to give first, "" for none. A whole name goes before all others, because a plain
-// name with set and number means the plain card.
+// First returns the name of the field to send first, "" for none. The whole name comes before all
+// others, because a plain name with set and number means the plain card.
 func (a FieldSet) First() string { return fieldNames[bits.TrailingZeros8(uint8(a))] }
 
-// fieldNames are the fields by their bits, the last one for no bit.
+// fieldNames are the names of the fields by bit; the last one is for the empty set.
 var fieldNames = [8 + 1]string{"name", "set", "number", "variant"}
 
-// fieldTexts are the fields as a sentence says them.
+// fieldTexts are the sets of fields as a sentence has them.
 var fieldTexts = [...]string{
 	NumberField:             "the number",
 	SetField:                "the set",
@@ -89,13 +90,13 @@ func (a FieldSet) Text() string { return fieldTexts[a] }
 // Assumption is a given field that the returned price does not match.
 type Assumption struct{ Field, Given, Used string }
 
-// MaxCandidates is how many candidates a line gets.
+// MaxCandidates is the maximum number of candidates of a line.
 const MaxCandidates = 3
 
 // Result is what a line means and costs.
 type Result struct {
 	Status   Status
-	Card     int // -1 when it is not certain
+	Card     int // -1 if it is not certain
 	Lane     int // of the price, -1 without one
 	Quantity int64
 	Cents    int64 // of one copy, snapshot.NoCents without a price
@@ -103,21 +104,20 @@ type Result struct {
 
 	Assumed    []Assumption // of a priced line
 	Candidates []uint32     // likeliest first
-	MatchCount int          // how many cards fit, where that is not one
-	// Range is the lowest and the highest price of the matching cards, NoCents where none has a
-	// price. They are the cards of an ambiguous line, or the variants and conditions of an unpriced
-	// one.
+	MatchCount int          // how many cards match, if not one
+	// The lowest and the highest price of the matching cards, NoCents where none has a price. They
+	// are the cards of an ambiguous line, or the variants and conditions of an unpriced one.
 	From, To int64
 	Needed   FieldSet
-	Remark   string // what the caller is to know, "" for nothing
+	Remark   string // what the caller should know, "" for nothing
 }
 
-// Assumes reports whether the price does not follow a field as it was given.
+// Assumes reports whether the price differs from a field as it was given.
 func (r *Result) Assumes(field string) bool {
 	return slices.ContainsFunc(r.Assumed, func(a Assumption) bool { return a.Field == field })
 }
 
-// newResult is what a line means before a card is found.
+// newResult is the result of a line before a card is found.
 func newResult(quantity int64) Result {
 	return Result{
 		Status: Unmatched, Card: -1, Lane: -1, Quantity: max(quantity, 1),
@@ -125,8 +125,8 @@ func newResult(quantity int64) Result {
 	}
 }
 
-// widen makes the range hold a price.
-func (r *Result) widen(cents int64) {
+// extendRange extends the range to a price.
+func (r *Result) extendRange(cents int64) {
 	if cents < 0 {
 		return
 	}
@@ -137,7 +137,7 @@ func (r *Result) widen(cents int64) {
 	r.To = max(r.To, cents)
 }
 
-// Totals add up results.
+// Totals are the sums of results.
 type Totals struct {
 	Exact, Assumed int64 // cents of lines without and with assumptions
 	Quantity       int64 // copies of priced lines
@@ -145,7 +145,7 @@ type Totals struct {
 	Counts         [Statuses]int
 }
 
-// Add adds a line.
+// Add adds the result of a line.
 func (t *Totals) Add(r *Result) {
 	t.Lines++
 	t.Counts[r.Status]++
@@ -155,7 +155,7 @@ func (t *Totals) Add(r *Result) {
 
 	t.Quantity += r.Quantity
 
-	// What is assumed has a total of its own (decision 2204).
+	// Lines with assumptions have a total of their own (decision 2204).
 	if len(r.Assumed) > 0 {
 		t.Assumed += r.Total
 	} else {

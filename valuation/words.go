@@ -15,37 +15,37 @@ const (
 	maxLetters = 400
 )
 
-// wordRole says what a word of a line is.
+// wordRole is what a word of a line is.
 type wordRole uint8
 
 const (
 	required      wordRole = iota // the card must have it
 	baseNameWord                  // of the card's name
 	numberWord                    // written as a number
-	setWord                       // read as the set
-	preferred                     // says a rarity, finish or edition
+	setWord                       // part of the set
+	preferred                     // a preferred rarity, finish or edition
 	stopWord                      // the card is the same without it
-	copyWord                      // says which copy it is: a grade, a language
-	conditionWord                 // says a condition
+	copyWord                      // describes another copy: a grade, a language
+	conditionWord                 // part of a condition
 )
 
 // word is a word of a line's name.
 type word struct {
 	text       string // folded
-	id         uint32 // of the catalog's word, where that knows it
+	id         uint32 // its TermID, if it is known
 	known      bool
 	raw        string // as written
 	group      int8   // the pair of brackets around it, 0 for none
 	role       wordRole
 	preference cardvocab.Preference
-	// suffix says that it stands behind the name: the code and number of "(MEW 199)", "#4".
+	// suffix reports that it comes after the name: the code and number of "(MEW 199)", "#4".
 	suffix bool
-	run    int8     // how many words the phrase has, on its first word
+	run    int8     // on the first word of a phrase: its number of words
 	cards  []uint32 // that have the number, ascending
 }
 
-// readWords takes a name apart. false says that it has signs or letters that only search reads, or
-// that it is too long to be a name.
+// readWords divides a name into words. plain is false if the name has signs or letters that only
+// search reads, or is too long for a name.
 func readWords(dst []word, name string) (words []word, plain bool) {
 	name = cardvocab.Unescape(name)
 	begins := len(dst)
@@ -86,7 +86,8 @@ func readWords(dst []word, name string) (words []word, plain bool) {
 	return dst, !strings.ContainsAny(name, signs)
 }
 
-// withoutGold is some words, from a place on, without the first of "gold star": what is printed is a star.
+// withoutGold removes the first word of "gold star" from the words after from: the card has only a
+// star printed.
 func withoutGold(words []word, from int) []word {
 	for i := from; i < len(words); i++ {
 		w := &words[i]
@@ -101,7 +102,7 @@ func withoutGold(words []word, from int) []word {
 	return words
 }
 
-// endsChunk reports whether a byte ends what stands between spaces. Brackets begin behind a space only
+// endsChunk reports whether a byte ends a chunk between spaces. Brackets begin only after a space
 // (decision 83).
 func endsChunk(b byte, inside, first bool) bool {
 	return isSpace(b) || inside && isClose(b) || first && isOpen(b)
@@ -111,10 +112,10 @@ func isSpace(b byte) bool { return b == ' ' || b == ',' || b == ';' || b == '"' 
 func isOpen(b byte) bool  { return b == '(' || b == '[' || b == '{' }
 func isClose(b byte) bool { return b == ')' || b == ']' || b == '}' }
 
-// signs are those that search reads as words, as ♀ is female (docs/SEARCH.md, Normalise).
+// signs are the symbols that search reads as words, as ♀ is female (docs/SEARCH.md, Normalise).
 const signs = "♀♂★☆⭐✩✪✭✰◇♢◊⬦⋄αβγδ∂"
 
-// appendChunk appends the words of what stands between spaces: a number stays whole.
+// appendChunk appends the words of a chunk between spaces: a number stays whole.
 func appendChunk(dst []word, chunk string, group int8) []word {
 	trimmed := strings.TrimRight(strings.TrimLeft(chunk, "#"), ".:!?")
 	if isNumberLike(trimmed) {
@@ -130,7 +131,7 @@ func appendChunk(dst []word, chunk string, group int8) []word {
 	}
 
 	// So would a half grade be two numbers.
-	if head, ok := strings.CutSuffix(trimmed, ".5"); ok && isGlued(cardvocab.Fold(head)) {
+	if head, ok := strings.CutSuffix(trimmed, ".5"); ok && isGluedGrade(cardvocab.Fold(head)) {
 		return append(dst, word{text: cardvocab.Fold(head), raw: trimmed, group: group})
 	} else if ok && isGrade(head) {
 		return append(dst, word{text: trimmed, raw: trimmed, group: group})
@@ -138,8 +139,8 @@ func appendChunk(dst []word, chunk string, group int8) []word {
 
 	for raw := range dividedText(chunk) {
 		switch text := cardvocab.Fold(raw); {
-		case text == "" && isPicture(raw):
-			// No card has it: it may be a flag in place of a language.
+		case text == "" && isPictograph(raw):
+			// No card has it; it may be a flag that means a language.
 			dst = append(dst, word{text: raw, raw: raw, group: group})
 		case text != "" && text != "and":
 			dst = append(dst, word{text: text, raw: raw, group: group})
@@ -148,20 +149,21 @@ func appendChunk(dst []word, chunk string, group int8) []word {
 	return dst
 }
 
-// isPicture reports whether a text without letters and digits says something all the same: it has more
+// isPictograph reports whether a text without letters and digits still means something: it has more
 // than punctuation and the signs that search reads.
-func isPicture(text string) bool {
+func isPictograph(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		return r >= utf8.RuneSelf && !unicode.IsPunct(r) && !unicode.IsSpace(r) && !strings.ContainsRune(signs, r)
 	})
 }
 
-// divides reports whether a byte stands between two words.
+// divides reports whether a byte separates words.
 func divides(b byte) bool {
 	return b < utf8.RuneSelf && b != '\'' && !cardvocab.IsWordByte(cardvocab.Lower(b))
 }
 
-// maxPrefixLen is how many letters a number begins with at most: SWSH241, HGSS18, PRB02-006.
+// maxPrefixLen is the maximum number of letters at the start of a number: SWSH241, HGSS18,
+// PRB02-006.
 const maxPrefixLen = 5
 
 // isNumberLike reports whether a text may be a collector number: digits, perhaps with letters before
@@ -199,7 +201,7 @@ func isOrdinal(s string) bool {
 	return slices.Contains([]string{"st", "nd", "rd", "th"}, strings.ToLower(s[len(s)-2:]))
 }
 
-// isCopies reports whether a text is a number of copies: 2x, x4.
+// isCopies reports whether a text is a quantity: 2x, x4.
 func isCopies(s string) bool {
 	if s == "" || !cardvocab.IsDigit(s[0]) && !cardvocab.IsDigit(s[len(s)-1]) {
 		return false
@@ -224,5 +226,5 @@ func isVersion(s string) bool {
 	return cardvocab.IsInteger(digits) && len(digits) <= 2 && digits[0] != '0'
 }
 
-// isBare reports whether a number may as well be a word: an integer without a total.
+// isBare reports whether a number may also be a word: an integer without a total.
 func (w *word) isBare() bool { return cardvocab.IsInteger(w.raw) }

@@ -33,75 +33,75 @@ type Meaning struct {
 	Title  string
 }
 
-// withSharedCodes are the codes that mean the same on both surfaces.
-func withSharedCodes(more map[Code]Meaning) map[Code]Meaning {
-	more[InvalidRequest] = Meaning{400, "Invalid request"}
-	more[NotFound] = Meaning{404, "Not found"}
-	more[MethodNotAllowed] = Meaning{405, "Method not allowed"}
-	more[RequestTimeout] = Meaning{408, "Request took too long to arrive"}
-	more[PayloadTooLarge] = Meaning{413, "Payload too large"}
-	more[UnsupportedMediaType] = Meaning{415, "Unsupported media type"}
-	more[RateLimitExceeded] = Meaning{429, "Rate limit exceeded"}
-	more[QuotaExceeded] = Meaning{429, "Quota exceeded"}
-	more[HeadersTooLarge] = Meaning{431, "Request header fields too large"}
-	more[InternalError] = Meaning{500, "Internal error"}
-	more[TemporarilyUnavailable] = Meaning{503, "Temporarily unavailable"}
-	return more
+// withSharedCodes adds the codes that mean the same on both surfaces to the codes of one of them.
+func withSharedCodes(codes map[Code]Meaning) map[Code]Meaning {
+	codes[InvalidRequest] = Meaning{400, "Invalid request"}
+	codes[NotFound] = Meaning{404, "Not found"}
+	codes[MethodNotAllowed] = Meaning{405, "Method not allowed"}
+	codes[RequestTimeout] = Meaning{408, "Request took too long to arrive"}
+	codes[PayloadTooLarge] = Meaning{413, "Payload too large"}
+	codes[UnsupportedMediaType] = Meaning{415, "Unsupported media type"}
+	codes[RateLimitExceeded] = Meaning{429, "Rate limit exceeded"}
+	codes[QuotaExceeded] = Meaning{429, "Quota exceeded"}
+	codes[HeadersTooLarge] = Meaning{431, "Request header fields too large"}
+	codes[InternalError] = Meaning{500, "Internal error"}
+	codes[TemporarilyUnavailable] = Meaning{503, "Temporarily unavailable"}
+	return codes
 }
 
-// Live and Preview are the tables of codes of the two surfaces.
+// LiveCodes and PreviewCodes are the error codes of the two surfaces.
 var (
-	Live = withSharedCodes(map[Code]Meaning{
+	LiveCodes = withSharedCodes(map[Code]Meaning{
 		Unauthorized: {401, "Unauthorized"},
 		SandboxKey:   {403, "Sandbox key used"},
 		PlanLimit:    {403, "Plan limit"},
-		// Only of the MCP endpoint.
+		// Of the MCP endpoint only.
 		HostNotAllowed:   {403, "Host not allowed"},
 		OriginNotAllowed: {403, "Origin not allowed"},
 		NotAcceptable:    {406, "Not acceptable"},
 	})
-	Preview = withSharedCodes(map[Code]Meaning{
+	PreviewCodes = withSharedCodes(map[Code]Meaning{
 		InvalidAPIKey:       {401, "Invalid API key"},
 		InsufficientScope:   {403, "Key lacks the scope"},
 		IdempotencyConflict: {409, "Idempotency conflict"},
 	})
 )
 
-// APIError is what an error answer says.
+// APIError is an error that a client is answered with.
 type APIError struct {
 	Code   Code
-	Detail string // a sentence for the developer at the other end; no secrets, no internals
+	Detail string // one sentence for the client's developer; no secrets, no internals
 	// RetryAfter is in whole seconds, at least 1, and equals the Retry-After header; 0 means no
 	// header.
 	RetryAfter int
 }
 
 // AppendProblem appends the live surface's error body, application/problem+json.
-func AppendProblem(dst []byte, baseURL string, f APIError, requestID string) []byte {
-	m := Live[f.Code]
+func AppendProblem(dst []byte, baseURL string, apiErr APIError, requestID string) []byte {
+	m := LiveCodes[apiErr.Code]
 
-	dst = AppendText(dst, `{"type":`, baseURL+"/errors/"+string(f.Code))
+	dst = AppendText(dst, `{"type":`, baseURL+"/errors/"+string(apiErr.Code))
 	dst = AppendText(dst, `,"title":`, m.Title)
 	dst = AppendInt(dst, `,"status":`, int64(m.Status))
-	dst = AppendText(dst, `,"detail":`, f.Detail)
-	dst = AppendText(dst, `,"code":`, string(f.Code))
+	dst = AppendText(dst, `,"detail":`, apiErr.Detail)
+	dst = AppendText(dst, `,"code":`, string(apiErr.Code))
 	dst = AppendText(dst, `,"request_id":`, requestID)
-	if f.RetryAfter > 0 {
-		dst = AppendInt(dst, `,"retry_after_seconds":`, int64(f.RetryAfter))
+	if apiErr.RetryAfter > 0 {
+		dst = AppendInt(dst, `,"retry_after_seconds":`, int64(apiErr.RetryAfter))
 	}
 
 	return append(dst, '}')
 }
 
 // AppendEnvelope appends the preview contract's error body.
-func AppendEnvelope(dst []byte, f APIError, requestID string) []byte {
-	dst = AppendText(dst, `{"error":{"code":`, string(f.Code))
-	dst = AppendText(dst, `,"message":`, f.Detail)
+func AppendEnvelope(dst []byte, apiErr APIError, requestID string) []byte {
+	dst = AppendText(dst, `{"error":{"code":`, string(apiErr.Code))
+	dst = AppendText(dst, `,"message":`, apiErr.Detail)
 	dst = AppendText(dst, `,"request_id":`, requestID)
 
 	// The contract has the member always, unlike the live surface.
-	if f.RetryAfter <= 0 {
+	if apiErr.RetryAfter <= 0 {
 		return append(dst, `,"retry_after_seconds":null}}`...)
 	}
-	return append(AppendInt(dst, `,"retry_after_seconds":`, int64(f.RetryAfter)), "}}"...)
+	return append(AppendInt(dst, `,"retry_after_seconds":`, int64(apiErr.RetryAfter)), "}}"...)
 }

@@ -7,11 +7,11 @@ type Range struct{ Min, Max int64 }
 // Has reports whether n is within the range.
 func (r Range) Has(n int64) bool { return r.Min <= n && n <= r.Max }
 
-// MaxSelections is how many selections a preview price batch has at most.
+// MaxSelections is the largest number of selections in a preview price batch.
 const MaxSelections = 50
 
 // The bounds of all parameters, arguments and bodies. REST, the schemas of MCP and the OpenAPI
-// document have the same ones; a test holds the document against them.
+// document have the same bounds; a test compares the document with them.
 var (
 	QueryText         = Range{1, 200} // free text
 	SetText           = Range{1, 200} // a set's id, slug, code or name
@@ -38,13 +38,13 @@ var (
 	Selections = Range{1, MaxSelections}
 	ValueLines = Range{1, 50}   // lines of an MCP valuation
 	ValueItems = Range{1, 100}  // items of a valuation over REST
-	ValueLine  = Range{1, 400}  // a line as an app wrote it: the longest rows of exports have 300
+	ValueLine  = Range{1, 400}  // a line as an app wrote it; the longest export rows have 300
 	Copies     = Range{1, 9999} // copies of a card on one line
 )
 
-// What a parameter means that is left out.
+// Defaults of absent parameters.
 const (
-	DefaultPage    = 20
-	DefaultDays    = 90
-	MoversMinCents = 500
+	DefaultPageLimit = 20
+	DefaultDays      = 90
+	MoversMinCents   = 500
 )

@@ -15,14 +15,14 @@ import (
 	"ninepocket/wire/openapi"
 )
 
-// documented is a bound as the OpenAPI document has it: at is the JSON pointer of a schema.
+// documented is a bound in the OpenAPI document: at is the JSON pointer of a schema.
 type documented struct {
 	at    string
 	name  string
 	bound wire.Range
 	// preset is the default of the schema, 0 for none.
 	preset int64
-	// noMin says that the document leaves the lower bound to the description.
+	// noMin is true if only the description in the document has the lower bound.
 	noMin bool
 }
 
@@ -37,7 +37,7 @@ var allDocumented = []documented{
 	{at: parameters + "Set/schema", name: "SetText", bound: wire.SetText},
 	{at: parameters + "SetQuery/schema", name: "SetText", bound: wire.SetText},
 	{at: parameters + "GameFilter/schema", name: "GameText", bound: wire.GameText},
-	{at: parameters + "Limit/schema", name: "PageLimit", bound: wire.PageLimit, preset: wire.DefaultPage},
+	{at: parameters + "Limit/schema", name: "PageLimit", bound: wire.PageLimit, preset: wire.DefaultPageLimit},
 	{at: parameters + "Cursor/schema", name: "CursorText", bound: wire.CursorText},
 	{at: parameters + "MinPrice/schema", name: "PriceCents", bound: wire.PriceCents},
 	{at: parameters + "MaxPrice/schema", name: "PriceCents", bound: wire.PriceCents},
@@ -73,7 +73,7 @@ var allDocumented = []documented{
 	{at: schemas + "ValuationItem/properties/quantity", name: "Copies", bound: wire.Copies},
 }
 
-// withoutRange are bounds of the document that no Range stands for, and why.
+// withoutRange are bounds of the document without a Range, with the reason.
 var withoutRange = map[string]string{
 	parameters + "Sort/schema":   "a default of a choice",
 	parameters + "Period/schema": "accepted and not used",
@@ -81,14 +81,14 @@ var withoutRange = map[string]string{
 
 type object = map[string]any
 
-// bounding are the words of a schema that bound what a client may send: lower, upper, and the rest.
+// bounding are the schema keywords that bound what a client may send: lower, upper, and others.
 var (
 	lower = []string{"minLength", "minimum", "minItems"}
 	upper = []string{"maxLength", "maximum", "maxItems"}
 	other = []string{"default", "exclusiveMinimum", "exclusiveMaximum", "minProperties", "maxProperties", "multipleOf"}
 )
 
-// TestBoundsAreTheDocuments holds the table of bounds against the parameters and bodies of the
+// TestBoundsAreTheDocuments compares the table of bounds with the parameters and bodies of the
 // document, both ways.
 func TestBoundsAreTheDocuments(t *testing.T) {
 	var document object
@@ -128,7 +128,7 @@ func TestBoundsAreTheDocuments(t *testing.T) {
 	}
 }
 
-// compare holds the words of one schema against a bound.
+// compare compares the keywords of one schema with a bound.
 func compare(t *testing.T, d documented, schema object) {
 	t.Helper()
 
@@ -158,7 +158,7 @@ func compare(t *testing.T, d documented, schema object) {
 	}
 }
 
-// sent gathers the schemas with bounds of everything that a client may send to a path: parameters
+// sent collects the schemas with bounds of everything that a client may send to a path: parameters
 // and bodies.
 func sent(document object, at string, item object, found map[string]object) {
 	for name, part := range item {
@@ -184,7 +184,7 @@ func sent(document object, at string, item object, found map[string]object) {
 	}
 }
 
-// bounded gathers the schemas with bounds below o, following references.
+// bounded collects the schemas with bounds below o, following references.
 func bounded(document object, at string, o object, found map[string]object) {
 	if ref, ok := o["$ref"].(string); ok {
 		pointer := strings.TrimPrefix(ref, "#")
@@ -214,7 +214,7 @@ func bounded(document object, at string, o object, found map[string]object) {
 	}
 }
 
-// resolve finds a pointer without escapes in a document.
+// resolve returns the object at a pointer without escapes.
 func resolve(o object, pointer string) object {
 	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		o, _ = o[name].(object)
@@ -222,7 +222,7 @@ func resolve(o object, pointer string) object {
 	return o
 }
 
-// TestBoundsAreUsed fails for a bound of bounds.go that the table above does not hold against the
+// TestBoundsAreUsed fails for a bound of bounds.go that the table above does not compare with the
 // document.
 func TestBoundsAreUsed(t *testing.T) {
 	used := map[string]bool{

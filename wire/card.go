@@ -6,15 +6,15 @@ import (
 	"ninepocket/snapshot"
 )
 
-// URLs says where things are for the URLs in answers.
+// URLs builds the URLs in responses.
 type URLs struct {
 	// URL is the prefix of card and set pages, without a slash at the end.
 	URL string
-	// Images is the prefix of image URLs with a slash at the end; "" when the operator gave no
-	// image folder.
+	// Images is the prefix of image URLs with a slash at the end; "" when no image folder is
+	// configured.
 	Images string
-	// HasImage says which image files there are; nil when all of them are. image_url is null for
-	// one that is not there.
+	// HasImage reports whether an image file exists; nil means that all exist. image_url is null
+	// for a missing file.
 	HasImage func(file string) bool
 	// ProductPrefix begins every public product id (decision 25).
 	ProductPrefix string
@@ -43,47 +43,47 @@ func (s *URLs) appendURL(dst []byte, kind, slug string) []byte {
 	return append(dst, '"')
 }
 
-// ShowsImage reports whether a card with an image file, "" for none, has an image to show.
+// ShowsImage reports whether an image file can be shown; file is "" for a card without one.
 func (s *URLs) ShowsImage(file string) bool {
 	return s.Images != "" && file != "" && (s.HasImage == nil || s.HasImage(file))
 }
 
-// AppendImage appends the image_url member of a card with an image file, "" for none.
+// AppendImage appends the image_url member of a card; file is its image file, "" for none.
 func (s *URLs) AppendImage(dst []byte, file string) []byte {
 	dst = append(dst, `,"image_url":`...)
 	if !s.ShowsImage(file) {
 		return append(dst, "null"...)
 	}
 	dst = AppendString(dst, s.Images)
-	dst = AppendEscaped(dst[:len(dst)-1], file) // its bytes need no escapes in JSON
+	dst = AppendEscaped(dst[:len(dst)-1], file) // percent-encoded text needs no JSON escapes
 	return append(dst, '"')
 }
 
-// AppendIdentity appends which card it is, as the beginning of an object: id, name, number, game,
-// set and url.
-func AppendIdentity(dst []byte, c *snapshot.Catalog, card int, site *URLs) []byte {
+// AppendIdentity appends the start of an object with a card's id, name, number, game, set and url.
+func AppendIdentity(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
 	dst = AppendName(dst, c, card)
 	dst = AppendGame(dst, c, c.Cards.Game[card])
 	dst = appendSetOf(dst, c, card)
-	return site.AppendCardURL(dst, c, card)
+	return urls.AppendCardURL(dst, c, card)
 }
 
-// AppendName appends what every card begins with: id, name and number.
+// AppendName appends the start of a card's object: id, name and number.
 func AppendName(dst []byte, c *snapshot.Catalog, card int) []byte {
 	dst = appendID(dst, `{"id":"`, c.Cards.ID.Bytes(card))
 	dst = AppendText(dst, `,"name":`, c.Cards.Name.At(card))
 	return AppendNullable(dst, `,"number":`, c.Cards.Number.At(card))
 }
 
-// appendID appends a member up to its opening quote, then an id of ours, which needs no escape, and
-// the closing quote. Ids are a fifth of the strings of a list, so that looking through them shows.
+// appendID appends a member whose value is one of our ids; name ends with the opening quote. Our
+// ids need no escapes. Ids are a fifth of the strings of a list, so that scanning them for escapes
+// would be measurable.
 func appendID(dst []byte, name string, id []byte) []byte {
 	dst = append(dst, name...)
 	dst = append(dst, id...)
 	return append(dst, '"')
 }
 
-// AppendGame appends the members that say which game something is of.
+// AppendGame appends the game and game_name members.
 func AppendGame(dst []byte, c *snapshot.Catalog, game uint8) []byte {
 	dst = AppendText(dst, `,"game":`, c.Games.Slug.At(int(game)))
 	return AppendText(dst, `,"game_name":`, c.Games.Name.At(int(game)))
@@ -100,25 +100,25 @@ func appendSetOf(dst []byte, c *snapshot.Catalog, card int) []byte {
 	return append(AppendText(dst, `,"name":`, c.Sets.Name.At(int(set))), '}')
 }
 
-// appendPrice appends the members of a price behind others.
+// appendPrice appends the members of a price to an object that has others already.
 func appendPrice(dst []byte, cents, updatedAt int64) []byte {
 	dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, cents)
 	return AppendSeconds(dst, `,"price_updated_at":`, updatedAt)
 }
 
-// appendCard appends what card summary and card detail share, up to the url.
-func appendCard(dst []byte, c *snapshot.Catalog, card int, site *URLs) []byte {
+// appendCard appends the members that card summary and card detail share, up to the url.
+func appendCard(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
 	dst = AppendName(dst, c, card)
 	dst = AppendGame(dst, c, c.Cards.Game[card])
 	dst = AppendNullable(dst, `,"rarity":`, c.Cards.Rarity.At(card))
 	dst = appendSetOf(dst, c, card)
-	dst = site.AppendImage(dst, c.Cards.Image.At(card))
-	return site.AppendCardURL(dst, c, card)
+	dst = urls.AppendImage(dst, c.Cards.Image.At(card))
+	return urls.AppendCardURL(dst, c, card)
 }
 
 // AppendCardSummary appends a Card summary.
-func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *URLs) []byte {
-	dst = appendCard(dst, c, card, site)
+func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
+	dst = appendCard(dst, c, card, urls)
 	cents, at := c.DisplayPrice(card)
 	dst = AppendCents(dst, `,"price":{"currency":"USD","market_price_cents":`, cents)
 	return append(AppendSeconds(dst, `,"price_updated_at":`, at), "}}"...)
@@ -126,8 +126,8 @@ func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, site *URLs) []
 
 // AppendCardDetail appends a Card detail. It has one entry of prices for each lane with a
 // distributable current price, in variant order and then condition order (decision 22).
-func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *URLs) []byte {
-	dst = appendCard(dst, c, card, site)
+func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
+	dst = appendCard(dst, c, card, urls)
 
 	dst = append(dst, `,"prices":[`...)
 	from, to := c.Lanes.Of.Range(card)
@@ -141,17 +141,17 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, site *URLs) []b
 	dst = append(dst, `],"identifiers":[`...)
 	dst = appendIdentifiers(dst, c, card)
 
-	// A card that is a product shares the tail of its id (decision 25).
+	// A card that is a product has the same id tail (decision 25).
 	if c.Cards.Product[card] == 0 {
 		return append(dst, `],"product_id":null}`...)
 	}
 	dst = append(dst, `],"product_id":"`...)
-	dst = append(dst, site.ProductPrefix...)
+	dst = append(dst, urls.ProductPrefix...)
 	dst = append(dst, strings.TrimPrefix(c.Cards.ID.At(card), "card")...)
 	return append(dst, '"', '}')
 }
 
-// appendIdentifiers appends what an item is called in other namespaces, as elements of a list.
+// appendIdentifiers appends an item's identifiers in other namespaces, as elements of a list.
 func appendIdentifiers(dst []byte, c *snapshot.Catalog, item int) []byte {
 	ids := &c.Identifiers
 	for k, to := ids.Of.Range(item); k < to; k++ {
@@ -165,7 +165,7 @@ func appendIdentifier(dst []byte, namespace, value string) []byte {
 	return append(AppendText(dst, `,"value":`, value), '}')
 }
 
-// AppendLanePrice appends one entry of a card detail's prices; the lane has a price.
+// AppendLanePrice appends one entry of a card detail's prices. The lane must have a price.
 func AppendLanePrice(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	l := &c.Lanes
 	dst = AppendLane(dst, c, lane)
@@ -174,7 +174,7 @@ func AppendLanePrice(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	return append(dst, '}')
 }
 
-// AppendLane appends a lane and its price as the beginning of an object.
+// AppendLane appends the start of an object with a lane and its price.
 func AppendLane(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	l := &c.Lanes
 	dst = AppendText(dst, `{"variant":`, c.Variants.At(int(l.Variant[lane])))
@@ -189,14 +189,14 @@ func AppendPriceEntry(dst []byte, c *snapshot.Catalog, card int) []byte {
 	return append(appendPrice(dst, cents, at), '}')
 }
 
-// AppendMover appends a Market mover: a card whose display price has changed from that of its lane
-// in before, which is Lanes.Base7 or Lanes.Base30.
-func AppendMover(dst []byte, c *snapshot.Catalog, card int, site *URLs, before []int64) []byte {
+// AppendMover appends a Market mover. before has the earlier price of every lane:
+// Lanes.Price7DaysAgo or Lanes.Base30.
+func AppendMover(dst []byte, c *snapshot.Catalog, card int, urls *URLs, before []int64) []byte {
 	cents, at := c.DisplayPrice(card)
-	dst = AppendIdentity(dst, c, card, site)
+	dst = AppendIdentity(dst, c, card, urls)
 	dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, cents)
 
-	// A mover has an earlier price, or it would be none.
+	// A card without an earlier price is no mover.
 	base := snapshot.NoCents
 	if lane := c.Cards.Display[card]; lane >= 0 {
 		base = before[lane]

@@ -15,7 +15,7 @@ type card = fixture.Card
 
 var site = &wire.URLs{URL: "https://cards.example", Images: "https://cards.example/images/", ProductPrefix: "np"}
 
-// oneCard is a catalog of one card, edited.
+// oneCard returns a catalog of one card, edited.
 func oneCard(t testing.TB, edit func(c *card)) *snapshot.Catalog {
 	t.Helper()
 	w := fixture.Random(1, fixture.Size{Cards: 1})
@@ -25,7 +25,7 @@ func oneCard(t testing.TB, edit func(c *card)) *snapshot.Catalog {
 
 func seconds(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05Z") }
 
-// percent is the percentage of a change as JSON, nil when there is none.
+// percent returns the percentage of a change as JSON, nil if there is none.
 func percent(base, now int64) *jsontext.Value {
 	if base <= 0 || now < 0 {
 		return nil
@@ -47,7 +47,7 @@ func cents(v int64) *int64 {
 	return &v
 }
 
-// truth says what the answers about a world must hold.
+// truth is the oracle of the responses about a world.
 type truth struct{ *fixture.World }
 
 func (w truth) head(c *card) cardHead {
@@ -111,7 +111,7 @@ func (w truth) lanes(c *card) []lanePrice {
 	return all
 }
 
-// identifiers are what a card is called elsewhere, under the names that clients know.
+// identifiers returns the identifiers of a card, with the public namespaces.
 func identifiers(c *card) []identifier {
 	all := []identifier{}
 	for _, id := range c.Identifiers {
@@ -123,7 +123,7 @@ func identifiers(c *card) []identifier {
 	return all
 }
 
-// product is the id of a card as a product, nil when it is none.
+// product returns the id of a card as a product, nil if it is none.
 func product(c *card) *string {
 	if !c.Product {
 		return nil
@@ -288,7 +288,7 @@ func TestUsage(t *testing.T) {
 
 func TestAPIErrors(t *testing.T) {
 	for _, retry := range []int{0, 17} {
-		for code, m := range wire.Live {
+		for code, m := range wire.LiveCodes {
 			got := decode[problem](t, wire.AppendProblem(nil, "https://api.example",
 				wire.APIError{Code: code, Detail: `a "b"`, RetryAfter: retry}, "req_x"))
 			want := problem{
@@ -302,7 +302,7 @@ func TestAPIErrors(t *testing.T) {
 			equal(t, "problem", want, got)
 		}
 
-		for code := range wire.Preview {
+		for code := range wire.PreviewCodes {
 			got := decode[envelope](t, wire.AppendEnvelope(nil,
 				wire.APIError{Code: code, Detail: "a\nb", RetryAfter: retry}, "req_x"))
 			var want envelope
@@ -349,6 +349,6 @@ func TestCodes(t *testing.T) {
 		preview[code] = status
 	}
 
-	equal(t, "live codes", live, statuses(wire.Live))
-	equal(t, "preview codes", preview, statuses(wire.Preview))
+	equal(t, "live codes", live, statuses(wire.LiveCodes))
+	equal(t, "preview codes", preview, statuses(wire.PreviewCodes))
 }

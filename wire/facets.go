@@ -2,14 +2,14 @@ package wire
 
 import "ninepocket/snapshot"
 
-// Facet is a value that a filter takes, and how many cards of a game it finds.
+// Facet is a value of a filter, with the number of cards of one game that have it.
 type Facet struct {
 	Game  int
 	Value string
 	Cards int
 }
 
-// Facets are the values of all filters. Conditions are counted by their numbers.
+// Facets are the values of all filters. Conditions has the number of cards by condition.
 type Facets struct {
 	Series, Rarities, Variants []Facet
 	Conditions                 []int

@@ -3,30 +3,30 @@ package wire
 import "ninepocket/snapshot"
 
 // AppendHistoryHead appends the body of price history up to its data array's opening bracket.
-func AppendHistoryHead(dst []byte, c *snapshot.Catalog, card, days int, site *URLs) []byte {
+func AppendHistoryHead(dst []byte, c *snapshot.Catalog, card, days int, urls *URLs) []byte {
 	dst = AppendText(dst, `{"id":`, c.Cards.ID.At(card))
 	dst = AppendText(dst, `,"name":`, c.Cards.Name.At(card))
-	dst = site.AppendCardURL(dst, c, card)
+	dst = urls.AppendCardURL(dst, c, card)
 	dst = AppendInt(dst, `,"days":`, int64(days))
 	return append(dst, `,"data":[`...)
 }
 
-// What a Price history point has after its price, and what the next one has before its date.
+// The text of a Price history point after its price, and of the next point before its date.
 const (
 	pointEnd   = `,"currency":"USD"}`
 	pointStart = `,{"date":"`
 )
 
-// PointTemplate is a Price history point of one variant up to the end of its price, as it stands
-// after another one. The next point is a copy of it with another date, and with another price where
-// that has changed.
+// PointTemplate is the JSON of a Price history point of one variant, from the end of the previous
+// point to the end of the price. Each point is a copy of it with another date, and with another
+// price if that has changed.
 type PointTemplate struct {
 	text  []byte
-	price int   // where the price begins
-	cents int64 // that the text has
+	price int   // offset of the price in text
+	cents int64 // the price in text
 }
 
-// Reset makes the form of a variant.
+// Reset makes the template of a variant.
 func (f *PointTemplate) Reset(variant string) {
 	f.text = append(f.text[:0], pointEnd+pointStart+`YYYY-MM-DD","variant":`...)
 	f.text = AppendString(f.text, variant)
@@ -35,16 +35,16 @@ func (f *PointTemplate) Reset(variant string) {
 	f.cents = 0
 }
 
-// Append appends a point but for what follows its price, after another one or as the first. The
-// date is YYYY-MM-DD. After the last one comes AppendPointEnd.
+// Append appends a point up to its price. The date is YYYY-MM-DD; first is true for the first point
+// of the array. AppendPointEnd ends the last point.
 func (f *PointTemplate) Append(dst []byte, date *[10]byte, cents int64, first bool) []byte {
 	skip := 0
 	if first {
 		skip = len(pointEnd) + 1
 	}
 
-	// Date and price are put into the copy: in the form they would be read before the processor has
-	// written them.
+	// Date and price are written into the copy, not into the template: there they would be read
+	// before the processor has written them.
 	at := len(dst) - skip
 	dst = append(dst, f.text[skip:]...)
 	*(*[10]byte)(dst[at+len(pointEnd+pointStart):]) = *date
@@ -61,11 +61,11 @@ func (f *PointTemplate) Append(dst []byte, date *[10]byte, cents int64, first bo
 // AppendPointEnd ends the last Price history point.
 func AppendPointEnd(dst []byte) []byte { return append(dst, pointEnd...) }
 
-// Stats says what a price statistics answer is about.
+// Stats is the card, variant and window of a price statistics response.
 type Stats struct {
 	Card     int
-	Variant  string // canonical code when restricted, "" when not
-	Window   string // as asked: 7d, 30d or 90d
+	Variant  string // canonical code, "" for all variants
+	Window   string // as requested: 7d, 30d or 90d
 	From, To int64  // ms: window_start and window_end (decision 20)
 }
 
@@ -91,7 +91,7 @@ func AppendSummary(dst []byte, variant string, summary snapshot.PriceSummary) []
 	return append(AppendInt(dst, `,"data_points":`, int64(summary.Points)), '}')
 }
 
-// AppendDayPrice appends a member that is the price of a day.
+// AppendDayPrice appends a member with the price of a day.
 func AppendDayPrice(dst []byte, name string, day snapshot.Day, cents int64) []byte {
 	dst = append(append(dst, name...), `{"date":"`...)
 	dst = AppendDay(dst, day)

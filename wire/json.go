@@ -14,7 +14,7 @@ import (
 // backslashes and control characters are escaped, and bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	if SafePrefixLen(s) < len(s) {
-		dst, _ = jsontext.AppendQuote(dst, s) // the error tells of bytes that are not UTF-8
+		dst, _ = jsontext.AppendQuote(dst, s) // the error reports bytes that are not UTF-8
 		return dst
 	}
 	dst = append(dst, '"')
@@ -22,8 +22,8 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// SafePrefixLen counts the bytes at the beginning of s that need no escape in a JSON string: ASCII
-// but for quotes, backslashes and control characters. It looks at eight bytes at a time.
+// SafePrefixLen counts the first bytes of s that need no escape in a JSON string: ASCII without
+// quotes, backslashes and control characters. It reads eight bytes at a time.
 func SafePrefixLen(s string) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 
@@ -54,7 +54,7 @@ func SafePrefixLen(s string) int {
 	return i
 }
 
-// AppendComma separates the next element of a list from the one before, if there is one.
+// AppendComma separates the next element of a list from the previous one, if there is one.
 func AppendComma(dst []byte) []byte {
 	if dst[len(dst)-1] == '[' {
 		return dst
@@ -62,8 +62,8 @@ func AppendComma(dst []byte) []byte {
 	return append(dst, ',')
 }
 
-// AppendText appends a member: its name as it stands in JSON, behind what is before it, and s as a
-// JSON string.
+// AppendText appends a member with s as a JSON string. name is the text before the value, such as
+// `,"name":`.
 func AppendText(dst []byte, name, s string) []byte { return AppendString(append(dst, name...), s) }
 
 // AppendInt appends a member as AppendText does, with an integer.
@@ -71,7 +71,7 @@ func AppendInt(dst []byte, name string, n int64) []byte {
 	return strconv.AppendInt(append(dst, name...), n, 10)
 }
 
-// AppendNullable is AppendText with null for an empty s: the columns' spelling of null.
+// AppendNullable is AppendText with null for an empty s, which is how columns store null.
 func AppendNullable(dst []byte, name, s string) []byte {
 	dst = append(dst, name...)
 	if s == "" {
@@ -80,8 +80,8 @@ func AppendNullable(dst []byte, name, s string) []byte {
 	return AppendString(dst, s)
 }
 
-// AppendCents appends a member that is an amount of cents, or null when it is negative: the
-// columns' spelling of an unknown price.
+// AppendCents appends a member with an amount of cents. A negative amount, which is how columns
+// store an unknown price, becomes null.
 func AppendCents(dst []byte, name string, cents int64) []byte {
 	dst = append(dst, name...)
 	if cents < 0 {
@@ -98,8 +98,8 @@ var twoDigits = func() (all [100][2]byte) {
 	return all
 }()
 
-// appendAmount appends an amount of cents that is not negative: strconv.AppendInt for prices, most
-// of which have few digits, in a third of the time: a year of history spells hundreds.
+// appendAmount appends an amount of cents that is not negative. For short numbers, as most prices
+// are, it takes a third of the time of strconv.AppendInt; a year of history has hundreds of prices.
 func appendAmount(dst []byte, cents int64) []byte {
 	switch v := uint64(cents); {
 	case v < 10:
@@ -129,9 +129,13 @@ func AppendSeconds(dst []byte, name string, ms int64) []byte {
 	return append(dst, 'Z', '"')
 }
 
-// AppendMillis is AppendSeconds with at most three fractional digits, the preview contract's form
-// (decision 8).
+// AppendMillis is AppendSeconds with at most three fractional digits, as the preview contract has
+// it (decision 8), and null for snapshot.NoTime.
 func AppendMillis(dst []byte, name string, ms int64) []byte {
+	if ms == snapshot.NoTime {
+		return append(append(dst, name...), "null"...)
+	}
+
 	dst, fraction := appendClock(append(append(dst, name...), '"'), ms)
 	if fraction != 0 {
 		dst = append(dst, '.', byte('0'+fraction/100), byte('0'+fraction/10%10), byte('0'+fraction%10))
@@ -149,7 +153,7 @@ func appendClock(dst []byte, ms int64) (out []byte, fraction int64) {
 	dst = AppendDay(dst, day)
 
 	rest := uint32(ms - day.Start())
-	// Numbers below 100 are spelt by a table: a page has hundreds of instants.
+	// A table has the text of numbers below 100, because a page has hundreds of instants.
 	h := &twoDigits[rest/3_600_000]
 	m := &twoDigits[rest/60_000%60]
 	sec := &twoDigits[rest/1000%60]
@@ -158,8 +162,7 @@ func appendClock(dst []byte, ms int64) (out []byte, fraction int64) {
 }
 
 // AppendChange appends the two members of a price change from base to now: the difference in cents
-// and the percentage (decision 8). The percentage has at most two decimals, rounded half away from
-// zero. Both are null when either price is unknown, the percentage also when base is 0.
+// and the percentage (decision 8). The difference is null when either price is unknown.
 func AppendChange(dst []byte, centsName, percentName string, base, now int64) []byte {
 	dst = append(dst, centsName...)
 	if base >= 0 && now >= 0 {
@@ -168,12 +171,16 @@ func AppendChange(dst []byte, centsName, percentName string, base, now int64) []
 		dst = append(dst, "null"...)
 	}
 
-	// From nothing there is no percentage.
-	dst = append(dst, percentName...)
+	return AppendChangePercent(dst, percentName, base, now)
+}
+
+// AppendChangePercent appends a member with the change from base to now in percent, as AppendPercent
+// does. It is null when either price is unknown, or when base is 0.
+func AppendChangePercent(dst []byte, name string, base, now int64) []byte {
+	dst = append(dst, name...)
 	if base <= 0 || now < 0 {
 		return append(dst, "null"...)
 	}
-
 	return AppendPercent(dst, now-base, base)
 }
 
@@ -181,7 +188,7 @@ func AppendChange(dst []byte, centsName, percentName string, base, now int64) []
 // whole is positive; both are within ±MaxCents, where Percent is exact.
 func AppendPercent(dst []byte, part, whole int64) []byte {
 	units, hundredths, negative := Percent(part, whole)
-	// What rounds to zero has no sign.
+	// A value that rounds to zero has no sign.
 	if negative && units+hundredths != 0 {
 		dst = append(dst, '-')
 	}

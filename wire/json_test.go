@@ -40,8 +40,8 @@ func TestAppendString(t *testing.T) {
 	f("é\xc3", "\"é\ufffd\"")
 }
 
-// FuzzString spells any string: it must read back as the same one, bytes that are not UTF-8
-// replaced, with as few escapes as JSON needs.
+// FuzzString encodes any string: it must decode to the same one, with bytes that are not UTF-8
+// replaced, and with as few escapes as JSON needs.
 func FuzzString(f *testing.F) {
 	for _, s := range []string{"", "Pikachu", `"\/`, "\b\f\n\r\t", "a\x00\xff\u2028é", "\xed\xa0\x80\xf0\x9f\x83\x8f"} {
 		f.Add(s)
@@ -77,7 +77,7 @@ func TestNullAndCents(t *testing.T) {
 	f(wire.AppendCents(nil, "", snapshot.MaxCents), "9007199254740991")
 }
 
-// percentOracle is 100·part/whole as exact arithmetic has it, rounded half away from zero to two
+// percentOracle returns 100·part/whole by exact arithmetic, rounded half away from zero to two
 // decimals.
 func percentOracle(part, whole int64) string {
 	// FloatString rounds halves away from zero.
@@ -196,8 +196,8 @@ func TestTimes(t *testing.T) {
 	})
 }
 
-// TestNoTimes spells what no catalog should hold: wrongly, but no panic, because a View is made of
-// it before it is judged.
+// TestNoTimes encodes times that no valid catalog has. They may be wrong but must not panic,
+// because a View is made before the guards run.
 func TestNoTimes(*testing.T) {
 	for _, ms := range []int64{
 		snapshot.NoTime, math.MinInt64, math.MinInt64 + 1, math.MaxInt64, -62_167_219_200_001,
@@ -212,7 +212,7 @@ func TestNoTimes(*testing.T) {
 	}
 }
 
-// TestDays spells every day of four centuries and more, and some of all ten thousand years.
+// TestDays encodes every day of over four centuries, and some days of all ten thousand years.
 func TestDays(t *testing.T) {
 	f := func(day snapshot.Day) {
 		want := time.Unix(int64(day)*86_400, 0).UTC().Format(time.DateOnly)

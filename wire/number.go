@@ -2,7 +2,7 @@ package wire
 
 import "strconv"
 
-// Decimal spells an integer.
+// Decimal returns an integer in decimal.
 func Decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 // Percent is 100·part/whole, rounded half away from zero to hundredths (decision 8). It returns

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The shapes of docs/API.md. Their members are in its order; decoding refuses any other member, and
-// every member must be there.
+// The types of docs/API.md. Their members are in its order; decoding rejects any other member, and
+// every member is required.
 type (
 	setRef struct {
 		ID   string `json:"id"`
@@ -177,8 +177,8 @@ type (
 	}
 )
 
-// decode reads JSON strictly and wants it to be exactly what T is spelt as: the same members in the
-// same order, without spaces or needless escapes.
+// decode reads JSON strictly and expects it to be exactly the encoding of T: the same members in
+// the same order, without spaces or needless escapes.
 func decode[T any](t testing.TB, b []byte) T {
 	t.Helper()
 	var v T
@@ -205,7 +205,7 @@ func equal[T any](t testing.TB, what string, want, got T) {
 	}
 }
 
-// nullable is a column's string as JSON has it: null when empty.
+// nullable returns a column's string for JSON: null if empty.
 func nullable(s string) *string {
 	if s == "" {
 		return nil
@@ -227,7 +227,7 @@ func TestDecodeIsStrict(t *testing.T) {
 	}
 }
 
-// failure runs a check and returns what it fails with, "" when it passes.
+// failure runs a check and returns its failure, "" if it passes.
 func failure(check func(testing.TB)) string {
 	f := &failing{}
 	func() {
@@ -242,7 +242,7 @@ func failure(check func(testing.TB)) string {
 	return f.what
 }
 
-// failing is a test that notes its failure.
+// failing is a test that records its failure.
 type failing struct {
 	testing.TB
 	what string

@@ -6,9 +6,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// previewGame spells a game's slug as the preview contract's enum does. The game of a catalog that
-// a newer program built may be missing in the table; the contract makes all its codes from slugs in
-// this way.
+// previewGame returns the preview contract's code of a game. A catalog that a newer program built
+// may have a game that the table lacks; then the code is made from the slug, as all codes of the
+// contract are.
 func previewGame(slug string) string {
 	if game, known := snapshot.GameBySlug(slug); known {
 		return game.Preview
@@ -17,10 +17,10 @@ func previewGame(slug string) string {
 }
 
 // AppendProduct appends a Product: a card or a sealed product, by item number.
-func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site *URLs) []byte {
+func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, urls *URLs) []byte {
 	cards := c.Cards.ID.Len()
 	dst = append(dst, `{"id":"`...)
-	dst = append(dst, site.ProductPrefix...)
+	dst = append(dst, urls.ProductPrefix...)
 	dst = append(dst, '_')
 	dst = append(dst, tail...)
 	if item < cards {
@@ -44,7 +44,7 @@ func AppendProduct(dst []byte, c *snapshot.Catalog, item int, tail string, site 
 	return append(dst, `,"condition":"factory_sealed"}`...)
 }
 
-// appendProductCommon appends what both kinds of product have after their name.
+// appendProductCommon appends the members that both kinds of product have after their name.
 func appendProductCommon(dst []byte, c *snapshot.Catalog, item int, game uint8, updatedAt int64) []byte {
 	dst = AppendText(dst, `,"game":`, previewGame(c.Games.Slug.At(int(game))))
 
@@ -83,14 +83,13 @@ const (
 )
 
 func appendSelection(dst []byte, s *Selection) []byte {
-	if s.Kind == "card" {
-		dst = AppendText(dst, `{"selection":{"kind":"card","product_id":`, s.ProductID)
-		dst = AppendText(dst, `,"variant":`, s.Variant)
-		return append(AppendText(dst, `,"condition":`, s.Condition), '}')
-	}
-
 	dst = AppendText(dst, `{"selection":{"kind":`, s.Kind)
-	return append(AppendText(dst, `,"product_id":`, s.ProductID), '}')
+	dst = AppendText(dst, `,"product_id":`, s.ProductID)
+	if s.Kind == "card" {
+		dst = AppendText(dst, `,"variant":`, s.Variant)
+		dst = AppendText(dst, `,"condition":`, s.Condition)
+	}
+	return append(dst, '}')
 }
 
 // AppendMissing appends the result of a selection without a distributable price.
@@ -105,7 +104,7 @@ func AppendPriceResult(dst []byte, c *snapshot.Catalog, s *Selection, lane int) 
 	l := &c.Lanes
 	asOf := l.SourceAsOf[lane]
 
-	// Fresh, stale or unknown is judged at the snapshot's instant, not at the request's.
+	// Freshness is decided at the snapshot's instant, not at the request's.
 	status := "fresh"
 	switch {
 	case asOf == snapshot.NoTime:
@@ -118,11 +117,7 @@ func AppendPriceResult(dst []byte, c *snapshot.Catalog, s *Selection, lane int) 
 	dst = AppendCents(dst, `,"price":{"amount_cents":`, l.Cents[lane])
 
 	const observed = `,"currency":"USD"},"observation":{"source":"licensed_reference","source_as_of":`
-	if asOf == snapshot.NoTime {
-		dst = append(append(dst, observed...), "null"...)
-	} else {
-		dst = AppendMillis(dst, observed, asOf)
-	}
+	dst = AppendMillis(dst, observed, asOf)
 	dst = AppendMillis(dst, `,"collected_at":`, l.CollectedAt[lane])
 	dst = AppendText(dst, `,"basis":"market_reference","attribution":`, c.Feeds.Attribution.At(int(l.Feed[lane])))
 	return append(dst, `},"missing_reason":null}`...)

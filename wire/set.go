@@ -18,8 +18,8 @@ func AppendGames(dst []byte, c *snapshot.Catalog) []byte {
 	return append(dst, ']', '}')
 }
 
-// countGames counts how often a column has each game. Games are few, so that counting once beats a
-// column of counts.
+// countGames counts how often each game occurs in a column. There are few games, so that counting
+// costs less than a stored column of counts.
 func countGames(c *snapshot.Catalog, column []uint8) []int64 {
 	counts := make([]int64, c.Games.Slug.Len())
 	for _, game := range column {
@@ -51,16 +51,16 @@ func AppendSetSummary(dst []byte, c *snapshot.Catalog, set int) []byte {
 	return append(appendSet(dst, c, set), '}')
 }
 
-// AppendSetDetail appends a Set detail with its highest-value cards, dearest first.
-func AppendSetDetail(dst []byte, c *snapshot.Catalog, set int, top []uint32, site *URLs) []byte {
+// AppendSetDetail appends a Set detail with its highest-value cards, most expensive first.
+func AppendSetDetail(dst []byte, c *snapshot.Catalog, set int, top []uint32, urls *URLs) []byte {
 	dst = appendSet(dst, c, set)
-	dst = site.AppendSetURL(dst, c, set)
+	dst = urls.AppendSetURL(dst, c, set)
 
 	dst = append(dst, `,"top_cards":[`...)
 	for _, card := range top {
-		// The game and the set are the ones of the body.
+		// Their game and set are those of the body.
 		dst = AppendName(AppendComma(dst), c, int(card))
-		dst = site.AppendCardURL(dst, c, int(card))
+		dst = urls.AppendCardURL(dst, c, int(card))
 		dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, c.DisplayCents(int(card)))
 		dst = append(dst, '}')
 	}

@@ -20,18 +20,18 @@ func AppendMeta(dst []byte, meta Meta) []byte {
 	return append(dst, '}')
 }
 
-// Usage is a tenant's allowance; the period is [From, To) in ms.
+// Usage is a tenant's use of its quota; the period is [From, To) in ms.
 type Usage struct {
 	Tenant                            string
 	From, To                          int64
 	Limit, Used, Remaining, PerMinute int64
-	// Plan is the name of the plan. Minute is what the key may still do in the minute, with the
-	// time in ms when its next unit frees. Live keys alone are shown them.
+	// Plan is the name of the plan. Minute is the state of the key's minute limit; ResetAt, in ms,
+	// is when the next request becomes possible. Only live keys get these two.
 	Plan   string
 	Minute struct{ Limit, Remaining, ResetAt int64 }
 }
 
-// AppendUsage appends the data of get usage, as the beginning of a body that a meta member closes.
+// AppendUsage appends the data of get usage. A meta member must follow, which ends the body.
 func AppendUsage(dst []byte, u Usage) []byte {
 	dst = AppendText(dst, `{"data":{"tenant_id":`, u.Tenant)
 	dst = AppendMillis(dst, `,"period_start":`, u.From)

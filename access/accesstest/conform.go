@@ -35,7 +35,7 @@ func Conform(t *testing.T, h Harness) {
 		{"replay is free at exhausted credits", replayWhenExhausted},
 		{"replies are kept exactly ten minutes", tenMinutesExactly},
 		{"an aborted claim leaves nothing", abortLeavesNothing},
-		{"misused tickets charge nothing", misuse},
+		{"misused reservations charge nothing", misuse},
 		{"tenants do not meet", tenantsApart},
 		{"replies are bounded", boundedReplies},
 		{"one claim among many callers", oneClaim},
@@ -52,7 +52,7 @@ func Conform(t *testing.T, h Harness) {
 	}
 }
 
-// bench is a store on the bench, with keys and a clock.
+// bench is a store under test, with keys and a clock.
 type bench struct {
 	access.Store
 	*world
@@ -66,12 +66,12 @@ func (b *bench) admit(name string, op access.Operation) access.Decision {
 	return b.Admit(p, access.SpecFor(p, op), b.now)
 }
 
-// want admits a call and expects a verdict.
-func (b *bench) want(name string, op access.Operation, verdict access.AdmitResult) access.Decision {
+// want admits a call and expects a result.
+func (b *bench) want(name string, op access.Operation, result access.AdmitResult) access.Decision {
 	b.t.Helper()
 	decision := b.admit(name, op)
-	if decision.Result != verdict {
-		b.t.Fatalf("%s %s: verdict %q, want %q: %+v", name, op, decision.Result, verdict, decision)
+	if decision.Result != result {
+		b.t.Fatalf("%s %s: result %q, want %q: %+v", name, op, decision.Result, result, decision)
 	}
 	return decision
 }
@@ -79,11 +79,11 @@ func (b *bench) want(name string, op access.Operation, verdict access.AdmitResul
 // finish ends a call and expects a charge.
 func (b *bench) finish(decision access.Decision, success bool, charged int64) access.Charge {
 	b.t.Helper()
-	receipt, err := b.Finish(decision.Ticket, success)
-	if err != nil || receipt.Charged != charged {
-		b.t.Fatalf("finish: charged %d, want %d (%v)", receipt.Charged, charged, err)
+	charge, err := b.Finish(decision.Reservation, success)
+	if err != nil || charge.Charged != charged {
+		b.t.Fatalf("finish: charged %d, want %d (%v)", charge.Charged, charged, err)
 	}
-	return receipt
+	return charge
 }
 
 // do makes a whole successful call.
@@ -96,7 +96,7 @@ func (b *bench) used(name string, want int64) {
 	b.t.Helper()
 	p := b.who(name, b.now)
 	usage, err := b.Usage(p, access.SpecFor(p, access.UsageGet), b.now)
-	if err != nil || usage.Used != want || usage.Used+usage.Remaining != usage.Limit && usage.Used <= usage.Limit {
+	if err != nil || usage.Used != want || usage.Used+usage.Remaining() != usage.Limit && usage.Used <= usage.Limit {
 		b.t.Fatalf("usage of %s: %+v (%v), want %d used", name, usage, err, want)
 	}
 }
@@ -105,7 +105,7 @@ func (b *bench) used(name string, want int64) {
 func (b *bench) begin(name, key string, body byte, want access.ClaimResult) (access.Decision, access.Claim) {
 	b.t.Helper()
 	decision := b.want(name, access.PricesBatch, access.Admitted)
-	claim, err := b.Begin(decision.Ticket, key, access.BodyHash{body}, b.now)
+	claim, err := b.Begin(decision.Reservation, key, access.BodyHash{body}, b.now)
 	if err != nil || claim.Result != want {
 		b.t.Fatalf("begin %s: outcome %d, want %d (%v)", key, claim.Result, want, err)
 	}
@@ -117,17 +117,17 @@ func (b *bench) begin(name, key string, body byte, want access.ClaimResult) (acc
 
 func (b *bench) commit(decision access.Decision, claim access.Claim, reply string) access.Charge {
 	b.t.Helper()
-	receipt, err := b.Commit(decision.Ticket, claim, []byte(reply))
-	if err != nil || receipt.Charged != 1 {
-		b.t.Fatalf("commit: %+v %v", receipt, err)
+	charge, err := b.Commit(decision.Reservation, claim, []byte(reply))
+	if err != nil || charge.Charged != 1 {
+		b.t.Fatalf("commit: %+v %v", charge, err)
 	}
-	return receipt
+	return charge
 }
 
 func (b *bench) sleep(d time.Duration) { b.now = after(b.now, d) }
 
-// setWall sets the wall clock alone, by a span that may be negative; false when the store has one
-// clock, which nobody sets.
+// setWall steps the wall clock by a duration that may be negative; false if the store has its own clock,
+// which cannot be set.
 func (b *bench) setWall(by int64) bool {
 	if b.h.OneClock {
 		return false
@@ -245,8 +245,8 @@ func quotaBySuccess(b *bench) {
 	b.sleep(time.Minute)
 	for i := range int64(12) {
 		b.sleep(12 * time.Second)
-		if receipt := b.do("small", access.CardsGet); receipt.Quota.Remaining != 11-i {
-			b.t.Fatalf("remaining %d after %d", receipt.Quota.Remaining, i+1)
+		if charge := b.do("small", access.CardsGet); charge.Quota.Remaining != 11-i {
+			b.t.Fatalf("remaining %d after %d", charge.Quota.Remaining, i+1)
 		}
 	}
 
@@ -268,7 +268,7 @@ func reservedUnits(b *bench) {
 	}
 
 	b.begin("org", "k", 1, access.Exhausted)
-	b.used("org", 6) // held is not used
+	b.used("org", 6) // reserved is not used
 	b.finish(last, false, 0)
 	decision, claim := b.begin("org", "k", 1, access.Fresh)
 	b.want("org2", access.ProductsList, access.QuotaExceeded)
@@ -307,7 +307,7 @@ func midnight(b *bench) {
 		b.t.Fatalf("wait %+v", decision.Quota)
 	}
 
-	// By more than a day: that day is not believed, but what was used stays used.
+	// By more than a day: that day is ignored, but the used units stay used.
 	b.setWall(-2 * day)
 	b.do("small", access.CardsGet)
 	b.used("small", 3)
@@ -370,8 +370,8 @@ func creditPeriod(b *bench) {
 
 	b.sleep(time.Minute)
 	b.setWall(-2 * 3_600_000) // the clock is set back: still the later period
-	if receipt := b.do("org", access.ProductsList); receipt.Quota.Remaining != 5 {
-		b.t.Fatalf("remaining %d after the clock was set back", receipt.Quota.Remaining)
+	if charge := b.do("org", access.ProductsList); charge.Quota.Remaining != 5 {
+		b.t.Fatalf("remaining %d after the clock was set back", charge.Quota.Remaining)
 	}
 
 	b.used("org", 2)
@@ -395,8 +395,8 @@ func usageWindow(b *bench) {
 	b.do("small", access.CardsGet)
 }
 
-// concurrentWindow lets many callers draw ever later times and call; afterwards no span of a minute
-// may hold more admissions than the limit.
+// concurrentWindow lets many callers draw increasing times and call; afterwards no minute may have more
+// admissions than the limit.
 func concurrentWindow(b *bench) {
 	var clock atomic.Int64
 	for _, c := range []struct {
@@ -408,7 +408,7 @@ func concurrentWindow(b *bench) {
 		var mu sync.Mutex
 		var admitted []int64
 		p := b.who(c.key, b.now)
-		rule := access.SpecFor(p, access.CardsGet)
+		spec := access.SpecFor(p, access.CardsGet)
 
 		// Times are drawn in order and arrive out of order.
 		var group sync.WaitGroup
@@ -416,9 +416,9 @@ func concurrentWindow(b *bench) {
 			group.Go(func() {
 				for range c.calls / 8 {
 					now := after(start, time.Duration(clock.Add(c.step))*time.Millisecond)
-					if decision := b.Admit(p, rule, now); decision.Result == access.Admitted {
+					if decision := b.Admit(p, spec, now); decision.Result == access.Admitted {
 						mu.Lock()
-						admitted = append(admitted, b.admission(decision))
+						admitted = append(admitted, b.admittedAt(decision))
 						mu.Unlock()
 					}
 				}
@@ -428,8 +428,8 @@ func concurrentWindow(b *bench) {
 
 		slices.Sort(admitted)
 		for i := c.limit; i < len(admitted); i++ {
-			if span := admitted[i] - admitted[i-c.limit]; span < minute {
-				b.t.Fatalf("%s: %d admissions within %d ms", c.key, c.limit+1, span)
+			if took := admitted[i] - admitted[i-c.limit]; took < minute {
+				b.t.Fatalf("%s: %d admissions within %d ms", c.key, c.limit+1, took)
 			}
 		}
 
@@ -439,12 +439,12 @@ func concurrentWindow(b *bench) {
 	}
 }
 
-// admission is when a call was admitted: by the caller's clock, or by the store's own where it has one.
-func (b *bench) admission(decision access.Decision) int64 {
+// admittedAt returns when a call was admitted: by the store's own clock if it has one, else by the caller's.
+func (b *bench) admittedAt(decision access.Decision) int64 {
 	if b.h.OneClock {
-		return decision.Ticket.At
+		return decision.Reservation.At
 	}
-	return decision.Ticket.Now.Mono
+	return decision.Reservation.Now.Mono
 }
 
 func concurrentQuota(b *bench) {
@@ -470,11 +470,11 @@ func concurrentQuota(b *bench) {
 						continue
 					}
 
-					receipt, err := b.Finish(decision.Ticket, (i+j)%2 == 0)
+					charge, err := b.Finish(decision.Reservation, (i+j)%2 == 0)
 					if err != nil {
 						b.t.Error(err)
 					}
-					charged.Add(receipt.Charged)
+					charged.Add(charge.Charged)
 				}
 			})
 		}
@@ -511,7 +511,7 @@ func restart(b *bench) {
 		key := claim.Key
 		b.sleep(20 * time.Second)
 		if !b.h.OneClock {
-			b.now.Mono = 0 // a process begins at its own
+			b.now.Mono = 0 // each process has its own monotonic clock
 		}
 		b.Store = b.h.Reopen(b.t, b.Store, kill, b.now)
 		if rows, err := b.Ledger("", 0); err != nil || !slices.Equal(rows, before) {
@@ -540,7 +540,7 @@ func closed(b *bench) {
 	}
 
 	p := b.who("small", b.now)
-	_, finish := b.Finish(decision.Ticket, true)
+	_, finish := b.Finish(decision.Reservation, true)
 	_, usage := b.Usage(p, access.SpecFor(p, access.UsageGet), b.now)
 	_, ledger := b.Ledger("", 0)
 	for _, err := range []error{finish, usage, ledger, b.Err()} {

@@ -61,7 +61,7 @@ func tenMinutesExactly(b *bench) {
 	decision, claim := b.begin("org", "k", 1, access.Fresh)
 	b.commit(decision, claim, "first")
 	b.sleep(10*time.Minute - time.Millisecond)
-	b.setWall(5 * day) // spans are measured on the monotonic clock
+	b.setWall(5 * day) // durations are measured on the monotonic clock
 	b.begin("org", "k", 1, access.Replay)
 	b.sleep(time.Millisecond)
 	decision, claim = b.begin("org", "k", 2, access.Fresh)
@@ -73,16 +73,16 @@ func tenMinutesExactly(b *bench) {
 func abortLeavesNothing(b *bench) {
 	decision, claim := b.begin("org", "k", 1, access.Fresh)
 	_, waiting := b.begin("org", "k", 1, access.InProgress)
-	if receipt, err := b.Abort(decision.Ticket, claim); err != nil || receipt.Charged != 0 {
-		b.t.Fatal(receipt, err)
+	if charge, err := b.Abort(decision.Reservation, claim); err != nil || charge.Charged != 0 {
+		b.t.Fatal(charge, err)
 	}
 
 	<-waiting.Done
 	b.used("org", 0)
 	decision, claim = b.begin("org", "k", 2, access.Fresh)
 	b.commit(decision, claim, "second")
-	if receipt, err := b.Abort(decision.Ticket, claim); err != nil || receipt.Charged != 0 {
-		b.t.Fatal("abort after commit:", receipt, err)
+	if charge, err := b.Abort(decision.Reservation, claim); err != nil || charge.Charged != 0 {
+		b.t.Fatal("abort after commit:", charge, err)
 	}
 
 	b.begin("org", "k", 2, access.Replay)
@@ -91,21 +91,21 @@ func abortLeavesNothing(b *bench) {
 
 func misuse(b *bench) {
 	decision := b.want("org", access.PricesBatch, access.Admitted)
-	if _, err := b.Finish(decision.Ticket, true); !errors.Is(err, access.ErrReservation) {
+	if _, err := b.Finish(decision.Reservation, true); !errors.Is(err, access.ErrReservation) {
 		b.t.Fatalf("finishing a batch without commit: %v", err)
 	}
-	if _, err := b.Commit(decision.Ticket, access.Claim{}, nil); !errors.Is(err, access.ErrReservation) {
+	if _, err := b.Commit(decision.Reservation, access.Claim{}, nil); !errors.Is(err, access.ErrReservation) {
 		b.t.Fatalf("commit without claim: %v", err)
 	}
 
 	decision, claim := b.begin("org", "k", 1, access.Fresh)
 	b.commit(decision, claim, "x")
-	if _, err := b.Commit(decision.Ticket, claim, []byte("y")); !errors.Is(err, access.ErrReservation) {
+	if _, err := b.Commit(decision.Reservation, claim, []byte("y")); !errors.Is(err, access.ErrReservation) {
 		b.t.Fatalf("second commit: %v", err)
 	}
 
 	decision = b.want("org", access.ProductsList, access.Admitted)
-	if _, err := b.Begin(decision.Ticket, "k", access.BodyHash{}, b.now); !errors.Is(err, access.ErrReservation) {
+	if _, err := b.Begin(decision.Reservation, "k", access.BodyHash{}, b.now); !errors.Is(err, access.ErrReservation) {
 		b.t.Fatalf("begin of another operation: %v", err)
 	}
 
@@ -117,7 +117,7 @@ func tenantsApart(b *bench) {
 	b.commit(decision, claim, "secret of org")
 	decision, claim = b.begin("rival", "k", 2, access.Fresh)
 	other := b.want("org", access.PricesBatch, access.Admitted)
-	if _, err := b.Commit(other.Ticket, claim, nil); !errors.Is(err, access.ErrReservation) {
+	if _, err := b.Commit(other.Reservation, claim, nil); !errors.Is(err, access.ErrReservation) {
 		b.t.Fatalf("commit of another tenant's claim: %v", err)
 	}
 
@@ -130,9 +130,9 @@ func tenantsApart(b *bench) {
 	}
 }
 
-// boundedReplies keeps as many replies as the harness says, and no other until one leaves.
+// boundedReplies stores as many replies as the harness allows, and no more until one expires.
 func boundedReplies(b *bench) {
-	for i := range RepliesMax {
+	for i := range MaxIdempotencyRecords {
 		decision, claim := b.begin("rival", fmt.Sprint(i), 1, access.Fresh)
 		b.commit(decision, claim, "a reply")
 		b.sleep(time.Second)
@@ -140,21 +140,21 @@ func boundedReplies(b *bench) {
 
 	refused := func() *access.IdempotencyFullError {
 		decision := b.want("rival", access.PricesBatch, access.Admitted)
-		_, err := b.Begin(decision.Ticket, "another", access.BodyHash{}, b.now)
+		_, err := b.Begin(decision.Reservation, "another", access.BodyHash{}, b.now)
 		full, ok := errors.AsType[*access.IdempotencyFullError](err)
 		if !ok || !errors.Is(err, access.ErrIdempotencyFull) || !errors.Is(err, access.ErrUnavailable) {
 			b.t.Fatalf("a reply too many: %v", err)
 		}
-		receipt := b.finish(decision, false, 0)
-		if left := receipt.Quota.Limit - int64(RepliesMax); receipt.Quota.Remaining != left {
-			b.t.Fatalf("%+v, want %d left", receipt.Quota, left)
+		charge := b.finish(decision, false, 0)
+		if left := charge.Quota.Limit - int64(MaxIdempotencyRecords); charge.Quota.Remaining != left {
+			b.t.Fatalf("%+v, want %d left", charge.Quota, left)
 		}
 		return full
 	}
 
-	// The first one leaves ten minutes after it came, to the second.
+	// The first one expires ten minutes after its call, to the second.
 	full := refused()
-	if full.Records != RepliesMax || full.RetryAfter != 600-RepliesMax {
+	if full.Records != MaxIdempotencyRecords || full.RetryAfter != 600-MaxIdempotencyRecords {
 		b.t.Fatalf("refused with %+v", full)
 	}
 	b.sleep(time.Duration(full.RetryAfter)*time.Second - time.Millisecond)
@@ -164,7 +164,7 @@ func boundedReplies(b *bench) {
 	b.sleep(time.Millisecond)
 	decision, claim := b.begin("rival", "later", 1, access.Fresh)
 	b.commit(decision, claim, "room again")
-	b.used("rival", int64(RepliesMax)+1)
+	b.used("rival", int64(MaxIdempotencyRecords)+1)
 }
 
 func oneClaim(b *bench) {
@@ -176,22 +176,22 @@ func oneClaim(b *bench) {
 		group.Go(func() {
 			decision := gate.Admit(p, access.PricesBatch, b.now)
 			body := access.BodyHash{byte(i % 8 / 7)} // one in eight has another body
-			claim, err := gate.Begin(b.t.Context(), decision.Ticket, "k", body, b.now)
+			claim, err := gate.Begin(b.t.Context(), decision.Reservation, "k", body, b.now)
 			switch {
 			case err != nil:
 				b.t.Error(err)
 			case claim.Result == access.Fresh:
 				fresh.Add(1)
-				_, err = gate.Commit(decision.Ticket, claim, []byte{body[0]})
+				_, err = gate.Commit(decision.Reservation, claim, []byte{body[0]})
 			case claim.Result == access.Replay:
 				replays.Add(1)
 				if !bytes.Equal(claim.Reply, []byte{body[0]}) {
 					b.t.Error("replay of another body")
 				}
-				_, err = gate.Finish(decision.Ticket, false)
+				_, err = gate.Finish(decision.Reservation, false)
 			default:
 				conflicts.Add(1)
-				_, err = gate.Finish(decision.Ticket, false)
+				_, err = gate.Finish(decision.Reservation, false)
 			}
 
 			if err != nil {

@@ -1,6 +1,6 @@
-// Package accesstest is what every implementation of access.Store has to pass: a conformance suite
-// and a model-based test. It only uses what access exports, so that stores in other packages can
-// run it.
+// Package accesstest has the tests that every implementation of access.Store must pass: a conformance
+// suite and a model-based test. It uses only exported parts of access, so that stores in other packages
+// can run it.
 package accesstest
 
 import (
@@ -9,8 +9,8 @@ import (
 	"ninepocket/access"
 )
 
-// RepliesMax is how many idempotency records a tenant of the store under test may have.
-const RepliesMax = 40
+// MaxIdempotencyRecords is how many idempotency records a tenant of the store under test may have.
+const MaxIdempotencyRecords = 40
 
 // Harness makes the store under test, with that bound.
 type Harness struct {
@@ -18,10 +18,10 @@ type Harness struct {
 	Open func(t testing.TB, now access.Instant) access.Store
 
 	// Reopen ends a store, with Close or as if its process had been killed, and opens the same
-	// state again. Nil: the store keeps nothing.
+	// state again. Nil: the store is not persistent.
 	Reopen func(t testing.TB, store access.Store, kill bool, now access.Instant) access.Store
 
-	// OneClock says that the store goes by a clock of its own, as a server that many share does. The
-	// two clocks of its callers then stay together, and what only two can show is left out.
+	// OneClock means that the store has its own clock, as a server that many share has. The two clocks
+	// of its callers then stay together, and tests that need two are left out.
 	OneClock bool
 }

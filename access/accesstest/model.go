@@ -40,7 +40,7 @@ func Model(t *testing.T, h Harness, steps int) {
 	})
 }
 
-// model is the reference and the store it is compared with.
+// model is the reference, and the store under test.
 type model struct {
 	*world
 	rt    *rapid.T
@@ -50,34 +50,34 @@ type model struct {
 	now   access.Instant
 	skew  int64 // reference time = now.Mono + skew
 
-	lastAt, lastWall int64 // of the latest admission of anyone
+	lastAt, lastWall int64 // of the latest admission of any tenant
 
 	admissions map[string][]int64     // by window
-	spans      map[string]quotaPeriod // by tenant
+	periods    map[string]quotaPeriod // by tenant
 	replies    map[string]*modelReply
 	ledger     map[access.LedgerRow]access.Counts
 	pending    []pendingCall
 	perMinute  int
 }
 
-// quotaPeriod is the latest day or month of a tenant, in the reference: when it begins, what is
-// used of it, the one before, and what calls in flight hold.
+// quotaPeriod is the latest day or month of a tenant in the reference: its start and its used units,
+// those of the previous one, and the units that calls in flight have reserved.
 type quotaPeriod struct {
 	at, used             int64
 	before, beforeUsed   int64
-	reservedOf, reserved int64
+	reservedAt, reserved int64
 	last                 int64 // reference time of the latest admission
 }
 
-// view is the span that counts at a wall time which lies in the one that begins at now, and what is
-// used of it. One that begins more than a day ahead is not believed: what it had is kept.
-func (s *quotaPeriod) view(now, wall, clock int64) (at, used int64) {
+// current returns the start and the used units of the period that counts at a wall time; now is the start
+// of the period around it. A period more than a day ahead is ignored, but its used units stay.
+func (s *quotaPeriod) current(now, wall, clock int64) (at, used int64) {
 	switch {
-	case now > s.at || now == s.at && wall >= now && clock-s.last > wall-now+day: // idle for a day longer than the span
+	case now > s.at || now == s.at && wall >= now && clock-s.last > wall-now+day: // idle a day longer than the period
 		return now, 0
 	case s.at <= wall+day:
 		return s.at, s.used
-	case clock-s.last > wall-now: // what it had was used before that span began
+	case clock-s.last > wall-now: // its units were used before that period began
 		return now, 0
 	case s.before == now:
 		return now, s.used + s.beforeUsed
@@ -85,10 +85,10 @@ func (s *quotaPeriod) view(now, wall, clock int64) (at, used int64) {
 	return now, s.used
 }
 
-// roll moves on to the span of a call that was admitted at a wall time.
-func (s *quotaPeriod) roll(at, wall, clock int64) {
+// advance begins the period of a call that was admitted at a wall time, if it is new.
+func (s *quotaPeriod) advance(at, wall, clock int64) {
 	defer func() { s.last = max(s.last, clock) }()
-	_, used := s.view(at, wall, clock)
+	_, used := s.current(at, wall, clock)
 	if at == s.at {
 		s.used = used
 	}
@@ -105,8 +105,8 @@ func (s *quotaPeriod) roll(at, wall, clock int64) {
 }
 
 func (s *quotaPeriod) reserve(at, n int64) {
-	if s.reservedOf != at {
-		s.reservedOf = at
+	if s.reservedAt != at {
+		s.reservedAt = at
 		s.reserved = 0
 	}
 	s.reserved += n
@@ -121,17 +121,17 @@ type modelReply struct {
 
 // pendingCall is an admitted call that is not finished.
 type pendingCall struct {
-	ticket access.Reservation
-	claim  *access.Claim
-	at     int64 // the span that it counts in
-	unit   int64 // the span in which its unit is held, 0 = none
-	idem   string
+	res        access.Reservation
+	claim      *access.Claim
+	at         int64 // start of the period that it counts in
+	reservedAt int64 // start of the period with its reserved unit, 0 = none
+	replyKey   string
 }
 
 func newModel(tb testing.TB, rt *rapid.T, h Harness) *model {
 	m := &model{
 		world: newWorld(tb), rt: rt, tb: tb, h: h, now: start,
-		admissions: map[string][]int64{}, spans: map[string]quotaPeriod{}, replies: map[string]*modelReply{},
+		admissions: map[string][]int64{}, periods: map[string]quotaPeriod{}, replies: map[string]*modelReply{},
 		ledger: map[access.LedgerRow]access.Counts{}, perMinute: 5,
 	}
 
@@ -155,7 +155,7 @@ func (m *model) step() {
 	case n < 560:
 		m.call()
 	case n < 650:
-		m.land()
+		m.finishSome()
 	case n < 900:
 		m.tick()
 	case n < 940:
@@ -171,8 +171,8 @@ func (m *model) step() {
 	}
 }
 
-// tick moves the clocks: the monotonic one forward, the wall clock now and then anywhere within two
-// days. One clock goes forward alone, now and then to the end of a day or month.
+// tick advances the monotonic clock, and sometimes steps the wall clock anywhere within two days. A
+// single clock only advances, sometimes to the end of a day or month.
 func (m *model) tick() {
 	wall := m.now.Wall
 	d := int64(m.pick(4000, "ms"))
@@ -195,7 +195,7 @@ func (m *model) tick() {
 	if leapt := m.now.Wall - wall; m.h.OneClock {
 		m.now.Wall = wall
 		d += max(leapt, 0)
-		m.landOlder(m.now.Mono + d - day)
+		m.finishOlder(m.now.Mono + d - day)
 	}
 
 	m.now.Mono += d
@@ -216,61 +216,61 @@ func (m *model) call() {
 	}
 
 	op := ops[m.pick(len(ops), "operation")]
-	rule := access.SpecFor(p, op)
-	decision := m.store.Admit(p, rule, m.now)
-	at := m.unit(p)
-	m.judge(p, &rule, decision)
+	spec := access.SpecFor(p, op)
+	decision := m.store.Admit(p, spec, m.now)
+	at := m.periodStart(p)
+	m.checkAdmission(p, &spec, decision)
 	if decision.Result != access.Admitted {
 		return
 	}
 
-	f := pendingCall{ticket: decision.Ticket, at: at}
-	if rule.Cost > 0 && !rule.ReserveAtBegin {
+	f := pendingCall{res: decision.Reservation, at: at}
+	if spec.Cost > 0 && !spec.ReserveAtBegin {
 		m.reserve(&f)
 	}
-	if rule.ReserveAtBegin && !m.begin(&f) {
+	if spec.ReserveAtBegin && !m.begin(&f) {
 		return
 	}
 
 	m.pending = append(m.pending, f)
 	if len(m.pending) > 4 || m.pick(5, "stay") > 0 {
-		m.landAt(len(m.pending) - 1)
+		m.finishAt(len(m.pending) - 1)
 	}
 }
 
-// judge compares an admission with the reference and enters it there.
-func (m *model) judge(p *keys.Principal, rule *access.LimitSpec, decision access.Decision) {
-	window, limit := m.windowOf(p, rule)
+// checkAdmission compares an admission with the reference, and records it there.
+func (m *model) checkAdmission(p *keys.Principal, spec *access.LimitSpec, decision access.Decision) {
+	window, limit := m.windowOf(p, spec)
 	live := m.live(window)
-	remaining, total := m.allowance(p)
+	remaining, total := m.quota(p)
 	want := access.Admitted
 	switch {
 	case window != "" && len(live) >= limit:
 		want = access.RateLimited
-	case rule.Cost > 0 && !rule.ReserveAtBegin && remaining-m.reservedAt(p) < 1:
+	case spec.Cost > 0 && !spec.ReserveAtBegin && remaining-m.reservedAt(p) < 1:
 		want = access.QuotaExceeded
 	}
 
 	if decision.Result != want {
-		m.fatalf("%s %s: verdict %v, want %v (live %d of %d, remaining %d)",
-			p.Tenant, rule.Operation, decision.Result, want, len(live), limit, remaining)
+		m.fatalf("%s %s: result %v, want %v (live %d of %d, remaining %d)",
+			p.Tenant, spec.Operation, decision.Result, want, len(live), limit, remaining)
 	}
 	if want == access.Admitted {
-		m.enter(window)
+		m.record(window)
 		live = m.live(window)
 	}
 	if want == access.QuotaExceeded {
 		remaining = 0
 	}
 	if decision.Quota.Remaining != max(0, remaining) || decision.Quota.Limit != total {
-		m.fatalf("%s %s: allowance %+v, want %d of %d", p.Tenant, rule.Operation, decision.Quota, remaining, total)
+		m.fatalf("%s %s: quota %+v, want %d of %d", p.Tenant, spec.Operation, decision.Quota, remaining, total)
 	}
 
-	m.judgeMinute(window, limit, live, decision)
-	m.judgeRetry(decision)
+	m.checkMinute(window, limit, live, decision)
+	m.checkRetry(decision)
 }
 
-func (m *model) judgeMinute(window string, limit int, live []int64, decision access.Decision) {
+func (m *model) checkMinute(window string, limit int, live []int64, decision access.Decision) {
 	want := access.LimitState{}
 	if window != "" {
 		wait := int64(0)
@@ -295,8 +295,8 @@ func (m *model) judgeMinute(window string, limit int, live []int64, decision acc
 	}
 }
 
-// judgeRetry checks that a refusal and its headers agree.
-func (m *model) judgeRetry(decision access.Decision) {
+// checkRetry checks that a refusal and its headers agree.
+func (m *model) checkRetry(decision access.Decision) {
 	switch decision.Result {
 	case access.Admitted:
 		if decision.RetryAfter != 0 {
@@ -313,8 +313,8 @@ func (m *model) judgeRetry(decision access.Decision) {
 	}
 }
 
-// enter notes an admission.
-func (m *model) enter(window string) {
+// record records an admission.
+func (m *model) record(window string) {
 	if window != "" {
 		m.admissions[window] = append(m.admissions[window], m.at())
 	}
@@ -325,24 +325,24 @@ func (m *model) enter(window string) {
 	}
 }
 
-// begin looks up an idempotency key. It reports whether the call goes on.
+// begin looks up an idempotency key. It reports whether the call proceeds.
 func (m *model) begin(f *pendingCall) bool {
-	p := f.ticket.Principal
+	p := f.res.Principal
 	key := fmt.Sprintf("key-%d", m.pick(3, "key"))
 	body := access.BodyHash{byte(m.pick(2, "body"))}
-	claim, err := m.store.Begin(f.ticket, key, body, m.now)
+	claim, err := m.store.Begin(f.res, key, body, m.now)
 	if err != nil {
 		m.fatalf("begin: %v", err)
 	}
 
-	f.idem = p.Tenant + " " + key
-	reply := m.replies[f.idem]
+	f.replyKey = p.Tenant + " " + key
+	reply := m.replies[f.replyKey]
 	if reply != nil && reply.answer != "" && m.at()-reply.at >= tenMinutes {
-		delete(m.replies, f.idem)
+		delete(m.replies, f.replyKey)
 		reply = nil
 	}
 
-	remaining, _ := m.allowance(p)
+	remaining, _ := m.quota(p)
 	want := access.Fresh
 	switch {
 	case reply != nil && reply.body != body:
@@ -356,42 +356,42 @@ func (m *model) begin(f *pendingCall) bool {
 	}
 
 	if claim.Result != want {
-		m.fatalf("begin: outcome %v, want %v", claim.Result, want)
+		m.fatalf("begin: result %v, want %v", claim.Result, want)
 	}
 	if want == access.Replay && string(claim.Reply) != reply.answer {
 		m.fatalf("replay %q, want %q", claim.Reply, reply.answer)
 	}
 	if want != access.Fresh {
-		f.idem = ""
+		f.replyKey = ""
 		m.finish(*f, false)
 		return false
 	}
 
 	f.claim = &claim
 	m.reserve(f)
-	m.replies[f.idem] = &modelReply{body: body}
+	m.replies[f.replyKey] = &modelReply{body: body}
 	return true
 }
 
-// landOlder ends the calls that came before an instant. No request takes a day, and where clocks may
-// be wrong one that does looks like one of a clock that was: then a span that began meanwhile is not
-// believed. With one clock there is nothing to disbelieve.
-func (m *model) landOlder(mono int64) {
+// finishOlder ends the calls that came before an instant. No request takes a day. With two clocks, one
+// that does looks like a call under a wrong clock, and a period that began meanwhile is ignored. With
+// one clock no period is ever ignored.
+func (m *model) finishOlder(mono int64) {
 	for i, one := range slices.Backward(m.pending) {
-		if one.ticket.Now.Mono <= mono {
-			m.landAt(i)
+		if one.res.Now.Mono <= mono {
+			m.finishAt(i)
 		}
 	}
 }
 
-// land ends one of the calls in flight.
-func (m *model) land() {
+// finishSome ends one of the calls in flight.
+func (m *model) finishSome() {
 	if len(m.pending) > 0 {
-		m.landAt(m.pick(len(m.pending), "landing"))
+		m.finishAt(m.pick(len(m.pending), "landing"))
 	}
 }
 
-func (m *model) landAt(i int) {
+func (m *model) finishAt(i int) {
 	f := m.pending[i]
 	m.pending = slices.Delete(m.pending, i, i+1)
 	m.finish(f, m.pick(4, "fail") > 0)
@@ -399,65 +399,65 @@ func (m *model) landAt(i int) {
 
 func (m *model) finishAll() {
 	for len(m.pending) > 0 {
-		m.landAt(0)
+		m.finishAt(0)
 	}
 }
 
-// finish ends a call in the store and in the reference, and compares the receipts.
+// finish ends a call in the store and in the reference, and compares the charges.
 func (m *model) finish(f pendingCall, success bool) {
-	ticket := f.ticket
-	var receipt access.Charge
+	res := f.res
+	var charge access.Charge
 	var err error
 	switch {
 	case f.claim == nil:
-		receipt, err = m.store.Finish(ticket, success)
+		charge, err = m.store.Finish(res, success)
 	case success:
 		answer := fmt.Sprintf("answer %d", m.at())
-		receipt, err = m.store.Commit(ticket, *f.claim, []byte(answer))
-		m.replies[f.idem].answer = answer
-		m.replies[f.idem].at = ticket.Now.Mono + m.skew
+		charge, err = m.store.Commit(res, *f.claim, []byte(answer))
+		m.replies[f.replyKey].answer = answer
+		m.replies[f.replyKey].at = res.Now.Mono + m.skew
 	default:
-		receipt, err = m.store.Abort(ticket, *f.claim)
-		delete(m.replies, f.idem)
+		charge, err = m.store.Abort(res, *f.claim)
+		delete(m.replies, f.replyKey)
 	}
 
 	if err != nil {
-		m.fatalf("finish %s: %v", ticket.Rule.Operation, err)
+		m.fatalf("finish %s: %v", res.Spec.Operation, err)
 	}
 
 	charged := int64(0)
-	if f.unit != 0 && success {
+	if f.reservedAt != 0 && success {
 		charged = 1
 	}
-	m.change(ticket.Principal.Tenant, func(s *quotaPeriod) {
-		if f.unit != 0 && s.reservedOf == f.unit && s.reserved > 0 {
+	m.change(res.Principal.Tenant, func(s *quotaPeriod) {
+		if f.reservedAt != 0 && s.reservedAt == f.reservedAt && s.reserved > 0 {
 			s.reserved--
 		}
-		s.roll(f.at, ticket.Now.Wall, ticket.Now.Mono+m.skew)
+		s.advance(f.at, res.Now.Wall, res.Now.Mono+m.skew)
 		if f.at == s.at {
 			s.used += charged
 		}
 	})
 
 	row := access.LedgerRow{
-		Tenant: ticket.Principal.Tenant, Key: ticket.Principal.KeyID, Day: ticket.Day,
-		Operation: ticket.Rule.Operation,
+		Tenant: res.Principal.Tenant, Key: res.Principal.KeyID, Day: res.Day,
+		Operation: res.Spec.Operation,
 	}
 	counts := m.ledger[row]
 	m.ledger[row] = access.Counts{Calls: counts.Calls + 1, Charged: counts.Charged + charged}
-	if receipt.Charged != charged {
-		m.fatalf("charged %d, want %d", receipt.Charged, charged)
+	if charge.Charged != charged {
+		m.fatalf("charged %d, want %d", charge.Charged, charged)
 	}
 }
 
-// windowOf names the window a call passes and gives its limit; "" = none.
-func (m *model) windowOf(p *keys.Principal, rule *access.LimitSpec) (string, int) {
+// windowOf returns the name and the limit of the window that a call passes; "" = none.
+func (m *model) windowOf(p *keys.Principal, spec *access.LimitSpec) (string, int) {
 	switch {
-	case p.Surface == keys.Live && rule.Operation == access.UsageGet:
+	case p.Surface == keys.Live && spec.Operation == access.UsageGet:
 		return "", 0
 	case p.Surface == keys.Live:
 		return "key " + p.KeyID, p.Plan.PerMinute
-	case rule.Operation == access.UsageGet:
+	case spec.Operation == access.UsageGet:
 		return "usage " + p.Tenant, 10
 	}
 	return "tenant " + p.Tenant, p.Plan.PerMinute
@@ -470,50 +470,50 @@ func (m *model) live(window string) []int64 {
 	return all[i:]
 }
 
-// change changes the span of a tenant.
+// change changes the period of a tenant.
 func (m *model) change(tenant string, how func(*quotaPeriod)) {
-	s := m.spans[tenant]
+	s := m.periods[tenant]
 	how(&s)
-	m.spans[tenant] = s
+	m.periods[tenant] = s
 }
 
-// spanOf is the span that a call of now would be charged to, and what is used of it.
-func (m *model) spanOf(p *keys.Principal) (at, used int64) {
+// periodOf returns the start and the used units of the period that a call is charged to now.
+func (m *model) periodOf(p *keys.Principal) (at, used int64) {
 	now := calendar.DayOf(m.now.Wall).Start()
 	if p.Surface == keys.Preview {
 		now = p.PeriodAt(m.now.Wall).Start
 	}
-	s := m.spans[p.Tenant]
-	return s.view(now, m.now.Wall, m.at())
+	s := m.periods[p.Tenant]
+	return s.current(now, m.now.Wall, m.at())
 }
 
-func (m *model) unit(p *keys.Principal) int64 {
-	at, _ := m.spanOf(p)
+func (m *model) periodStart(p *keys.Principal) int64 {
+	at, _ := m.periodOf(p)
 	return at
 }
 
-// reserve reserves the unit of a call of now.
+// reserve reserves the unit of a call that is made now.
 func (m *model) reserve(f *pendingCall) {
-	f.unit = m.unit(f.ticket.Principal)
-	m.change(f.ticket.Principal.Tenant, func(s *quotaPeriod) { s.reserve(f.unit, 1) })
+	f.reservedAt = m.periodStart(f.res.Principal)
+	m.change(f.res.Principal.Tenant, func(s *quotaPeriod) { s.reserve(f.reservedAt, 1) })
 }
 
-// reservedAt is what calls in flight hold of the span of now.
+// reservedAt returns the units that calls in flight have reserved in the present period.
 func (m *model) reservedAt(p *keys.Principal) int64 {
-	s := m.spans[p.Tenant]
-	if s.reservedOf != m.unit(p) {
+	s := m.periods[p.Tenant]
+	if s.reservedAt != m.periodStart(p) {
 		return 0
 	}
 	return s.reserved
 }
 
-// allowance returns what is left, held units not counted as taken, and the limit.
-func (m *model) allowance(p *keys.Principal) (remaining, limit int64) {
+// quota returns the remaining units, without subtracting reserved ones, and the limit.
+func (m *model) quota(p *keys.Principal) (remaining, limit int64) {
 	limit = p.Plan.PerDay
 	if p.Surface == keys.Preview {
 		limit = p.Credits
 	}
-	_, used := m.spanOf(p)
+	_, used := m.periodOf(p)
 	return limit - used, limit
 }
 
@@ -524,17 +524,14 @@ func (m *model) usage() {
 		m.fatalf("usage: %v", err)
 	}
 
-	remaining, limit := m.allowance(p)
-	want := access.Usage{
-		Tenant: p.Tenant, Limit: limit, Used: limit - remaining,
-		Remaining: max(0, remaining), PerMinute: p.Plan.PerMinute,
-	}
+	remaining, limit := m.quota(p)
+	want := access.Usage{Limit: limit, Used: limit - remaining}
 	if p.Surface == keys.Live {
-		want.Period = calendar.Period{Start: m.unit(p), End: m.unit(p) + day}
-		m.judgeUsedMinute(p, got.Minute)
+		want.Period = calendar.Period{Start: m.periodStart(p), End: m.periodStart(p) + day}
+		m.checkUsageMinute(p, got.Minute)
 		want.Minute = got.Minute
 	} else {
-		want.Period = p.PeriodAt(m.unit(p))
+		want.Period = p.PeriodAt(m.periodStart(p))
 	}
 
 	if got != want {
@@ -542,16 +539,16 @@ func (m *model) usage() {
 	}
 }
 
-// judgeUsedMinute compares what usage says of a key's minute with what a call would be told.
-func (m *model) judgeUsedMinute(p *keys.Principal, got access.LimitState) {
-	rule := access.SpecFor(p, access.CardsGet)
-	window, limit := m.windowOf(p, &rule)
+// checkUsageMinute compares the minute limit in the usage with what a call would be shown.
+func (m *model) checkUsageMinute(p *keys.Principal, got access.LimitState) {
+	spec := access.SpecFor(p, access.CardsGet)
+	window, limit := m.windowOf(p, &spec)
 	live := m.live(window)
-	verdict := access.Admitted
+	result := access.Admitted
 	if len(live) >= limit {
-		verdict = access.RateLimited
+		result = access.RateLimited
 	}
-	m.judgeMinute(window, limit, live, access.Decision{Result: verdict, Minute: got})
+	m.checkMinute(window, limit, live, access.Decision{Result: result, Minute: got})
 }
 
 // revoke replaces a key; the old one must be refused at once.

@@ -14,7 +14,7 @@ var epoch = time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 // start is the Instant of epoch.
 var start = access.Instant{Mono: 0, Wall: epoch.UnixMilli()}
 
-// after returns an Instant some time after another, both clocks agreeing.
+// after returns an Instant some time after another, by both clocks.
 func after(now access.Instant, d time.Duration) access.Instant {
 	return access.Instant{Mono: now.Mono + d.Milliseconds(), Wall: now.Wall + d.Milliseconds()}
 }
@@ -29,9 +29,9 @@ type world struct {
 	ids   map[string]string // name → key id
 }
 
-// newWorld has the tenants and keys that the suite speaks of: live tenants small (keys small,
-// small2: 5 a minute, 12 a day), wide (key wide: 3,000 a minute, bucketed), free (key free);
-// preview tenants org (keys org, org2: 60 a minute, 7 credits), rival (key rival: 10,000 credits).
+// newWorld has the tenants and keys of the suite: live tenants small (keys small, small2: 5 a minute,
+// 12 a day), wide (key wide: 3,000 a minute, bucketed), free (key free); preview tenants org (keys org,
+// org2: 60 a minute, 7 credits), rival (key rival: 10,000 credits).
 func newWorld(t testing.TB) *world {
 	w := &world{
 		t: t, file: keys.NewFile(), plans: keys.DefaultPlans(),
@@ -56,7 +56,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// add creates a key; a name used before now means the new one.
+// add creates a key. A name that is used again means the new key.
 func (w *world) add(name string, want keys.NewKey) {
 	w.t.Helper()
 	key, raw, err := w.file.Create(want, epoch)
@@ -67,7 +67,7 @@ func (w *world) add(name string, want keys.NewKey) {
 	w.ids[name] = key.ID
 }
 
-// reload makes the ring see the file.
+// reload loads the file into the ring.
 func (w *world) reload() {
 	w.t.Helper()
 	if err := w.ring.Replace(w.file); err != nil {

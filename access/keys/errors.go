@@ -7,7 +7,7 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// Errors of authentication. None of them holds any part of a key.
+// Errors of authentication. None of them contains any part of a key.
 var (
 	// ErrNoKey: the request carries no key.
 	ErrNoKey = errors.New("no API key")
@@ -15,13 +15,13 @@ var (
 	ErrInvalid = errors.New("invalid API key")
 	// ErrRevoked: the key was revoked.
 	ErrRevoked = errors.New("revoked API key")
-	// ErrExpired: the key's time is over.
+	// ErrExpired: the key has expired.
 	ErrExpired = errors.New("expired API key")
 	// ErrSandbox: the key is a valid sandbox key, which no data call accepts. Authenticate returns
 	// it together with the principal.
 	ErrSandbox = errors.New("sandbox API key")
-	// ErrUnavailable: metering or key state cannot answer; the call costs nothing and the response
-	// is 503 (fails closed).
+	// ErrUnavailable: metering or keys are unavailable; the call costs nothing and the response is 503
+	// (fails closed).
 	ErrUnavailable = errors.New("metering unavailable")
 )
 
@@ -31,14 +31,14 @@ var (
 	ErrNoSuchKey = errors.New("no such key")
 	// ErrNoSuchTenant: no tenant has that name.
 	ErrNoSuchTenant = errors.New("no such tenant")
-	// ErrCreditsDiffer: the tenant has other credits, and changing them was not asked for.
+	// ErrCreditsDiffer: the tenant has other credits, and the request does not change them.
 	ErrCreditsDiffer = errors.New("tenant has other credits")
-	// ErrPlanDiffers: the tenant has another plan, and changing it was not asked for.
+	// ErrPlanDiffers: the tenant has another plan, and the request does not change it.
 	ErrPlanDiffers = errors.New("tenant has another plan")
 	// ErrNoFile: the state directory has no keys file yet.
 	ErrNoFile = errors.New("no keys file")
-	// ErrShared: the state directory is of a server of a fleet, whose keys are elsewhere.
+	// ErrShared: the state directory belongs to a server of a fleet, whose keys are elsewhere.
 	ErrShared = errors.New("the keys are in the database of the fleet")
-	// ErrMissing reports that the keys file is missing beside existing metering data.
+	// ErrMissing: the keys file is missing, and there are metering data.
 	ErrMissing = fmt.Errorf("%w: it is gone, and what a server metered is there", wal.ErrCorrupt)
 )

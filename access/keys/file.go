@@ -16,27 +16,27 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// File is the content of the keys file: tenants, and the hashes of their keys. It is a plain
-// value; use [Update] to change the one of a state directory.
+// File is the content of the keys file: tenants, and the hashes of their keys. Use [Update] to change
+// the file of a state directory.
 type File struct {
 	Version int                `json:"version"`
 	Tenants map[string]*Tenant `json:"tenants"`
 	Keys    []*Key             `json:"keys"`
-	// SHA256 is of the file as it is without this member, in hexadecimal. A file without it is of an
-	// earlier version, or was edited; the next change adds it.
+	// SHA256 is the checksum of the file without this member, in hexadecimal. A file without it is of
+	// an earlier version, or was edited; the next change adds it.
 	SHA256 string `json:"sha256,omitempty"`
 }
 
 // Tenant is an organization: plans and credits belong to it, not to a key (decision 14).
 type Tenant struct {
-	Plan string `json:"plan"` // of each surface that has none of its own
-	// Plans are those of surfaces, by name (decision 1765).
+	Plan string `json:"plan"` // of each surface that is not in Plans
+	// Plans are the plans of surfaces, by name of the surface (decision 1765).
 	Plans       map[string]string `json:"plans,omitempty"`
 	Credits     *int64            `json:"credits,omitempty"`      // preview credits a period; absent: the plan's
 	PeriodStart *time.Time        `json:"period_start,omitempty"` // both or neither; absent: the UTC calendar month.
 	PeriodEnd   *time.Time        `json:"period_end,omitempty"`   // After the end, periods of the same length follow.
 
-	// What was used before these instants does not count any more (decision 1757).
+	// Units used before these instants do not count any more (decision 1757).
 	DayResetAt     *time.Time `json:"day_reset_at,omitempty"`
 	CreditsResetAt *time.Time `json:"credits_reset_at,omitempty"`
 }
@@ -46,7 +46,7 @@ func (tenant *Tenant) PlanOf(surface string) string {
 	return cmp.Or(tenant.Plans[surface], tenant.Plan)
 }
 
-// Key is what is kept of a key. The key itself is not.
+// Key is the record of a key. The key itself is not stored.
 type Key struct {
 	ID        string     `json:"id"` // public, key_…
 	Tenant    string     `json:"tenant"`
@@ -57,7 +57,7 @@ type Key struct {
 	CreatedAt time.Time  `json:"created_at"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
-	RotatedTo string     `json:"rotated_to,omitempty"` // id of the key that follows it
+	RotatedTo string     `json:"rotated_to,omitempty"` // id of the key that replaces it
 }
 
 // Status returns active, revoked or expired at a time.
@@ -76,7 +76,7 @@ const fileVersion = 1
 // NewFile returns an empty key file.
 func NewFile() *File { return &File{Version: fileVersion, Tenants: map[string]*Tenant{}} }
 
-// NewKey is what [File.Create] needs to know.
+// NewKey is a request for a key, for [File.Create].
 type NewKey struct {
 	Tenant     string
 	Surface    Surface
@@ -89,15 +89,15 @@ type NewKey struct {
 	Period     *[2]time.Time
 }
 
-// Create adds a key, and the tenant when it is new. It returns the key's record and, once, its
-// text. A plan other than the tenant's is ErrPlanDiffers, other credits are ErrCreditsDiffer. The
-// caller checks that the plan is configured.
+// Create adds a key, and its tenant if it is new. It returns the key's record and its text, which is
+// not stored. A plan other than the tenant's is ErrPlanDiffers, other credits are ErrCreditsDiffer.
+// The caller checks that the plan is configured.
 func (f *File) Create(want NewKey, now time.Time) (*Key, string, error) {
-	// Nothing changes before everything was judged.
+	// Everything is checked before anything changes.
 	if err := want.Validate(now); err != nil {
 		return nil, "", err
 	}
-	if err := f.enter(want); err != nil {
+	if err := f.applyTenant(want); err != nil {
 		return nil, "", err
 	}
 
@@ -112,15 +112,15 @@ func (f *File) Create(want NewKey, now time.Time) (*Key, string, error) {
 }
 
 // add mints the text of a key record, stores its hash and returns the text.
-func (f *File) add(key *Key, kind Surface) string {
-	text := Mint(kind)
-	sum := hashKey(text)
+func (f *File) add(key *Key, surface Surface) string {
+	text := Mint(surface)
+	sum := sha256.Sum256([]byte(text))
 	key.Hash = hex.EncodeToString(sum[:])
 	f.Keys = append(f.Keys, key)
 	return text
 }
 
-// Validate says what is wrong with the request for a key at an instant, whatever keys there are.
+// Validate returns every problem of the request at an instant, whatever keys exist.
 func (want NewKey) Validate(now time.Time) error {
 	var problems []error
 	refuse := func(bad bool, format string, args ...any) {
@@ -157,12 +157,12 @@ func (want NewKey) Validate(now time.Time) error {
 	return errors.Join(problems...)
 }
 
-// enter makes or changes the tenant of a new key. Another surface's plan stays as it is.
-func (f *File) enter(want NewKey) error {
+// applyTenant adds or changes the tenant of a new key. The plans of other surfaces do not change.
+func (f *File) applyTenant(want NewKey) error {
 	tenant := f.Tenants[want.Tenant]
 	surface := want.Surface.String()
 
-	if f.has(want.Tenant, surface) && !want.ChangePlan && !tenant.agrees(&want) {
+	if f.hasKey(want.Tenant, surface) && !want.ChangePlan && !tenant.matches(&want) {
 		return fmt.Errorf("cannot create a key with credits of its own for tenant %q: %w, which all of its keys share",
 			want.Tenant, ErrCreditsDiffer)
 	}
@@ -174,7 +174,7 @@ func (f *File) enter(want NewKey) error {
 		tenant = &Tenant{Plan: want.Plan}
 		f.Tenants[want.Tenant] = tenant
 	case want.Plan == "" || want.Plan == tenant.PlanOf(surface):
-	case f.has(want.Tenant, surface) && !want.ChangePlan:
+	case f.hasKey(want.Tenant, surface) && !want.ChangePlan:
 		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w on this surface: %q",
 			want.Plan, want.Tenant, ErrPlanDiffers, tenant.PlanOf(surface))
 	default:
@@ -184,7 +184,7 @@ func (f *File) enter(want NewKey) error {
 		tenant.Plans[surface] = want.Plan
 	}
 
-	// What is not given stays as it is.
+	// Fields that are not given do not change.
 	if want.Credits != nil {
 		tenant.Credits = new(*want.Credits)
 	}
@@ -195,9 +195,8 @@ func (f *File) enter(want NewKey) error {
 	return nil
 }
 
-// agrees reports whether a tenant has the credits and the period that a new key wants, where it wants
-// any.
-func (tenant *Tenant) agrees(want *NewKey) bool {
+// matches reports whether a tenant has the credits and the period of a request, where that has any.
+func (tenant *Tenant) matches(want *NewKey) bool {
 	if want.Credits != nil && (tenant.Credits == nil || *tenant.Credits != *want.Credits) {
 		return false
 	}
@@ -205,20 +204,20 @@ func (tenant *Tenant) agrees(want *NewKey) bool {
 		tenant.PeriodStart.Equal(want.Period[0]) && tenant.PeriodEnd.Equal(want.Period[1])
 }
 
-// has reports whether a tenant has a key of a surface.
-func (f *File) has(tenant, surface string) bool {
+// hasKey reports whether a tenant has a key of a surface.
+func (f *File) hasKey(tenant, surface string) bool {
 	return slices.ContainsFunc(f.Keys, func(key *Key) bool { return key.Tenant == tenant && key.Surface == surface })
 }
 
-// ResetDay makes the day's quota of a tenant whole again, or the credits of its period. What was
-// called stays in the ledger.
+// ResetDay resets the units used of a tenant's day quota, or with credits those of its period. The
+// calls stay in the ledger.
 func (f *File) ResetDay(tenant string, credits bool, now time.Time) error {
 	found := f.Tenants[tenant]
 	if found == nil {
 		return fmt.Errorf("cannot reset the day of tenant %q: %w", tenant, ErrNoSuchTenant)
 	}
 
-	// A second reset within a millisecond, or by a clock that was set back, is one more all the same.
+	// A second reset within a millisecond, or after the clock was set back, has a later time too.
 	next := func(was *time.Time) *time.Time {
 		reset := now.UTC().Truncate(time.Millisecond)
 		if was != nil && !reset.After(*was) {
@@ -251,16 +250,16 @@ func (f *File) Revoke(id string, now time.Time) (*Key, error) {
 		return nil, err
 	}
 
-	// When a key ended must not change because it is revoked again.
+	// A second revocation must not change the time of the first.
 	if key.RevokedAt == nil {
 		key.RevokedAt = new(utcSeconds(now))
 	}
 	return key, nil
 }
 
-// Rotate makes a key that follows an active one: same tenant, name, surface, scopes and expiry. The
-// old key expires after overlap, or earlier if it did already. It returns the new record and, once,
-// its text.
+// Rotate makes a key that replaces an active one: same tenant, name, surface, scopes and expiry. The
+// old key expires after overlap, or at its own expiry if that is earlier. It returns the new record
+// and the key's text, which is not stored.
 func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, string, error) {
 	old, err := f.find(id)
 	if err != nil {
@@ -276,7 +275,7 @@ func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, st
 		return nil, "", fmt.Errorf("cannot rotate key %q with overlap %s: want 0 or more", id, overlap)
 	}
 
-	kind, err := ParseSurface(old.Surface)
+	surface, err := ParseSurface(old.Surface)
 	if err != nil {
 		return nil, "", err
 	}
@@ -286,9 +285,9 @@ func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, st
 	key.CreatedAt = utcSeconds(now)
 	key.Scopes = slices.Clone(old.Scopes)
 
-	text := f.add(&key, kind)
+	text := f.add(&key, surface)
 
-	// The overlap shortens the old key's life and never lengthens it.
+	// The overlap shortens the old key's validity and never extends it.
 	old.RotatedTo = key.ID
 	if end := now.Add(overlap).UTC(); old.ExpiresAt == nil || end.Before(*old.ExpiresAt) {
 		old.ExpiresAt = &end
@@ -296,29 +295,29 @@ func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, st
 	return &key, text, nil
 }
 
-// parseFile reads a keys file. Anything out of place is an error that wraps wal.ErrCorrupt: a
-// damaged file is never half believed.
+// parseFile parses a keys file. Any problem is an error that wraps wal.ErrCorrupt: no part of a
+// damaged file is used.
 func parseFile(data []byte) (*File, error) {
 	f, err := decodeFile(data)
-	if err == nil && f.SHA256 != "" && f.SHA256 != f.sum() {
+	if err == nil && f.SHA256 != "" && f.SHA256 != f.checksum() {
 		return nil, fmt.Errorf("%w: %w", wal.ErrCorrupt, ErrEdited)
 	}
 	return f, err
 }
 
-// ErrDamaged is an wal.ErrCorrupt of the keys file, and not of what meters.
+// ErrDamaged is a wal.ErrCorrupt of the keys file, and not of the metering data.
 var ErrDamaged = fmt.Errorf("%w", wal.ErrCorrupt)
 
-// ErrEdited means: the keys file was changed by something else than this program, or by damage.
+// ErrEdited reports that the keys file was changed by something other than this program, or by damage.
 var ErrEdited = errors.New("its sha256 member does not fit the rest")
 
-// decodeFile reads a keys file whatever its checksum says.
+// decodeFile decodes a keys file and ignores its checksum.
 func decodeFile(data []byte) (*File, error) {
 	f := &File{Tenants: map[string]*Tenant{}}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields() // a misspelt revoked_at must not go unnoticed
 
-	// A second document behind the first would go unnoticed, too.
+	// Nor must a second document after the first.
 	err := decoder.Decode(f)
 	if _, more := decoder.Token(); err == nil && more != io.EOF {
 		err = errors.New("text after the end")
@@ -347,7 +346,7 @@ func (f *File) encode() ([]byte, error) {
 	}
 
 	whole := *f
-	whole.SHA256 = f.sum()
+	whole.SHA256 = f.checksum()
 	data, err := json.MarshalIndent(whole, "", "  ")
 	if err != nil {
 		return nil, err
@@ -355,20 +354,16 @@ func (f *File) encode() ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// sum is the SHA-256 of what the file says, spelt as it is written.
-func (f *File) sum() string {
+// checksum returns the SHA-256 of the file without its SHA256 member.
+func (f *File) checksum() string {
 	bare := *f
 	bare.SHA256 = ""
-	data, err := json.Marshal(bare)
-	if err != nil {
-		return "cannot be spelt" // which no file says
-	}
-
+	data, _ := json.Marshal(bare) // a file with an error cannot be encoded or parsed either
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// Validate says what is out of place, naming every problem.
+// Validate returns every problem of the file.
 func (f *File) Validate() error {
 	var problems []error
 	for name, tenant := range f.Tenants {

@@ -2,14 +2,13 @@ package keys
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"fmt"
 	"hash/crc32"
 	"slices"
 	"strings"
 )
 
-// Surface is what a key is for, visible in its prefix (decision 1).
+// Surface is the API surface that a key opens, visible in its prefix (decision 1).
 type Surface uint8
 
 const (
@@ -28,14 +27,14 @@ var surfaceNames = [...]string{NoSurface: "", Live: "live", Sandbox: "sandbox", 
 var surfacePrefixes = [...]string{NoSurface: "", Live: "npk_live_", Sandbox: "npk_test_", Preview: "npk_prev_"}
 
 // String returns live, sandbox, preview, or "" for NoSurface.
-func (kind Surface) String() string {
-	if int(kind) >= len(surfaceNames) {
+func (surface Surface) String() string {
+	if int(surface) >= len(surfaceNames) {
 		return ""
 	}
-	return surfaceNames[kind]
+	return surfaceNames[surface]
 }
 
-// ParseSurface reads live, sandbox or preview.
+// ParseSurface parses live, sandbox or preview.
 func ParseSurface(s string) (Surface, error) {
 	k := slices.Index(surfaceNames[:], s)
 	if k <= int(NoSurface) {
@@ -61,8 +60,8 @@ var isBase62 = func() (table [256]bool) {
 	return table
 }()
 
-// SurfaceOf returns the surface that the prefix of raw claims, whether or not the rest is a key. It
-// selects the envelope of an invalid key (decision 1).
+// SurfaceOf returns the surface of raw's prefix, whether or not the rest is a key. It selects the
+// error format for an invalid key (decision 1).
 func SurfaceOf[T string | []byte](raw T) Surface {
 	if len(raw) < prefixLength {
 		return NoSurface
@@ -70,16 +69,16 @@ func SurfaceOf[T string | []byte](raw T) Surface {
 	return Surface(max(0, slices.Index(surfacePrefixes[:], string(raw[:prefixLength]))))
 }
 
-// checkKey returns the kind of a well-formed key: prefix, 22 base62 characters and the six
+// checkKey returns the surface of a well-formed key: prefix, 22 base62 characters and the six
 // characters of their CRC (decision 2). It returns ErrNoKey for an empty key and ErrInvalid
 // otherwise. It does not allocate when given bytes.
 func checkKey[T string | []byte](raw T) (Surface, error) {
 	if len(raw) == 0 {
 		return NoSurface, ErrNoKey
 	}
-	kind := SurfaceOf(raw)
+	surface := SurfaceOf(raw)
 	text := []byte(raw)
-	if kind == NoSurface || len(text) != keyLength {
+	if surface == NoSurface || len(text) != keyLength {
 		return NoSurface, ErrInvalid
 	}
 	body := text[:keyLength-checkLength]
@@ -91,28 +90,24 @@ func checkKey[T string | []byte](raw T) (Surface, error) {
 		}
 	}
 
-	// The checksum refuses typing errors before any key is looked up.
+	// The checksum finds typing errors before any key is looked up.
 	if checksum(body) != [checkLength]byte(check) {
 		return NoSurface, ErrInvalid
 	}
-	return kind, nil
+	return surface, nil
 }
 
-// Mint returns a new random key of a kind. The text is a secret: show it once, keep only its
-// hashKey.
-func Mint(kind Surface) string {
-	text := surfacePrefixes[kind] + randomBase62(bodyLength)
+// Mint returns a new random key of a surface. The text is a secret: show it once, store only its hash.
+func Mint(surface Surface) string {
+	text := surfacePrefixes[surface] + randomBase62(bodyLength)
 	sum := checksum([]byte(text))
 	return text + string(sum[:])
 }
 
-// hashKey returns what is stored of a key.
-func hashKey[T string | []byte](raw T) [sha256.Size]byte { return sha256.Sum256([]byte(raw)) }
-
 // mintID returns a new public key id.
 func mintID() string { return "key_" + strings.ToLower(randomBase62(16)) }
 
-// checksum spells the CRC-32C of text in six base62 characters.
+// checksum encodes the CRC-32C of text as six base62 characters.
 func checksum(text []byte) (out [checkLength]byte) {
 	sum := crc32.Checksum(text, checksums)
 	for i := checkLength - 1; i >= 0; i-- {
@@ -125,11 +120,11 @@ func checksum(text []byte) (out [checkLength]byte) {
 // randomBase62 returns n characters, each equally likely.
 func randomBase62(n int) string {
 	out := make([]byte, 0, n)
-	var noise [64]byte
+	var random [64]byte
 	for len(out) < n {
-		rand.Read(noise[:]) // never fails: the runtime aborts instead
-		for _, b := range noise {
-			// 4 × 62 is the largest multiple of 62 in a byte: what lies above would favour some.
+		rand.Read(random[:]) // never fails: the runtime aborts instead
+		for _, b := range random {
+			// 4 × 62 is the largest multiple of 62 in a byte: higher values would favour some characters.
 			if b < 4*62 && len(out) < n {
 				out = append(out, base62[b%62])
 			}

@@ -9,18 +9,18 @@ import (
 func TestKeyFormat(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for kind := Live; kind <= Preview; kind++ {
+	for surface := Live; surface <= Preview; surface++ {
 		for range 200 {
-			text := Mint(kind)
-			if len(text) != keyLength || !strings.HasPrefix(text, surfacePrefixes[kind]) || seen[text] {
-				t.Fatalf("minted a %s key of %d bytes, seen before: %v", kind, len(text), seen[text])
+			text := Mint(surface)
+			if len(text) != keyLength || !strings.HasPrefix(text, surfacePrefixes[surface]) || seen[text] {
+				t.Fatalf("minted a %s key of %d bytes, seen before: %v", surface, len(text), seen[text])
 			}
 			seen[text] = true
 
-			if got, err := checkKey(text); err != nil || got != kind {
+			if got, err := checkKey(text); err != nil || got != surface {
 				t.Fatalf("check: %v %v", got, err)
 			}
-			if got, err := checkKey([]byte(text)); err != nil || got != kind {
+			if got, err := checkKey([]byte(text)); err != nil || got != surface {
 				t.Fatalf("check bytes: %v %v", got, err)
 			}
 		}
@@ -78,9 +78,9 @@ func TestKindOf(t *testing.T) {
 	f("npk_test_x", Sandbox)
 	f("npk_prev_!", Preview)
 	f("NPK_LIVE_x", NoSurface)
-	for _, kind := range []Surface{Live, Sandbox, Preview} {
-		if got, err := ParseSurface(kind.String()); err != nil || got != kind {
-			t.Fatalf("ParseKind(%q): %v %v", kind, got, err)
+	for _, surface := range []Surface{Live, Sandbox, Preview} {
+		if got, err := ParseSurface(surface.String()); err != nil || got != surface {
+			t.Fatalf("ParseKind(%q): %v %v", surface, got, err)
 		}
 	}
 
@@ -89,9 +89,10 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// TestKeyFixed keeps the format: keys in customers' hands must stay valid.
+// fixedChecksum is the checksum of the key below.
 const fixedChecksum = "218OAY"
 
+// TestKeyFixed fixes the format: keys in customers' hands must stay valid.
 func TestKeyFixed(t *testing.T) {
 	t.Parallel()
 	const fixed = "npk_live_0123456789ABCDEFGHIJKL"
@@ -99,8 +100,8 @@ func TestKeyFixed(t *testing.T) {
 	if string(sum[:]) != fixedChecksum {
 		t.Fatalf("checksum %q, want %q", sum, fixedChecksum)
 	}
-	if kind, err := checkKey(fixed + fixedChecksum); err != nil || kind != Live {
-		t.Fatal(kind, err)
+	if surface, err := checkKey(fixed + fixedChecksum); err != nil || surface != Live {
+		t.Fatal(surface, err)
 	}
 }
 
@@ -110,12 +111,12 @@ func FuzzCheckKey(f *testing.F) {
 	f.Add([]byte("npk_prev_0123456789ABCDEFGHIJKLabcdef"))
 	f.Add([]byte(Mint(Sandbox)))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		kind, err := checkKey(raw)
-		if (err == nil) != (kind != NoSurface) {
-			t.Fatalf("kind %v with error %v", kind, err)
+		surface, err := checkKey(raw)
+		if (err == nil) != (surface != NoSurface) {
+			t.Fatalf("kind %v with error %v", surface, err)
 		}
-		if err == nil && (len(raw) != keyLength || SurfaceOf(raw) != kind) {
-			t.Fatalf("accepted a key of %d bytes as %v", len(raw), kind)
+		if err == nil && (len(raw) != keyLength || SurfaceOf(raw) != surface) {
+			t.Fatalf("accepted a key of %d bytes as %v", len(raw), surface)
 		}
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Plan is what a tenant may do (decision 14). A zero field of a plan given by configuration means
-// its default; see [Plans.Set].
+// Plan is the limits of a tenant (decision 14). A zero field of a configured plan means its default;
+// see [Plans.Set].
 type Plan struct {
 	Name        string
 	PerMinute   int   // admissions in any 60 seconds: per key on live, per tenant on preview; 1 to 10,000,000
@@ -25,8 +25,7 @@ type Plan struct {
 // Stats reports whether the plan allows price statistics at all.
 func (plan *Plan) Stats() bool { return plan.StatsWindow > 0 }
 
-// NoStats is the StatsWindow of a configured plan without statistics; a zero there means the
-// default.
+// NoStats is the StatsWindow of a configured plan without statistics; zero means the default.
 const NoStats = -1
 
 // Bounds that no plan exceeds (decision 14).
@@ -38,7 +37,7 @@ const (
 	defaultCredits = 10_000
 )
 
-// Plans is the table of plans by name. It is not changed after it is handed to a Ring.
+// Plans is the table of plans by name. It is not changed once a Ring has it.
 type Plans map[string]*Plan
 
 // DefaultPlans returns the plans of decision 14.
@@ -72,9 +71,8 @@ func (ps Plans) Set(name string, given Plan) {
 		base.StatsWindow = 90
 	}
 
-	plan := *base // a table that is in use holds the old one
+	plan := *base // a table in use has the old one
 	plan.Name = name
-	// A field that is zero was not given.
 	plan.PerMinute = cmp.Or(given.PerMinute, plan.PerMinute)
 	plan.PerDay = cmp.Or(given.PerDay, plan.PerDay)
 	plan.Credits = cmp.Or(given.Credits, plan.Credits)
@@ -127,10 +125,10 @@ func (plan *Plan) problems(name string) (problems []error) {
 	return problems
 }
 
-// nameRule says what a name is.
+// nameRule describes a valid name, for messages.
 const nameRule = "1 to 64 letters, digits, '.', '_' or '-'"
 
-// validName reports whether s is usable as the name of a tenant or plan.
+// validName reports whether s is a valid name of a tenant or plan.
 func validName(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, base62+"._-") == ""
 }

@@ -16,8 +16,8 @@ import (
 	"ninepocket/calendar"
 )
 
-// Principal is an authenticated key with its tenant's plan, scopes and credits. It belongs to one
-// reading of the keys file and is not changed; tickets may keep it.
+// Principal is an authenticated key with its tenant's plan, scopes and credits. It is made by one
+// reading of the keys file and never changed; a reservation may keep it.
 type Principal struct {
 	KeyID   string
 	Tenant  string
@@ -27,8 +27,8 @@ type Principal struct {
 	Scopes  Scope // preview
 	Credits int64 // preview credits a period
 
-	// Slot is for the store, which keeps there where this key's state is: a shortcut.
-	Slot atomic.Pointer[any]
+	// StoreRef is for the store, which caches there a reference to this key's state.
+	StoreRef atomic.Pointer[any]
 
 	period       calendar.Period // zero: the UTC calendar month
 	dayReset     int64           // Unix milliseconds; 0 = never, as of the next two
@@ -48,87 +48,86 @@ func (p *Principal) PeriodAt(wall int64) calendar.Period {
 	return p.period.Around(wall)
 }
 
-// Resets returns the instants, in Unix milliseconds, before which an operator wants nothing to count
-// any more: of days and of credits; 0 = none.
+// Resets returns the times of an operator's last resets of days and of credits, in Unix milliseconds;
+// 0 = none. Units used before do not count.
 func (p *Principal) Resets() (day, credits int64) { return p.dayReset, p.creditsReset }
 
-// Ring is the current reading of a keys file. Readers do one atomic load and never lock; a
-// reload builds a new table and swaps it, and the old one is left to the garbage collector because
-// requests may still hold its principals.
+// Ring has the keys of a keys file. A lookup does one atomic load and never locks. A reload builds a
+// new table and swaps it; the old one is left to the garbage collector, because requests may still use
+// its principals.
 type Ring struct {
 	path    string // of the keys file; "" = fixed, or from a source
 	source  Source // nil = the keys file, or fixed
-	current atomic.Pointer[table]
+	current atomic.Pointer[keyTable]
 
-	mu    sync.Mutex // guards what follows; never held while a file is read
-	plans Plans
-	file  *File
-	seen  []byte // content that file was read from
+	mu      sync.Mutex // guards plans, file and content; not locked while a file is read
+	plans   Plans
+	file    *File
+	content []byte // that file was parsed from
 
 	keyReloader
 }
 
-// keyTable is immutable, except for the slots of its principals.
-type table struct {
-	number uint64 // no two tables of a process have the same; 0 is none
+// keyTable is immutable, except for its principals' StoreRef.
+type keyTable struct {
+	number uint64 // unique in the process; 0 = none
 	keys   map[[sha256.Size]byte]*Principal
 }
 
 var tables atomic.Uint64
 
-// KeyCache caches the last key of a connection, so that repeated requests skip the hash. One
-// goroutine at a time uses it. As long as the ring has the same table, the same text is the same
-// principal, and neither checksum nor hash is needed.
+// KeyCache caches the last key of a connection, so that repeated requests need neither checksum nor
+// hash. It is valid as long as the ring has the same table. One goroutine at a time uses it.
 type KeyCache struct {
 	table     uint64
 	raw       [keyLength]byte
 	principal *Principal
 }
 
-// OpenRing reads the keys file of a state directory. The plans must validate and are not changed
-// afterwards. A missing file is an error as of [Read].
+// OpenRing returns a ring over the keys file of a state directory. The plans must validate and are not
+// changed afterwards. A missing file is an error as of [Read].
 func OpenRing(stateDir string, plans Plans) (*Ring, error) {
-	return begin(&Ring{path: filepath.Join(stateDir, statedir.KeysName), plans: plans})
+	return initRing(&Ring{path: filepath.Join(stateDir, statedir.KeysName), plans: plans})
 }
 
-// begin reads the keys of a ring for the first time.
-func begin(ring *Ring) (*Ring, error) {
+// initRing validates the plans and reads the keys for the first time.
+func initRing(ring *Ring) (*Ring, error) {
 	if err := ring.plans.Validate(); err != nil {
 		return nil, err
 	}
 
-	ring.turn = make(chan struct{}, 1)
+	ring.reading = make(chan struct{}, 1)
 	if err := ring.Reload(); err != nil {
 		return nil, err
 	}
 	return ring, nil
 }
 
-// Source is where keys are kept that no keys file has.
+// Source provides keys that are not in a keys file.
 type Source interface {
-	// Read returns all keys, and whether they changed since it was called last. The caller changes
-	// nothing in them, and is done with them when it calls again.
+	// Read returns all keys, and whether they changed since its last call. The caller does not change
+	// them, and does not use them after its next call.
 	Read(ctx context.Context) (f *File, changed bool, err error)
-	// String names the source for messages.
+	// String is the name of the source in messages.
 	String() string
 }
 
-// RingFrom returns a ring over the keys of a source, which it reads.
+// RingFrom returns a ring over the keys of a source.
 func RingFrom(source Source, plans Plans) (*Ring, error) {
-	return begin(&Ring{source: source, plans: plans})
+	return initRing(&Ring{source: source, plans: plans})
 }
 
 // FixedRing returns a ring over a key file in memory. Use the ring's Replace after changing the
 // file.
 func FixedRing(f *File, plans Plans) (*Ring, error) {
-	ring, err := begin(&Ring{plans: plans})
+	ring, err := initRing(&Ring{plans: plans})
 	if err == nil {
 		err = ring.Replace(f)
 	}
 	return ring, err
 }
 
-// Replace makes the ring hold the keys that f has now. The ring does not keep f itself.
+// Replace replaces the ring's keys by those of f. The ring does not keep f itself.
 func (ring *Ring) Replace(f *File) error {
 	data, err := f.encode()
 	if err != nil {
@@ -137,7 +136,7 @@ func (ring *Ring) Replace(f *File) error {
 
 	ring.mu.Lock()
 	defer ring.mu.Unlock()
-	return ring.take(data)
+	return ring.install(data)
 }
 
 // Len returns the number of keys, expired and revoked ones included.
@@ -145,15 +144,15 @@ func (ring *Ring) Len() int { return len(ring.current.Load().keys) }
 
 // FindCached returns the principal of a key at a wall time in Unix milliseconds. Its errors are
 // ErrNoKey, ErrInvalid, ErrRevoked and ErrExpired; ErrSandbox and ErrUnavailable, when the plan is
-// not configured, come with the principal. It keeps in last what it last found, raw included; nil
-// remembers nothing. It keeps no other part of raw and does not allocate.
+// not configured, come with the principal. It caches the key in last, including raw; nil caches
+// nothing. It keeps no other part of raw and does not allocate.
 func (ring *Ring) FindCached(raw []byte, wall int64, last *KeyCache) (*Principal, error) {
 	p, err := ring.find(raw, last)
 	if err != nil {
 		return nil, err
 	}
 
-	// What time and plans decide is asked anew, also of a key that was recalled.
+	// Expiry and plan are checked for a cached key, too.
 	switch {
 	case p.revoked:
 		return nil, ErrRevoked
@@ -167,10 +166,10 @@ func (ring *Ring) FindCached(raw []byte, wall int64, last *KeyCache) (*Principal
 	return p, nil
 }
 
-// find returns the principal of a key, whatever its state.
+// find returns the principal of a key in any state.
 func (ring *Ring) find(raw []byte, last *KeyCache) (*Principal, error) {
 	table := ring.current.Load()
-	// In constant time: how much of a guess is right must not show.
+	// In constant time: the duration must not reveal how much of a guess is right.
 	if last != nil && last.table == table.number && subtle.ConstantTimeCompare(raw, last.raw[:]) == 1 {
 		return last.principal, nil
 	}
@@ -189,8 +188,8 @@ func (ring *Ring) find(raw []byte, last *KeyCache) (*Principal, error) {
 	return p, nil
 }
 
-// take parses data and swaps the table. The caller holds mu.
-func (ring *Ring) take(data []byte) error {
+// install parses data and swaps the table. The caller holds mu.
+func (ring *Ring) install(data []byte) error {
 	f, err := parseFile(data)
 	if err != nil {
 		return err
@@ -198,12 +197,12 @@ func (ring *Ring) take(data []byte) error {
 
 	ring.current.Store(newTable(f, ring.plans))
 	ring.file = f
-	ring.seen = data
+	ring.content = data
 	ring.reloads.Add(1)
 	return nil
 }
 
-// SetPlans changes the plans, as when the configuration is read again. On an error nothing changes.
+// SetPlans changes the plans, as after a reload of the configuration. On an error nothing changes.
 func (ring *Ring) SetPlans(plans Plans) error {
 	if err := plans.Validate(); err != nil {
 		return err
@@ -216,8 +215,8 @@ func (ring *Ring) SetPlans(plans Plans) error {
 	return nil
 }
 
-// WithoutPlan is the active keys of a tenant whose plan is not configured. They are answered with
-// ErrUnavailable; all others work.
+// WithoutPlan is the active keys of a tenant whose plan is not configured. They get ErrUnavailable;
+// all others work.
 type WithoutPlan struct {
 	Tenant string
 	Plan   string
@@ -229,7 +228,7 @@ func (ring *Ring) WithoutPlan(now time.Time) (out []WithoutPlan) {
 	ring.mu.Lock()
 	defer ring.mu.Unlock()
 
-	// Sandbox keys are refused whatever their plan.
+	// Sandbox keys are refused with any plan.
 	type name struct{ tenant, plan string }
 	ids := map[name][]string{}
 	for _, key := range ring.file.Keys {
@@ -249,8 +248,8 @@ func (ring *Ring) WithoutPlan(now time.Time) (out []WithoutPlan) {
 	return out
 }
 
-func newTable(f *File, plans Plans) *table {
-	table := &table{number: tables.Add(1), keys: make(map[[sha256.Size]byte]*Principal, len(f.Keys))}
+func newTable(f *File, plans Plans) *keyTable {
+	table := &keyTable{number: tables.Add(1), keys: make(map[[sha256.Size]byte]*Principal, len(f.Keys))}
 	for _, key := range f.Keys {
 		var sum [sha256.Size]byte
 		_, _ = hex.Decode(sum[:], []byte(key.Hash)) // checked by parseFile
@@ -260,10 +259,10 @@ func newTable(f *File, plans Plans) *table {
 }
 
 func newPrincipal(key *Key, tenant *Tenant, plans Plans) *Principal {
-	kind, _ := ParseSurface(key.Surface) // checked by parseFile, as the scopes are
+	surface, _ := ParseSurface(key.Surface) // checked by parseFile, as the scopes are
 	scopes, _ := ParseScopes(key.Scopes)
 	p := &Principal{
-		KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Surface: kind, Scopes: scopes,
+		KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Surface: surface, Scopes: scopes,
 		Plan: plans[tenant.PlanOf(key.Surface)], revoked: key.RevokedAt != nil,
 		dayReset: millis(tenant.DayResetAt), creditsReset: millis(tenant.CreditsResetAt),
 		expires: millis(key.ExpiresAt),

@@ -10,54 +10,53 @@ import (
 	"time"
 )
 
-// Poll is how often a server should poll a Ring: a change is honoured well within the
-// promised two seconds.
+// Poll is how often a server should poll a Ring: a change takes effect well within the promised two
+// seconds.
 const Poll = 500 * time.Millisecond
 
-// readTimeout is how long a caller waits for the keys file: a disk that is only slow answers by
-// then.
+// readTimeout is how long a caller waits for the keys file: a slow disk answers within it.
 const readTimeout = 5 * time.Second
 
-// ErrTimeout means: the keys file does not answer, as on a mount whose server is gone.
+// ErrTimeout reports that reading the keys file hangs, as on a mount whose server is gone.
 var ErrTimeout = errors.New("it does not answer")
 
-// keyReloader is how a ring reads its file again. A reading may wait for ever where a mount hangs:
-// a goroutine of its own does it, one at a time, and nobody waits longer than [readTimeout].
+// keyReloader is the state of a ring's reloads. A read may hang for ever, as on a dead mount: it runs
+// in its own goroutine, one at a time, and no caller waits longer than [readTimeout].
 type keyReloader struct {
-	turn chan struct{} // one slot: who fills it reads the file, and has the next three
+	reading chan struct{} // one slot: the goroutine that fills it reads the file, and owns the next three
 
-	bad   []byte // damaged content
-	wrong error  // what is wrong with it, or with what a source has; nil when the content is in force
-	info  os.FileInfo
+	badContent []byte // damaged content
+	contentErr error  // of badContent, or of a source's keys; nil when the content is in use
+	info       os.FileInfo
 
-	trouble  atomic.Pointer[error] // why the file could not be read; nil when it is in force
+	readErr  atomic.Pointer[error] // of the last read; nil when the content is in use
 	reloads  atomic.Uint64
 	failures atomic.Uint64
 }
 
-// ReloadError returns why the keys file is not in force as it is now, or nil.
+// ReloadError returns why the current keys file is not in use, or nil.
 func (f *keyReloader) ReloadError() error {
-	if err := f.trouble.Load(); err != nil {
+	if err := f.readErr.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
 
-// record keeps what came of a reading.
-func (f *keyReloader) record(err error) {
+// recordResult records the result of a read.
+func (f *keyReloader) recordResult(err error) {
 	if err == nil {
-		f.trouble.Store(nil)
+		f.readErr.Store(nil)
 		return
 	}
 	f.failures.Add(1)
-	f.trouble.Store(&err)
+	f.readErr.Store(&err)
 }
 
-// Reload reads the keys file if its content changed. On an error the last good reading stays. A file
+// Reload reads the keys file if its content changed. On an error the keys stay as they were. A file
 // that stays bad is an error each time.
 func (ring *Ring) Reload() error { return ring.reload(context.Background()) }
 
-// reload is Reload for a caller that may end while it waits, which is no failure.
+// reload is Reload with a context. If the caller's ctx ends, that is not a failed reload.
 func (ring *Ring) reload(ctx context.Context) error {
 	read := ring.reloadSource
 	switch {
@@ -67,28 +66,28 @@ func (ring *Ring) reload(ctx context.Context) error {
 		read = ring.reloadFile
 	}
 
-	bounded, stop := context.WithTimeoutCause(ctx, readTimeout, ring.cannot(ErrTimeout))
+	bounded, stop := context.WithTimeoutCause(ctx, readTimeout, ring.readError(ErrTimeout))
 	defer stop()
 	late := func() error {
 		err := context.Cause(bounded)
 		if ctx.Err() == nil {
-			ring.record(err)
+			ring.recordResult(err)
 		}
 		return err
 	}
 
 	select {
-	case ring.turn <- struct{}{}:
+	case ring.reading <- struct{}{}:
 	case <-bounded.Done():
 		return late()
 	}
 
-	// What comes too late for this caller is taken over all the same.
+	// A result that is too late for this caller is applied all the same.
 	done := make(chan error, 1)
 	go func() {
 		err := read(ctx)
-		ring.record(err)
-		<-ring.turn
+		ring.recordResult(err)
+		<-ring.reading
 		done <- err
 	}()
 	select {
@@ -99,82 +98,81 @@ func (ring *Ring) reload(ctx context.Context) error {
 	}
 }
 
-// cannot says which keys cannot be read, and why.
-func (ring *Ring) cannot(err error) error {
+// readError adds the source or file of the keys to an error.
+func (ring *Ring) readError(err error) error {
 	if ring.source != nil {
 		return fmt.Errorf("cannot read keys from %s: %w", ring.source, err)
 	}
 	return fmt.Errorf("cannot read keys file %q: %w", ring.path, err)
 }
 
-// reloadSource reads the source. The caller has the turn.
+// reloadSource reads the source. The caller has filled the reading slot.
 func (ring *Ring) reloadSource(ctx context.Context) error {
 	f, changed, err := ring.source.Read(ctx)
-	if err != nil || !changed && ring.wrong == nil && ring.current.Load() != nil {
+	if err != nil || !changed && ring.contentErr == nil && ring.current.Load() != nil {
 		return err
 	}
 
-	// What cannot be used stays wrong until the source has something else.
-	ring.wrong = ring.Replace(f)
-	if ring.wrong != nil {
-		ring.wrong = ring.cannot(ring.wrong)
+	// Unusable keys stay an error until the source has others.
+	ring.contentErr = ring.Replace(f)
+	if ring.contentErr != nil {
+		ring.contentErr = ring.readError(ring.contentErr)
 	}
-	return ring.wrong
+	return ring.contentErr
 }
 
-// reloadFile reads the file. The caller has the turn.
+// reloadFile reads the file. The caller has filled the reading slot.
 func (ring *Ring) reloadFile(context.Context) error {
 	info, statErr := os.Stat(ring.path)
 	if statErr == nil && ring.unchanged(info) {
-		return ring.wrong
+		return ring.contentErr
 	}
 
-	// The content decides: a file whose time is unknown is read again at each look.
+	// The content decides: a file without a known time is read at each reload.
 	ring.info = nil
 	data, err := readFile(ring.path)
 	if err != nil {
 		return err
 	}
-	// A file that was just written may be written again within the same tick of its clock.
+	// A file that was just written may be written again within the resolution of its time.
 	if statErr == nil && time.Since(info.ModTime()) > minFileAge {
 		ring.info = info
 	}
 
-	// What was read before is not parsed again, good or bad. An empty file equals nothing read yet.
-	if ring.wrong != nil && bytes.Equal(data, ring.bad) {
-		return ring.wrong
+	// Content that was read before is not parsed again, good or bad. An empty file equals none read yet.
+	if ring.contentErr != nil && bytes.Equal(data, ring.badContent) {
+		return ring.contentErr
 	}
 
 	ring.mu.Lock()
 	defer ring.mu.Unlock()
-	ring.bad = nil
-	ring.wrong = nil
-	if ring.seen != nil && bytes.Equal(data, ring.seen) {
+	ring.badContent = nil
+	ring.contentErr = nil
+	if ring.content != nil && bytes.Equal(data, ring.content) {
 		return nil
 	}
 
-	err = ring.take(data)
+	err = ring.install(data)
 	if err != nil {
-		ring.bad = data
-		ring.wrong = ring.cannot(err)
+		ring.badContent = data
+		ring.contentErr = ring.readError(err)
 	}
-	return ring.wrong
+	return ring.contentErr
 }
 
-// minFileAge is how old a file's time must be when the file is read. Then an equal time later
-// proves that the file was not written again, because every file system keeps finer times than
-// this.
+// minFileAge is how old a file's time must be when the file is read. Then an equal time later proves
+// that the file was not written again: the times of every file system are finer.
 const minFileAge = 3 * time.Second
 
-// unchanged reports whether a file surely has the content last read.
+// unchanged reports whether a file certainly has the content that was read last.
 func (f *keyReloader) unchanged(info os.FileInfo) bool {
 	return f.info != nil && os.SameFile(f.info, info) && f.info.Size() == info.Size() &&
 		f.info.ModTime().Equal(info.ModTime())
 }
 
 // Watch reloads the ring every interval until ctx ends. It calls report when the keys changed, also by
-// a Reload of somebody else, when a failure begins or becomes another one, and with neither when a
-// failure ended and the keys are what they were.
+// another caller's Reload, and when a failure begins, changes or ends. At the end of a failure changed
+// is false if the keys are the same.
 func (ring *Ring) Watch(ctx context.Context, every time.Duration, report func(changed bool, err error)) {
 	tick := time.Tick(every)
 
@@ -208,10 +206,10 @@ func (ring *Ring) Watch(ctx context.Context, every time.Duration, report func(ch
 
 // RingStats are a key ring's figures.
 type RingStats struct {
-	Keys     int    // expired and revoked ones included
-	Reloads  uint64 // that took a changed file, the first reading included
-	Failures uint64 // readings that failed, each try
-	Readable bool   // the file as it is now is in force
+	Keys     int    // including expired and revoked ones
+	Reloads  uint64 // that read a changed file, including the first
+	Failures uint64 // failed reads, each try
+	Readable bool   // the current file is in use
 }
 
 // Stats returns the ring's figures.

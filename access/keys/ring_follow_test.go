@@ -103,7 +103,7 @@ func TestKeysHang(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ring, _ := ringOfOne(t)
-		ring.turn <- struct{}{} // as a reading does that does not come back
+		ring.reading <- struct{}{} // as a reading does that does not come back
 		began := time.Now()
 		if err := ring.SetPlans(DefaultPlans()); err != nil || len(ring.WithoutPlan(testTime)) != 0 || ring.Len() != 1 {
 			t.Error(err)
@@ -117,7 +117,7 @@ func TestKeysHang(t *testing.T) {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 
-		<-ring.turn
+		<-ring.reading
 		if err := ring.Reload(); err != nil || !ring.Stats().Readable {
 			t.Error("it answers again:", err)
 		}

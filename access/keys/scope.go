@@ -21,7 +21,7 @@ const (
 
 var scopeNames = []string{"catalog:read", "prices:read", "usage:read"}
 
-// ParseScopes reads scope names; unknown names are an error.
+// ParseScopes parses scope names; unknown names are an error.
 func ParseScopes(names []string) (Scope, error) {
 	var set Scope
 	for _, name := range names {

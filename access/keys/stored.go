@@ -11,9 +11,9 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// Read reads the keys file of a state directory. A missing file is ErrNoFile in a new
-// directory, ErrMissing in one that a server used, and ErrShared where that was one of a fleet; a
-// damaged file is wal.ErrCorrupt.
+// Read reads the keys file of a state directory. A missing file is ErrNoFile in a new directory,
+// ErrMissing in one that a server has used, and ErrShared if that is a server of a fleet. A damaged
+// file is wal.ErrCorrupt.
 func Read(stateDir string) (*File, error) {
 	path := filepath.Join(stateDir, statedir.KeysName)
 	data, err := readFile(path)
@@ -27,14 +27,14 @@ func Read(stateDir string) (*File, error) {
 	return f, nil
 }
 
-// readFile returns the content of a keys file. Anything but a file in its place is damage.
+// readFile returns the content of a keys file. If it is not a regular file, that is damage.
 func readFile(path string) ([]byte, error) {
 	data, err := wal.ReadFile(path)
 	if errors.Is(err, wal.ErrCorrupt) {
 		err = fmt.Errorf("%w%s", ErrDamaged, strings.TrimPrefix(err.Error(), wal.ErrCorrupt.Error()))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = missing(filepath.Dir(path))
+		err = missingReason(filepath.Dir(path))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read keys file %q: %w", path, err)
@@ -42,9 +42,9 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// missing says what it means that a state directory has no keys file. No server starts without
-// keys, so where one metered there were some. A new file would take the keys of all tenants away.
-func missing(stateDir string) error {
+// missingReason returns the error for a state directory without a keys file. No server starts without
+// keys, so if one has metered there, there were some: a new file would lose the keys of all tenants.
+func missingReason(stateDir string) error {
 	metered, err := statedir.Metered(stateDir)
 	switch {
 	case err != nil:
@@ -53,7 +53,7 @@ func missing(stateDir string) error {
 		return ErrNoFile
 	}
 
-	// A server of a fleet meters here, and nobody makes keys here.
+	// A server of a fleet meters here, and its keys are elsewhere.
 	if _, err := statedir.ReadIncarnation(stateDir); !errors.Is(err, fs.ErrNotExist) {
 		return ErrShared
 	}
@@ -61,14 +61,14 @@ func missing(stateDir string) error {
 }
 
 // Update changes the keys file of a state directory under a lock, and replaces it atomically. A new
-// directory gets an empty one first. When change fails nothing is written. The file is on disk when
-// Update returns. It belongs to who it belonged to, or to who the directory does; where this user
-// cannot do that, nothing is changed, and the error is ErrOwner.
+// directory gets an empty one first. If change fails nothing is written. The file is on disk when
+// Update returns. It keeps its owner, or gets that of the directory; if this user cannot set the
+// owner, nothing is changed, and the error is statedir.ErrOwner.
 func Update(stateDir string, change func(*File) error) error {
 	if err := statedir.Make(stateDir); err != nil {
 		return fmt.Errorf("cannot make state directory %q: %w", stateDir, err)
 	}
-	// Whoever cannot leave a file that the server can read learns so before anything is made.
+	// A user who cannot write a file for the server gets the error before anything is changed.
 	if err := statedir.CheckOwner(filepath.Join(stateDir, statedir.KeysName)); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func Update(stateDir string, change func(*File) error) error {
 	if err != nil {
 		return fmt.Errorf("cannot lock keys file in %q: %w", stateDir, err)
 	}
-	defer func() { _ = lock.Unlock() }() // whether the change was made is known by then
+	defer func() { _ = lock.Unlock() }() // the result of the change is known by then
 
 	// The first key makes the file.
 	f, err := Read(stateDir)
@@ -95,8 +95,8 @@ func Update(stateDir string, change func(*File) error) error {
 	return write(stateDir, f)
 }
 
-// Repair writes a keys file again that somebody believes, and says what was dropped; "" when nothing
-// was wrong. One that is gone begins anew, without keys.
+// Repair rewrites a damaged keys file if believe is set, and returns what was dropped, or "" when
+// nothing was wrong. A missing file is replaced by one without keys.
 func Repair(stateDir string, believe bool) (dropped string, err error) {
 	_, err = Read(stateDir)
 	if errors.Is(err, ErrShared) {

@@ -11,8 +11,8 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// The pages of a bbolt file, read without bbolt: it trusts what it reads, and a damaged page makes it
-// panic, read beside the file or lose keys in silence. So a checkpoint file is walked here first
+// This file reads the pages of a bbolt file without bbolt, which trusts them: a damaged page makes it
+// panic, read outside of the file or lose keys in silence. So a checkpoint file is walked here first
 // (decision 1758).
 
 const (
@@ -20,7 +20,7 @@ const (
 	pageElement = 16
 	boltMagic   = 0xED0CDAED
 	boltVersion = 2
-	metaLength  = 56 // that its checksum covers
+	metaLength  = 56 // covered by its checksum
 
 	branchPage   = 0x01
 	leafPage     = 0x02
@@ -37,25 +37,25 @@ type boltWalker struct {
 
 	root, freelist, end uint64
 	seen                map[uint64]bool
-	damage              []error // that was met; the walk goes on behind it
+	damage              []error // found so far; the walk continues after it
 	visit               func(bucket string, key, value []byte)
 }
 
-// checkPages walks the file of a checkpoint, and finds anything that is not as bbolt writes it. A file
-// that is not there, or empty, is good.
+// checkPages walks a checkpoint file, and returns the first thing that is not as bbolt writes it. A
+// missing or empty file is good.
 func checkPages(path string) error {
-	pg, err := readPages(path)
-	if pg == nil || err != nil {
+	bw, err := readPages(path)
+	if bw == nil || err != nil {
 		return err
 	}
-	damage := pg.walk(func(string, []byte, []byte) {})
+	damage := bw.walk(func(string, []byte, []byte) {})
 	if len(damage) == 0 {
 		return nil
 	}
 	return damage[0]
 }
 
-// readPages reads a file and finds its newest state; nil when there is no file yet.
+// readPages reads a file and selects its newest meta page; nil when there is no file yet.
 func readPages(path string) (*boltWalker, error) {
 	data, err := wal.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(data) == 0 {
@@ -65,27 +65,27 @@ func readPages(path string) (*boltWalker, error) {
 		return nil, err
 	}
 
-	pg := &boltWalker{data: data, seen: map[uint64]bool{0: true, 1: true}}
+	bw := &boltWalker{data: data, seen: map[uint64]bool{0: true, 1: true}}
 	newest := uint64(0)
 
-	// The size of a page stands in the pages alone: the usual ones are tried first.
+	// The page size is only in the pages: the usual sizes are tried first.
 	for _, size := range []int{4096, 8192, 16384, 32768, 65536, 1024, 2048} {
 		for off := range 2 {
-			txid, ok := pg.meta(data, off*size, size)
-			if ok && (pg.size == 0 || txid > newest) {
+			txid, ok := bw.readMeta(data, off*size, size)
+			if ok && (bw.size == 0 || txid > newest) {
 				newest = txid
-				pg.useMeta(data[off*size+pageHeader:], size)
+				bw.useMeta(data[off*size+pageHeader:], size)
 			}
 		}
-		if pg.size != 0 {
-			return pg, nil
+		if bw.size != 0 {
+			return bw, nil
 		}
 	}
 	return nil, fmt.Errorf("%w: neither of its first two pages is whole", wal.ErrCorrupt)
 }
 
-// meta reports whether a good meta page stands at a place, and its number.
-func (pg *boltWalker) meta(data []byte, off, size int) (txid uint64, ok bool) {
+// readMeta reports whether there is a good meta page at an offset, and returns its transaction id.
+func (bw *boltWalker) readMeta(data []byte, off, size int) (txid uint64, ok bool) {
 	if len(data) < off+pageHeader+metaLength+8 {
 		return 0, false
 	}
@@ -99,70 +99,70 @@ func (pg *boltWalker) meta(data []byte, off, size int) (txid uint64, ok bool) {
 	return native.Uint64(meta[48:]), ok
 }
 
-func (pg *boltWalker) useMeta(meta []byte, size int) {
+func (bw *boltWalker) useMeta(meta []byte, size int) {
 	native := binary.NativeEndian
-	pg.size = size
-	pg.root = native.Uint64(meta[16:])
-	pg.freelist = native.Uint64(meta[32:])
-	pg.end = native.Uint64(meta[40:])
+	bw.size = size
+	bw.root = native.Uint64(meta[16:])
+	bw.freelist = native.Uint64(meta[32:])
+	bw.end = native.Uint64(meta[40:])
 }
 
-// walk visits every value of every bucket of the newest state, and returns what is damaged.
-func (pg *boltWalker) walk(visit func(bucket string, key, value []byte)) []error {
-	pg.visit = visit
-	if uint64(len(pg.data)) < pg.end*uint64(pg.size) {
-		pg.report(0, "the file is cut short")
+// walk visits every value of every bucket, and returns the damage.
+func (bw *boltWalker) walk(visit func(bucket string, key, value []byte)) []error {
+	bw.visit = visit
+	if uint64(len(bw.data)) < bw.end*uint64(bw.size) {
+		bw.report(0, "the file is cut short")
 	}
-	pg.tree(pg.root, "", nil, nil)
-	if pg.freelist != noFreelist {
-		pg.free()
+	bw.walkTree(bw.root, "", nil, nil)
+	if bw.freelist != noFreelist {
+		bw.checkFreelist()
 	}
-	return pg.damage
+	return bw.damage
 }
 
-// report notes damage.
-func (pg *boltWalker) report(id uint64, what string) {
-	pg.damage = append(pg.damage, fmt.Errorf("%w: page %d: %s", wal.ErrCorrupt, id, what))
+// report records damage.
+func (bw *boltWalker) report(id uint64, what string) {
+	bw.damage = append(bw.damage, fmt.Errorf("%w: page %d: %s", wal.ErrCorrupt, id, what))
 }
 
-// page returns the bytes of a page that nothing else led to.
-func (pg *boltWalker) page(id uint64) (page []byte, problem string) {
-	off := id * uint64(pg.size)
-	if id >= pg.end || off+uint64(pg.size) > uint64(len(pg.data)) {
+// page returns the bytes of a page, which must not have been reached before.
+func (bw *boltWalker) page(id uint64) (page []byte, problem string) {
+	off := id * uint64(bw.size)
+	if id >= bw.end || off+uint64(bw.size) > uint64(len(bw.data)) {
 		return nil, "beyond the end"
 	}
-	if pg.seen[id] {
+	if bw.seen[id] {
 		return nil, "reached twice"
 	}
 
-	page = pg.data[off:]
+	page = bw.data[off:]
 	if binary.NativeEndian.Uint64(page) != id {
 		return nil, "has another number"
 	}
 	over := uint64(binary.NativeEndian.Uint32(page[12:]))
-	if over >= pg.end-id || (over+1)*uint64(pg.size) > uint64(len(page)) {
+	if over >= bw.end-id || (over+1)*uint64(bw.size) > uint64(len(page)) {
 		return nil, "runs over the end"
 	}
 	for n := range over + 1 {
-		if pg.seen[id+n] {
+		if bw.seen[id+n] {
 			return nil, "runs into another"
 		}
-		pg.seen[id+n] = true
+		bw.seen[id+n] = true
 	}
-	return page[:(over+1)*uint64(pg.size)], ""
+	return page[:(over+1)*uint64(bw.size)], ""
 }
 
-// tree walks the pages of a bucket, whose keys lie from low on and below high.
-func (pg *boltWalker) tree(id uint64, bucket string, low, high []byte) {
-	page, problem := pg.page(id)
+// walkTree walks the pages of a bucket, whose keys are at least low and less than high.
+func (bw *boltWalker) walkTree(id uint64, bucket string, low, high []byte) {
+	page, problem := bw.page(id)
 	if problem != "" {
-		pg.report(id, problem)
+		bw.report(id, problem)
 		return
 	}
-	pg.elements(id, page, bucket, low, high)
+	bw.walkElements(id, page, bucket, low, high)
 }
 
-// element returns the n-th element of a page: its flags or none, its key, and what follows the key.
+// element returns the n-th element of a page: its flags, child page, key and value.
 func element(page []byte, n int, leaf bool) (flags uint32, child uint64, key, value []byte, ok bool) {
 	off := pageHeader + n*pageElement
 	native := binary.NativeEndian
@@ -186,24 +186,24 @@ func element(page []byte, n int, leaf bool) (flags uint32, child uint64, key, va
 	return flags, child, page[from : from+keys], page[from+keys : from+keys+values], true
 }
 
-func (pg *boltWalker) elements(id uint64, page []byte, bucket string, low, high []byte) {
+func (bw *boltWalker) walkElements(id uint64, page []byte, bucket string, low, high []byte) {
 	kind := binary.NativeEndian.Uint16(page[8:])
 	count := int(binary.NativeEndian.Uint16(page[10:]))
 	leaf := kind == leafPage
 	if !leaf && kind != branchPage || pageHeader+count*pageElement > len(page) || !leaf && count == 0 {
-		pg.report(id, "is neither branch nor leaf")
+		bw.report(id, "is neither branch nor leaf")
 		return
 	}
 
 	for n := range count {
 		flags, child, key, value, ok := element(page, n, leaf)
 		if !ok || flags > bucketLeaf {
-			pg.report(id, "has an element that is none")
+			bw.report(id, "has an element that is none")
 			continue
 		}
 		if n > 0 && bytes.Compare(key, low) <= 0 || n == 0 && bytes.Compare(key, low) < 0 ||
 			high != nil && bytes.Compare(key, high) >= 0 {
-			pg.report(id, "has keys out of order")
+			bw.report(id, "has keys out of order")
 		}
 		low = key
 
@@ -215,36 +215,36 @@ func (pg *boltWalker) elements(id uint64, page []byte, bucket string, low, high 
 					next = following
 				}
 			}
-			pg.tree(child, bucket, key, next)
+			bw.walkTree(child, bucket, key, next)
 		case flags == bucketLeaf:
-			pg.bucket(id, bucket, key, value)
+			bw.walkBucket(id, bucket, key, value)
 		default:
-			pg.visit(bucket, key, value)
+			bw.visit(bucket, key, value)
 		}
 	}
 }
 
-// bucket walks a bucket, which is a tree of its own or a page within the value.
-func (pg *boltWalker) bucket(id uint64, parent string, name, value []byte) {
+// walkBucket walks a bucket, which is a tree of its own or a page within the value.
+func (bw *boltWalker) walkBucket(id uint64, parent string, name, value []byte) {
 	const head = 16
 	switch {
 	case parent == "" && len(value) >= head && binary.NativeEndian.Uint64(value) != 0:
-		pg.tree(binary.NativeEndian.Uint64(value), string(name), nil, nil)
+		bw.walkTree(binary.NativeEndian.Uint64(value), string(name), nil, nil)
 	case parent == "" && len(value) >= head+pageHeader:
-		pg.elements(id, value[head:], string(name), nil, nil)
+		bw.walkElements(id, value[head:], string(name), nil, nil)
 	default:
-		pg.report(id, "has a bucket that is none")
+		bw.report(id, "has a bucket that is none")
 	}
 }
 
-// free checks the list of free pages: one of them in use would be written over.
-func (pg *boltWalker) free() {
-	page, problem := pg.page(pg.freelist)
+// checkFreelist checks the list of free pages: a used page in it would be overwritten.
+func (bw *boltWalker) checkFreelist() {
+	page, problem := bw.page(bw.freelist)
 	if problem == "" && binary.NativeEndian.Uint16(page[8:]) != freelistPage {
 		problem = "is no list of free pages"
 	}
 	if problem != "" {
-		pg.report(pg.freelist, problem)
+		bw.report(bw.freelist, problem)
 		return
 	}
 
@@ -255,15 +255,15 @@ func (pg *boltWalker) free() {
 		ids = ids[8:]
 	}
 	if count > uint64(len(ids)/8) {
-		pg.report(pg.freelist, "is cut short")
+		bw.report(bw.freelist, "is cut short")
 		return
 	}
 	for n := range count {
 		id := binary.NativeEndian.Uint64(ids[n*8:])
-		if id >= pg.end || pg.seen[id] {
-			pg.report(pg.freelist, "frees a page that is in use")
+		if id >= bw.end || bw.seen[id] {
+			bw.report(bw.freelist, "frees a page that is in use")
 			return
 		}
-		pg.seen[id] = true
+		bw.seen[id] = true
 	}
 }

@@ -12,33 +12,32 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// boltFile is an open checkpoint file. bbolt reads it through a mapping, so that damage, or pages that
-// are gone because somebody cut the file, make it panic or meet a fault of memory: here both are
-// errors.
+// boltFile is an open checkpoint file. bbolt reads it through a mapping, so that it panics or faults on
+// damage, and on pages that are missing because the file was cut. Here both are errors.
 type boltFile struct {
 	*bbolt.DB
-	disk disk.File // as our own disk has it
-	file *os.File  // the same, as bbolt has it
-	// torn says that bbolt was left in the middle of something, with its own locks held, on which
-	// closing it would wait for ever.
+	disk disk.File // for our own disk
+	file *os.File  // the same file for bbolt
+	// poisoned is set when bbolt was interrupted and still has its own locks: closing it would wait for
+	// ever.
 	poisoned bool
 }
 
-// errPoisoned: bbolt panicked, or met a fault of a page.
+// errPoisoned reports that bbolt panicked, or faulted on a page.
 var errPoisoned = errors.New("checkpoint cannot be read")
 
-// openBolt opens a file as bbolt would; without what forbids, the flags of opening it.
-func openBolt(on disk.FS, path string, without int, options bbolt.Options) (*boltFile, error) {
+// openBolt opens a file as bbolt would, but without dropFlags.
+func openBolt(on disk.FS, path string, dropFlags int, options bbolt.Options) (*boltFile, error) {
 	file := &boltFile{}
 	options.OpenFile = func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
-		file.disk, err = on.Open(name, flag&^without, mode)
+		file.disk, err = on.Open(name, flag&^dropFlags, mode)
 		if err == nil {
 			file.file = disk.Raw(file.disk)
 		}
 		return file.file, err
 	}
 
-	err := guarded(func() (err error) {
+	err := catchFaults(func() (err error) {
 		file.DB, err = bbolt.Open(path, 0o600, &options)
 		return err
 	})
@@ -48,17 +47,16 @@ func openBolt(on disk.FS, path string, without int, options bbolt.Options) (*bol
 	return file, err
 }
 
-// do runs a transaction that View or Update makes.
-func (f *boltFile) do(run func(func(*bbolt.Tx) error) error, body func(*bbolt.Tx) error) error {
-	err := guarded(func() error { return run(body) })
+// transact runs a transaction of View or Update.
+func (f *boltFile) transact(run func(func(*bbolt.Tx) error) error, body func(*bbolt.Tx) error) error {
+	err := catchFaults(func() error { return run(body) })
 	if errors.Is(err, errPoisoned) {
 		f.poisoned = true
 	}
 	return err
 }
 
-// close closes the file, and so gives up its lock. What was mapped of a torn one stays mapped until the
-// process ends.
+// close closes the file, which releases its lock. A poisoned file stays mapped until the process ends.
 func (f *boltFile) close() error {
 	if f.poisoned {
 		return errors.Join(disk.Unlock(f.file), f.file.Close()) // the mapping would keep the lock
@@ -66,14 +64,14 @@ func (f *boltFile) close() error {
 
 	var err error
 	if f.IsReadOnly() {
-		// bbolt leaves that to closing the file, of which a process that is being forked has a copy.
+		// bbolt only closes the file, of which a process that is being forked has a copy.
 		err = disk.Unlock(f.file)
 	}
-	return errors.Join(err, guarded(f.Close))
+	return errors.Join(err, catchFaults(f.Close))
 }
 
-// guarded makes an error of a panic, or of a fault of a page that is mapped.
-func guarded(do func() error) (err error) {
+// catchFaults converts a panic, or a fault of a mapped page, into an error.
+func catchFaults(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if cause := recover(); cause != nil {

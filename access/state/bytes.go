@@ -14,14 +14,14 @@ func AppendText(dst []byte, s string) []byte {
 	return append(dst, s...)
 }
 
-// Decoder reads values that lie one behind the other in Data. The first problem sticks, and wraps
-// [wal.ErrCorrupt]; every length is checked against what is left before anything is allocated.
+// Decoder reads consecutive values from Data. The first error sticks, and wraps [wal.ErrCorrupt];
+// every length is checked against the rest before anything is allocated.
 type Decoder struct {
-	Data []byte // what is left
+	Data []byte // the rest
 	Err  error
 }
 
-// Fail notes that the data is damaged.
+// Fail records that the data are damaged.
 func (in *Decoder) Fail() {
 	if in.Err == nil {
 		in.Err = fmt.Errorf("%w: value cut short", wal.ErrCorrupt)
@@ -43,7 +43,7 @@ func (in *Decoder) Bytes(n int) []byte {
 // Uvarint reads a number as binary.AppendUvarint writes it.
 func (in *Decoder) Uvarint() uint64 {
 	number, n := binary.Uvarint(in.Data)
-	in.Bytes(cmp.Or(n, -1)) // none at all is a number cut short
+	in.Bytes(cmp.Or(n, -1)) // n is 0 for a number that is cut short
 	return number
 }
 
@@ -54,13 +54,13 @@ func (in *Decoder) Varint() int64 {
 	return number
 }
 
-// Length reads a length, or a count. What damage made large stays small enough for an int.
+// Length reads a length or a count. One that damage made large is limited to fit into an int.
 func (in *Decoder) Length() int { return int(min(in.Uvarint(), wal.MaxPayload)) }
 
 // Text reads a string.
 func (in *Decoder) Text() string { return string(in.Bytes(in.Length())) }
 
-// End returns the first problem, or one when something is left over.
+// End returns the first error, or one if data are left over.
 func (in *Decoder) End() error {
 	if in.Err == nil && len(in.Data) > 0 {
 		return fmt.Errorf("%w: %d bytes left over", wal.ErrCorrupt, len(in.Data))

@@ -15,16 +15,15 @@ const (
 	checkpointBytes = 16 << 20
 	// openTimeout is how long opening waits for a process that reads the file.
 	openTimeout = 5 * time.Second
-	// retryInterval is when a checkpoint that failed is tried again. Until then the log has
-	// everything.
+	// retryInterval is when a failed checkpoint is tried again. Until then the log has everything.
 	retryInterval = time.Second
 )
 
-// ErrLogLost means: segments of the log were removed while they were needed.
+// ErrLogLost reports that segments of the log were removed while they were needed.
 var ErrLogLost = errors.New("segments of the metering log are gone")
 
-// run checkpoints until the directory is stopped, and reports what goes wrong and when it is over. A
-// checkpoint that fails is tried again: metering stays up as long as the log can be written.
+// run writes checkpoints until the directory is stopped, and reports failures and when they end. A
+// failed checkpoint is tried again: metering stays up as long as the log can be written.
 func (d *Dir) run() {
 	look := min(250*time.Millisecond, d.options.Every)
 	ticker := time.NewTicker(look)
@@ -46,25 +45,25 @@ func (d *Dir) run() {
 			wait = min(wait, retryInterval)
 		}
 
-		// A long log makes the next start slow: it brings the checkpoint forward. What was in a log that
-		// somebody removed is in memory alone until there is a checkpoint of it.
-		moved := d.place()
-		lost := failed == nil && moved == nil && d.lost()
-		// A disk that is full of the log has room again after a checkpoint.
-		full := errors.Is(d.Log.Err(), wal.ErrNoSpace)
+		// A long log makes the next start slow: it brings the checkpoint forward. The records of a removed
+		// log are only in memory until the next checkpoint.
+		pathErr := d.checkPath()
+		lost := failed == nil && pathErr == nil && d.reportMissing()
+		// A disk that the log has filled has space again after a checkpoint.
+		full := errors.Is(d.Log.Err(), wal.ErrReserveReached)
 		due := waited >= wait || lost || full || failed == nil && d.Log.Size() >= checkpointBytes
-		if due && moved == nil && (full || d.Log.Err() == nil) {
+		if due && pathErr == nil && (full || d.Log.Err() == nil) {
 			waited = 0
 			failed = d.Save(time.Second)
 			if errors.Is(failed, errBusy) {
 				failed = nil
 			}
-			// A tick that came meanwhile is dropped, so that readers of the file find a gap.
+			// A tick during the checkpoint is dropped, so that readers of the file find a gap.
 			ticker.Reset(look)
 		}
 
-		// Told once, and again when the kind of trouble changes or all is well.
-		now := cmp.Or(moved, d.Log.Err())
+		// Reported once, and again when the kind of failure changes or it ends.
+		now := cmp.Or(pathErr, d.Log.Err())
 		down := now != nil
 		now = cmp.Or(now, failed)
 		if (now == nil) != (reported == nil) || down != reportedDown {
@@ -75,31 +74,31 @@ func (d *Dir) run() {
 	}
 }
 
-// lost reports whether segments of the log are gone that are needed, and tells it.
-func (d *Dir) lost() bool {
+// reportMissing reports missing segments of the log, and returns whether there are any.
+func (d *Dir) reportMissing() bool {
 	names := d.Log.MissingSegments()
 	if len(names) == 0 {
 		return false
 	}
-	d.metrics.lost.Add(uint64(len(names)))
+	d.metrics.missingSegments.Add(uint64(len(names)))
 	d.options.Report(fmt.Errorf("%w: %s", ErrLogLost, strings.Join(names, ", ")), false)
 	return true
 }
 
-// Save writes a checkpoint and drops the log it covers, waiting up to patience for a process that reads
-// the file. When it fails, everything is as before.
+// Save writes a checkpoint and drops the log that it covers. It waits up to timeout for a process that
+// reads the file. If it fails, everything is as before.
 func (d *Dir) Save(timeout time.Duration) error {
 	return d.Between(func(*File) error { return d.save(timeout) })
 }
 
-// save is Save for a caller that holds the file.
+// save is Save for a caller that has locked the file.
 func (d *Dir) save(timeout time.Duration) error {
-	if err := d.place(); err != nil {
+	if err := d.checkPath(); err != nil {
 		return err
 	}
 	began := time.Now()
 
-	// Readers hold the file for a moment. Until the next checkpoint the log has everything.
+	// Readers lock the file briefly. Until the next checkpoint the log has everything.
 	db, err := d.file.open(timeout)
 	if errors.Is(err, errBusy) {
 		d.metrics.busy.Add(1)
@@ -124,16 +123,15 @@ func (d *Dir) saveTo(db *boltFile) error {
 		return err
 	}
 
-	// The content holds every record of the old segments, which can go when the file is written, but for
-	// what it carries into the new one.
+	// The content has every record of the old segments, which can go when the file is written, except
+	// the records that it carries into the new segment.
 	last, err := d.Log.Rotate()
 	if err != nil {
 		return fmt.Errorf("cannot begin a checkpoint: %w", err)
 	}
 	d.content.Carry(d.Log)
 
-	// What is taken beyond last has to be in the log before it is in the file: numbers are never used
-	// twice.
+	// Records after last must be in the log before they are in the file: numbers are never used twice.
 	mark := d.content.Take()
 	mark.Last = last
 	if err := d.Log.Sync(); err != nil {

@@ -10,9 +10,9 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// What the checkpoint file holds is sealed: every value ends with the CRC-32C of its key and itself,
-// and the state has, for each bucket, how many values there are and the sum of their checksums. So
-// neither a changed value nor one that is missing, or in a wrong place, is believed (decision 1756).
+// Every value of the checkpoint file ends with the CRC-32C of its key and itself, and the header has,
+// for each bucket, the number of values and the sum of their checksums. So a value that is changed,
+// missing or under a wrong key is found (decision 1756).
 
 const checksumLength = 4
 
@@ -24,36 +24,36 @@ func appendChecksum(key, value []byte) []byte {
 	return binary.LittleEndian.AppendUint32(value, sum)
 }
 
-// verifyChecksum returns a value without its checksum, which has to be right.
-func verifyChecksum(key, sealed []byte) ([]byte, error) {
-	n := len(sealed) - checksumLength
+// verifyChecksum verifies the checksum of a stored value, and returns the value without it.
+func verifyChecksum(key, stored []byte) ([]byte, error) {
+	n := len(stored) - checksumLength
 	if n < 0 {
 		return nil, fmt.Errorf("%w: value without a checksum", wal.ErrCorrupt)
 	}
-	if crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, sealed[:n]) != checksumOf(sealed) {
+	if crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, stored[:n]) != checksumOf(stored) {
 		return nil, fmt.Errorf("%w: value with a wrong checksum", wal.ErrCorrupt)
 	}
-	return sealed[:n:n], nil
+	return stored[:n:n], nil
 }
 
-func checksumOf(sealed []byte) uint32 {
-	return binary.LittleEndian.Uint32(sealed[len(sealed)-checksumLength:])
+func checksumOf(stored []byte) uint32 {
+	return binary.LittleEndian.Uint32(stored[len(stored)-checksumLength:])
 }
 
-// bucketChecksum is what the state knows of a bucket.
+// bucketChecksum is the number of values of a bucket and the sum of their checksums.
 type bucketChecksum struct{ count, sum uint64 }
 
-func (sum *bucketChecksum) add(sealed []byte) {
+func (sum *bucketChecksum) add(stored []byte) {
 	sum.count++
-	sum.sum += uint64(checksumOf(sealed))
+	sum.sum += uint64(checksumOf(stored))
 }
 
-func (sum *bucketChecksum) remove(sealed []byte) {
+func (sum *bucketChecksum) remove(stored []byte) {
 	sum.count--
-	sum.sum -= uint64(checksumOf(sealed))
+	sum.sum -= uint64(checksumOf(stored))
 }
 
-// checksumBucket is a bucket of sealed values that keeps its sum.
+// checksumBucket is a bucket of values with checksums. It updates the bucket's sum.
 type checksumBucket struct {
 	*bbolt.Bucket
 	sum *bucketChecksum
@@ -61,20 +61,20 @@ type checksumBucket struct {
 
 // get returns a value, or nil when there is none.
 func (v checksumBucket) get(key []byte) ([]byte, error) {
-	sealed := v.Get(key)
-	if sealed == nil {
+	stored := v.Get(key)
+	if stored == nil {
 		return nil, nil
 	}
-	return verifyChecksum(key, sealed)
+	return verifyChecksum(key, stored)
 }
 
 func (v checksumBucket) put(key, value []byte) error {
 	if err := v.forget(key); err != nil {
 		return err
 	}
-	sealed := appendChecksum(key, value)
-	v.sum.add(sealed)
-	return v.Put(key, sealed)
+	stored := appendChecksum(key, value)
+	v.sum.add(stored)
+	return v.Put(key, stored)
 }
 
 func (v checksumBucket) remove(key []byte) error {
@@ -84,15 +84,15 @@ func (v checksumBucket) remove(key []byte) error {
 	return v.Delete(key)
 }
 
-// forget takes the value of a key out of the sum.
+// forget subtracts the value of a key from the sum.
 func (v checksumBucket) forget(key []byte) error {
-	sealed := v.Get(key)
-	if sealed == nil {
+	stored := v.Get(key)
+	if stored == nil {
 		return nil
 	}
-	_, err := verifyChecksum(key, sealed)
+	_, err := verifyChecksum(key, stored)
 	if err == nil {
-		v.sum.remove(sealed)
+		v.sum.remove(stored)
 	}
 	return err
 }
@@ -100,12 +100,12 @@ func (v checksumBucket) forget(key []byte) error {
 // check visits every value, and then compares the bucket with its sum.
 func (v checksumBucket) check(name string, visit func(key, value []byte) error) error {
 	var seen bucketChecksum
-	err := v.ForEach(func(key, sealed []byte) error {
-		value, err := verifyChecksum(key, sealed)
+	err := v.ForEach(func(key, stored []byte) error {
+		value, err := verifyChecksum(key, stored)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		seen.add(sealed)
+		seen.add(stored)
 		return visit(key, value)
 	})
 	if err == nil && seen != *v.sum {

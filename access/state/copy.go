@@ -12,19 +12,19 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// ErrCopy means: the copy of a state directory cannot be written. The directory itself is well.
+// ErrCopy reports that the copy of a state directory cannot be written. The directory itself is good.
 var ErrCopy = errors.New("cannot write the copy")
 
-// singles are the files of a state directory beside the log, in the order in which they are copied.
-var singles = []string{
+// copiedFiles are the files of a state directory except the log, in the order in which they are copied.
+var copiedFiles = []string{
 	statedir.KeysName, statedir.CursorKeyName, statedir.KeyRecordName, statedir.IncarnationName,
 	statedir.CheckpointName,
 }
 
 // Copy makes a consistent copy of a state directory, whether or not a server runs there. The new
-// directory must not be there, or be empty, and must be outside of the state directory. Check says
-// whether the copy is good; when it does not, or anything else fails, nothing of the copy stays. Its
-// files belong to who the originals belong to, where this user can do that.
+// directory must be missing or empty, and outside of the state directory. check verifies the copy; if
+// it or anything else fails, nothing of the copy stays. The files have the owners of the originals, if
+// this user can set them.
 func Copy(dir, to string, check func() error) (err error) {
 	if err := checkTarget(dir, to); err != nil {
 		return err
@@ -44,8 +44,8 @@ func Copy(dir, to string, check func() error) (err error) {
 	}
 	chownLike(filepath.Join(to, statedir.LogName), filepath.Join(dir, statedir.LogName))
 
-	// As long as the checkpoint file is held for reading, the server puts checkpoints off, and removes
-	// no segment of the log.
+	// As long as the checkpoint file is locked for reading, the server delays checkpoints, and removes no
+	// segment of the log.
 	lock, err := lockCheckpoint(filepath.Join(dir, statedir.CheckpointName))
 	if err == nil {
 		err = copyFiles(dir, to)
@@ -59,17 +59,17 @@ func Copy(dir, to string, check func() error) (err error) {
 	return check()
 }
 
-// chownLike lets a directory belong to who another one belongs to, so that a copy that root made
-// can take the place of what it was copied from. A disk that knows no owners does no harm here.
+// chownLike sets the owner of a directory to that of another one, so that a copy that root made can
+// replace the original. On a disk without owners it does nothing.
 func chownLike(path, like string) {
-	of, err := statedir.OwnerFor(like)
+	owner, err := statedir.OwnerFor(like)
 	if err == nil {
-		_ = of.ChownPath(path)
+		_ = owner.ChownPath(path)
 	}
 }
 
-// checkTarget refuses a folder for a copy that holds something, or that is the state directory or
-// inside of it, also by a link.
+// checkTarget refuses a folder for a copy that is not empty, or that is the state directory or inside
+// of it, also through a link.
 func checkTarget(stateDir, to string) error {
 	names, err := os.ReadDir(to)
 	if err == nil && len(names) > 0 {
@@ -83,7 +83,7 @@ func checkTarget(stateDir, to string) error {
 		return err
 	}
 
-	// What is not there yet is made in the nearest folder that is.
+	// A missing folder is made in the nearest one that exists.
 	folder, err := filepath.Abs(to)
 	if err != nil {
 		return err
@@ -107,11 +107,11 @@ func checkTarget(stateDir, to string) error {
 	}
 }
 
-// removeCopy removes what a backup wrote, and the folder itself when the backup made it. What others
-// put there meanwhile stays.
+// removeCopy removes what a backup wrote, and the folder itself if the backup made it. Files of others
+// stay.
 func removeCopy(to string, made bool) error {
 	var problems []error
-	for _, name := range append(slices.Clone(singles), statedir.LogName) {
+	for _, name := range append(slices.Clone(copiedFiles), statedir.LogName) {
 		problems = append(problems, os.RemoveAll(filepath.Join(to, name)))
 	}
 	if made {
@@ -124,7 +124,7 @@ func removeCopy(to string, made bool) error {
 
 // copyFiles copies the files of a state directory: the checkpoint before the log, which only grows.
 func copyFiles(from, to string) error {
-	files := slices.Clone(singles)
+	files := slices.Clone(copiedFiles)
 	firsts, err := wal.Segments(filepath.Join(from, statedir.LogName))
 	if err != nil {
 		return err
@@ -141,9 +141,9 @@ func copyFiles(from, to string) error {
 		if err != nil {
 			return err
 		}
-		of, err := statedir.OwnerFor(filepath.Join(from, name))
+		owner, err := statedir.OwnerFor(filepath.Join(from, name))
 		if err == nil {
-			err = statedir.ReplaceLike(filepath.Join(to, name), data, of)
+			err = statedir.ReplaceAsIfAllowed(filepath.Join(to, name), data, owner)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrCopy, err)

@@ -15,48 +15,47 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// errBusy: another process reads the checkpoint file for longer than we wait. The next checkpoint
-// takes its place.
+// errBusy reports that another process reads the checkpoint file for longer than we wait. The next
+// checkpoint replaces the one that was skipped.
 var errBusy = errors.New("checkpoint file is being read")
 
-// File is the checkpoint file of a state directory that is open. It is whoever's that holds mu: see
-// [Dir.Between].
+// File is the checkpoint file of an open state directory. mu guards it: see [Dir.Between].
 type File struct {
 	path    string
 	content Content
 	options *Options
 
 	mu            sync.Mutex // one checkpoint at a time
-	number        uint64     // of the last checkpoint that was begun
+	startedNumber uint64     // of the last checkpoint that was begun
 	durableNumber uint64     // of the last one that is known to be in the file; 0 = none
-	uncertain     bool       // the last one that was begun may be in the file: see settle
+	uncertain     bool       // the last one that was begun may be in the file: see resolveUncertain
 	damagedPages  bool       // the file had pages that could not be read
-	reader        *boltFile  // open for reading since something was read from it; nil when it is not
+	reader        *boltFile  // open for reading after the first read; nil when closed
 	closed        bool       // nothing is read any more
 }
 
-// open opens the file for writing; a file that another process reads for longer than patience is
-// errBusy. Once there was one, no other is begun.
+// open opens the file for writing; if another process reads it for longer than timeout, the error is
+// errBusy. It makes a new file only if there was none.
 func (f *File) open(timeout time.Duration) (*boltFile, error) {
-	// Our own lock for reading would keep us out.
+	// Our own lock for reading would block it.
 	err := f.endReading()
 	if err == nil {
 		err = wal.CheckFile(f.path)
 	}
-	// Each look at damaged pages through a mapping would leave the mapping.
+	// Each read of damaged pages through a mapping would leak the mapping.
 	if err == nil && f.damagedPages {
 		err = checkPages(f.path)
 	}
 
 	var db *boltFile
 	if err == nil {
-		// A new file in place of a lost one would pass for all that was ever charged.
-		without := 0
+		// A new file in place of a lost one would look like all charges ever made.
+		dropFlags := 0
 		if f.durableNumber > 0 {
-			without = os.O_CREATE
+			dropFlags = os.O_CREATE
 		}
 		unsynced := disk.Unsynced(f.options.Disk)
-		db, err = openBolt(f.options.Disk, f.path, without, bbolt.Options{
+		db, err = openBolt(f.options.Disk, f.path, dropFlags, bbolt.Options{
 			Timeout: timeout, FreelistType: bbolt.FreelistMapType, NoSync: unsynced, NoGrowSync: unsynced,
 		})
 	}
@@ -70,18 +69,18 @@ func (f *File) open(timeout time.Duration) (*boltFile, error) {
 	return db, nil
 }
 
-// resolveUncertain wants the file to be the one that the last checkpoint was written to, because
-// what is in it is nowhere else. It also finds out what became of a checkpoint that failed while it
-// was written. The file says whether that took place, but it may say so from memory alone: the two
-// pages that tell are written again before anything else changes the file (decision 1752).
+// resolveUncertain checks that the file is the one of the last checkpoint, because its data are nowhere
+// else. It also finds out whether a checkpoint that failed is in the file. The file shows that, but
+// perhaps only from the page cache: its two meta pages are written again before anything else changes
+// the file (decision 1752).
 func (f *File) resolveUncertain(db *boltFile) error {
 	var stored header
-	err := db.do(db.View, func(tx *bbolt.Tx) (err error) {
+	err := db.transact(db.View, func(tx *bbolt.Tx) (err error) {
 		stored, err = readHeader(tx)
 		return err
 	})
 
-	written := f.uncertain && stored.number == f.number
+	written := f.uncertain && stored.number == f.startedNumber
 	if err == nil && !written && stored.number != f.durableNumber {
 		err = fmt.Errorf("%w: it has checkpoint %d, not %d: the file is gone, or another is in its place",
 			wal.ErrCorrupt, stored.number, f.durableNumber)
@@ -94,48 +93,48 @@ func (f *File) resolveUncertain(db *boltFile) error {
 	}
 
 	if written {
-		f.commitTaken()
+		f.confirm()
 	} else {
 		f.restore()
 	}
 	return nil
 }
 
-// commitTaken notes that the last checkpoint is in the file.
-func (f *File) commitTaken() {
-	f.durableNumber = f.number
+// confirm records that the last checkpoint is in the file.
+func (f *File) confirm() {
+	f.durableNumber = f.startedNumber
 	f.uncertain = false
 	f.content.Confirm()
 }
 
-// restore notes that the last checkpoint is not in the file.
+// restore records that the last checkpoint is not in the file.
 func (f *File) restore() {
 	f.uncertain = false
 	f.content.Restore()
 }
 
-// write writes what was taken as the next checkpoint.
+// write writes the taken content as the next checkpoint.
 func (f *File) write(db *boltFile, mark Mark) error {
-	f.number++
-	next := header{version: currentVersion, number: f.number, Mark: mark}
+	f.startedNumber++
+	next := header{version: currentVersion, number: f.startedNumber, Mark: mark}
 
-	// From here on, an error does not tell whether the file has the checkpoint.
+	// From here on, the file may have the checkpoint even after an error.
 	f.uncertain = true
-	err := db.do(db.Update, func(tx *bbolt.Tx) error {
+	err := db.transact(db.Update, func(tx *bbolt.Tx) error {
 		err := writeCheckpoint(tx, next, f.content)
 		if err == nil {
-			err = db.disk.Sync() // a disk that fails says so while the file is as it was
+			err = db.disk.Sync() // a failing disk returns its error while the file is unchanged
 		}
 		return err
 	})
-	// The file may be a new one. The log that it covers goes next.
+	// The file may be a new one. The log that it covers is removed next.
 	if err == nil {
 		err = f.options.Disk.SyncDir(filepath.Dir(f.path))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write checkpoint %q: %w", f.path, err)
 	}
-	f.commitTaken()
+	f.confirm()
 	return nil
 }
 
@@ -152,30 +151,29 @@ func rewriteMeta(db *boltFile) error {
 	return err
 }
 
-// Load hands all of the file to a Loader, and checks it.
+// Load passes all of the file to a Loader, and checks it.
 func (f *File) Load(into Loader) error {
 	_, err := readCheckpoint(f.path, into)
 	return err
 }
 
-// View is a checkpoint that is read.
+// View is a read-only view of a checkpoint.
 type View struct {
 	checksumBuckets
 	version byte
 }
 
-// First reports whether the checkpoint is one of version 1, whose values are in memory, all of them.
+// First reports whether the checkpoint is of version 1, whose values are all in memory.
 func (v *View) First() bool { return v.version == firstVersion }
 
-// Row returns a row of the ledger as [DecodeCounts] reads it; nil when there is none. It is good while
-// the view is.
+// Row returns a ledger row, for [DecodeCounts]; nil when there is none. It is valid as long as the view.
 func (v *View) Row(key []byte) ([]byte, error) { return v.ledger.get(key) }
 
-// Reply returns a kept reply, nil when there is none. It is good while the view is.
-func (v *View) Reply(key []byte) ([]byte, error) { return v.answers.get(key) }
+// Reply returns a stored reply, nil when there is none. It is valid as long as the view.
+func (v *View) Reply(key []byte) ([]byte, error) { return v.replies.get(key) }
 
-// Read reads from the file. It stays open until the next checkpoint, because opening it takes three times
-// as long as all else that a repeated batch needs.
+// Read reads from the file, which stays open until the next checkpoint. Opening it takes three times as
+// long as all else that a repeated batch needs.
 func (f *File) Read(from func(*View) error) error {
 	if f.closed {
 		return wal.ErrClosed
@@ -184,15 +182,15 @@ func (f *File) Read(from func(*View) error) error {
 		return err
 	}
 
-	err := f.reader.do(f.reader.View, func(tx *bbolt.Tx) error {
+	err := f.reader.transact(f.reader.View, func(tx *bbolt.Tx) error {
 		h, err := readHeader(tx)
 		if err != nil {
 			return err
 		}
-		return from(&View{checksumBuckets: h.vaults(tx), version: h.version})
+		return from(&View{checksumBuckets: h.checksumBuckets(tx), version: h.version})
 	})
 	if err != nil {
-		// The next one looks at the file anew: it may be well by then.
+		// The next read opens the file again: it may be good by then.
 		f.damagedPages = f.damagedPages || errors.Is(err, errPoisoned)
 		err = errors.Join(err, f.endReading())
 	}
@@ -204,7 +202,7 @@ func (f *File) openReader() (err error) {
 	if f.reader != nil {
 		return nil
 	}
-	// Each look at damaged pages through a mapping would leave the mapping.
+	// Each read of damaged pages through a mapping would leak the mapping.
 	if f.damagedPages {
 		err = checkPages(f.path)
 	}
@@ -225,7 +223,7 @@ func (f *File) endReading() error {
 	return db.close()
 }
 
-// end ends the reading of the file for good.
+// end closes the file for reading for good.
 func (f *File) end() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

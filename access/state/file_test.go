@@ -53,7 +53,7 @@ func (n *fakeContent) Restore() {
 
 func (n *fakeContent) Carry(*wal.Log) {}
 
-func (n *fakeContent) Renew() {}
+func (n *fakeContent) MarkAllDirty() {}
 
 // TestOneReader reads from a checkpoint file again and again: it is opened once between two checkpoints,
 // also by who reads while its pages are gone.
@@ -125,7 +125,7 @@ func TestOneReader(t *testing.T) {
 		t.Errorf("of a file that is closed: %v", err)
 	}
 	again := newFakeContent()
-	if _, err := LoadQuiet(path, again); err != nil || len(again.loaded) != 3 {
+	if _, err := LoadOnce(path, again); err != nil || len(again.loaded) != 3 {
 		t.Errorf("%v is stored, %v", again.loaded, err)
 	}
 }

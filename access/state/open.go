@@ -13,44 +13,44 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// Content is what a store counts, as its state directory sees it. The directory calls one method at a
-// time, but for the calls of Load and Replay that others make for themselves.
+// Content is the data of a store, for its state directory. The directory calls one method at a time,
+// except Load and Replay, which others may call for themselves.
 type Content interface {
 	Loader
 
-	// Loaded is told that all is read, and where the last checkpoint stood; zero when there was none.
+	// Loaded ends the loading. It receives the Mark of the last checkpoint, zero when there was none.
 	Loaded(Mark)
 
-	// Take begins a checkpoint: it takes out what changed since the last one, and says where that stands.
-	// Last is left to the directory. What was taken is then either kept or restored.
+	// Take begins a checkpoint: it takes the changes since the last one, and returns their Mark without
+	// Last, which the directory sets. The taken changes are then either confirmed or restored.
 	Take() Mark
-	// Write writes what was taken.
+	// Write writes the taken changes.
 	Write(*Writer)
-	// Confirm is told that what was taken is in the file; without anything taken it does nothing.
+	// Confirm drops the taken changes, if any: they are in the file.
 	Confirm()
-	// Restore takes back what was taken, which is in no file; without anything taken it does nothing.
+	// Restore takes back the taken changes, if any: they are in no file.
 	Restore()
 
-	// Carry writes into the log's new segment what the older ones hold and no checkpoint does.
+	// Carry copies into the log's new segment the records of older ones that are in no checkpoint.
 	Carry(*wal.Log)
-	// Renew makes the next checkpoint one of everything, because the file is lost.
-	Renew()
+	// MarkAllDirty makes the next checkpoint write everything, because the file is lost.
+	MarkAllDirty()
 }
 
 // Options configure a [Dir].
 type Options struct {
 	Every time.Duration // between checkpoints
-	// Report is told of a failure when it begins or becomes another one, and nil when it is over. Down says
-	// that nothing can be recorded; else a checkpoint is delayed alone.
+	// Report receives a failure when it begins or changes, and nil when it is over. down means that
+	// nothing can be recorded; else only a checkpoint is delayed.
 	Report func(failure error, down bool)
 	Seams
 }
 
-// Seams is where tests and simulations take hold of a [Dir]. Elsewhere it is zero.
+// Seams replaces parts of a [Dir] in tests and simulations. Elsewhere it is zero.
 type Seams struct {
 	Disk   disk.FS          // nil = this machine's
 	Inline bool             // no goroutine, and no checkpoint by itself
-	Now    func() time.Time // when the log is mended
+	Now    func() time.Time // clock of the log's recovery
 }
 
 // Dir is a state directory that one server has locked.
@@ -63,15 +63,15 @@ type Dir struct {
 	content     Content
 	options     Options
 	metrics     *metrics
-	tornRecords int                   // records that the log's torn end held when it was opened
-	relocated   atomic.Pointer[error] // it is not at its path: see place
+	tornRecords int                   // records of the log's torn end when it was opened
+	relocated   atomic.Pointer[error] // it is not at its path: see checkPath
 
 	stop chan struct{}
 	wg   sync.WaitGroup
 }
 
-// Open opens a state directory, making it when it is not there, and hands what it holds to the content.
-// When another server has the directory the error is statedir.ErrLocked; when what is stored is damaged,
+// Open opens a state directory, which it makes if it is missing, and loads it into the content. If
+// another server has the directory the error is statedir.ErrLocked; if stored data is damaged,
 // wal.ErrCorrupt.
 func Open(path string, content Content, options Options) (*Dir, error) {
 	if options.Disk == nil {
@@ -106,17 +106,17 @@ func Open(path string, content Content, options Options) (*Dir, error) {
 	return d, nil
 }
 
-// recover reads what is stored, then starts a new log segment and a checkpoint, so that the old
+// recover reads the stored data, then starts a new log segment and writes a checkpoint, so that the old
 // segments are not needed again.
 func (d *Dir) recover(walDir string) error {
 	stored, err := readCheckpoint(d.file.path, d.content)
 	if err != nil {
 		return err
 	}
-	d.file.number = stored.number
+	d.file.startedNumber = stored.number
 	d.file.durableNumber = stored.number
 
-	// The log goes on where the checkpoint ends. What a crash tore off was never acknowledged.
+	// The log continues where the checkpoint ends. A torn end was never acknowledged.
 	if err := stored.checkLog(walDir); err != nil {
 		return err
 	}
@@ -139,8 +139,8 @@ func (d *Dir) recover(walDir string) error {
 		return err
 	}
 
-	// A checkpoint at once shows that one can be written, before anything is charged.
-	// Where another process reads the file, the log has everything until that ends.
+	// A checkpoint at once proves that one can be written, before anything is charged. While another
+	// process reads the file, the log has everything.
 	if err := d.Save(time.Second); err != nil && !errors.Is(err, errBusy) {
 		d.Log.CloseNow()
 		return err
@@ -148,10 +148,9 @@ func (d *Dir) recover(walDir string) error {
 	return nil
 }
 
-// place finds out whether the directory is still at its path, and returns statedir.ErrMoved when it is
-// not. While it is not, nothing is written by that path, which may lead into a copy that another server
-// has (decision 1767).
-func (d *Dir) place() error {
+// checkPath returns statedir.ErrMoved if the directory is not at its path any more. Then nothing is
+// written by that path, which may lead into a copy that another server has (decision 1767).
+func (d *Dir) checkPath() error {
 	err := d.lock.Moved(d.path)
 	if err != nil {
 		d.relocated.Store(&err)
@@ -169,8 +168,8 @@ func (d *Dir) Err() error {
 	return d.Log.Err()
 }
 
-// Stop ends the checkpoints, after a last one if it is asked for. Nothing is read from the file from then
-// on. The log has everything in any case, and can be written until Release.
+// Stop ends the checkpoints, after a last one if save is set. Nothing is read from the file afterwards.
+// The log has everything in any case, and can be written until Release.
 func (d *Dir) Stop(save bool) error {
 	close(d.stop)
 	d.wg.Wait()
@@ -178,7 +177,7 @@ func (d *Dir) Stop(save bool) error {
 		return d.file.end()
 	}
 
-	// A log that is down may be mended by now; if not, the next start reads what is there.
+	// A log that is down may recover now; if not, the next start reads the rest.
 	err := d.Log.Sync()
 	if err == nil {
 		err = d.Save(openTimeout)
@@ -189,14 +188,14 @@ func (d *Dir) Stop(save bool) error {
 	return errors.Join(err, d.file.end())
 }
 
-// Release ends the log, and lets another server have the directory.
+// Release closes the log, and unlocks the directory for another server.
 func (d *Dir) Release() error {
 	d.Log.CloseNow()
 	return d.lock.Unlock()
 }
 
-// Between calls do while no checkpoint is written: what was counted is either in memory or in the file,
-// not on the way. File is good until do returns.
+// Between calls do while no checkpoint is written: all data are either in memory or in the file, and not
+// being written. File is valid until do returns.
 func (d *Dir) Between(do func(*File) error) error {
 	d.file.mu.Lock()
 	defer d.file.mu.Unlock()

@@ -18,57 +18,57 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// ErrCheckpointGone is a [wal.ErrCorrupt]: there is a log, and the checkpoint that it follows is gone.
+// ErrCheckpointGone is a [wal.ErrCorrupt]: there is a log, but not the checkpoint that it follows.
 var ErrCheckpointGone = fmt.Errorf("%w: it is gone", wal.ErrCorrupt)
 
-// Loader takes over what is stored. It keeps no part of what it is given.
+// Loader receives stored data. It keeps no part of its arguments.
 type Loader interface {
-	// Load takes a value of the checkpoint. What it cannot read is an error that wraps wal.ErrCorrupt.
+	// Load loads a value of the checkpoint. For a damaged one it returns an error that wraps wal.ErrCorrupt.
 	Load(of Bucket, key, value []byte) error
-	// Replay takes a record of the log, in order: those after the checkpoint, and perhaps some before that.
-	// An empty one says nothing.
+	// Replay applies a record of the log. It is called in order for the records after the checkpoint, and
+	// perhaps for some before it. An empty record has no effect.
 	Replay(seq uint64, record []byte) error
 }
 
-// Found is what a state directory holds beside what its Loader was given.
-type Found struct {
-	Records int // of the log that are not empty
-	Torn    int // records that a torn end of the log held: none was answered
+// LogCounts are the numbers of records in the log of a state directory.
+type LogCounts struct {
+	Records int // that are not empty
+	Torn    int // in a torn end: their calls were not answered
 }
 
 // Load reads a state directory, which a server may be writing, into a new Loader.
 //
-// It starts over when the server has moved on to a newer checkpoint, and when the log seems
-// damaged. Such a log may be whole: the bytes of a record were read before it was written, and
-// after that those of a later record, which says that the first one is on disk.
-func Load[L Loader](dir string, begin func() L) (L, Found, error) {
+// It starts again if the server has written a newer checkpoint, and if the log seems damaged. Such a
+// log may be good: the bytes of a record were read before it was written, and later those of another
+// record, which says that the first one is on disk.
+func Load[L Loader](dir string, newLoader func() L) (L, LogCounts, error) {
 	var err error
 	for range 20 {
-		into := begin()
-		var found Found
-		found, err = LoadQuiet(dir, into)
+		into := newLoader()
+		var found LogCounts
+		found, err = LoadOnce(dir, into)
 		if err == nil {
 			return into, found, nil
 		}
 
-		// A segment that is gone was covered by a checkpoint that is newer than the one read.
+		// A missing segment was covered by a newer checkpoint than the one read.
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, wal.ErrCorrupt) {
 			break
 		}
 		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // another process writes; there is no event to wait on
 	}
 	var none L
-	return none, Found{}, fmt.Errorf("cannot read ledger in %q: %w", dir, err)
+	return none, LogCounts{}, fmt.Errorf("cannot read ledger in %q: %w", dir, err)
 }
 
-// LoadQuiet is [Load] of a directory that nobody writes. On an error the Loader has a part of it.
-func LoadQuiet(dir string, into Loader) (found Found, err error) {
+// LoadOnce is [Load] for a directory that no process writes. On an error the Loader has a part of it.
+func LoadOnce(dir string, into Loader) (found LogCounts, err error) {
 	h, err := readCheckpoint(filepath.Join(dir, statedir.CheckpointName), into)
 	if err != nil {
 		return found, err
 	}
 
-	// The log goes on where the checkpoint ends.
+	// The log continues where the checkpoint ends.
 	walDir := filepath.Join(dir, statedir.LogName)
 	if err := h.checkLog(walDir); err != nil {
 		return found, err
@@ -83,14 +83,14 @@ func LoadQuiet(dir string, into Loader) (found Found, err error) {
 	return found, err
 }
 
-// checkLog refuses a state directory whose log or checkpoint is gone.
+// checkLog returns an error if the log or the checkpoint of a state directory is missing.
 func (h *header) checkLog(walDir string) error {
 	firsts, err := wal.Segments(walDir)
 	if err != nil {
 		return err
 	}
 
-	// One without the other would forget in silence what was charged.
+	// One without the other would lose charges in silence.
 	if h.exists() && len(firsts) == 0 {
 		return fmt.Errorf("cannot read log %q: %w: it has no segment", walDir, wal.ErrCorrupt)
 	}
@@ -100,9 +100,9 @@ func (h *header) checkLog(walDir string) error {
 	return nil
 }
 
-// readCheckpoint reads a checkpoint file without changing it, waiting while the server writes it. All
-// of the file is checked, also what is not needed now: later it might be built on. A process that holds
-// the file for reading, however long, does no harm.
+// readCheckpoint reads a checkpoint file without changing it, and waits while the server writes it. It
+// checks all of the file, also parts that are not needed now: later checkpoints build on them. Another
+// process that reads the file, however long, does not delay it.
 func readCheckpoint(path string, into Loader) (h header, err error) {
 	if err := wal.CheckFile(path); err != nil {
 		return h, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
@@ -114,7 +114,7 @@ func readCheckpoint(path string, into Loader) (h header, err error) {
 		return h, nil
 	}
 
-	// Nobody writes the file while it is held.
+	// The server does not write the file while it is locked.
 	lock, err := lockCheckpoint(path)
 	if err != nil {
 		return h, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
@@ -125,7 +125,7 @@ func readCheckpoint(path string, into Loader) (h header, err error) {
 		}
 	}()
 
-	// bbolt trusts what it maps, and damage would make it panic (decision 1758).
+	// bbolt trusts its mapping, and panics on damage (decision 1758).
 	if err := checkPages(path); err != nil {
 		return h, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
 	}
@@ -135,7 +135,7 @@ func readCheckpoint(path string, into Loader) (h header, err error) {
 		return h, err
 	}
 	defer func() { err = errors.Join(err, db.close()) }()
-	err = db.do(db.View, func(tx *bbolt.Tx) (err error) {
+	err = db.transact(db.View, func(tx *bbolt.Tx) (err error) {
 		h, err = readHeader(tx)
 		if err != nil || !h.exists() {
 			return err
@@ -148,7 +148,7 @@ func readCheckpoint(path string, into Loader) (h header, err error) {
 	return h, nil
 }
 
-// visit visits every value of a checkpoint, and checks it.
+// visit visits and checks every value of a checkpoint.
 func (h *header) visit(tx *bbolt.Tx, value func(of Bucket, key, value []byte) error) error {
 	as := func(of Bucket) func(key, data []byte) error {
 		return func(key, data []byte) error { return value(of, key, data) }
@@ -162,11 +162,11 @@ func (h *header) visit(tx *bbolt.Tx, value func(of Bucket, key, value []byte) er
 		)
 	}
 
-	vs := h.vaults(tx)
+	vs := h.checksumBuckets(tx)
 	return cmp.Or(
 		vs.accounts.check("accounts", as(Accounts)),
 		vs.ledger.check("ledger", as(Ledger)),
-		vs.answers.check("answers", as(Replies)),
+		vs.replies.check("answers", as(Replies)),
 	)
 }
 
@@ -199,7 +199,7 @@ func readHeader(tx *bbolt.Tx) (header, error) {
 	return h, nil
 }
 
-// openReadOnly opens a checkpoint file for reading, which the server may write at other times.
+// openReadOnly opens a checkpoint file for reading; the server may write it at other times.
 func openReadOnly(path string) (*boltFile, error) {
 	db, err := openBolt(disk.OS, path, 0, bbolt.Options{ReadOnly: true, Timeout: openTimeout})
 	if errors.Is(err, bbolterrors.ErrTimeout) {

@@ -10,29 +10,29 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// SaveNow writes a checkpoint at once. Where the file of the last one is gone, damaged or another, that
-// fails with wal.ErrCorrupt, unless anew says that a new file shall begin, with everything that is in
-// memory. A file that is there is moved aside then, and its name returned (decision 1768).
+// SaveNow writes a checkpoint at once. If the checkpoint file is missing, damaged or another one, it
+// fails with wal.ErrCorrupt. With rebuild it then begins a new file with everything in memory; an
+// existing file is moved aside, and its name returned (decision 1768).
 //
-// It is one step for others that write checkpoints: what one of them has just begun anew must not be
-// taken for lost.
-func (d *Dir) SaveNow(anew bool, now time.Time) (aside string, err error) {
+// It locks the file over all steps: another checkpoint must not mistake a file that was just begun for
+// a lost one.
+func (d *Dir) SaveNow(rebuild bool, now time.Time) (aside string, err error) {
 	err = d.Between(func(f *File) error {
 		err := d.save(openTimeout)
 		if errors.Is(err, errPoisoned) {
-			err = d.save(openTimeout) // a page that could not be read once is no damage
+			err = d.save(openTimeout) // one failed read of a page is not damage
 		}
 
-		// bbolt has errors of its own for a file that is none of its. What is not there may be the log.
+		// For another kind of file bbolt has its own errors. An fs.ErrNotExist may be of the log.
 		_, gone := os.Stat(f.path)
 		if err != nil && (errors.Is(gone, fs.ErrNotExist) || errors.Is(checkPages(f.path), wal.ErrCorrupt)) {
 			err = fmt.Errorf("%w: %w", wal.ErrCorrupt, err)
 		}
-		if !anew || !errors.Is(err, wal.ErrCorrupt) {
+		if !rebuild || !errors.Is(err, wal.ErrCorrupt) {
 			return err
 		}
 
-		if err := d.place(); err != nil {
+		if err := d.checkPath(); err != nil {
 			return err
 		}
 		aside, err = f.startNewFile(now)
@@ -44,7 +44,7 @@ func (d *Dir) SaveNow(anew bool, now time.Time) (aside string, err error) {
 	return aside, err
 }
 
-// startNewFile makes the next checkpoint begin a file and hold all that is in memory.
+// startNewFile makes the next checkpoint begin a file with everything in memory.
 func (f *File) startNewFile(now time.Time) (aside string, err error) {
 	aside = f.path + now.UTC().Format(".damaged-20060102T150405.000Z")
 	err = f.options.Disk.Rename(f.path, aside)
@@ -59,6 +59,6 @@ func (f *File) startNewFile(now time.Time) (aside string, err error) {
 	f.durableNumber = 0
 	f.damagedPages = false
 	f.restore()
-	f.content.Renew()
+	f.content.MarkAllDirty()
 	return aside, nil
 }

@@ -15,9 +15,9 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// Salvaged is what was kept and lost of a damaged state directory.
+// Salvaged is what was recovered and lost of a damaged state directory.
 type Salvaged struct {
-	Dropped   []string // what was damaged, in words
+	Dropped   []string // damaged parts, in words
 	Accounts  []string // tenants whose figures may be wrong now, in order
 	Records   int      // of the log
 	Recovered int      // values of the checkpoint
@@ -25,8 +25,8 @@ type Salvaged struct {
 	last uint64 // record of the log
 }
 
-// Salvage hands every value of the checkpoint whose checksum is right, and every whole record of the
-// log, to a Loader. Nobody may write the directory.
+// Salvage passes every value of the checkpoint with a correct checksum, and every undamaged record of
+// the log, to a Loader. No process may write the directory.
 func Salvage(dir string, into Loader) (out Salvaged, err error) {
 	if err := out.checkpoint(filepath.Join(dir, statedir.CheckpointName), into); err != nil {
 		return out, err
@@ -53,17 +53,17 @@ func Salvage(dir string, into Loader) (out Salvaged, err error) {
 
 // checkpoint salvages a checkpoint file.
 func (out *Salvaged) checkpoint(path string, into Loader) error {
-	pg, err := readPages(path)
+	bw, err := readPages(path)
 	if errors.Is(err, wal.ErrCorrupt) {
 		out.Dropped = append(out.Dropped, fmt.Sprintf("the whole checkpoint: %v", err))
 		return nil
 	}
-	if pg == nil || err != nil {
+	if bw == nil || err != nil {
 		return err
 	}
 
-	damaged := pg.walk(func(bucket string, key, sealed []byte) {
-		if err := out.value(bucket, key, sealed, into); err != nil {
+	damaged := bw.walk(func(bucket string, key, stored []byte) {
+		if err := out.value(bucket, key, stored, into); err != nil {
 			tenant := tenantOf(bucket, key)
 			what := fmt.Sprintf("a value of %s (tenant %q)", cmp.Or(bucket, "no bucket"), tenant)
 			out.Dropped = append(out.Dropped, what)
@@ -80,15 +80,15 @@ func (out *Salvaged) checkpoint(path string, into Loader) error {
 	return nil
 }
 
-// value salvages a value.
-func (out *Salvaged) value(bucket string, key, sealed []byte, into Loader) error {
+// value loads a value whose checksum is correct.
+func (out *Salvaged) value(bucket string, key, stored []byte, into Loader) error {
 	if bucket == string(metaBucket) {
-		h, err := decodeHeader(sealed)
+		h, err := decodeHeader(stored)
 		out.last = h.Last
 		return err
 	}
 
-	value, err := verifyChecksum(key, sealed)
+	value, err := verifyChecksum(key, stored)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (out *Salvaged) value(bucket string, key, sealed []byte, into Loader) error
 	return into.Load(of, key, value)
 }
 
-// tenantOf is whose a value is, as far as its key can be read.
+// tenantOf returns the tenant of a value, as far as its key can be read.
 func tenantOf(bucket string, key []byte) string {
 	if bucket == string(accountsBucket) {
 		return string(key)
@@ -108,12 +108,11 @@ func tenantOf(bucket string, key []byte) string {
 	return in.Text()
 }
 
-// Rebuild moves checkpoint and log of a state directory aside, and writes a checkpoint of the
-// content and an empty log in their place. It returns the directory that has the old ones. They
-// belong to who the old ones belonged to. The content is all that was salvaged, and nobody may
-// write the directory.
+// Rebuild moves checkpoint and log of a state directory aside, and writes new ones with the salvaged
+// content and the same owner. The log is empty. It returns the directory of the old files. No process
+// may write the state directory.
 func Rebuild(dir string, salvaged Salvaged, content Content, now time.Time) (aside string, err error) {
-	of, err := meterOwner(dir)
+	owner, err := meteringOwner(dir)
 	if err != nil {
 		return "", err
 	}
@@ -142,11 +141,11 @@ func Rebuild(dir string, salvaged Salvaged, content Content, now time.Time) (asi
 	if err != nil {
 		return aside, err
 	}
-	return aside, chownMeter(of, dir, aside)
+	return aside, chownMetering(owner, dir, aside)
 }
 
-// meterOwner returns who checkpoint and log belong to.
-func meterOwner(dir string) (statedir.Owner, error) {
+// meteringOwner returns the owner of checkpoint and log.
+func meteringOwner(dir string) (statedir.Owner, error) {
 	for _, name := range []string{statedir.CheckpointName, statedir.LogName} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err == nil {
@@ -156,19 +155,19 @@ func meterOwner(dir string) (statedir.Owner, error) {
 	return statedir.OwnerFor(filepath.Join(dir, statedir.CheckpointName))
 }
 
-// chownMeter lets checkpoint, log and a directory belong to their owner.
-func chownMeter(of statedir.Owner, dir, aside string) error {
+// chownMetering sets the owner of checkpoint, log and the directory of the old files.
+func chownMetering(owner statedir.Owner, dir, aside string) error {
 	walDir := filepath.Join(dir, statedir.LogName)
 	segments, err := wal.Segments(walDir)
 	if err == nil {
-		err = of.ChownPath(filepath.Join(dir, statedir.CheckpointName))
+		err = owner.ChownPath(filepath.Join(dir, statedir.CheckpointName))
 	}
 	for _, first := range segments {
-		err = cmp.Or(err, of.ChownPath(filepath.Join(walDir, wal.SegmentName(first))))
+		err = cmp.Or(err, owner.ChownPath(filepath.Join(walDir, wal.SegmentName(first))))
 	}
 
-	of.Mode = 0o700
-	return cmp.Or(err, of.ChownPath(walDir), of.ChownPath(aside))
+	owner.Mode = 0o700
+	return cmp.Or(err, owner.ChownPath(walDir), owner.ChownPath(aside))
 }
 
 // moveAside moves checkpoint and log into another directory.

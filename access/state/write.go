@@ -13,15 +13,15 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// The checkpoint file has four buckets of sealed values:
+// The checkpoint file has four buckets of values with checksums:
 //
 //	meta      "state" → version, number, last log record covered, times, sums of the others
 //	accounts  tenant → counters, windows and keys, and the last log record they hold
 //	ledger    tenant, day, key, operation → calls, charged
 //	answers   tenant, minute, name → an answered idempotency record
 //
-// One transaction writes all of it. An account may hold log records after the one of meta; replay
-// leaves those out for that account. Version 1 had no checksums, and replies by their whole name.
+// One transaction writes all of it. An account may include log records after the one of meta; replay
+// skips those for that account. Version 1 had no checksums, and keyed replies by their full name.
 var (
 	metaBucket     = []byte("meta")
 	accountsBucket = []byte("accounts")
@@ -36,67 +36,67 @@ const (
 	firstVersion   = 1 // is still read
 )
 
-// Bucket is what a stored value is of.
+// Bucket is the kind of a stored value.
 type Bucket uint8
 
 const (
-	// Accounts are the accounts: a tenant → its account.
+	// Accounts are the states of tenants, by tenant.
 	Accounts Bucket = iota
-	// Ledger are the ledger's rows → calls and charges, see [DecodeCounts].
+	// Ledger are the ledger rows, see [DecodeCounts].
 	Ledger
-	// Replies are kept replies, by the keys that [Writer.Reply] was given.
+	// Replies are stored replies, by the keys given to [Writer.Reply].
 	Replies
-	// FirstReplies are kept replies as version 1 stored them, which the next checkpoint writes anew.
+	// FirstReplies are stored replies of version 1, which the next checkpoint writes in the new version.
 	FirstReplies
 )
 
-// buckets are the names of buckets, and what they hold.
+// buckets are the kinds of values by the names of buckets.
 var buckets = map[string]Bucket{"accounts": Accounts, "ledger": Ledger, "answers": Replies}
 
-// Mark is where the content stood when a checkpoint was taken. Times are milliseconds.
+// Mark is the position of a checkpoint in the log and in time. Times are milliseconds.
 type Mark struct {
-	Last     uint64 // the last log record that all of it holds
-	At, Wall int64  // of the latest admission: store time, and the wall time that went with it
-	Store    int64  // the store time of the checkpoint
-	Boot     string // of the machine then; "" = not known
+	Last     uint64 // the last log record that all values include
+	At, Wall int64  // store time and wall time of the latest admission
+	Store    int64  // store time of the checkpoint
+	Boot     string // id of the machine's boot; "" = unknown
 	Up       int64  // since that boot
 }
 
-// header is what the meta bucket holds.
+// header is the value of the meta bucket.
 type header struct {
 	version byte   // 0: nothing is stored
 	number  uint64 // of the checkpoint
 	Mark
 
-	accounts, ledger, answers bucketChecksum
+	accounts, ledger, replies bucketChecksum
 }
 
 func (h *header) exists() bool { return h.version != 0 }
 
 // checksumBuckets are the buckets of a checkpoint with their sums.
-type checksumBuckets struct{ accounts, ledger, answers checksumBucket }
+type checksumBuckets struct{ accounts, ledger, replies checksumBucket }
 
-func (h *header) vaults(tx *bbolt.Tx) checksumBuckets {
+func (h *header) checksumBuckets(tx *bbolt.Tx) checksumBuckets {
 	return checksumBuckets{
 		accounts: checksumBucket{tx.Bucket(accountsBucket), &h.accounts},
 		ledger:   checksumBucket{tx.Bucket(ledgerBucket), &h.ledger},
-		answers:  checksumBucket{tx.Bucket(answersBucket), &h.answers},
+		replies:  checksumBucket{tx.Bucket(answersBucket), &h.replies},
 	}
 }
 
-// Writer writes what changed into a checkpoint, over what the one before it holds. The first error
-// sticks, and no checkpoint comes of it.
+// Writer writes changes into a checkpoint, over the values of the previous one. The first error sticks,
+// and discards the checkpoint.
 type Writer struct {
 	checksumBuckets
 	err error
 }
 
-// Account writes an account.
+// Account writes the state of a tenant.
 func (w *Writer) Account(tenant string, value []byte) {
 	w.err = cmp.Or(w.err, w.accounts.put([]byte(tenant), value))
 }
 
-// Counts adds calls and charges to those of a row of the ledger.
+// Counts adds calls and charges to a ledger row.
 func (w *Writer) Counts(key []byte, calls, charged int64) {
 	if w.err != nil {
 		return
@@ -114,8 +114,8 @@ func (w *Writer) Counts(key []byte, calls, charged int64) {
 	w.err = err
 }
 
-// Reply writes a kept reply.
-func (w *Writer) Reply(key, value []byte) { w.err = cmp.Or(w.err, w.answers.put(key, value)) }
+// Reply writes a stored reply.
+func (w *Writer) Reply(key, value []byte) { w.err = cmp.Or(w.err, w.replies.put(key, value)) }
 
 // DropReplies deletes the replies whose keys begin with a prefix.
 func (w *Writer) DropReplies(prefix []byte) {
@@ -123,18 +123,18 @@ func (w *Writer) DropReplies(prefix []byte) {
 		return
 	}
 
-	// Not while the cursor runs over them.
+	// Removed after the loop, because the cursor must not change under it.
 	var keys [][]byte
-	cursor := w.answers.Cursor()
+	cursor := w.replies.Cursor()
 	for key, _ := cursor.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = cursor.Next() {
 		keys = append(keys, bytes.Clone(key))
 	}
 	for _, key := range keys {
-		w.err = cmp.Or(w.err, w.answers.remove(key))
+		w.err = cmp.Or(w.err, w.replies.remove(key))
 	}
 }
 
-// DecodeCounts reads the calls and charges of a row of the ledger; of nil, none.
+// DecodeCounts decodes the calls and charges of a ledger row; nil has none.
 func DecodeCounts(value []byte) (calls, charged int64, err error) {
 	if value == nil {
 		return 0, 0, nil
@@ -145,12 +145,12 @@ func DecodeCounts(value []byte) (calls, charged int64, err error) {
 	return calls, charged, in.End()
 }
 
-// writeCheckpoint writes a checkpoint over the one before it.
+// writeCheckpoint writes a checkpoint over the previous one.
 func writeCheckpoint(tx *bbolt.Tx, next header, content Content) error {
 	before, err := readHeader(tx)
 	rows := map[string][]byte{}
 	if err == nil && before.version == firstVersion {
-		// Accounts and replies of that version are in memory, all of them to be written.
+		// All accounts and replies of that version are in memory, and will be written.
 		before = header{}
 		err = tx.Bucket(ledgerBucket).ForEach(func(key, value []byte) error {
 			rows[string(key)] = bytes.Clone(value)
@@ -169,8 +169,8 @@ func writeCheckpoint(tx *bbolt.Tx, next header, content Content) error {
 
 	next.accounts = before.accounts
 	next.ledger = before.ledger
-	next.answers = before.answers
-	into := &Writer{checksumBuckets: next.vaults(tx)}
+	next.replies = before.replies
+	into := &Writer{checksumBuckets: next.checksumBuckets(tx)}
 	for key, value := range rows {
 		calls, charged, err := DecodeCounts(value)
 		into.err = cmp.Or(into.err, err)
@@ -184,7 +184,7 @@ func writeCheckpoint(tx *bbolt.Tx, next header, content Content) error {
 	return tx.Bucket(metaBucket).Put(stateKey, appendChecksum(stateKey, next.append(nil)))
 }
 
-// dropFirstVersion removes what an earlier version wrote.
+// dropFirstVersion removes the buckets of version 1.
 func dropFirstVersion(tx *bbolt.Tx) error {
 	for _, name := range [][]byte{accountsBucket, ledgerBucket, repliesBucket} {
 		if err := tx.DeleteBucket(name); err != nil && !errors.Is(err, bbolterrors.ErrBucketNotFound) {
@@ -201,14 +201,14 @@ func (h *header) append(dst []byte) []byte {
 		dst = binary.AppendVarint(dst, figure)
 	}
 	dst = AppendText(dst, h.Boot)
-	for _, sum := range []bucketChecksum{h.accounts, h.ledger, h.answers} {
+	for _, sum := range []bucketChecksum{h.accounts, h.ledger, h.replies} {
 		dst = binary.AppendUvarint(dst, sum.count)
 		dst = binary.AppendUvarint(dst, sum.sum)
 	}
 	return dst
 }
 
-// decodeHeader reads the header as it is stored, sealed unless it is of version 1.
+// decodeHeader decodes the stored header, which has a checksum unless it is of version 1.
 func decodeHeader(value []byte) (h header, err error) {
 	if len(value) > 0 && value[0] == firstVersion {
 		in := Decoder{Data: value[1:]}
@@ -236,7 +236,7 @@ func decodeHeader(value []byte) (h header, err error) {
 		*figure = in.Varint()
 	}
 	h.Boot = in.Text()
-	for _, sum := range []*bucketChecksum{&h.accounts, &h.ledger, &h.answers} {
+	for _, sum := range []*bucketChecksum{&h.accounts, &h.ledger, &h.replies} {
 		sum.count = in.Uvarint()
 		sum.sum = in.Uvarint()
 	}

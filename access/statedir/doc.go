@@ -1,3 +1,3 @@
-// Package statedir is a state directory as a place: the names of its files, who they belong to, who has
-// locked it, and its name among those that report to one ledger.
+// Package statedir is the layout of a state directory: the names of its files, their owner, its lock,
+// and its incarnation, the name under which it reports usage.
 package statedir

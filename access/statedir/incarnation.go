@@ -14,12 +14,13 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// ErrIncarnation is an wal.ErrCorrupt of the name of a state directory, and of nothing else.
+// ErrIncarnation is a wal.ErrCorrupt of the incarnation of a state directory.
 var ErrIncarnation = fmt.Errorf("%w", wal.ErrCorrupt)
 
-// Incarnation returns the name that a state directory reports by, making one the first time. What is
-// reported under a name replaces what was: a name that changed, or that two directories have, would
-// make bills wrong. So a damaged one is ErrIncarnation, and a copy of the directory has it too.
+// Incarnation returns the name under which a state directory reports usage, and makes one the first
+// time. A report under a name replaces the earlier one: a name that changed, or that two directories
+// have, would make bills wrong. So a damaged one is ErrIncarnation, and a copy of the directory has it
+// too.
 func Incarnation(stateDir string) (name string, err error) {
 	name, err = ReadIncarnation(stateDir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -29,7 +30,7 @@ func Incarnation(stateDir string) (name string, err error) {
 		return "", fmt.Errorf("cannot make state directory %q: %w", stateDir, err)
 	}
 
-	// Two commands that begin at once have one name.
+	// Two commands that start at once get one name.
 	lock, err := LockWriters(stateDir)
 	if err != nil {
 		return "", fmt.Errorf("cannot lock state directory %q: %w", stateDir, err)
@@ -41,23 +42,13 @@ func Incarnation(stateDir string) (name string, err error) {
 	}
 
 	var random [8]byte
-	// Never fails.
-	_, _ = rand.Read(random[:])
+	_, _ = rand.Read(random[:]) // never fails
 	name = fmt.Sprintf("%016x", binary.BigEndian.Uint64(random[:]))
-	return name, ReplaceFile(filepath.Join(stateDir, IncarnationName), []byte(summedName(name)))
+	return name, ReplaceFile(filepath.Join(stateDir, IncarnationName), []byte(encodeName(name)))
 }
 
-// CheckIncarnation says what is wrong with the name of a state directory; without a name nothing is.
-func CheckIncarnation(stateDir string) error {
-	_, err := ReadIncarnation(stateDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// ReadIncarnation returns the name of a state directory; fs.ErrNotExist when it has none, ErrIncarnation when
-// it is damaged.
+// ReadIncarnation returns the incarnation of a state directory; fs.ErrNotExist if it has none,
+// ErrIncarnation if it is damaged.
 func ReadIncarnation(stateDir string) (string, error) {
 	path := filepath.Join(stateDir, IncarnationName)
 	data, err := wal.ReadFile(path)
@@ -66,14 +57,14 @@ func ReadIncarnation(stateDir string) (string, error) {
 	}
 
 	name, _, _ := strings.Cut(string(data), " ")
-	if _, err := hex.DecodeString(name); err != nil || len(name) != 16 || string(data) != summedName(name) {
+	if _, err := hex.DecodeString(name); err != nil || len(name) != 16 || string(data) != encodeName(name) {
 		return "", fmt.Errorf("cannot read incarnation %q: %w: it does not have its checksum", path, ErrIncarnation)
 	}
 	return name, nil
 }
 
-// summedName is the file of a name.
-func summedName(name string) string {
+// encodeName returns the content of the file with an incarnation.
+func encodeName(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return name + " " + hex.EncodeToString(sum[:]) + "\n"
 }

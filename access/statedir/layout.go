@@ -11,23 +11,22 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// ErrMoved means: the state directory is not at its path any more, or another is. What its server charged
-// would be forgotten by the next one.
+// ErrMoved reports that the state directory is not at its path any more, or another one is. The next
+// server would not have the charges of this one.
 var ErrMoved = errors.New("the state directory is gone from its path, or another is there")
 
 // Names inside a state directory.
 const (
 	KeysName       = "keys.json"
 	keysLockName   = "keys.lock"
-	OldLockName    = "server.lock" // that of servers before decision 1760
+	OldLockName    = "server.lock" // of servers before decision 1760
 	CheckpointName = "meter.db"
 	LogName        = "wal"
-	// CursorKeyName and KeyRecordName belong to the program around: the key of cursors, and the record of
+	// CursorKeyName and KeyRecordName belong to the command: the key of cursors, and the audit log of
 	// commands that changed keys.
 	CursorKeyName = "cursor.key"
 	KeyRecordName = "keys.log"
-	// IncarnationName is the file that names a directory among all that report to one ledger: 16
-	// hexadecimal digits, and the SHA-256 of these.
+	// IncarnationName is the file with the incarnation: 16 hexadecimal digits, and the SHA-256 of these.
 	IncarnationName = "incarnation"
 )
 
@@ -35,13 +34,13 @@ const (
 const lockTimeout = 10 * time.Second
 
 // LockWriters lets one command at a time write the keys file or the incarnation of a state directory,
-// whether or not a server runs there. The lock has a file of its own: the keys file is another one after
-// each change.
+// whether or not a server runs there. The lock has its own file, because each change replaces the keys
+// file.
 func LockWriters(stateDir string) (*disk.Lock, error) {
 	return disk.TakeLock(filepath.Join(stateDir, keysLockName), 0o600, lockTimeout)
 }
 
-// Metered reports whether a server metered in a state directory.
+// Metered reports whether a server has metered in a state directory.
 func Metered(stateDir string) (bool, error) {
 	segments, err := wal.Segments(filepath.Join(stateDir, LogName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -10,20 +10,20 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// ErrLocked means: another process holds the lock.
+// ErrLocked reports that another process has the lock.
 var ErrLocked = disk.ErrLocked
 
-// Lock is the lock of a state directory for one server. It locks the directory itself, which nobody
-// can remove and make again as they can a file in it (decision 1760).
+// Lock is the lock of a state directory for one server. It locks the directory itself, because a lock
+// file in it could be removed and made again (decision 1760).
 type Lock struct {
 	current *disk.Lock
-	// old is the lock of a file: a server of the first versions asks for it alone, and the two must see
-	// each other during an upgrade.
+	// old locks a file: servers of the first versions lock only that, and the two must exclude each
+	// other during an upgrade.
 	old *disk.Lock
 }
 
-// LockState takes the lock of a state directory, waiting up to patience. One that is still held is
-// ErrLocked.
+// LockState locks a state directory for one server, and waits up to timeout. If it is still locked then,
+// the error is ErrLocked.
 func LockState(dir string, timeout time.Duration) (*Lock, error) {
 	lock, err := disk.TakeLock(dir, fs.ModeDir, timeout)
 	if err != nil {
@@ -38,7 +38,7 @@ func LockState(dir string, timeout time.Duration) (*Lock, error) {
 	return &Lock{lock, old}, nil
 }
 
-// Moved returns ErrMoved when the directory that is locked is not at its path any more.
+// Moved returns ErrMoved if the locked directory is not at its path any more.
 func (lock *Lock) Moved(dir string) error {
 	if lock.current.Relocated() {
 		return fmt.Errorf("%w: %q", ErrMoved, dir)
@@ -46,5 +46,5 @@ func (lock *Lock) Moved(dir string) error {
 	return nil
 }
 
-// Unlock gives the lock up at once.
+// Unlock releases the lock at once.
 func (lock *Lock) Unlock() error { return errors.Join(lock.old.Unlock(), lock.current.Unlock()) }

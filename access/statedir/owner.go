@@ -11,20 +11,20 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// Files of a state directory belong to the user that the server runs as, whoever writes them: a
-// command that root runs must not make a file that the server cannot read (decision 1766).
+// Files of a state directory belong to the user of the server, whichever user writes them: a command
+// of root must not make a file that the server cannot read (decision 1766).
 
-// ErrOwner means: this user cannot make a file that the server could read. Nothing was changed.
+// ErrOwner reports that this user cannot set the owner that a file must have. Nothing was changed.
 var ErrOwner = errors.New("the file would not belong to the user that it has to belong to")
 
-// Owner is who a file belongs to, and who may read it.
+// Owner is the user, the group and the mode of a file.
 type Owner struct {
-	uid, gid int // -1: whoever makes it
+	uid, gid int // -1: of the process
 	Mode     fs.FileMode
 }
 
-// OwnerFor returns who a file has to belong to: who the one it replaces belongs to, or who its
-// directory does. Root's directories are everybody's: who may write there makes files of their own.
+// OwnerFor returns the owner that a file must have: that of the file it replaces, or else that of its
+// directory. In a directory of root every user makes files of their own.
 func OwnerFor(path string) (Owner, error) {
 	info, err := os.Stat(path)
 	if err == nil {
@@ -38,64 +38,64 @@ func OwnerFor(path string) (Owner, error) {
 	if err != nil {
 		return Owner{}, err
 	}
-	of := OwnerOf(info, 0o600)
-	if of.uid == 0 {
-		of = Owner{uid: -1, gid: -1, Mode: 0o600}
+	owner := OwnerOf(info, 0o600)
+	if owner.uid == 0 {
+		owner = Owner{uid: -1, gid: -1, Mode: 0o600}
 	}
-	return of, nil
+	return owner, nil
 }
 
-// OwnerOf returns who a file belongs to, with a mode.
+// OwnerOf returns the owner of a file, with another mode.
 func OwnerOf(info fs.FileInfo, mode fs.FileMode) Owner {
-	of := Owner{uid: -1, gid: -1, Mode: mode}
+	owner := Owner{uid: -1, gid: -1, Mode: mode}
 	if uid, gid, known := disk.OwnerOf(info); known {
-		of.uid = uid
-		of.gid = gid
+		owner.uid = uid
+		owner.gid = gid
 	}
-	return of
+	return owner
 }
 
-// Chown makes a file, or a directory, belong to its owner.
-func (of Owner) Chown(file disk.File) error {
+// Chown sets the owner and the mode of a file or directory.
+func (owner Owner) Chown(file disk.File) error {
 	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
 
 	has := OwnerOf(info, 0)
-	if of.uid >= 0 && of.uid != has.uid {
-		err = file.Chown(of.uid, of.gid)
-	} else if of.gid >= 0 && of.gid != has.gid {
-		err = file.Chown(-1, of.gid)
-		if of.Mode&0o070 == 0 {
-			err = nil // what the group may do does not matter
+	if owner.uid >= 0 && owner.uid != has.uid {
+		err = file.Chown(owner.uid, owner.gid)
+	} else if owner.gid >= 0 && owner.gid != has.gid {
+		err = file.Chown(-1, owner.gid)
+		if owner.Mode&0o070 == 0 {
+			err = nil // the group has no rights
 		}
 	}
-	if err == nil && info.Mode().Perm() != of.Mode {
-		err = file.Chmod(of.Mode)
+	if err == nil && info.Mode().Perm() != owner.Mode {
+		err = file.Chmod(owner.Mode)
 	}
 	if err != nil {
-		return fmt.Errorf("%w, user %d and group %d: %w", ErrOwner, of.uid, of.gid, err)
+		return fmt.Errorf("%w, user %d and group %d: %w", ErrOwner, owner.uid, owner.gid, err)
 	}
 	return nil
 }
 
-// ChownPath is Give for a name.
-func (of Owner) ChownPath(path string) error {
+// ChownPath is Chown for a path.
+func (owner Owner) ChownPath(path string) error {
 	file, err := disk.OS.Open(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(of.Chown(file), file.Close())
+	return errors.Join(owner.Chown(file), file.Close())
 }
 
-// CheckOwner finds out whether this user can make a file that belongs to who it has to belong to. It
-// leaves nothing behind.
+// CheckOwner returns an error if this user cannot replace a file and set its owner. It leaves nothing
+// behind.
 func CheckOwner(path string) error {
-	of, err := OwnerFor(path)
+	owner, err := OwnerFor(path)
 	if err == nil {
-		temp := staged(path)
-		err = disk.Create(disk.OS, temp, nil, 0o600, of.Chown)
+		temp := tempName(path)
+		err = disk.Create(disk.OS, temp, nil, 0o600, owner.Chown)
 		err = errors.Join(err, disk.OS.Remove(temp))
 	}
 	if err != nil {
@@ -104,11 +104,11 @@ func CheckOwner(path string) error {
 	return nil
 }
 
-// staged is the name of a file that is to replace another one, which nobody else uses.
-func staged(path string) string { return path + ".tmp" + rand.Text() }
+// tempName returns a unique name for a file that will replace another one.
+func tempName(path string) string { return path + ".tmp" + rand.Text() }
 
-// Make makes a state directory, and the folders above it, unless it is there. What root makes belongs to
-// who the nearest folder that was there belongs to.
+// Make makes a state directory and missing folders above it. What root makes gets the owner of the
+// nearest existing folder.
 func Make(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -116,30 +116,29 @@ func Make(path string) error {
 	return disk.MkdirAll(disk.OS, path, 0o700)
 }
 
-// ReplaceFile puts data at path, wholly or not at all: after a crash the file is the old one or the
-// new one. It is on disk when ReplaceFile returns. It belongs to who the old one belonged to, with its
-// mode, or to who the directory does, with mode 0600, where this user can do that, and else to this
-// user.
+// ReplaceFile replaces a file atomically: after a crash it is the old one or the new one. It is on disk
+// when ReplaceFile returns. It keeps the owner and mode of the old file, or gets the owner of the
+// directory and mode 0600, if this user can set them; else it belongs to this user.
 func ReplaceFile(path string, data []byte) error {
-	of, err := OwnerFor(path)
+	owner, err := OwnerFor(path)
 	if err != nil {
 		return fmt.Errorf("cannot replace file %q: %w", path, err)
 	}
-	return ReplaceLike(path, data, of)
+	return ReplaceAsIfAllowed(path, data, owner)
 }
 
-// ReplaceLike is ReplaceAs where of is a wish.
-func ReplaceLike(path string, data []byte, of Owner) error {
-	err := ReplaceAs(path, data, of)
+// ReplaceAsIfAllowed is ReplaceAs, but if this user cannot set the owner, the file belongs to this user.
+func ReplaceAsIfAllowed(path string, data []byte, owner Owner) error {
+	err := ReplaceAs(path, data, owner)
 	if errors.Is(err, ErrOwner) {
 		return ReplaceAs(path, data, Owner{uid: -1, gid: -1, Mode: 0o600})
 	}
 	return err
 }
 
-// ReplaceAs is ReplaceFile with a file that belongs to its owner; when it cannot be, nothing is changed.
-func ReplaceAs(path string, data []byte, of Owner) error {
-	if err := disk.Replace(disk.OS, staged(path), path, data, 0o600, of.Chown); err != nil {
+// ReplaceAs is ReplaceFile with a given owner; if that cannot be set, nothing is changed.
+func ReplaceAs(path string, data []byte, owner Owner) error {
+	if err := disk.Replace(disk.OS, tempName(path), path, data, 0o600, owner.Chown); err != nil {
 		return fmt.Errorf("cannot replace file %q: %w", path, err)
 	}
 	return nil

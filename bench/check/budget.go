@@ -10,7 +10,7 @@ import (
 	"ninepocket/bench/gobench"
 )
 
-// plan is the file of budgets: what to run, and what must hold of the results.
+// plan is the file of budgets: the benchmarks to run, and the bounds of their results.
 type plan struct {
 	Runs    []run    `json:"runs"`
 	Budgets []budget `json:"budgets"`
@@ -78,8 +78,8 @@ func (b *budget) validate() error {
 	return nil
 }
 
-// verdict is what came of one budget.
-type verdict struct {
+// budgetResult is the result of one budget.
+type budgetResult struct {
 	name     string
 	measured float64
 	unit     string
@@ -88,16 +88,16 @@ type verdict struct {
 	met      bool
 }
 
-func (p plan) judge(figures gobench.Figures) []verdict {
-	var out []verdict
+func (p plan) judge(figures gobench.Figures) []budgetResult {
+	var out []budgetResult
 	for i := range p.Budgets {
 		out = append(out, p.Budgets[i].judge(figures))
 	}
 	return out
 }
 
-func (b *budget) judge(figures gobench.Figures) verdict {
-	v := verdict{name: b.Name, unit: b.Unit}
+func (b *budget) judge(figures gobench.Figures) budgetResult {
+	v := budgetResult{name: b.Name, unit: b.Unit}
 	value, found := figures.Typical(b.Benchmark, b.Unit)
 	if !found {
 		v.missing = b.Benchmark

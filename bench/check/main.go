@@ -1,7 +1,7 @@
 // Command check runs the benchmarks that bench/budgets.json names and fails over their budgets.
 //
 // A budget is a ratio of two benchmarks of one run, or a bound on a figure that does not depend on
-// the machine, such as allocs/op. Times by themselves are refused as budgets: machines are shared
+// the machine, such as allocs/op. A time is not allowed as a budget, because machines are shared
 // and noisy.
 package main
 
@@ -104,7 +104,7 @@ func tail(text string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-func printTable(out io.Writer, verdicts []verdict) error {
+func printTable(out io.Writer, verdicts []budgetResult) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "\nBUDGET\tMEASURED\tALLOWED\tVERDICT")
 	for _, v := range verdicts {

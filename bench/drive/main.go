@@ -1,4 +1,5 @@
-// Command drive measures our own server over loopback beside bare ones; `make bench-loop` and `make bench-swap` run it.
+// Command drive measures our own server over loopback and compares it with bare ones; `make
+// bench-loop` and `make bench-swap` run it.
 package main
 
 import (

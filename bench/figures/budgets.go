@@ -20,7 +20,7 @@ import (
 	"ninepocket/bench/rivals"
 )
 
-// measured is everything that the rows of the budget table are taken from.
+// measured has all results that the rows of the budget table use.
 type measured struct {
 	bench gobench.Figures
 	loop  *bench.Report
@@ -38,8 +38,8 @@ type row struct {
 // skipped is the figure of a row that could not be measured.
 const skipped = "skipped: no real catalogs"
 
-// rows are the budget table of the design, line by line. What is said beside a
-// figure is where it comes from.
+// rows are the budget table of the design, line by line. The text next to a figure names its
+// source.
 var rows = []row{
 	{
 		"GET card, keep-alive: bare fasthttp of equal bodies takes so much of our CPU time", "≥ 80 %, aim 90 %",
@@ -124,8 +124,8 @@ var rows = []row{
 	},
 }
 
-// scaleSizes are the catalogs of the rows of loads: with about two series a card, which is what the
-// design speaks of, and then with every condition of a variant, nearly four.
+// scaleSizes are the catalogs of the rows of loads: with about two series per card, as in the
+// design, and then with every condition of a variant, nearly four.
 var scaleSizes = []bench.Size{
 	{Cards: 30_000, Days: 365, Conditions: 2},
 	{Cards: 300_000, Days: 365, Conditions: 2},
@@ -133,7 +133,7 @@ var scaleSizes = []bench.Size{
 	{Cards: 300_000, Days: 365},
 }
 
-// operation is a row of CPU time and, where most is not 0, of allocations.
+// operation returns a row of CPU time and, if maxAllocs is not 0, of allocations.
 func operation(title, name string, micros, maxAllocs float64) row {
 	budget := fmt.Sprintf("≤ %.0f µs", micros)
 	if maxAllocs > 0 {
@@ -148,7 +148,7 @@ func operation(title, name string, micros, maxAllocs float64) row {
 	}}
 }
 
-// search is a row of a search in index/text, nothing remembered.
+// search returns a row of a search in index/text without caches.
 func search(title, name string, micros float64) row {
 	return row{"search, uncached: " + title, fmt.Sprintf("≤ %.0f µs", micros), func(m *measured) (string, bool) {
 		us := m.cpu("index/text.BenchmarkSearch/" + name + "/cached=false")
@@ -156,7 +156,8 @@ func search(title, name string, micros float64) row {
 	}}
 }
 
-// cpu is a benchmark's CPU time in µs; a benchmark that did not run is far beyond any budget.
+// cpu returns a benchmark's CPU time in µs. For a benchmark that did not run it exceeds every
+// budget.
 func (m *measured) cpu(name string) float64 {
 	ns, ok := m.bench.Typical(name, "cpu-ns/op")
 	if !ok {
@@ -173,7 +174,7 @@ func (m *measured) allocs(name string) float64 {
 	return n
 }
 
-// load is the figure of a row of loads, with that of the same cards with every condition beside it.
+// load returns the figure of a row of loads, and that of the same cards with every condition.
 func (m *measured) load(i int, limit time.Duration) (string, bool) {
 	format := func(figures *bench.LoadFigures) string {
 		return fmt.Sprintf("%.2f s, %d series", figures.Load.CPU.Seconds(), figures.Counts.Lanes)
@@ -229,8 +230,8 @@ func (s *settings) measureBudgets(ctx context.Context, benchtime string, count, 
 	}
 
 	options := s.options
-	// The rows compare with every server that there is.
-	options.Beside = []string{"bare", "body", "memory", rivals.Plain}
+	// The rows need every server.
+	options.CompareWith = []string{"bare", "body", "memory", rivals.Plain}
 	loop, err := rivals.Run(ctx, options, rivals.Options{Self: s.self})
 	if err != nil {
 		return nil, err
@@ -267,7 +268,7 @@ func goTest(ctx context.Context, pkg, pattern, benchtime string, count int) ([]b
 	return text.Bytes(), nil
 }
 
-// table spells the rows.
+// table returns the rows as Markdown.
 func (m *measured) table() string {
 	var w strings.Builder
 	w.WriteString("| operation | budget | measured | met |\n|---|---|---|---|\n")
@@ -286,8 +287,8 @@ func (m *measured) table() string {
 	return w.String()
 }
 
-// operations spells CPU time and allocations of every operation without system calls, at both
-// sizes.
+// operations returns a table of CPU time and allocations of every operation without system calls,
+// at both sizes.
 func (m *measured) operations() string {
 	var w strings.Builder
 	w.WriteString("| whole request, without system calls | 30,000 cards | 300,000 cards |\n|---|---|---|\n")
@@ -322,9 +323,9 @@ func (s *settings) measureDaily(ctx context.Context) (*daily, error) {
 		return nil, err
 	}
 
-	// What is left behind is in the temporary folder.
+	// If this fails, files stay in the temporary folder.
 	defer func() { _ = os.RemoveAll(store) }()
-	// Yesterday has the whole history, today adds one day to it.
+	// Yesterday has the whole history; today adds one day.
 	history := func(name string) string { return "tcgcsv:" + filepath.Join(s.data, "price-history", name) }
 	if _, err := s.build(ctx, store, "tcgcsv:"+tree, "--collected-at", "2026-08-21T20:00:00Z",
 		"--prices", history("pokemon-daily-250d-by-productId.csv.zst"), "--prices",

@@ -16,15 +16,15 @@ import (
 	"ninepocket/bench/rivals"
 )
 
-// comparison is of the stacks beside ours, each built from bench/compare by its own command. What
-// cannot be built or started here is left out with one line.
+// comparison runs other stacks, each built from bench/compare by its own command. A stack that
+// cannot be built or started is left out, with a line of output.
 type comparison struct {
 	*settings
 	folder   string // of this comparison: stores, dumps, programs
 	versions []string
 }
 
-// stack is a server that a shell command starts; the command has a place for the dump.
+// stack is a server that a shell command starts; the command has a placeholder for the dump.
 type stack struct{ name, command string }
 
 func compareCommand(s *settings) *cobra.Command {
@@ -37,7 +37,7 @@ func compareCommand(s *settings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer func() { _ = os.RemoveAll(folder) }()     // what is left behind is in the temporary folder
+			defer func() { _ = os.RemoveAll(folder) }()     // if this fails, files stay in the temporary folder
 			if err := os.Chmod(folder, 0o711); err != nil { //nolint:gosec // PostgreSQL runs as another user
 				return err
 			}
@@ -68,17 +68,16 @@ func (r *comparison) compare(ctx context.Context, cards int, postgres string) (s
 
 	options := r.options
 	options.Store = synthetic
-	options.Beside = []string{rivals.Plain}
+	options.CompareWith = []string{rivals.Plain}
 	options.Operations = []string{"get_card", "cards_batch_200", "prices_batch_100", "filter_price"}
-	options.Rivals = with(databases, dump)
+	options.Rivals = rivalsOf(databases, dump)
 	requests, err := rivals.Run(ctx, options, rivals.Options{Self: r.self})
 	if err != nil {
 		return "", err
 	}
 	text := fmt.Sprintf("Requests, %d synthetic cards:\n\n%s", cards, requests.Markdown())
 
-	// Searches are asked of the real catalogs where those are, because their names decide what is
-	// found.
+	// Searches use the real catalogs if they exist, because the names decide what is found.
 	options.Operations = []string{"search_exact", "search_new", "search_typo", "search_distance2", "search_prefix"}
 	title := fmt.Sprintf("Searches of 20, %d synthetic cards", cards)
 	queries := ""
@@ -90,7 +89,7 @@ func (r *comparison) compare(ctx context.Context, cards int, postgres string) (s
 	case official == "":
 		fmt.Fprintln(os.Stderr,
 			"skipped: searches over the real catalogs, because they are not in "+r.data+" (see make data)")
-		options.Rivals = append(with(databases, dump), with(engines, dump)...)
+		options.Rivals = append(rivalsOf(databases, dump), rivalsOf(engines, dump)...)
 	default:
 		title = "Searches of 20, the real catalogs (pokemon-tcg-data and punk-records)"
 		options.Store = official
@@ -98,7 +97,7 @@ func (r *comparison) compare(ctx context.Context, cards int, postgres string) (s
 		if file := filepath.Join(r.data, "search-queries-typed.tsv"); exists(file) {
 			typed = file
 		}
-		options.Rivals = append(with(databases, officialDump), with(engines, officialDump)...)
+		options.Rivals = append(rivalsOf(databases, officialDump), rivalsOf(engines, officialDump)...)
 	}
 
 	searches, err := rivals.Run(ctx, options, rivals.Options{Self: r.self, Queries: queries, Typed: typed})
@@ -120,11 +119,11 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// searchDocument has the table of what people type.
+// searchDocument is the page with the table of typed queries.
 const searchDocument = "docs/SEARCH.md"
 
-// writeSearch prints the table of what people type, and writes it into its document unless none is
-// written.
+// writeSearch prints the table of typed queries, and writes it into its document unless none shall
+// be written.
 func (r *comparison) writeSearch(table string) error {
 	fmt.Println(table)
 	if r.document == "" {
@@ -135,15 +134,16 @@ func (r *comparison) writeSearch(table string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the document: %w", err)
 	}
-	changed, err := between(string(old), "typed", strings.Join(r.versions, ", ")+".\n\n"+strings.TrimSpace(table))
+	section := strings.Join(r.versions, ", ") + ".\n\n" + strings.TrimSpace(table)
+	changed, err := replaceSection(string(old), "typed", section)
 	if err != nil {
 		return fmt.Errorf("cannot write into %q: %w", searchDocument, err)
 	}
 	return os.WriteFile(searchDocument, []byte(changed), 0o644) //nolint:gosec // git has it so
 }
 
-// with gives commands the dump that they serve.
-func with(stacks []stack, dump string) []bench.Rival {
+// rivalsOf returns the stacks as rivals that serve a dump.
+func rivalsOf(stacks []stack, dump string) []bench.Rival {
 	var out []bench.Rival
 	for _, one := range stacks {
 		out = append(out, rivals.Shell(one.name, fmt.Sprintf(one.command, quote(dump))))
@@ -158,7 +158,7 @@ func skip(what string, err error) {
 		" "))
 }
 
-// output runs a command in a folder and returns what it printed.
+// output runs a command in a folder and returns its output.
 func output(ctx context.Context, folder string, environment []string, name string, arguments ...string) (string,
 	error,
 ) {
@@ -177,7 +177,7 @@ func output(ctx context.Context, folder string, environment []string, name strin
 
 const compareFolder = "bench/compare"
 
-// databases builds the servers over PostgreSQL and SQLite.
+// databases builds the servers for PostgreSQL and SQLite.
 func (r *comparison) databases(ctx context.Context, postgres string) []stack {
 	var all []stack
 	program, err := r.program(ctx, "postgres")
@@ -258,13 +258,13 @@ func (r *comparison) synthetic(ctx context.Context, cards int) (store, dump stri
 	return store, dump, err
 }
 
-// real builds the official catalogs, nothing without them.
+// real builds the official catalogs; it does nothing without their files.
 func (r *comparison) real(ctx context.Context) (store, dump string, err error) {
 	pokemon := filepath.Join(r.data, "pokemon-tcg-data", "pokemon-tcg-data-en.tar.zst")
 	punk := filepath.Join(r.data, "punk-records", "punk-records-english.tar.zst")
 	for _, file := range []string{pokemon, punk} {
 		if _, err := os.Stat(file); err != nil {
-			return "", "", nil //nolint:nilerr // without them the synthetic catalog does
+			return "", "", nil //nolint:nilerr // without them the synthetic catalog is used
 		}
 	}
 
@@ -291,7 +291,7 @@ func (r *comparison) dump(ctx context.Context, store, name string) (string, erro
 	return file, os.WriteFile(file, []byte(text), 0o644) //nolint:gosec // the servers may run as another user
 }
 
-// task does a task in a process of its own, by a command line that does tasks.
+// task runs a task in a separate process.
 func task(ctx context.Context, self []string, task bench.Task) (string, error) {
 	return output(ctx, ".", nil, self[0], append(slices.Clip(self[1:]), task.Text())...)
 }

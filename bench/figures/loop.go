@@ -39,7 +39,7 @@ func loopCommand(s *settings) *cobra.Command {
 
 	f := cmd.Flags()
 	options.Flags(f)
-	f.StringSliceVar(&options.Beside, "beside", []string{"bare", "body", rivals.Plain},
+	f.StringSliceVar(&options.CompareWith, "beside", []string{"bare", "body", rivals.Plain},
 		"servers to measure beside: bare, body, memory, "+rivals.Plain)
 	f.StringArrayVar(&others, "rival", nil,
 		"`NAME=COMMAND` of another server, which writes {\"api\": URL} to $READY_FILE")

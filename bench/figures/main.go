@@ -1,12 +1,11 @@
-// Command figures measures what docs/PERFORMANCE.md shows and writes it there, each table between
-// its markers:
+// Command figures measures the tables of docs/PERFORMANCE.md and writes each between its markers:
 //
 //	figures budgets   every row of the budget table
 //	figures scale     how cost grows with the catalog, and docs/scaling.svg
-//	figures compare   other stacks beside ours
+//	figures compare   other stacks compared with ours
 //
-// It is run from the module's root by make bench-table, bench-plot and bench-compare. What bench/drive
-// shows, with net/http and servers of anybody's beside it, is printed by
+// make bench-table, bench-plot and bench-compare run it from the module's root. The figures of
+// bench/drive, compared with net/http and any other servers, are printed by
 //
 //	figures loop
 package main
@@ -51,7 +50,7 @@ type settings struct {
 	load     string   // of the machine when the measurement began
 }
 
-// ownFlags are the arguments but for the sub-command and what make gives by itself.
+// ownFlags returns the arguments without the sub-command and those that make always gives.
 func ownFlags(arguments []string) []string {
 	var own []string
 	for i := 1; i < len(arguments); i++ {
@@ -65,16 +64,16 @@ func ownFlags(arguments []string) []string {
 	return own
 }
 
-// machine names the processors.
+// machine returns the name of the processors.
 func machine() string {
-	// Elsewhere they stay unnamed.
+	// On other systems they have no name.
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	_, model, _ := strings.Cut(string(text), "model name")
 	model, _, _ = strings.Cut(strings.TrimLeft(model, " \t:"), "\n")
 	return strings.TrimSpace(fmt.Sprintf("%d processors %s", runtime.NumCPU(), model))
 }
 
-// load is how many processes want to run, on average over a minute: a quiet machine has none.
+// load returns the load average over a minute; on a quiet machine it is 0.
 func load() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")
@@ -103,7 +102,7 @@ func rootCommand() *cobra.Command {
 		}
 		s.self = []string{self, "task"}
 
-		// Taken before anything runs, because a measurement is a load by itself.
+		// Read before anything runs, because a measurement is a load itself.
 		s.load = load()
 		s.options.Self = []string{s.driver, "task"}
 		s.options.Serve = []string{s.binary, "serve"}
@@ -134,19 +133,19 @@ func (s *settings) publish(ctx context.Context, name, target, text string) error
 	if err != nil {
 		return fmt.Errorf("cannot read the document: %w", err)
 	}
-	changed, err := between(string(old), name, text)
+	changed, err := replaceSection(string(old), name, text)
 	if err != nil {
 		return fmt.Errorf("cannot write into %q: %w", s.document, err)
 	}
 	return os.WriteFile(s.document, []byte(changed), 0o644) //nolint:gosec // git has it so
 }
 
-// between replaces what is between the two markers of a section.
-func between(document, name, text string) (string, error) {
+// replaceSection replaces the text between the two markers of a section.
+func replaceSection(document, name, text string) (string, error) {
 	open := "<!-- " + name + " -->\n"
 	end := "<!-- end of " + name + " -->"
 
-	// What stands outside of the markers is prose and stays.
+	// The text outside the markers stays.
 	head, rest, ok := strings.Cut(document, open)
 	_, foot, ended := strings.Cut(rest, end)
 	if !ok || !ended {
@@ -155,15 +154,15 @@ func between(document, name, text string) (string, error) {
 	return head + open + text + "\n" + end + foot, nil
 }
 
-// commit is the one that is checked out, with a plus when files other than documents differ from
-// it.
+// commit returns the commit that is checked out, with a plus if files other than documents differ
+// from it.
 func commit(ctx context.Context) string {
 	id, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=8", "HEAD").Output()
 	if err != nil {
 		return "unknown"
 	}
 
-	// Changed documents do not change what is measured.
+	// Changes of documents do not affect measurements.
 	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--", ".", ":!docs").Output()
 	if err != nil || len(changed) > 0 {
 		return strings.TrimSpace(string(id)) + "+"

@@ -10,13 +10,13 @@ import (
 
 func TestBetween(t *testing.T) {
 	const document = "head\n<!-- a -->\nold\n<!-- end of a -->\nfoot\n"
-	got, err := between(document, "a", "new\nlines")
+	got, err := replaceSection(document, "a", "new\nlines")
 	if want := "head\n<!-- a -->\nnew\nlines\n<!-- end of a -->\nfoot\n"; err != nil || got != want {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
 
 	for _, bad := range []string{"", "<!-- a -->\n", "<!-- end of a -->"} {
-		if _, err := between(bad, "a", "new"); err == nil {
+		if _, err := replaceSection(bad, "a", "new"); err == nil {
 			t.Errorf("%q has a section", bad)
 		}
 	}
@@ -29,7 +29,7 @@ func TestOwnFlags(t *testing.T) {
 	}
 }
 
-// TestRows judges every row without a figure and with good ones: a benchmark that did not run meets
+// TestRows checks every row without figures and with good ones: a benchmark that did not run meets
 // no budget.
 func TestRows(t *testing.T) {
 	empty := &measured{

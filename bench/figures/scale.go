@@ -21,7 +21,7 @@ func scaleCommand(s *settings) *cobra.Command {
 			all := make([]bench.Size, len(sizes))
 			for i, cards := range sizes {
 				all[i] = bench.Size{Cards: cards, Days: days}
-				// Writing and reading a year of history takes minutes from there on.
+				// For larger catalogs, writing and reading a year of history takes minutes.
 				if cards > large {
 					all[i].Days = largeDays
 				}
@@ -49,8 +49,8 @@ func scaleCommand(s *settings) *cobra.Command {
 	return cmd
 }
 
-// large is from where on a catalog may have less history: writing and reading a year of it takes
-// minutes.
+// large is the number of cards above which a catalog may have less history, because writing and
+// reading a year of it takes minutes.
 const large = 300_000
 
 // scalePlot draws the points.

@@ -1,4 +1,4 @@
-// Package gobench reads what go test -bench prints.
+// Package gobench reads the output of go test -bench.
 package gobench
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Figures are the results of benchmarks: by name, by unit, one for every time it ran.
+// Figures are the results of benchmarks: by name, by unit, one for each run.
 type Figures map[string]map[string][]float64
 
 // Read adds the results in the output of go test -bench.
@@ -42,8 +42,8 @@ func withoutProcs(name string) string {
 	return name[:i]
 }
 
-// Typical returns one figure for all the times a benchmark ran: the least of times, since noise
-// only ever adds, else the median.
+// Typical returns one figure for all runs of a benchmark: of times the shortest, because noise can
+// only add, else the median.
 func (f Figures) Typical(name, unit string) (float64, bool) {
 	values := slices.Sorted(slices.Values(f[name][unit]))
 	if len(values) == 0 {

@@ -1,4 +1,4 @@
-// Package plot draws small log-log line charts as SVG that reads on light and dark pages.
+// Package plot draws small log-log line charts as SVG for light and dark pages.
 package plot
 
 import (
@@ -36,8 +36,7 @@ const (
 	fontSize, smallGap = 12, 6
 )
 
-// style holds the colours: a page that embeds the file as an image still tells it whether it is
-// dark.
+// style has the colours. A page that embeds the file as an image passes on its colour scheme.
 const style = `
 text { font: 12px system-ui, sans-serif; fill: #24292f; }
 .head { font-size: 16px; font-weight: 600; }
@@ -114,7 +113,7 @@ func (p *Panel) draw(out *strings.Builder) {
 	}
 }
 
-// frame finds the decades that hold all values.
+// frame returns a frame with the decades of all values.
 func (p *Panel) frame() (frame, bool) {
 	var xs, ys []float64
 	for i := range p.Lines {
@@ -159,7 +158,7 @@ func (p *Panel) grid(out *strings.Builder, f *frame) {
 	fmt.Fprintf(out, `<text x="%d" y="%.1f" text-anchor="end">cards</text>`+"\n", padLeft+plotW, bottom+33)
 }
 
-// decade spells a power of ten.
+// decade formats a power of ten.
 func decade(d float64) string {
 	switch {
 	case d >= 6:
@@ -172,7 +171,7 @@ func decade(d float64) string {
 
 func escape(s string) string {
 	var out strings.Builder
-	// A strings.Builder takes everything.
+	// Writes to a strings.Builder do not fail.
 	_ = xml.EscapeText(&out, []byte(s))
 	return out.String()
 }

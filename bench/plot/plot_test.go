@@ -15,7 +15,7 @@ func TestGrid(t *testing.T) {
 		t.Fatalf("not XML: %v\n%s", err, svg)
 	}
 
-	// 1000 and 100,000 are the edges of two decades; 0.5 and 50 lie at 0.7 of their decade.
+	// 1000 and 100,000 are the edges of two decades; 0.5 and 50 are at 0.7 of their decade.
 	for _, want := range []string{
 		"a &lt; b", "one &amp; two", `points="58.0,`, ` 416.0,`, ">1k<", ">100k<", ">0.1<",
 		">100<",

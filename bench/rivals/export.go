@@ -12,8 +12,8 @@ import (
 	"ninepocket/wire"
 )
 
-// exported is a card in the dump that other databases import: what the API says of it, and what it
-// is found by.
+// exported is a card in the dump that other databases import: its card detail, and the texts by
+// which it is found.
 type exported struct {
 	plainDetail
 	Slug    string     `json:"slug"`
@@ -21,7 +21,7 @@ type exported struct {
 	Display plainPrice `json:"display"`
 }
 
-// export prints every card of the current snapshot, dearest first.
+// export prints every card of the current snapshot, most expensive first.
 func export(ctx context.Context, task *bench.Task, out io.Writer) error {
 	store := snapshot.OpenStore(task.Store)
 	current, err := store.Current()
@@ -44,7 +44,7 @@ func export(ctx context.Context, task *bench.Task, out io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	for card := range c.Cards.ID.Len() {
-		// What another database needs to answer alike, and nothing that only we have.
+		// The data that another database needs for the same responses, and no more.
 		line := exported{plainDetail: p.detail(card), Slug: c.Cards.Slug.At(card), Display: p.price(card)}
 		if set := c.Cards.Set[card]; set != snapshot.NoSet {
 			line.SetCode = c.Sets.Code.At(int(set))

@@ -25,16 +25,17 @@ import (
 	"ninepocket/wire"
 )
 
-// plain is what a good Go programmer writes first: net/http, structs, encoding/json, over the same
-// engine, keys and meter. It does what package server does for a live request (authenticate, admit,
-// find, spell, tag, charge, the same headers), so that only the way differs.
+// plain is a server as a good Go programmer writes it first: net/http, structs and encoding/json,
+// over the same engine, keys and limiter. It does the same as package server for a live request
+// (authenticate, admit, find, encode, tag, charge, the same headers), so that only the
+// implementation differs.
 type plain struct {
 	view  *engine.View
 	gate  *access.Gate
 	clock access.Clock
 }
 
-// The shapes of the live surface that the plain server answers.
+// The response types of the live surface that the plain server has.
 type (
 	plainSet struct {
 		ID   string `json:"id"`
@@ -93,7 +94,7 @@ type (
 	}
 )
 
-// servePlain serves the store's current snapshot.
+// servePlain serves the store's current snapshot with a plain server.
 func servePlain(ctx context.Context, task *bench.Task, _ io.Writer) error {
 	now := time.Now()
 	eng := engine.New(snapshot.OpenStore(task.Store), engine.Options{
@@ -117,7 +118,7 @@ func servePlain(ctx context.Context, task *bench.Task, _ io.Writer) error {
 
 	srv := &http.Server{Handler: p.routes(), ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second}
 	go func() { <-ctx.Done(); _ = srv.Close() }()
-	if err := bench.Announce(task.Ready, bench.Ready{API: "http://" + l.Addr().String()}); err != nil {
+	if err := bench.WriteReady(task.Ready, bench.Ready{API: "http://" + l.Addr().String()}); err != nil {
 		return err
 	}
 	if err := srv.Serve(l); ctx.Err() == nil {
@@ -152,11 +153,11 @@ func (p *plain) routes() http.Handler {
 	return mux
 }
 
-// live takes a request through what every live request passes.
+// live does the steps that every live request needs.
 func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		now := p.clock.At(time.Now())
-		// The clock is read once a request, as package server does.
+		// The clock is read once per request, as in package server.
 		principal, err := p.gate.Authenticate([]byte(r.Header.Get("X-Api-Key")), now)
 		if err != nil || principal.Surface != keys.Live {
 			http.Error(w, "unauthorized", http.StatusUnauthorized)
@@ -170,8 +171,8 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 		}
 
 		value, status := answer(r)
-		// Charged before the answer is spelt, because the headers tell what is left.
-		receipt, err := p.gate.Finish(decision.Ticket, status == http.StatusOK)
+		// Charged before the response is written, because the headers have what is left.
+		receipt, err := p.gate.Finish(decision.Reservation, status == http.StatusOK)
 		if err != nil || status != http.StatusOK {
 			http.Error(w, "refused", status)
 			return
@@ -183,13 +184,13 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 			return
 		}
 		p.header(w.Header(), &decision, &receipt, body, r.Method)
-		// A client that is gone needs no answer.
+		// An error means that the client is gone.
 		_, _ = w.Write(body)
 	}
 }
 
-// encodePlain is json.Marshal without its escapes for HTML, so that the bytes are those of the
-// other servers.
+// encodePlain is json.Marshal without its escapes for HTML, so that the bytes are equal to those of
+// the other servers.
 func encodePlain(value any) ([]byte, error) {
 	var w bytes.Buffer
 	enc := json.NewEncoder(&w)
@@ -262,7 +263,7 @@ func (p *plain) search(r *http.Request) (any, int) {
 	return out, http.StatusOK
 }
 
-// batch answers a batch of ids with one element for each known one.
+// batch returns the response to a batch of ids, with one element for each known id.
 func batch[T any](p *plain, r *http.Request, element func(card int) T) (any, int) {
 	var body struct{ IDs []string }
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
@@ -338,7 +339,7 @@ func (p *plain) detail(card int) plainDetail {
 	return out
 }
 
-// changed is the change from a base in cents and in per cent to two places.
+// changed returns the change from a base in cents, and in percent with two decimals.
 func changed(base, cents int64) (difference *int64, percent *float64) {
 	if base == snapshot.NoCents {
 		return nil, nil

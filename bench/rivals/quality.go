@@ -17,31 +17,31 @@ import (
 	"ninepocket/bench"
 )
 
-// Quality is how many queries of a tier found what they mean.
+// Quality counts the queries of a tier, and those that found the right card.
 type Quality struct {
 	Passed, Asked int
 }
 
-// wanted is one line of a search set: a query and what its first hit must be.
+// wanted is one line of a search set: a query and the expected first hit.
 type wanted struct {
 	query, game, tier string
 	name, number, set *regexp.Regexp // nil for anything
 	nothing           bool           // no hit at all
 }
 
-// hit is what is judged of a card summary.
+// hit has the compared members of a card summary.
 type hit struct {
 	Name, Number, Rarity string
 	Set                  struct{ Name string }
 }
 
-// readWanted reads a search set: query, game, the first hit's name as an expression, notes (design:
-// search).
+// readWanted reads a search set: query, game, the first hit's name as a regular expression, notes
+// (design: search).
 func readWanted(text string) ([]wanted, error) {
 	var all []wanted
 	for i, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 		cells := strings.Split(line, "\t")
-		// The first line names the columns.
+		// The first line has the column names.
 		if i == 0 || strings.HasPrefix(line, "# ") {
 			continue
 		}
@@ -77,7 +77,7 @@ func readWanted(text string) ([]wanted, error) {
 	return all, nil
 }
 
-// matches reports whether the hits are as wanted.
+// matches reports whether the hits are as expected.
 func (w *wanted) matches(hits []hit) bool {
 	if w.nothing || len(hits) == 0 {
 		return w.nothing && len(hits) == 0
@@ -104,7 +104,7 @@ func readQueries(file string) ([]wanted, error) {
 	return readWanted(string(text))
 }
 
-// judge asks every server the whole search set and counts by server and tier.
+// judge sends the whole search set to every server and counts right hits by server and tier.
 func judge(ctx context.Context, all []wanted, servers []bench.Endpoint) (map[string]map[string]Quality, error) {
 	judged := map[string]map[string]Quality{}
 	for _, server := range servers {
@@ -127,7 +127,7 @@ func judge(ctx context.Context, all []wanted, servers []bench.Endpoint) (map[str
 	return judged, nil
 }
 
-// client ends a measurement as an error when a server hangs.
+// client has a timeout, so that a measurement fails if a server hangs.
 var client = http.Client{Timeout: 30 * time.Second}
 
 func search(ctx context.Context, server bench.Endpoint, w *wanted) ([]hit, error) {
@@ -147,7 +147,7 @@ func search(ctx context.Context, server bench.Endpoint, w *wanted) ([]hit, error
 		return nil, fmt.Errorf("cannot search %s for %q: %w", server.Name, w.query, err)
 	}
 
-	// It was only read.
+	// The body was only read, so an error of Close means nothing.
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	if err == nil && response.StatusCode != http.StatusOK {
@@ -164,7 +164,7 @@ func search(ctx context.Context, server bench.Endpoint, w *wanted) ([]hit, error
 	return page.Data, nil
 }
 
-// QualityRow is the line of the Markdown table that says how the servers did on the search set.
+// QualityRow returns the row of the Markdown table with the results of the search set.
 func (r *Report) QualityRow() string {
 	if r.Quality == nil {
 		return ""

@@ -1,11 +1,11 @@
-// Package rivals measures what others make of the requests that our server answers: net/http and
-// encoding/json over the same engine, and any server that a command starts over a dump of our cards.
+// Package rivals compares our server with others for the same requests: net/http and encoding/json
+// over the same engine, and any server that a command starts on a dump of our cards.
 //
 // # Basics
 //
-// [Run] is bench.Run that knows the net/http server by name and can ask a search set of every
-// server that searches. The net/http server and the dump are tasks of this package; [Tasks] has
-// them for the command that starts itself again.
+// [Run] is bench.Run with the net/http server as a further rival; it can also send a search set to
+// every server with a search. The net/http server and the dump are tasks of this package; [Tasks]
+// has them for the command that starts itself again.
 //
 // # Caveats
 //
@@ -22,42 +22,42 @@ import (
 	"ninepocket/bench"
 )
 
-// Plain is the name of the server of net/http and encoding/json.
+// Plain is the name of the server with net/http and encoding/json.
 const Plain = "nethttp"
 
 // Kinds of tasks.
 const (
-	taskPlain  = "plain"  // serves a store by net/http and encoding/json
-	taskExport = "export" // prints the cards of a store, a JSON object a line
+	taskPlain  = "plain"  // serves a store with net/http and encoding/json
+	taskExport = "export" // prints the cards of a store, one JSON object per line
 )
 
-// Tasks are what a measurement of rivals starts processes of its own for.
+// Tasks returns the tasks of a measurement of rivals, for separate processes.
 func Tasks() bench.Tasks { return bench.Tasks{taskPlain: servePlain, taskExport: export} }
 
-// ExportTask is the task that prints the cards of a store.
+// ExportTask returns the task that prints the cards of a store.
 func ExportTask(store string) bench.Task { return bench.Task{Kind: taskExport, Store: store} }
 
 // Options of a run with rivals.
 type Options struct {
-	// Self is the command line that does a task of this package.
+	// Self is the command line that runs a task of this package.
 	Self []string
-	// Queries is a search set to ask every server, "" for none.
+	// Queries is the file of a search set for every server, "" for none.
 	Queries string
-	// Typed is a file of queries as people type them, "" for none.
+	// Typed is a file of typed queries, "" for none.
 	Typed string
 }
 
-// Report is what a run measured, with how the servers did on the search set.
+// Report has the results of a run, with those of the search set.
 type Report struct {
 	*bench.Report
 	Quality map[string]map[string]Quality `json:",omitempty"` // by server and tier
 	Typed   map[string]map[string]Quality `json:",omitempty"` // by server and family
 }
 
-// Run drives our server beside others and returns what was measured. Beside may name Plain, too.
+// Run drives our server and others and returns the results. CompareWith may name Plain, too.
 func Run(ctx context.Context, options bench.Options, with Options) (*Report, error) {
-	if slices.Contains(options.Beside, Plain) {
-		options.Beside = slices.DeleteFunc(slices.Clone(options.Beside),
+	if slices.Contains(options.CompareWith, Plain) {
+		options.CompareWith = slices.DeleteFunc(slices.Clone(options.CompareWith),
 			func(name string) bool { return name == Plain })
 		options.Rivals = append([]bench.Rival{plainRival(with.Self)}, options.Rivals...)
 	}
@@ -76,7 +76,7 @@ func Run(ctx context.Context, options bench.Options, with Options) (*Report, err
 			}
 		}
 
-		options.Last = func(servers []bench.Endpoint) error {
+		options.AfterRun = func(servers []bench.Endpoint) error {
 			report.Quality, err = judge(ctx, all, servers)
 			if err != nil || len(typed) == 0 {
 				return err
@@ -94,7 +94,8 @@ func Run(ctx context.Context, options bench.Options, with Options) (*Report, err
 	return report, nil
 }
 
-// plainRival starts the net/http server over the store of the run, when that is known.
+// plainRival returns the net/http server on the store of the run; it is left out if that is
+// unknown.
 func plainRival(self []string) bench.Rival {
 	return bench.Rival{Name: Plain, Command: func(task bench.Task) []string {
 		if task.Store == "" {
@@ -105,14 +106,14 @@ func plainRival(self []string) bench.Rival {
 	}}
 }
 
-// Shell is a rival that a shell command starts.
+// Shell returns a rival that a shell command starts.
 func Shell(name, command string) bench.Rival {
 	return bench.Rival{Name: name, Command: func(bench.Task) []string {
 		return []string{"sh", "-c", "exec " + command}
 	}}
 }
 
-// Print writes the report for people.
+// Print writes the report as text.
 func (r *Report) Print(out io.Writer) error {
 	if err := r.Report.Print(out); err != nil {
 		return err

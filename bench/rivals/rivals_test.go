@@ -42,7 +42,7 @@ func do(t *testing.T, tasks bench.Tasks, task bench.Task) []byte {
 	return out.Bytes()
 }
 
-// serve starts a server that is a task and returns its URL.
+// serve starts a task that is a server and returns its URL.
 func serve(t *testing.T, tasks bench.Tasks, task bench.Task) string {
 	t.Helper()
 	task.Ready = filepath.Join(t.TempDir(), "ready")
@@ -78,7 +78,7 @@ func serve(t *testing.T, tasks bench.Tasks, task bench.Task) string {
 	}
 }
 
-// keyOf makes a state directory with a live key whose plan no test exhausts.
+// keyOf makes a state directory with a live key, whose plan is large enough for every test.
 func keyOf(t *testing.T, state string) (key string) {
 	t.Helper()
 	err := keys.Update(state, func(f *keys.File) error {
@@ -92,7 +92,8 @@ func keyOf(t *testing.T, state string) (key string) {
 	return key
 }
 
-// ask sends a request, a POST when there is a body, and returns what is answered with 200.
+// ask sends a request, a POST if there is a body, and returns the body of a response with status
+// 200.
 func ask(t *testing.T, base, target, key, body string) []byte {
 	t.Helper()
 	method := http.MethodGet
@@ -144,8 +145,8 @@ func cardsOf(t *testing.T, base, key string) []known {
 	return slices.SortedFunc(maps.Values(all), func(a, b known) int { return strings.Compare(a.ID, b.ID) })
 }
 
-// TestPlainAnswersAlike holds the net/http server to the same bodies: it would be no comparison
-// otherwise.
+// TestPlainAnswersAlike expects the same bodies from the net/http server, because otherwise the
+// comparison would be unfair.
 func TestPlainAnswersAlike(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	key := keyOf(t, state)
@@ -168,7 +169,7 @@ func TestPlainAnswersAlike(t *testing.T) {
 
 	alike := func(target, body string) {
 		t.Helper()
-		// Each says where it serves, and cursors are spelt by their servers.
+		// Base URLs and cursors differ by server.
 		want, _, _ := bytes.Cut(bytes.ReplaceAll(ask(t, ours, target, key, body), []byte(ours),
 			[]byte("http://localhost")), []byte(`"next_cursor"`))
 		got, _, _ := bytes.Cut(ask(t, plain, target, key, body), []byte(`"next_cursor"`))
@@ -202,7 +203,7 @@ func TestPlainAnswersAlike(t *testing.T) {
 	}
 }
 
-// TestExport prints the cards of a store, a line each.
+// TestExport prints the cards of a store, one per line.
 func TestExport(t *testing.T) {
 	store := build(t, 600, 40)
 	lines := bytes.Split(bytes.TrimSpace(do(t, Tasks(), ExportTask(store))), []byte("\n"))
@@ -213,7 +214,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestPlainRival starts the net/http server only over a store that is known.
+// TestPlainRival expects the net/http server only if the store is known.
 func TestPlainRival(t *testing.T) {
 	rival := plainRival([]string{"figures", "task"})
 	if command := rival.Command(bench.Task{State: "state", Ready: "ready"}); command != nil {
@@ -228,7 +229,7 @@ func TestPlainRival(t *testing.T) {
 	}
 }
 
-// TestJudge asks two servers a search set, of which one finds nothing.
+// TestJudge sends a search set to two servers, one of which finds nothing.
 func TestJudge(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "queries.tsv")
 	set := "query\tgame\texpect_name_regex\tnote\nzard\tpokemon\t^Charizard$\ttier=1\nnobody\t*\t^$\ttier=2\n"

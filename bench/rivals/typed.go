@@ -14,8 +14,8 @@ import (
 	"ninepocket/bench"
 )
 
-// A typed query is what someone types, with the cards that are meant: one row of a file of category,
-// catalogs, needs, query and intent (docs/SEARCH.md, How it is checked).
+// A typed query is a query as people type it, with the cards that it means: one row of a file with
+// category, catalogs, needs, query and intent (docs/SEARCH.md, How it is checked).
 type typed struct {
 	family, query string
 	intents       [][4]*regexp.Regexp // name, set, number, rarity; none for an empty answer
@@ -84,13 +84,13 @@ var (
 	plainSigns = strings.NewReplacer("-", " ", ".", " ", ",", " ", `"`, " ", "'", "", "’", "")
 )
 
-// plainNumber is a number without what follows a slash, spaces and padding zeros.
+// plainNumber returns a number without the part after a slash, spaces and leading zeros.
 func plainNumber(number string) string {
 	number, _, _ = strings.Cut(number, "/")
 	return paddedRuns.ReplaceAllString(strings.ReplaceAll(number, " ", ""), "$1$2")
 }
 
-// plainText is a text in lower case, without marks, apostrophes and some signs.
+// plainText returns a text in lower case, without marks, apostrophes and some signs.
 func plainText(s string) string {
 	var out strings.Builder
 	for _, r := range norm.NFKD.String(strings.ToLower(s)) {
@@ -101,7 +101,7 @@ func plainText(s string) string {
 	return strings.Join(strings.Fields(plainSigns.Replace(out.String())), " ")
 }
 
-// means says whether a hit is a card that is meant.
+// means reports whether a hit is a card that the query means.
 func (q *typed) means(h *hit) bool {
 	texts := [4]string{plainText(h.Name), plainText(h.Set.Name), plainNumber(h.Number), plainText(h.Rarity)}
 	return slices.ContainsFunc(q.intents, func(in [4]*regexp.Regexp) bool {
@@ -114,10 +114,11 @@ func (q *typed) means(h *hit) bool {
 	})
 }
 
-// allFamilies is the family that every row is in.
+// allFamilies is the family of all rows.
 const allFamilies = "all"
 
-// judgeTyped asks every server all typed queries and counts first hits by server and family.
+// judgeTyped sends all typed queries to every server and counts right first hits by server and
+// family.
 func judgeTyped(ctx context.Context, all []typed, servers []bench.Endpoint) (map[string]map[string]Quality, error) {
 	judged := map[string]map[string]Quality{}
 	for _, server := range servers {
@@ -144,7 +145,7 @@ func judgeTyped(ctx context.Context, all []typed, servers []bench.Endpoint) (map
 	return judged, nil
 }
 
-// TypedTable is the Markdown table of the typed queries: families and servers.
+// TypedTable returns the Markdown table of the typed queries, by family and server.
 func (r *Report) TypedTable() string {
 	if r.Typed == nil {
 		return ""

@@ -14,7 +14,7 @@ import (
 	"ninepocket/internal/settings"
 )
 
-// controlHints are for errors of the database of a fleet. FOLDER stands for its name.
+// controlHints are for errors of the control database. FOLDER stands for its URL.
 var controlHints = []errorHint{
 	hint(exitFailure, "look at --control, and whether PostgreSQL runs there and lets this machine in (pg_hba.conf)",
 		control.ErrUnavailable),
@@ -31,16 +31,15 @@ var controlHints = []errorHint{
 	hint(exitFailure, "run: ninepocket keys list --control FOLDER", keys.ErrNoSuchKey, keys.ErrNoSuchTenant),
 }
 
-// accountFlags are the flags of commands that work on the keys or bills of one machine or of a
-// fleet.
+// accountFlags are the flags of commands on the keys or bills of one machine or of a fleet.
 type accountFlags struct {
 	stateFlags
 	control string
 	registry.Store
 }
 
-// add adds the flags to a command, and what its errors mean. While the command runs, its registry is
-// open.
+// add adds the flags to a command, and hints to its errors. The store is open while the command
+// runs.
 func (flags *accountFlags) add(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&flags.folder, "state", "", "state `DIR` of the server")
 	cmd.Flags().StringVar(&flags.control, "control", "", "PostgreSQL `URL` of a fleet, instead of --state")
@@ -64,11 +63,11 @@ func (flags *accountFlags) add(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// choose wants one of the two places. Where none is given the environment names it, and that of a
-// fleet goes before that of the machine.
+// choose decides between --state and --control. If neither is given it reads the environment,
+// --control first.
 func (flags *accountFlags) choose(cmd *cobra.Command) error {
 	given := cmd.Flags().Changed
-	// A flag goes before the environment, whichever place it names.
+	// Either flag wins over the environment.
 	if !given("state") {
 		orEnvironment(cmd, "control", &flags.control)
 	}
@@ -84,13 +83,13 @@ func (flags *accountFlags) choose(cmd *cobra.Command) error {
 		return fail(exitUsage, "", err)
 	}
 	if flags.folder == "" {
-		// As the parser of flags says it.
+		// The text of the flag parser.
 		return errors.New(`required flag(s) "state" not set`)
 	}
 	return fail(exitUsage, "", settings.CheckFolder("state", flags.folder))
 }
 
-// withControl does something with the database of a fleet, which is open meanwhile.
+// withControl opens the control database and calls do with it.
 func withControl(cmd *cobra.Command, url string, do func(*control.DB) error) error {
 	db, err := control.Open(cmd.Context(), url)
 	if err == nil {
@@ -100,15 +99,15 @@ func withControl(cmd *cobra.Command, url string, do func(*control.DB) error) err
 	return withHint(err, slices.Concat(controlHints, stateHints), settings.Redact(url))
 }
 
-// orEnvironment takes the value of a flag that is not given from the environment.
+// orEnvironment sets a flag that is not given from the environment.
 func orEnvironment(cmd *cobra.Command, name string, value *string) {
 	if !cmd.Flags().Changed(name) {
 		*value = os.Getenv(settings.EnvPrefix + strings.ToUpper(name))
 	}
 }
 
-// record notes what was done. The keys are changed by then, so that a record that cannot be written
-// is told and fails nothing.
+// record appends a change to the key log. The keys are changed already, so an error is only
+// printed.
 func (flags *accountFlags) record(cmd *cobra.Command, change registry.Change) {
 	change.By = currentUser()
 	if err := registry.Record(cmd.Context(), flags.Store, change); err != nil {

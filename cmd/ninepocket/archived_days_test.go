@@ -21,7 +21,7 @@ import (
 // firstEvening is when the fake feed of these tests was built first.
 var firstEvening = time.Date(2024, 6, 20, 20, 5, 33, 0, time.UTC)
 
-// feedStore is an operator's house: a fake feed, what is pulled of it, a store, and a book of every
+// feedStore is an operator's set-up: a fake feed, what is pulled of it, a store, and a record of every
 // price that was ever pulled.
 type feedStore struct {
 	*operator
@@ -58,7 +58,7 @@ func (h *feedStore) pulls(code int) (stderr string) {
 	return errs.String()
 }
 
-// recordPrices enters what the current tree holds into the book.
+// recordPrices adds the prices of the current tree to the record.
 func (h *feedStore) recordPrices() {
 	h.t.Helper()
 	stamp, err := os.ReadFile(filepath.Join(h.into, "current", "last-updated.txt"))
@@ -88,7 +88,7 @@ func (h *feedStore) evening(day int, w feedtest.Faults) {
 	h.feed.Set(w)
 }
 
-// day is the name of a day after the first.
+// dayName is the name of a day after the first.
 func dayName(day int) string { return firstEvening.AddDate(0, 0, day).Format(time.DateOnly) }
 
 // publishes builds on what is published and publishes.
@@ -129,7 +129,7 @@ func products(c *snapshot.Catalog) map[int]int {
 }
 
 // hasAllPrices wants the history of every product to be what was pulled, to the cent, within the
-// days that a history keeps: not a price less, and not one more.
+// days that a history has: not a price less, and not one more.
 func (h *feedStore) hasAllPrices() {
 	h.t.Helper()
 	c := h.catalog()
@@ -235,7 +235,7 @@ func TestNoDayIsLost(t *testing.T) {
 		dayName(2)) {
 		t.Errorf("the build does not say what it filled: %s", stderr)
 	}
-	// The feed is mended and built anew the same evening.
+	// The feed is fixed and built again the same evening.
 	h.feed.Rebuild(firstEvening.AddDate(0, 0, 3).Add(time.Hour))
 	h.feed.Set(feedtest.Faults{})
 	h.pulls(exitOK)
@@ -314,7 +314,7 @@ func TestBadArchivedDay(t *testing.T) {
 }
 
 // TestGuardsOfArchivedDays wants an operator who raised a guard to have it raised for days that are
-// filled in later too: each such day is left out by the guard's own limit, and kept by the raised
+// filled in later too: each such day is left out by the guard's own limit, and built with the raised
 // one.
 func TestGuardsOfArchivedDays(t *testing.T) {
 	t.Parallel()
@@ -322,7 +322,7 @@ func TestGuardsOfArchivedDays(t *testing.T) {
 	for _, c := range []struct {
 		raised  string
 		weather feedtest.Faults
-		cents   func(product int) int64 // what the odd day tells
+		cents   func(product int) int64 // what the odd day has
 	}{
 		{
 			"prices_moved = 1.0",

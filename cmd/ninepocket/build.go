@@ -26,12 +26,12 @@ const (
 // buildFlags are the flags of snapshot build.
 type buildFlags struct {
 	storeFlags
-	publishing                publishFlags
-	sources, prices           []string
-	base                      string
-	snapshotAt, collectedAt   string
-	mapping, days, images     string
-	includeUnmatched, publish bool
+	publishing                        publishFlags
+	sources, prices                   []string
+	base                              string
+	snapshotAt, collectedAt           string
+	mapping, days, images             string
+	includeUnmatched, publish, reread bool
 }
 
 func snapshotBuild() *cobra.Command {
@@ -59,12 +59,15 @@ func snapshotBuild() *cobra.Command {
 	f.StringVar(&flags.snapshotAt, "snapshot-at", "",
 		"`TIME` that the snapshot describes (default: the newest collected_at)")
 	f.StringVar(&flags.collectedAt, "collected-at", "", collectedAtHelp)
-	f.StringVar(&flags.mapping, "mapping", "", "`DIR` with sealed.csv, aliases.csv, feeds.toml and search_aliases.csv")
+	f.StringVar(&flags.mapping, "mapping", "",
+		"`DIR` with sealed.csv, aliases.csv, removed.csv, feeds.toml and search_aliases.csv")
 	f.StringVar(&flags.images, "images", "",
 		"`DIR` with card images, as serve has it: a card's image is the file that is there, such as 42382.jpg")
 	f.StringVar(&flags.days, "days", "",
 		"`DIR` of kept day files, from which days are filled that the base lacks; none for no filling\n"+
 			"(default: the folder days beside the tree of a tcgcsv source, as feed pull keeps it)")
+	f.BoolVar(&flags.reread, "reread-days", false,
+		"read all archived days again, whatever the base has: once after an upgrade, or when files were replaced")
 	f.BoolVar(&flags.includeUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
 	f.BoolVar(&flags.publish, "publish", false, "publish the snapshot once it is built")
 	flags.add(cmd)
@@ -72,10 +75,11 @@ func snapshotBuild() *cobra.Command {
 	return cmd
 }
 
-// read reads the flags, naming every problem.
+// read reads the flags. The error names every problem.
 func (flags *buildFlags) read() (*operate.Build, error) {
 	b := &operate.Build{Store: flags.folder, On: flags.base, Options: loader.Options{
-		Mapping: flags.mapping, Images: flags.images, IncludeUnmatched: flags.includeUnmatched, Unpack: unpacking(),
+		Mapping: flags.mapping, Images: flags.images, IncludeUnmatched: flags.includeUnmatched,
+		RereadDays: flags.reread, Unpack: unpackArgs(),
 	}}
 	b.Again = func(prices []string) string {
 		return againCommand(b, prices, flags.publish, flags.publishing.config)
@@ -91,16 +95,17 @@ func (flags *buildFlags) read() (*operate.Build, error) {
 	b.SnapshotAt = wrong.ParseTime("snapshot-at", flags.snapshotAt, exampleTime)
 	b.CollectedAt = wrong.ParseTime("collected-at", flags.collectedAt, exampleTime)
 
-	// What cannot work is refused before hours of building.
+	// Flags that cannot work are refused before hours of building.
 	wrong.AddIf(!flags.publish && len(flags.publishing.overrides) > 0, "cannot use --override without --publish")
 	return b, fail(exitUsage, "", wrong.Err())
 }
 
-// unpacking is the process of this program that unpacks 7z archives: it has bounds of its own.
-func unpacking() []string {
+// unpackArgs is the command that unpacks 7z archives: this program, in a process with its own
+// limits.
+func unpackArgs() []string {
 	self, err := os.Executable()
 	if err != nil {
-		// A bare root file system has no /proc; the name that it was started by will do.
+		// A bare root file system has no /proc: the name of the command must do.
 		self = os.Args[0]
 	}
 	return []string{self, "unpack"}
@@ -117,7 +122,7 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 
-	b.Guards = terms.Guards
+	b.Guards = terms.BuildLimits()
 	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
 	b.Progress = progress.Update
 	out, err := b.Run(cmd.Context())
@@ -125,7 +130,7 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	// Notes go to the terminal even when the output is JSON for a script.
+	// Notes go to stderr even if the output is JSON for a script.
 	for _, warning := range out.Warnings {
 		cmd.PrintErrln("note: " + warning)
 	}
@@ -138,13 +143,13 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 	out.Seconds = time.Since(start).Seconds()
 	err = printResult(cmd, flags.asJSON, out, func(w *bufio.Writer) { printBuilt(w, out) })
 	if refused != nil {
-		// What was built stays, and was said.
+		// The snapshot stays, and is printed already.
 		return refusal(refused, flags.folder, flags.publishing.config)
 	}
 	return err
 }
 
-// againCommand spells the command that builds the same with more prices.
+// againCommand returns the command that builds the same with more prices.
 func againCommand(b *operate.Build, prices []string, publish bool, config string) string {
 	words := []string{"ninepocket", "snapshot", "build", "--store", b.Store, "--base", b.On}
 	for _, in := range b.Sources {
@@ -201,7 +206,7 @@ func printBuilt(w *bufio.Writer, out *operate.Built) {
 	}
 
 	printCounts(w, "sealed products left out", out.Report.SealedLeftOut)
-	// Of all that a product may lack, this is what an operator can look up.
+	// Of all missing data, an operator can look up this.
 	if n := out.Report.SealedLeftOut["units_per_package"]; n > 0 {
 		fmt.Fprintf(w, "%d of them need to be told how many units a package holds: ninepocket mapping suggest\n", n)
 	}
@@ -221,7 +226,7 @@ func printBuilt(w *bufio.Writer, out *operate.Built) {
 	fmt.Fprintf(w, "%s %s\n", verb, out.ID)
 }
 
-// unpackCommand is how a build starts this program again to unpack a 7z archive.
+// unpackCommand is the hidden command that unpacks a 7z archive for a build.
 func unpackCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "unpack", Hidden: true, Args: cobra.NoArgs,
@@ -237,7 +242,7 @@ func printCounts(w *bufio.Writer, what string, counts map[string]int) {
 	}
 }
 
-// printQuarantine prints the counts by reason and where the lines are.
+// printQuarantine prints the counts by reason, and the file with the lines.
 func printQuarantine(w *bufio.Writer, counts map[string]int, file string) {
 	if len(counts) == 0 {
 		fmt.Fprintln(w, "nothing was quarantined")

@@ -58,7 +58,7 @@ func (p *program) used(t *testing.T) int64 {
 	return *usage.Data.Used
 }
 
-// TestCheckpointByHand loses the checkpoint file under a server. The admin listener tells what to do;
+// TestCheckpointByHand loses the checkpoint file under a server. The admin listener says what to do;
 // done, a server that is killed has the next one know what was used, and bill what came since.
 func TestCheckpointByHand(t *testing.T) {
 	t.Parallel()

@@ -16,15 +16,15 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// flagValues complete the values of flags, by their name on whichever command.
+// flagValues are the completions of flag values, by flag name on every command.
 var flagValues = map[string]cobra.CompletionFunc{
 	"source":     completeInput,
 	"prices":     completeInput,
 	"base":       completeIDs("none", "current", "previous", "latest"),
-	"plan":       oneOf(keys.DefaultPlans().Names()...),
-	"surface":    oneOf("live", "preview", "sandbox"),
-	"scopes":     oneOf(keys.AllScopes.Names()...),
-	"log-format": oneOf("text", "json"),
+	"plan":       fixedValues(keys.DefaultPlans().Names()...),
+	"surface":    fixedValues("live", "preview", "sandbox"),
+	"scopes":     fixedValues(keys.AllScopes.Names()...),
+	"log-format": fixedValues("text", "json"),
 	"tenant":     completeTenants,
 	"config":     cobra.FixedCompletions([]string{"toml"}, cobra.ShellCompDirectiveFilterFileExt),
 	"store":      completeFolders,
@@ -36,19 +36,19 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"publisher":  cobra.NoFileCompletions,
 	"mapping":    completeFolders,
 	"ready-file": cobra.NoFileCompletions,
-	"override":   oneOf(guard.Names()...),
+	"override":   fixedValues(guard.Names()...),
 }
 
-// oneOf completes the values that there are.
-func oneOf(values ...string) cobra.CompletionFunc {
+// fixedValues completes a fixed list of values.
+func fixedValues(values ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 }
 
-func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
-}
+// completeFolders completes folders.
+var completeFolders = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 
-// addCompletions gives every command below root its flags' values, and its ids where it takes some.
+// addCompletions adds completions of flag values to every command below root, and of ids if it
+// takes some.
 func addCompletions(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		addCompletions(cmd)
@@ -56,7 +56,7 @@ func addCompletions(root *cobra.Command) {
 		for name, complete := range flagValues {
 			if cmd.Flags().Lookup(name) != nil {
 				if err := cmd.RegisterFlagCompletionFunc(name, complete); err != nil {
-					// Twice the same: a mistake in this file.
+					// Registered twice: a programming error.
 					panic(err)
 				}
 			}
@@ -74,20 +74,20 @@ func addCompletions(root *cobra.Command) {
 	}
 }
 
-// takesIDs reports whether the usage line names an id, or two of them, A and B.
+// takesIDs reports whether the usage line has an id, or two of them, A and B.
 func takesIDs(cmd *cobra.Command) bool {
 	return slices.ContainsFunc(strings.Fields(cmd.Use), func(word string) bool {
 		return slices.Contains([]string{"ID", "A", "B"}, strings.Trim(word, "[]…"))
 	})
 }
 
-// completeIDs completes words, each of which means a snapshot, and after them the ids of the store
-// that --store names, newest first. Snapshots that cannot be read are left out.
+// completeIDs completes words that stand for a snapshot, and then the ids of the store in --store,
+// newest first. Unreadable snapshots are left out.
 func completeIDs(words ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		ids := slices.Clone(words)
 		if store, _ := cmd.Flags().GetString("store"); store != "" {
-			// What cannot be read has no ids.
+			// An unreadable store has no ids.
 			all, _ := snapshot.OpenStore(store).List()
 			for _, m := range all {
 				ids = append(ids, cobra.CompletionWithDesc(m.ID, m.SnapshotAt.Format("2006-01-02")))
@@ -97,7 +97,7 @@ func completeIDs(words ...string) cobra.CompletionFunc {
 	}
 }
 
-// keysFile reads the keys that --state names; there are none when it cannot.
+// keysFile reads the keys file in --state; on an error it has no keys.
 func keysFile(cmd *cobra.Command) *keys.File {
 	if state, _ := cmd.Flags().GetString("state"); state != "" {
 		if file, err := keys.Read(state); err == nil {
@@ -118,8 +118,8 @@ func completeTenants(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.
 	return slices.Sorted(maps.Keys(keysFile(cmd).Tenants)), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeInput completes KIND:PATH: the kind first, then files and folders, which no shell would
-// complete behind a colon.
+// completeInput completes KIND:PATH: the kind first, then files and folders, which no shell
+// completes after a colon.
 func completeInput(_ *cobra.Command, _ []string, typed string) (found []string, _ cobra.ShellCompDirective) {
 	kind, path, colon := strings.Cut(typed, ":")
 	if !colon {
@@ -129,7 +129,7 @@ func completeInput(_ *cobra.Command, _ []string, typed string) (found []string, 
 		return found, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	}
 
-	// The path is completed as far as it is typed, from its last folder on.
+	// Entries of the last typed folder complete the path.
 	dir, _ := filepath.Split(path)
 	entries, err := os.ReadDir(cmp.Or(dir, "."))
 	if err != nil {

@@ -27,7 +27,7 @@ func configCheck() *cobra.Command {
 		Example: "  ninepocket config check --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			layered, err := flags.read()
-			// A half-read configuration would only lack what was misread.
+			// Settings may be missing only because the configuration was not read completely.
 			if err == nil {
 				_, certErr := node.Certificate(&layered.Config)
 				err = errors.Join(layered.MissingSettings(), certErr)
@@ -51,15 +51,14 @@ func configCheck() *cobra.Command {
 	return cmd
 }
 
-// hintPlans names keys that would be answered 503, and plans that can make more replies than are
-// kept.
+// hintPlans names keys that would get 503, and plans that can make more replies than are stored.
 func hintPlans(cmd *cobra.Command, layered *settings.Merged) {
 	plans, err := layered.PlanTable()
 	if err != nil {
-		return // told before
+		return // reported already
 	}
 	for _, name := range plans.Names() {
-		// Replies are kept for ten minutes.
+		// Replies are stored for ten minutes.
 		n := plans[name].PerMinute * 10
 		if n > layered.MaxIdempotencyRecords && layered.Origin("plans."+name+".per_minute") != "" {
 			cmd.PrintErrf("hint: plan %s admits %d idempotent batches in ten minutes, and replies_max keeps %d: "+
@@ -67,13 +66,13 @@ func hintPlans(cmd *cobra.Command, layered *settings.Merged) {
 		}
 	}
 
-	// Those of a fleet are in its database, which `fleet check` looks at.
+	// The keys of a fleet are in its database, which `fleet check` checks.
 	if layered.Control != "" {
 		return
 	}
 	ring, err := keys.OpenRing(layered.State, plans)
 	if errors.Is(err, keys.ErrNoFile) {
-		return // keys may come later
+		return // keys may be created later
 	}
 	if err != nil {
 		cmd.PrintErrf("hint: the keys cannot be read: %v\n", err)
@@ -125,7 +124,7 @@ func configInit() *cobra.Command {
 				_, err := cmd.OutOrStdout().Write(text)
 				return err
 			}
-			if err := writeNew(path, text); err != nil {
+			if err := writeNewFile(path, text); err != nil {
 				return fail(exitFailure, "name another file, or - for the terminal",
 					fmt.Errorf("cannot write configuration: %w", err))
 			}
@@ -134,8 +133,8 @@ func configInit() *cobra.Command {
 	}
 }
 
-// writeNew writes a file that is not there yet, and leaves none when it fails.
-func writeNew(path string, text []byte) error {
+// writeNewFile writes a file that must not exist, and removes it after an error.
+func writeNewFile(path string, text []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -144,14 +143,14 @@ func writeNew(path string, text []byte) error {
 	_, err = file.Write(text)
 	err = errors.Join(err, file.Close())
 	if err != nil {
-		// As far as that is possible.
+		// An error here is secondary.
 		_ = os.Remove(path)
 	}
 	return err
 }
 
-// configFlags are the flags that configure a server: --config, and one for each setting that has
-// one.
+// configFlags are the flags of a server's configuration: --config, and one for each setting that
+// has a flag.
 type configFlags struct {
 	cmd    *cobra.Command
 	path   string
@@ -165,8 +164,8 @@ func addConfigFlags(cmd *cobra.Command) *configFlags {
 	return flags
 }
 
-// addFlags defines the flags of the settings with these keys, or of all that have one, on values of
-// c.
+// addFlags defines the flags of the settings with the given keys, or of all that have one, with
+// values in config.
 func addFlags(cmd *cobra.Command, config *settings.Config, keys ...string) {
 	f := cmd.Flags()
 	for _, setting := range settings.Settings {
@@ -182,19 +181,19 @@ func addFlags(cmd *cobra.Command, config *settings.Config, keys ...string) {
 		case *int:
 			f.IntVar(ptr, setting.FlagName(), *ptr, setting.Help)
 		default:
-			// A mistake in the tags.
+			// A programming error in the tags.
 			panic("flag of a kind that no flag has: " + setting.Key)
 		}
 	}
 }
 
-// read merges all layers as they are now and validates the outcome; the error joins every problem.
+// read merges all layers as they are now and validates the result. The error joins every problem.
 func (flags *configFlags) read() (settings.Merged, error) {
 	layered, err := settings.Read(settings.File(flags.path), os.Environ(), func(name string) {
 		flags.cmd.PrintErrf("note: environment variable %s is not a setting of ninepocket\n", name)
 	})
 
-	// Flags win over all others, and only those that were given.
+	// Given flags win over all other layers.
 	for _, setting := range settings.Settings {
 		if setting.Flag && flags.cmd.Flags().Changed(setting.FlagName()) {
 			layered.Override(setting, &flags.values, "flag --"+setting.FlagName())

@@ -22,22 +22,17 @@ import (
 	"ninepocket/snapshot"
 )
 
-// dailyFlags are the flags of daily.
-type dailyFlags struct {
+// daily is the command daily with its flags and settings.
+type daily struct {
 	config, store  string
 	collectedAt    string
 	noPull, asJSON bool
-}
-
-// daily is a day's work as configured.
-type daily struct {
-	dailyFlags
-	cmd *cobra.Command
-	c   settings.Merged
+	cmd            *cobra.Command
+	settings       settings.Merged
 }
 
 func dailyCommand() *cobra.Command {
-	var flags dailyFlags
+	var d daily
 	cmd := &cobra.Command{
 		Use: "daily --config FILE", Args: cobra.NoArgs,
 		Short: "Do the day's work: pull, build, compare, publish, clean up",
@@ -51,38 +46,38 @@ func dailyCommand() *cobra.Command {
 			"all the same); 2 a mistake in the configuration; 3 built and refused, and what was served still is.",
 		Example: "  ninepocket daily --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			work := &daily{dailyFlags: flags, cmd: cmd}
-			err := work.run()
-			return withHint(err, storeHints, work.store)
+			d.cmd = cmd
+			err := d.run()
+			return withHint(err, storeHints, d.store)
 		},
 	}
 
 	f := cmd.Flags()
-	f.StringVar(&flags.config, "config", "", "TOML configuration `FILE` (default: $NINEPOCKET_CONFIG)")
-	f.StringVar(&flags.store, "store", "", "snapshot store `DIR` (default: store of the configuration)")
-	f.StringVar(&flags.collectedAt, "collected-at", "", collectedAtHelp)
-	f.BoolVar(&flags.noPull, "no-pull", false, "build from the tree that is here")
-	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
+	f.StringVar(&d.config, "config", "", "TOML configuration `FILE` (default: $NINEPOCKET_CONFIG)")
+	f.StringVar(&d.store, "store", "", "snapshot store `DIR` (default: store of the configuration)")
+	f.StringVar(&d.collectedAt, "collected-at", "", collectedAtHelp)
+	f.BoolVar(&d.noPull, "no-pull", false, "build from the tree that is here")
+	f.BoolVar(&d.asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// read takes over the configuration.
+// read reads the configuration.
 func (d *daily) read() error {
 	d.config = settings.File(d.config)
 	var err error
-	d.c, err = settings.ReadWithEnv(d.config)
-	err = errors.Join(err, d.c.CheckDaily(), d.c.GuardLimits().Validate())
+	d.settings, err = settings.ReadWithEnv(d.config)
+	err = errors.Join(err, d.settings.CheckDaily(), d.settings.GuardLimits().Validate())
 	if err != nil {
 		return fail(exitUsage, "run: ninepocket config check --config "+d.config, err)
 	}
 
-	d.store = cmp.Or(d.store, d.c.Store)
+	d.store = cmp.Or(d.store, d.settings.Store)
 	var wrong settings.Problems
 	wrong.AddIf(d.store == "", "cannot do the day's work: the store is not given")
-	pulled := d.c.Feed.Into != ""
-	wrong.AddIf(!pulled && slices.Contains(d.c.Daily.Sources, settings.PulledFeed),
+	pulled := d.settings.Feed.Into != ""
+	wrong.AddIf(!pulled && slices.Contains(d.settings.Daily.Sources, settings.PulledFeed),
 		"cannot do the day's work: daily.sources names the feed, and feed.into is not given")
-	wrong.AddIf(len(d.c.Daily.Sources) == 0, "cannot do the day's work: daily.sources is empty")
+	wrong.AddIf(len(d.settings.Daily.Sources) == 0, "cannot do the day's work: daily.sources is empty")
 	wrong.Add(settings.CheckFolder("store", d.store))
 	return fail(exitUsage, "set store and feed.into in the configuration, or NINEPOCKET_STORE and "+
 		"NINEPOCKET_FEED__INTO", wrong.Err())
@@ -110,10 +105,10 @@ func (d *daily) run() error {
 			return shown
 		}
 	}
-	return d.hinted(err, work)
+	return d.withDayHint(err, work)
 }
 
-// lock keeps a second run out of the store.
+// lock excludes a second run on the store.
 func (d *daily) lock() (unlock func(), err error) {
 	var dirLock *disk.Lock
 	err = disk.MkdirAll(disk.OS, d.store, 0o755)
@@ -130,29 +125,29 @@ func (d *daily) lock() (unlock func(), err error) {
 	return func() { _ = dirLock.Unlock() }, nil
 }
 
-// work is the day's work as configured; stop ends the line that shows how far it is.
+// work returns the day's work by the configuration; stop ends the progress line.
 func (d *daily) work() (work *operate.Day, stop func(), err error) {
 	progress := term.NewProgress(d.cmd.ErrOrStderr(), d.asJSON)
 	warn := func(text string) {
 		progress.Stop()
 		d.cmd.PrintErrln("note: " + text)
 	}
-	layered := &d.c
+	layered := &d.settings
 	work = &operate.Day{
 		Tree: operate.Tree(layered.Feed.Into), OnWarning: warn,
 		Build: operate.Build{Store: d.store, Options: loader.Options{
 			Mapping: layered.Daily.Mapping, Images: cmp.Or(layered.Images, layered.Feed.Images),
 			IncludeUnmatched: layered.Daily.IncludeUnmatched,
-			Guards:           layered.GuardLimits(), Unpack: unpacking(), Progress: progress.Update,
+			Guards:           layered.GuardLimits(), Unpack: unpackArgs(), Progress: progress.Update,
 		}},
 		Terms: operate.Terms{
 			Store: d.store, Guards: layered.GuardLimits(), ProductPrefix: layered.ProductPrefix,
-			RetainCount: layered.Daily.RetainSnapshots, By: currentUser(), Now: time.Now,
+			RetainCount: layered.Daily.RetainSnapshots, By: currentUser(), Now: time.Now, OnWarning: warn,
 		},
 	}
 	b := &work.Build
 	b.Again = func(prices []string) string { return againCommand(b, prices, true, d.config) }
-	// A folder that is not there yet holds no picture, and does not stop the day.
+	// A missing folder of images does not stop the day.
 	if _, err := os.Stat(b.Images); err != nil {
 		b.Images = ""
 	}
@@ -176,8 +171,8 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 	return work, progress.Stop, fail(exitUsage, "", wrong.Err())
 }
 
-// hinted gives the error of a day its exit code, and the command that helps.
-func (d *daily) hinted(err error, work *operate.Day) error {
+// withDayHint gives the error of a day its exit code and hint.
+func (d *daily) withDayHint(err error, work *operate.Day) error {
 	if work.Pull != nil {
 		err = pullFailure(err, work.Pull)
 	}

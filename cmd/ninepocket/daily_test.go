@@ -116,7 +116,7 @@ func TestDaily(t *testing.T) {
 	says(t, out, "refused by minimum_cards")
 }
 
-// TestDailyMistakes wants mistakes of the configuration to be told before anything is done.
+// TestDailyMistakes wants mistakes of the configuration to be reported before anything is done.
 func TestDailyMistakes(t *testing.T) {
 	t.Parallel()
 	h := newFeedStore(t, 2, 3)
@@ -143,7 +143,7 @@ func TestDailyMistakes(t *testing.T) {
 }
 
 // TestRootsDay has root do the day's work for a store and a feed of another user: nothing that is made
-// there keeps that user from the next day, from publishing or from cleaning up.
+// there prevents that user's next day, publishing or cleaning up.
 func TestRootsDay(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

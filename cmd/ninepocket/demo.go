@@ -33,7 +33,7 @@ func demoCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cards == 0 {
-				// It would stand for the number that is usual.
+				// 0 would mean the default number.
 				return fail(exitUsage, "", errors.New("cannot make the demo: cards 0 is not enough"))
 			}
 
@@ -54,11 +54,11 @@ func demoCommand() *cobra.Command {
 	return cmd
 }
 
-// demoHour is when the prices of the demo's last day were collected, UTC.
+// demoHour is the UTC hour at which the prices of the demo's last day were collected.
 const demoHour = 2
 
-// demoInstant is the instant that the demo's catalog describes: on a day that was asked for, else
-// on the last one whose prices are collected by now, so that no page warns of old prices.
+// demoInstant returns the instant that the demo's catalog describes: on the given day, else on the
+// last day whose prices are collected by now, so that no page warns of old prices.
 func demoInstant(date string, now time.Time) (time.Time, error) {
 	day := now.UTC().Add(-demoHour * time.Hour)
 	if date != "" {
@@ -76,16 +76,16 @@ func demo(cmd *cobra.Command, config settings.Config, catalog synth.Options) err
 	if err != nil {
 		return fmt.Errorf("cannot make a folder for the demo: %w", err)
 	}
-	// What is left behind is in the temporary folder.
+	// Remaining files are in the temporary folder.
 	defer func() { _ = os.RemoveAll(folder) }()
 
-	// Keys and limits live in memory, cursors in the folder: all end with the process.
+	// Keys and limits are in memory, the cursor secret in the folder: all end with the process.
 	file, texts, err := demoKeys(time.Now())
 	if err != nil {
 		return err
 	}
 	plans := keys.DefaultPlans()
-	// Without practical limits.
+	// A plan without practical limits.
 	plans.Set("preview_bench", keys.Plan{PerMinute: 1_000_000, PerDay: 1_000_000_000, Credits: 1_000_000_000})
 	ring, err := keys.FixedRing(file, plans)
 	if err != nil {
@@ -95,25 +95,25 @@ func demo(cmd *cobra.Command, config settings.Config, catalog synth.Options) err
 	config.Store = filepath.Join(folder, "store")
 	config.State = folder
 	o := nodeOptions(cmd, config)
-	o.Memory = true
+	o.InMemory = true
 	o.Keys = ring
-	// A port that is taken is found out before a catalog is built.
+	// A port in use is reported before a catalog is built.
 	o.Publish = func() error { return buildDemo(cmd, folder, config.Store, catalog) }
 	o.Ready = func(ready *node.ReadyFile) {
-		// The ready file of a demo holds its keys: nothing of it is secret.
+		// The ready file of a demo has its keys, which are no secrets.
 		ready.Keys = texts
 		printDemo(cmd, ready)
 	}
 
 	err = node.Serve(cmd.Context(), o)
-	// Who tries a demo has the usual port taken, most likely.
+	// The most likely error is that the default port is in use.
 	if failed, ok := errors.AsType[*node.StartError](err); ok && failed.Stage == node.StagePorts {
 		return fail(exitFailure, "another program may hold the port: try --listen 127.0.0.1:0 --admin 127.0.0.1:0", err)
 	}
 	return serveFailure(err, &config)
 }
 
-// buildDemo generates the catalog and takes it through the real loader and store.
+// buildDemo generates the catalog and builds it with the real loader and store.
 func buildDemo(cmd *cobra.Command, folder, store string, catalog synth.Options) error {
 	start := time.Now()
 	progress := term.NewProgress(cmd.ErrOrStderr(), false)
@@ -136,7 +136,7 @@ func buildDemo(cmd *cobra.Command, folder, store string, catalog synth.Options) 
 		return err
 	}
 
-	// The demo makes its own catalog, so nothing has to be found out about it.
+	// The demo generates its catalog, so it needs no check.
 	unchecked := func(*snapshot.Catalog) error { return nil }
 	_, err = snapshot.OpenStore(store).Publish(made.ID, snapshot.PublishOptions{Now: time.Now(), Check: unchecked})
 	if err != nil {
@@ -149,11 +149,11 @@ func buildDemo(cmd *cobra.Command, folder, store string, catalog synth.Options) 
 	return nil
 }
 
-// demoKeys makes the keys of the demo: one tenant each for the live ones.
+// demoKeys creates the keys of the demo: a tenant for each live key.
 func demoKeys(now time.Time) (*keys.File, map[string]string, error) {
 	file := keys.NewFile()
 	texts := map[string]string{}
-	// A try uses them up, and sees what happens then.
+	// So few that a trial uses them up and sees the refusal.
 	credits := new(int64(5))
 	for _, want := range []keys.NewKey{
 		{Name: "free", Tenant: "demo-free", Surface: keys.Live, Plan: "free"},

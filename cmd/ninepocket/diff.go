@@ -35,16 +35,16 @@ func snapshotDiff() *cobra.Command {
 	})
 }
 
-// kind is a part of a Diff that holds changes, with its name for people.
-type kind struct {
+// diffKind is a part of a Diff with changes, and its printed name.
+type diffKind struct {
 	name string
 	*diff.Changes
 }
 
 func printDiff(out *bufio.Writer, found *diff.Diff) {
 	fmt.Fprintf(out, "from  %s\nto    %s\n\n", found.From, found.To)
-	kinds := []kind{{"cards", &found.Cards}, {"sets", &found.Sets}, {"sealed", &found.Sealed}}
-	term.Table(out, "\tBEFORE\tAFTER\tADDED\tREMOVED\tRENAMED", kinds, func(changes kind) []any {
+	kinds := []diffKind{{"cards", &found.Cards}, {"sets", &found.Sets}, {"sealed", &found.Sealed}}
+	term.Table(out, "\tBEFORE\tAFTER\tADDED\tREMOVED\tRENAMED", kinds, func(changes diffKind) []any {
 		return []any{changes.name, changes.Before, changes.After, changes.Added, changes.Removed, changes.Renamed}
 	})
 	for _, changes := range kinds {
@@ -60,7 +60,7 @@ func printDiff(out *bufio.Writer, found *diff.Diff) {
 	if prices.MedianPercent != nil {
 		fmt.Fprintf(out, "median change: %+.2f %%\n", *prices.MedianPercent)
 	}
-	// Two snapshots of the same prices have no moves.
+	// Snapshots with the same prices have no moves.
 	if len(prices.Largest) == 0 {
 		return
 	}
@@ -75,7 +75,7 @@ func printDiff(out *bufio.Writer, found *diff.Diff) {
 	})
 }
 
-func (changes *kind) printExamples(out *bufio.Writer) {
+func (changes *diffKind) printExamples(out *bufio.Writer) {
 	part := func(verb string, n int, lines []string) {
 		if n == 0 {
 			return
@@ -106,7 +106,7 @@ func (changes *kind) printExamples(out *bufio.Writer) {
 	part("renamed", changes.Renamed, renamed)
 }
 
-// dollars spells cents for people.
+// dollars formats cents as dollars.
 func dollars(cents int64) string { return fmt.Sprintf("$%d.%02d", cents/100, cents%100) }
 
 func signed(percent *float64) string {

@@ -43,7 +43,7 @@ func (d *docsKit) installsAsRoot() {
 	says(d.t, said, "published ", "wrote /etc/ninepocket/ninepocket.toml", "\nninepocket\n")
 }
 
-// has says whether a command works here; the test tells in a line what it skips otherwise.
+// has says whether a command works here; the test logs in a line what it skips otherwise.
 func (d *docsKit) has(what string, command ...string) bool {
 	d.t.Helper()
 	err := exec.Command(command[0], command[1:]...).Run()

@@ -102,7 +102,7 @@ func (d *docsKit) spendsADay(admin string) {
 	d.pastes(d.block(page, "mapping suggest"))
 }
 
-// managesKeys pastes keys and bills beside the running server.
+// managesKeys pastes keys and bills next to the running server.
 func (d *docsKit) managesKeys() {
 	d.t.Helper()
 	id := regexp.MustCompile(`key_\w+`).FindString(d.pastes("ninepocket keys list --state state"))
@@ -310,7 +310,7 @@ func (d *docsKit) servesItsOwn() {
 		"sed s/2026-08-22/2026-08-23/g my-cards/prices/2026-08-22.csv >today/prices/2026-08-23.csv")
 }
 
-// buildsNative pastes what the page of the native form shows, beside the feed's tree.
+// buildsNative pastes what the page of the native format shows, next to the feed's tree.
 func (d *docsKit) buildsNative() {
 	d.t.Helper()
 	const page = "docs/NATIVE.md"

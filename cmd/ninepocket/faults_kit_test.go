@@ -75,12 +75,12 @@ func (v *faultServer) dies() {
 
 // setRule gives the rule of a fault to the disk, besides what makes a log written.
 func (v *faultServer) setRule(rule disktest.Rule) {
-	v.injector.Set(func(call disktest.Call) disktest.Verdict {
+	v.injector.Set(func(call disktest.Call) disktest.Effect {
 		if call.Op == "create" && call.Mapped && v.written {
-			return disktest.Verdict{Fail: syscall.EOPNOTSUPP}
+			return disktest.Effect{Fail: syscall.EOPNOTSUPP}
 		}
 		if rule == nil {
-			return disktest.Verdict{}
+			return disktest.Effect{}
 		}
 		return rule(call)
 	})
@@ -96,7 +96,7 @@ func (v *faultServer) round() (refused int) {
 		v.t.Fatalf("%s: a call: %v\n%s", v.fault, err, v.log)
 	}
 
-	// A partner asks again with its key what was refused, as it is told to.
+	// A partner repeats refused calls with its key, as the error says.
 	v.batches = append(v.batches, fmt.Sprint("batch-", len(v.batches)))
 	for _, name := range v.batches[max(0, len(v.batches)-2):] {
 		refused += v.batch(name)
@@ -211,7 +211,7 @@ func (v *faultServer) isReady(client *http.Client) error {
 }
 
 // smallTenantCalls makes calls of the tenant that has few of them a day, until it is refused or has
-// made n. It returns the seconds that the refusal tells, 0 without one.
+// made n. It returns the seconds that the refusal names, 0 without one.
 func (v *faultServer) smallTenantCalls(n int) (retry int) {
 	v.t.Helper()
 	for range n {
@@ -265,7 +265,7 @@ func (v *faultServer) settle() {
 	v.agrees("of the next server", 0)
 }
 
-// agrees compares the ledger with what clients were told. So many calls may be charged beyond that:
+// agrees compares the ledger with what clients saw. So many calls may be charged beyond that:
 // those that were answered 503, or not at all, when a server died.
 func (v *faultServer) agrees(when string, beyond int64) {
 	v.t.Helper()

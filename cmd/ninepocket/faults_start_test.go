@@ -31,11 +31,11 @@ func TestFaultsAtTheStart(t *testing.T) {
 	}
 	for errno, hint := range hints {
 		for _, folder := range []string{"store", "state", "config"} {
-			code, text := p.startsWith(t, func(call disktest.Call) disktest.Verdict {
+			code, text := p.startsWith(t, func(call disktest.Call) disktest.Effect {
 				if opens(call) && touches(call, folder) {
-					return disktest.Verdict{Fail: errno}
+					return disktest.Effect{Fail: errno}
 				}
-				return disktest.Verdict{}
+				return disktest.Effect{}
 			})
 			if code != exitFailure || !strings.Contains(text, hint) || strings.Contains(text, "keys create") ||
 				strings.Contains(text, "snapshot build") {

@@ -18,7 +18,7 @@ import (
 type fault struct {
 	name  string
 	begin func(*faultServer)
-	end   func(*faultServer) // nil: nothing but what the kernel was told is over
+	end   func(*faultServer) // nil: only what the kernel was told ends
 	// down says that it takes metering down, so that calls are answered 503. By everything else
 	// nobody is refused.
 	down bool
@@ -61,13 +61,13 @@ func opens(call disktest.Call) bool {
 }
 
 // stateDisk is a fault of the state's disk: the named calls fail, or wait.
-func stateDisk(verdict disktest.Verdict, ops ...string) func(*faultServer) {
+func stateDisk(effect disktest.Effect, ops ...string) func(*faultServer) {
 	return func(v *faultServer) {
-		v.setRule(func(call disktest.Call) disktest.Verdict {
+		v.setRule(func(call disktest.Call) disktest.Effect {
 			if call.Writes() && touches(call, "state") && slices.Contains(ops, call.Op) {
-				return verdict
+				return effect
 			}
-			return disktest.Verdict{}
+			return disktest.Effect{}
 		})
 	}
 }
@@ -75,23 +75,23 @@ func stateDisk(verdict disktest.Verdict, ops ...string) func(*faultServer) {
 // diskFaults are those of the state's disk.
 func diskFaults(written bool) []fault {
 	fails := func(errno syscall.Errno, ops ...string) func(*faultServer) {
-		return stateDisk(disktest.Verdict{Fail: errno}, ops...)
+		return stateDisk(disktest.Effect{Fail: errno}, ops...)
 	}
 	changes := []string{"write", "truncate"}
 	names := []string{"open", "create", "rename", "remove", "mkdir", "link"}
 	syncs := []string{"sync", "syncdir"}
-	waits := stateDisk(disktest.Verdict{Wait: slowly()}, append(changes, syncs...)...)
+	waits := stateDisk(disktest.Effect{Wait: slowly()}, append(changes, syncs...)...)
 	slow := func(v *faultServer) {
 		v.burst = 1 // each of them waits
 		waits(v)
 	}
 	// A written log maps nothing; the checkpoint does, when its file is opened.
 	unmapped := func(v *faultServer) {
-		v.setRule(func(call disktest.Call) disktest.Verdict {
+		v.setRule(func(call disktest.Call) disktest.Effect {
 			if call.Mapped || call.Change && filepath.Base(call.Path) == "meter.db" {
-				return disktest.Verdict{Fail: syscall.ENOMEM}
+				return disktest.Effect{Fail: syscall.ENOMEM}
 			}
-			return disktest.Verdict{}
+			return disktest.Effect{}
 		})
 	}
 
@@ -179,11 +179,11 @@ func rightClock(v *faultServer) {
 // accept in TestAcceptGoesOn of internal/connlimit.
 func otherFaults() []fault {
 	unreadable := func(v *faultServer) {
-		v.setRule(func(call disktest.Call) disktest.Verdict {
+		v.setRule(func(call disktest.Call) disktest.Effect {
 			if opens(call) && touches(call, "store") {
-				return disktest.Verdict{Fail: syscall.EIO}
+				return disktest.Effect{Fail: syscall.EIO}
 			}
-			return disktest.Verdict{}
+			return disktest.Effect{}
 		})
 		v.published()
 	}

@@ -22,7 +22,7 @@ import (
 type clocks struct {
 	Wall time.Duration // of the wall clock
 	Boot time.Duration // of the time since the machine was started, suspend included
-	// Unsynced makes it look as if no time service kept the wall clock; else one does.
+	// Unsynced makes it look as if no time service set the wall clock; else one does.
 	Unsynced bool
 }
 
@@ -121,10 +121,10 @@ func (f *faultInjector) answer(asked *question) (reply answer) {
 		return reply
 	}
 	asked.Call.Data = make([]byte, asked.Data)
-	verdict := (*rule)(asked.Call)
-	reply.Wait = verdict.Wait
-	reply.Part = verdict.Part
-	_ = errors.As(verdict.Fail, &reply.Fail)
+	effect := (*rule)(asked.Call)
+	reply.Wait = effect.Wait
+	reply.Part = effect.Part
+	_ = errors.As(effect.Fail, &reply.Fail)
 	if reply != (answer{}) {
 		f.disturbed.Add(1)
 	}
@@ -156,19 +156,19 @@ func beFaulty() {
 		return reply
 	}
 
-	disk.OS = disktest.New(func(call disktest.Call) disktest.Verdict {
+	disk.OS = disktest.New(func(call disktest.Call) disktest.Effect {
 		size := len(call.Data)
 		call.Data = nil
 		reply := ask(question{call, size})
-		verdict := disktest.Verdict{Wait: reply.Wait, Part: reply.Part}
+		effect := disktest.Effect{Wait: reply.Wait, Part: reply.Part}
 		if reply.Fail != 0 {
-			verdict.Fail = reply.Fail
+			effect.Fail = reply.Fail
 		}
-		return verdict
+		return effect
 	})
 
-	truth := access.Machine
-	access.Machine = func() access.Reading {
+	truth := access.ReadClocks
+	access.ReadClocks = func() access.ClockReading {
 		seen := truth()
 		if lie := ask(question{}).Clocks; lie != nil {
 			seen.Wall += lie.Wall.Milliseconds()

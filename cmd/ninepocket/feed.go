@@ -70,7 +70,7 @@ func feedPull() *cobra.Command {
 	return cmd
 }
 
-// merged are the options by flags, and by the configuration where a flag is not given.
+// merged returns the options of the flags, and of the configuration for flags that are not given.
 func (flags *pullFlags) merged(cmd *cobra.Command) (feed.Options, error) {
 	layered, err := settings.ReadWithEnv(flags.config)
 	if err != nil {
@@ -81,7 +81,7 @@ func (flags *pullFlags) merged(cmd *cobra.Command) (feed.Options, error) {
 		return pulling, fmt.Errorf("cannot use [feed]: %w", err)
 	}
 
-	// What a flag has by default must not win over the file.
+	// The default of a flag must not win over the file.
 	given := flags.Options
 	for name, take := range map[string]func(){
 		"into": func() { pulling.Into = given.Into }, "url": func() { pulling.URL = given.URL },
@@ -122,7 +122,7 @@ func (flags *pullFlags) run(cmd *cobra.Command) error {
 	return printResult(cmd, flags.asJSON, result, func(out *bufio.Writer) { printPull(out, result) })
 }
 
-// newPull is a pull that tells what was lost, also when stdout is JSON, and how far it is.
+// newPull returns a pull that reports warnings, even if stdout is JSON, and progress.
 func newPull(pulling feed.Options, again string, onWarning func(string), progress *term.Progress) *operate.Pull {
 	pulling.Now = time.Now
 	pulling.OnWarning = onWarning
@@ -132,33 +132,29 @@ func newPull(pulling feed.Options, again string, onWarning func(string), progres
 
 // pullFailure gives the error of a pull its hint.
 func pullFailure(err error, pull *operate.Pull) error {
-	if _, ok := errors.AsType[*operate.PullError](err); ok {
-		return fail(exitFailure, pullHint(err, pull.Into, pull.Again), err)
+	if _, ok := errors.AsType[*operate.PullError](err); !ok {
+		return err
 	}
-	return err
-}
-
-// pullHint says what helps against a pull that failed.
-func pullHint(err error, folder, again string) string {
 	hint := ""
-	// The network's errors are not those of a disk.
+	// Errors of the network must not get hints for a disk.
 	if _, ofFile := errors.AsType[*fs.PathError](err); ofFile {
-		_, hint = findHint(err, nil, folder)
+		_, hint = findHint(err, nil, pull.Into)
 	}
 
 	switch {
 	case hint != "":
-		return hint + "; then go on by: " + again
+		hint += "; then go on by: " + pull.Again
 	case errors.Is(err, context.Canceled):
-		return "to go on where it was run: " + again
+		hint = "to go on where it was run: " + pull.Again
 	case errors.Is(err, feed.ErrBusy):
-		return "wait for the other one"
+		hint = "wait for the other one"
 	case errors.Is(err, feed.ErrUndated):
 		at := time.Now().UTC().Format(time.RFC3339)
-		return "if its prices are those of now, run: " + again + " --collected-at " + at
+		hint = "if its prices are those of now, run: " + pull.Again + " --collected-at " + at
 	default:
-		return "the current tree is as it was, and what was fetched is kept; later run: " + again
+		hint = "the current tree is as it was, and what was fetched is kept; later run: " + pull.Again
 	}
+	return fail(exitFailure, hint, err)
 }
 
 func printPull(out *bufio.Writer, result *feed.Result) {

@@ -22,23 +22,16 @@ import (
 	"ninepocket/node"
 )
 
-func fleetCommand() *cobra.Command {
-	return parentCommand("fleet", "Look at what many servers share, and take one machine into it",
-		fleetCheck(), fleetStatus(), fleetForget(), fleetImport())
-}
-
-// controlFlags are the flags of commands that work on what a fleet shares.
+// controlFlags are the flags of commands on the control database.
 type controlFlags struct {
 	control string
 	asJSON  bool
 }
 
-// controlled is what a command does with the database of a fleet.
-type controlled func(cmd *cobra.Command, args []string, db *control.DB) error
-
-// add adds the flags to a command, and what its errors mean. While the command runs, the database is
-// open.
-func (flags *controlFlags) add(cmd *cobra.Command, run controlled) *cobra.Command {
+// add adds the flags to a command, and hints to its errors. The database is open while run runs.
+func (flags *controlFlags) add(
+	cmd *cobra.Command, run func(cmd *cobra.Command, args []string, db *control.DB) error,
+) *cobra.Command {
 	flags.define(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := flags.complete(cmd); err != nil {
@@ -55,7 +48,7 @@ func (flags *controlFlags) define(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
 }
 
-// complete takes what was not given from the environment, and refuses what names no database.
+// complete reads a missing flag from the environment, and refuses an invalid URL.
 func (flags *controlFlags) complete(cmd *cobra.Command) error {
 	orEnvironment(cmd, "control", &flags.control)
 	if flags.control == "" {
@@ -66,7 +59,7 @@ func (flags *controlFlags) complete(cmd *cobra.Command) error {
 
 func fleetCheck() *cobra.Command {
 	var flags controlFlags
-	var rights limiter.Options
+	var redis limiter.Options
 	var acks string
 	cmd := &cobra.Command{
 		Use: "check --control URL", Short: "Check what a fleet needs of its engines; exit 3 when something is wrong",
@@ -76,33 +69,33 @@ func fleetCheck() *cobra.Command {
 			"replicas or its disk, its clock.",
 		Args: cobra.NoArgs,
 	}
-	cmd.Flags().StringVar(&rights.URL, "metering", "",
+	cmd.Flags().StringVar(&redis.URL, "metering", "",
 		"Redis or Valkey `URL` of the fleet (default: $NINEPOCKET_METERING)")
 	cmd.Flags().StringVar(&acks, "acks", "replica", "what a grant of rights waits for: replica, aof or none")
-	cmd.Flags().IntVar(&rights.Replicas, "replicas", 1, "replicas that must have a grant, with --acks replica")
+	cmd.Flags().IntVar(&redis.Replicas, "replicas", 1, "replicas that must have a grant, with --acks replica")
 	flags.define(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := flags.complete(cmd); err != nil {
 			return err
 		}
-		orEnvironment(cmd, "metering", &rights.URL)
-		if rights.URL != "" {
-			if err := checkLimiter(&rights, acks); err != nil {
+		orEnvironment(cmd, "metering", &redis.URL)
+		if redis.URL != "" {
+			if err := checkLimiter(&redis, acks); err != nil {
 				return fail(exitUsage, "", err)
 			}
 		}
 
-		// One that is away is a finding: what is right with the other one is worth knowing then.
+		// An unavailable engine is a finding, so that the other one is still checked.
 		all := inspectPostgres(cmd, flags.control)
-		if rights.URL != "" {
-			all = append(all, inspectRedis(cmd.Context(), rights)...)
+		if redis.URL != "" {
+			all = append(all, inspectRedis(cmd.Context(), redis)...)
 		}
 		return flags.print(cmd, all)
 	}
 	return cmd
 }
 
-// inspectPostgres says what is right and wrong with the database of a fleet.
+// inspectPostgres checks the database of a fleet.
 func inspectPostgres(cmd *cobra.Command, url string) (all []control.Finding) {
 	err := withControl(cmd, url, func(db *control.DB) (err error) {
 		all, err = db.Check(cmd.Context(), time.Now)
@@ -114,11 +107,11 @@ func inspectPostgres(cmd *cobra.Command, url string) (all []control.Finding) {
 	return all
 }
 
-// inspectRedis says what is right and wrong with the Redis of a fleet.
-func inspectRedis(ctx context.Context, rights limiter.Options) (all []control.Finding) {
+// inspectRedis checks the Redis of a fleet.
+func inspectRedis(ctx context.Context, redis limiter.Options) (all []control.Finding) {
 	clock := access.StartClock(time.Now())
-	rights.Now = func() access.Instant { return clock.At(time.Now()) }
-	found, err := limiter.Check(ctx, rights)
+	redis.Now = func() access.Instant { return clock.At(time.Now()) }
+	found, err := limiter.Check(ctx, redis)
 	if err != nil {
 		return []control.Finding{{What: "redis", Text: "cannot look at redis: " + err.Error()}}
 	}
@@ -127,24 +120,24 @@ func inspectRedis(ctx context.Context, rights limiter.Options) (all []control.Fi
 	}
 
 	for _, finding := range found {
-		all = append(all, control.Finding{What: "redis", Text: "redis: " + finding.Text})
+		all = append(all, control.Finding{What: "redis", Text: "redis: " + finding})
 	}
 	return all
 }
 
-// checkLimiter checks what fleet check is told of Redis. A server checks the same of its settings.
-func checkLimiter(rights *limiter.Options, acks string) error {
+// checkLimiter checks the flags of fleet check for Redis. A server checks the same of its settings.
+func checkLimiter(redis *limiter.Options, acks string) error {
 	var wrong settings.Problems
 	waits, known := settings.Acks[acks]
 	wrong.AddIf(!known, "cannot use --acks %q: want replica, aof or none", acks)
-	wrong.AddIf(rights.Replicas < 1 || rights.Replicas > settings.MaxReplicas, "cannot use --replicas %d: want 1 to %d",
-		rights.Replicas, settings.MaxReplicas)
-	wrong.Add(settings.CheckMetering(rights.URL))
-	rights.Acks = waits
+	wrong.AddIf(redis.Replicas < 1 || redis.Replicas > settings.MaxReplicas, "cannot use --replicas %d: want 1 to %d",
+		redis.Replicas, settings.MaxReplicas)
+	wrong.Add(settings.CheckMetering(redis.URL))
+	redis.Acks = waits
 	return wrong.Err()
 }
 
-// print prints what was found, and fails when something is wrong.
+// print prints the findings, and returns an error if one is wrong.
 func (flags *controlFlags) print(cmd *cobra.Command, all []control.Finding) error {
 	err := printResult(cmd, flags.asJSON, all, func(out *bufio.Writer) {
 		for _, found := range all {
@@ -169,16 +162,16 @@ func (flags *controlFlags) print(cmd *cobra.Command, all []control.Finding) erro
 
 func fleetStatus() *cobra.Command {
 	var flags controlFlags
-	var rights limiterFlags
+	var redis limiterFlags
 	cmd := &cobra.Command{
 		Use: "status --control URL", Short: "List the servers: what they serve, and when they reported last",
 		Long: "Lists the servers of a fleet, and tells of those that do not report. With --metering it says what\n" +
 			"units of days and credits these hold in Redis.",
 		Args: cobra.NoArgs,
 	}
-	rights.add(cmd)
+	redis.add(cmd)
 	return flags.add(cmd, func(cmd *cobra.Command, _ []string, db *control.DB) error {
-		if err := rights.check(cmd); err != nil {
+		if err := redis.check(cmd); err != nil {
 			return err
 		}
 		servers, err := db.Servers(cmd.Context())
@@ -186,17 +179,17 @@ func fleetStatus() *cobra.Command {
 			return err
 		}
 
-		// An empty list is [] for scripts, and never null.
+		// An empty list is [] for scripts, never null.
 		rows := append([]control.Server{}, servers...)
 		err = printTable(cmd, flags.asJSON, rows,
 			"INCARNATION\tHOST\tVERSION\tSNAPSHOT\tEPOCH\tPENDING\tREPORTED\tSTATE",
 			serverCells)
-		// Beside the list, which scripts read.
+		// On stderr: scripts read the list.
 		for i := range rows {
 			if rows[i].Problem("") == "" {
 				continue
 			}
-			reserved, wrong := rights.reservedUnits(cmd.Context(), db, rows[i].Incarnation)
+			reserved, wrong := redis.reservedUnits(cmd.Context(), db, rows[i].Incarnation)
 			err = errors.Join(err, wrong)
 			cmd.PrintErrln(rows[i].Problem(reserved))
 		}
@@ -204,35 +197,35 @@ func fleetStatus() *cobra.Command {
 	})
 }
 
-// limiterFlags lead to the Redis of a fleet, where one is given.
+// limiterFlags are the flags of the Redis of a fleet, which is optional.
 type limiterFlags struct{ limiter.Options }
 
-func (rights *limiterFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&rights.URL, "metering", "",
+func (flags *limiterFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&flags.URL, "metering", "",
 		"Redis or Valkey `URL` of the fleet (default: $NINEPOCKET_METERING)")
-	cmd.Flags().StringVar(&rights.Prefix, "prefix", settings.Default().Fleet.Prefix, "fleet.prefix of the servers")
+	cmd.Flags().StringVar(&flags.Prefix, "prefix", settings.Default().Fleet.Prefix, "fleet.prefix of the servers")
 }
 
-// check completes the flags from the environment, and refuses what is wrong.
-func (rights *limiterFlags) check(cmd *cobra.Command) error {
-	orEnvironment(cmd, "metering", &rights.URL)
+// check completes the flags from the environment, and refuses invalid values.
+func (flags *limiterFlags) check(cmd *cobra.Command) error {
+	orEnvironment(cmd, "metering", &flags.URL)
 	var wrong settings.Problems
-	wrong.AddIf(!settings.ValidPrefix(rights.Prefix), "cannot use --prefix %q: want 1 to %d letters, digits, - or _",
-		rights.Prefix, settings.MaxPrefix)
-	wrong.Add(settings.CheckMetering(rights.URL))
+	wrong.AddIf(!settings.ValidRedisPrefix(flags.Prefix),
+		"cannot use --prefix %q: want 1 to %d letters, digits, - or _", flags.Prefix, settings.MaxPrefix)
+	wrong.Add(settings.CheckMetering(flags.URL))
 	return fail(exitUsage, "", wrong.Err())
 }
 
-// injector says what a server holds, "" where nobody can say it.
-func (rights *limiterFlags) reservedUnits(ctx context.Context, db *control.DB, incarnation string) (string, error) {
-	if rights.URL == "" {
+// reservedUnits says how many units a server has reserved, "" if Redis is not given.
+func (flags *limiterFlags) reservedUnits(ctx context.Context, db *control.DB, incarnation string) (string, error) {
+	if flags.URL == "" {
 		return "", nil
 	}
 	charges, err := db.ChargesByServer(ctx, incarnation)
 	if err != nil {
 		return "", err
 	}
-	reserved, err := limiter.ReservedUnits(ctx, rights.Options, incarnation, charges.Of)
+	reserved, err := limiter.ReleaseServer(ctx, flags.Options, incarnation, charges.Of, true)
 	if err != nil {
 		return "", err
 	}
@@ -258,7 +251,7 @@ func serverCells(server control.Server) []any {
 
 func fleetForget() *cobra.Command {
 	var flags controlFlags
-	var rights limiterFlags
+	var redis limiterFlags
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "forget INCARNATION --control URL --yes", Short: "Wait no more for a server that does not report",
@@ -268,7 +261,7 @@ func fleetForget() *cobra.Command {
 			"that comes back reports on, and claims again what it charged.",
 		Args: cobra.ExactArgs(1),
 	}
-	rights.add(cmd)
+	redis.add(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
 
 	return flags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
@@ -276,34 +269,34 @@ func fleetForget() *cobra.Command {
 			return fail(exitUsage, "look at: ninepocket fleet status; then say --yes",
 				fmt.Errorf("cannot forget %q without --yes", args[0]))
 		}
-		if err := rights.check(cmd); err != nil {
+		if err := redis.check(cmd); err != nil {
 			return err
 		}
-		return flags.forget(cmd, db, rights.Options, args[0])
+		return flags.forget(cmd, db, redis.Options, args[0])
 	})
 }
 
-// releasedServer is what fleet forget did.
-type releasedServer struct {
+// forgetResult is the output of fleet forget.
+type forgetResult struct {
 	Incarnation string            `json:"forgotten"`
 	Released    *limiter.Released `json:"freed,omitempty"` // nil without Redis
 }
 
-// forget forgets a server. Nothing is done where it may still live.
-func (flags *controlFlags) forget(cmd *cobra.Command, db *control.DB, rights limiter.Options,
+// forget forgets a server, unless it may still be alive.
+func (flags *controlFlags) forget(cmd *cobra.Command, db *control.DB, redis limiter.Options,
 	incarnation string,
 ) error {
-	out := releasedServer{Incarnation: incarnation}
-	if rights.URL != "" {
-		if err := limiter.CheckDead(cmd.Context(), rights, incarnation); err != nil {
+	out := forgetResult{Incarnation: incarnation}
+	if redis.URL != "" {
+		if err := limiter.CheckDead(cmd.Context(), redis, incarnation); err != nil {
 			return err
 		}
 	}
-	// It refuses a server that reports, of which nothing may be freed.
+	// It refuses a server that reports, whose units must not be released.
 	if err := db.Forget(cmd.Context(), incarnation); err != nil {
 		return err
 	}
-	if rights.URL == "" {
+	if redis.URL == "" {
 		const hint = "forgot %s; with --metering what it held in Redis is free again, too"
 		return printLine(cmd, flags.asJSON, out, hint, incarnation)
 	}
@@ -312,22 +305,21 @@ func (flags *controlFlags) forget(cmd *cobra.Command, db *control.DB, rights lim
 	if err != nil {
 		return err
 	}
-	freed, err := limiter.ReleaseServer(cmd.Context(), rights, incarnation, charges.Of)
+	freed, err := limiter.ReleaseServer(cmd.Context(), redis, incarnation, charges.Of, false)
 	if err != nil {
 		return err
 	}
 	out.Released = &freed
-	return printLine(cmd, flags.asJSON, out, "forgot %s; %d units of %d tenants are free again", incarnation,
-		freed.Units,
-		freed.Tenants)
+	return printLine(cmd, flags.asJSON, out, "forgot %s; %d units of %d tenants are free again",
+		incarnation, freed.Units, freed.Tenants)
 }
 
-// imported is what fleet import did.
-type imported struct {
+// importResult is the output of fleet import.
+type importResult struct {
 	Incarnation string `json:"incarnation"`
 	control.Imported
 	Rows    int  `json:"ledger_rows"`
-	Cursors bool `json:"cursors"` // walks that began on the machine go on in the fleet
+	Cursors bool `json:"cursors"` // cursors from the machine are valid in the fleet
 }
 
 func fleetImport() *cobra.Command {
@@ -363,8 +355,8 @@ func fleetImport() *cobra.Command {
 	})
 }
 
-func importState(cmd *cobra.Command, db *control.DB, state string) (out imported, err error) {
-	// All is read before anything is entered.
+func importState(cmd *cobra.Command, db *control.DB, state string) (out importResult, err error) {
+	// All is read before anything is imported.
 	file, err := keys.Read(state)
 	if err != nil {
 		return out, err
@@ -382,7 +374,7 @@ func importState(cmd *cobra.Command, db *control.DB, state string) (out imported
 		return out, err
 	}
 
-	// A machine that was never started has no cursors.
+	// A machine that was never started has no cursor key.
 	secret, _, err := node.ReadCursorKey(state)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return out, err
@@ -393,7 +385,7 @@ func importState(cmd *cobra.Command, db *control.DB, state string) (out imported
 		err = db.ImportRows(cmd.Context(), out.Incarnation, node.Hostname(), rows)
 	}
 	if err == nil {
-		err = db.ImportUses(cmd.Context(), used)
+		err = db.ImportLastUses(cmd.Context(), used)
 	}
 	if err == nil && secret != nil {
 		out.Cursors, err = db.AdoptCursorKey(cmd.Context(), [cursor.KeyLen]byte(secret))
@@ -402,5 +394,5 @@ func importState(cmd *cobra.Command, db *control.DB, state string) (out imported
 	return out, err
 }
 
-// lastDay is after all others.
+// lastDay is after all other days.
 const lastDay = calendar.Day(1<<31 - 1)

@@ -19,7 +19,7 @@ import (
 	"ninepocket/access"
 )
 
-// clientPool is the clients of a squad, and what they were told.
+// clientPool is the clients of a squad, and what they saw.
 type clientPool struct {
 	*faultFleet
 	clients []*client
@@ -126,7 +126,7 @@ func (cr *clientPool) until(what string, done func() bool) {
 	}
 }
 
-// send sends a request to a server, on a connection that it keeps. Its answer is 0 when there is none,
+// send sends a request to a server, on an open connection. Its answer is 0 if there is none,
 // or when the server cannot be reached.
 func (c *client) send(server int, request string) (status int) {
 	v := c.visitors[server]
@@ -253,7 +253,7 @@ func (cr *clientPool) settles() {
 	}
 }
 
-// agrees compares what clients were told, what the servers' own logs have, and what is billed.
+// agrees compares what clients saw, what the servers' own logs have, and what is billed.
 func (cr *clientPool) agrees() {
 	cr.t.Helper()
 	for _, c := range cr.clients {

@@ -30,7 +30,7 @@ func TestRightsOverServers(t *testing.T) {
 	c.isOld(r)
 	servers := []*fleetServer{c.serves(""), c.serves("")}
 
-	// On a machine that is busy a call may find no answer in time, and its unit is held for a minute.
+	// On a machine that is busy a call may find no answer in time, and its unit is reserved for a minute.
 	counts := map[int]int{}
 	c.eventually("a course without a late answer", func() bool {
 		clear(counts)
@@ -105,7 +105,7 @@ func TestRightsAreRefused(t *testing.T) {
 		}
 	}
 
-	// One that is away keeps nobody from looking at the other one.
+	// An unavailable one does not prevent the check of the other one.
 	out, _ = c.does(exitRefused, "fleet", "check", "--control", "postgres://np@127.0.0.1:1/cards", "--metering", url)
 	for _, line := range []string{
 		"WRONG  cannot reach PostgreSQL at 127.0.0.1:1/cards", "WRONG  redis: it evicts keys",

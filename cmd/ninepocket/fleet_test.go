@@ -460,14 +460,14 @@ func charge(t *testing.T, state string) {
 		}
 		for range 3 + i {
 			decision := store.Admit(p, access.SpecFor(p, op), now)
-			if _, err := store.Finish(decision.Ticket, true); err != nil {
+			if _, err := store.Finish(decision.Reservation, true); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 }
 
-// TestFleetMessages provokes what operators are told.
+// TestFleetMessages provokes the messages that operators see.
 func TestFleetMessages(t *testing.T) {
 	c := newFleetKit(t)
 	c.store = "store" // keys are looked at before it is

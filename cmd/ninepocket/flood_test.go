@@ -118,7 +118,7 @@ func (f *flood) idle(c net.Conn) error {
 // stall asks five times for the largest answer and reads nothing.
 func (f *flood) stall(c net.Conn) error {
 	if tcp, ok := c.(*net.TCPConn); ok {
-		if err := tcp.SetReadBuffer(16 << 10); err != nil { // what is held is to be the server's
+		if err := tcp.SetReadBuffer(16 << 10); err != nil { // what is buffered is to be the server's
 			return err
 		}
 	}
@@ -327,7 +327,7 @@ func (f *flood) comesBack() {
 	}
 }
 
-// procStatus tells how the process is, for a failure that has to say whether it was killed.
+// procStatus returns the state of the process, for a failure that has to say whether it was killed.
 func (f *flood) procStatus() string {
 	if f.cmd == nil {
 		return "its supervisor knows"
@@ -339,8 +339,8 @@ func (f *flood) procStatus() string {
 	return string(status) // Z is one that has ended; the last number is its exit status
 }
 
-// What a flood may take: of the process beside what it has without one, and of all sockets. An idle
-// connection has two buffers of 16 and 32 KiB and a stack, a stalled one what the system keeps, too.
+// What a flood may take: of the process in addition to what it has without one, and of all sockets. An idle
+// connection has two buffers of 16 and 32 KiB and a stack, a stalled one what the system buffers, too.
 const (
 	floodProcess = 80 << 10  // a connection
 	floodSockets = 400 << 10 // a stalled one, both ends
@@ -456,7 +456,7 @@ func floodTooMany(t *testing.T, path string) {
 	})
 }
 
-// floodFromOne opens too many connections from one address, which keeps nobody else out, and as many
+// floodFromOne opens too many connections from one address, which locks nobody else out, and as many
 // from a trusted proxy, which may.
 func floodFromOne(t *testing.T, path string) {
 	t.Helper()

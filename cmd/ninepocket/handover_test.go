@@ -21,10 +21,10 @@ import (
 	"time"
 )
 
-// handoverLead is how long a server of a supervisor goes on to listen when it is told to end.
+// handoverLead is how long a server of a supervisor continues to listen when it is told to end.
 const handoverLead = 200 * time.Millisecond
 
-// supervisor starts servers as systemd does: it keeps the socket and passes it on.
+// supervisor starts servers as systemd does: it owns the socket and passes it on.
 type supervisor struct {
 	*program // the store and the key
 	t        *testing.T
@@ -152,7 +152,7 @@ func (s *supervisor) upgrade(old *successor) *successor {
 	return next
 }
 
-// visitor is a client that asks again and again on connections that it keeps, and tries nothing
+// visitor is a client that asks again and again on open connections, and retries nothing
 // twice: what fails, failed. Only where lead is given, and it was so late itself that a server which
 // drains may have ended the connection rightly, a request without any answer is sent again.
 type visitor struct {
@@ -351,7 +351,7 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// charged is what the ledger has of each tenant, asked beside the server or without one.
+// charged is what the ledger has of each tenant, read next to the server or without one.
 func (p *program) charged(t *testing.T) map[string]int64 {
 	t.Helper()
 	var usage struct {

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	neturl "net/url"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +14,7 @@ import (
 
 func healthcheckCommand() *cobra.Command {
 	var url, path string
+	schemes := []string{"http", "https"}
 	cmd := &cobra.Command{
 		Use: "healthcheck", Short: "Ask a running server whether it is ready; exit 0 when it is", Args: cobra.NoArgs,
 		Long: "Asks /readyz of the admin listener that file and environment configure, or the URL of --url.\n" +
@@ -25,11 +26,12 @@ func healthcheckCommand() *cobra.Command {
 					return fail(exitUsage, "", err)
 				}
 				url = "http://" + node.Loopback(layered.Admin) + "/readyz"
-			} else if err := checkAsked(url); err != nil {
-				return fail(exitUsage, "", fmt.Errorf("cannot use --url %q: %w", settings.Redact(url), err))
+			} else if u, err := neturl.Parse(url); err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
+				const text = "cannot use --url %q: want http://HOST or https://HOST, with a path"
+				return fail(exitUsage, "", fmt.Errorf(text, settings.Redact(url)))
 			}
 
-			// A connection of its own: a kept one would not notice that nobody accepts.
+			// A new connection: an open one would not show that the server no longer accepts.
 			transport := &http.Transport{DisableKeepAlives: true}
 			if err := node.CheckHealth(cmd.Context(), transport, url); err != nil {
 				return fail(exitFailure, "", fmt.Errorf("cannot find the server healthy: %w", err))
@@ -41,13 +43,4 @@ func healthcheckCommand() *cobra.Command {
 	cmd.Flags().StringVar(&url, "url", "", "ask this `URL` for 200 (default: /readyz of the configured admin listener)")
 	cmd.Flags().StringVar(&path, "config", "", "TOML configuration `FILE`")
 	return cmd
-}
-
-// checkAsked wants an absolute http or https URL.
-func checkAsked(s string) error {
-	u, err := neturl.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return errors.New("want http://HOST or https://HOST, with a path")
-	}
-	return nil
 }

@@ -19,8 +19,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// errorHint is the exit code of errors and what an operator does about them; FOLDER in it stands
-// for the directory that the command works on.
+// errorHint is the exit code of errors and a hint for the operator; FOLDER in it stands for the
+// directory that the command works on.
 type errorHint struct {
 	code int
 	hint string
@@ -29,9 +29,10 @@ type errorHint struct {
 
 func hint(code int, hint string, errs ...error) errorHint { return errorHint{code, hint, errs} }
 
-// storeHints are for errors of a snapshot store: damage is refused, the rest failed.
+// storeHints are for errors of a snapshot store. Damage is exitRefused, most others are
+// exitFailure.
 var storeHints = []errorHint{
-	// The hints are about stores.
+	// The other hints are about stores.
 	hint(exitFailure, "", operate.ErrInput),
 	hint(exitFailure, "build the first snapshot without --base", operate.ErrNoBase),
 	hint(exitUsage, "run: ninepocket snapshot list --store FOLDER", operate.ErrBaseName),
@@ -93,7 +94,7 @@ var stateHints = []errorHint{
 	hint(exitFailure, "--state wants the directory that serve uses", syscall.ENOTDIR, syscall.EISDIR),
 }
 
-// diskHints are for what can happen to any folder. Most of it ends some time.
+// diskHints are for errors that any folder may have. Most are temporary.
 var diskHints = []errorHint{
 	hint(exitFailure, "make room on the disk of FOLDER", syscall.ENOSPC, syscall.EDQUOT),
 	hint(exitFailure, "the disk of FOLDER is mounted read-only", syscall.EROFS),
@@ -105,7 +106,7 @@ var diskHints = []errorHint{
 	hint(exitFailure, "the machine has no memory for this", syscall.ENOMEM),
 }
 
-// portHints are for addresses that cannot be listened on.
+// portHints are for addresses that cannot be bound.
 var portHints = []errorHint{
 	hint(exitFailure, "another program holds the port; port 0 picks a free one", syscall.EADDRINUSE),
 	hint(exitFailure, "no interface of this machine has the address, or none has it yet", syscall.EADDRNOTAVAIL),
@@ -117,7 +118,7 @@ func isAny(err error, several ...error) bool {
 	return slices.ContainsFunc(several, func(known error) bool { return errors.Is(err, known) })
 }
 
-// withHint gives an error the remedy that it has, if any; a failure has its own.
+// withHint adds the exit code and hint of an error, unless it is an exitError, which has its own.
 func withHint(err error, hints []errorHint, folder string) error {
 	if _, known := errors.AsType[*exitError](err); known || err == nil {
 		return err
@@ -127,9 +128,9 @@ func withHint(err error, hints []errorHint, folder string) error {
 	return fail(code, hint, err)
 }
 
-// findHint finds the remedy of an error; the hint is "" when nobody knows one.
+// findHint finds the exit code and hint of an error; the hint is "" if there is none.
 func findHint(err error, hints []errorHint, folder string) (code int, hint string) {
-	// A full disk is behind many errors, some of which have a better hint.
+	// A full disk causes many errors, some of which have a better hint.
 	for _, known := range slices.Concat(hints, diskHints) {
 		if isAny(err, known.errs...) {
 			return known.code, strings.ReplaceAll(known.hint, "FOLDER", folder)
@@ -138,7 +139,7 @@ func findHint(err error, hints []errorHint, folder string) (code int, hint strin
 	return exitFailure, ""
 }
 
-// hintOf is the hint that an error has already.
+// hintOf returns the hint that an error has already.
 func hintOf(err error) string {
 	if known, ok := errors.AsType[*exitError](err); ok {
 		return known.hint
@@ -146,9 +147,9 @@ func hintOf(err error) string {
 	return ""
 }
 
-// unreadable reports whether the file of the configuration is there and could not be read, and what
-// to do about it. It is no mistake of the file then.
-func unreadable(err error) (hint string, is bool) {
+// unreadableHint returns a hint if the configuration file exists and could not be read: then the
+// file has no mistake.
+func unreadableHint(err error) (hint string, is bool) {
 	failed, is := errors.AsType[*fs.PathError](err)
 	if !is || errors.Is(err, fs.ErrNotExist) {
 		return "", false
@@ -160,13 +161,13 @@ func unreadable(err error) (hint string, is bool) {
 	return hint, hint != ""
 }
 
-// folderFlags are what every command takes that works on a store or on a state directory.
+// folderFlags are the flags of every command on a store or a state directory.
 type folderFlags struct {
 	folder string
 	asJSON bool
 }
 
-// add adds the flags to a command, and the remedies to what it fails with.
+// add adds the flags to a command, and hints to its errors.
 func (flags *folderFlags) add(cmd *cobra.Command, name, help string, hints []errorHint) *cobra.Command {
 	cmd.Flags().StringVar(&flags.folder, name, "", help)
 	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
@@ -186,8 +187,8 @@ func (flags *storeFlags) add(cmd *cobra.Command) *cobra.Command {
 	return flags.folderFlags.add(cmd, "store", "snapshot store `DIR`", storeHints)
 }
 
-// addStored adds the flags to a command that wants a store to be there: a misspelt folder is no
-// empty store. The arguments of such commands are snapshots, whose ids they get.
+// addStored is add for a command on an existing store: a misspelt folder is no empty store. The
+// arguments of such commands are snapshots, which addStored resolves to ids.
 func (flags *storeFlags) addStored(cmd *cobra.Command) *cobra.Command {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -237,7 +238,7 @@ func againWith(cmd *cobra.Command, words ...string) string {
 func require(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
 		if err := cmd.MarkFlagRequired(name); err != nil {
-			// The flag was not defined: a mistake in the command.
+			// The flag is not defined: a programming error.
 			panic(err)
 		}
 	}

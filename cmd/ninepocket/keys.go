@@ -16,7 +16,7 @@ import (
 	"ninepocket/internal/settings"
 )
 
-// issuedKey is what create and rotate print, once.
+// issuedKey is the output of create and rotate, which is shown once.
 type issuedKey struct {
 	ID        string     `json:"id"`
 	Key       string     `json:"key"`
@@ -28,9 +28,9 @@ type issuedKey struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 }
 
-// issuing is a change of a keys file that makes a key, and describes it. The plan is the tenant's,
-// which may have had one before.
-func issuing(made *issuedKey, create func(*keys.File) (*keys.Key, string, error)) func(*keys.File) error {
+// issueTo returns a change of a keys file that creates a key, and describes it in made. The plan is
+// the tenant's, which may have had another one before.
+func issueTo(made *issuedKey, create func(*keys.File) (*keys.Key, string, error)) func(*keys.File) error {
 	return func(file *keys.File) error {
 		key, text, err := create(file)
 		if err == nil {
@@ -50,7 +50,7 @@ func (issued *issuedKey) change(command string, now time.Time) registry.Change {
 	}
 }
 
-// print prints the text of the key alone for a script that wants no JSON.
+// print prints the key alone on stdout, for scripts without JSON.
 func (issued *issuedKey) print(cmd *cobra.Command, asJSON bool) error {
 	if !asJSON {
 		defer cmd.PrintErrf("key %s of tenant %s, plan %s: it is shown this once, only its hash is kept\n",
@@ -105,10 +105,10 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 		return err
 	}
 
-	// Asked before the change, which begins a state directory.
+	// Read before the change, which creates a state directory.
 	_, before := flags.ReadKeys(cmd.Context())
 	var made issuedKey
-	err := flags.UpdateKeys(cmd.Context(), issuing(&made, func(file *keys.File) (*keys.Key, string, error) {
+	err := flags.UpdateKeys(cmd.Context(), issueTo(&made, func(file *keys.File) (*keys.Key, string, error) {
 		return file.Create(flags.NewKey, now)
 	}))
 	if err != nil {
@@ -116,14 +116,14 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 	}
 
 	if errors.Is(before, keys.ErrNoFile) {
-		// A key in a misspelt folder is one that no server knows.
+		// No server knows a key in a misspelt folder.
 		cmd.PrintErrf("note: state directory %q is new\n", flags.folder)
 	}
 	flags.record(cmd, made.change("create", now))
 	return made.print(cmd, flags.asJSON)
 }
 
-// read takes over the flags that are more than text, naming every problem.
+// read parses the flags that are more than text. The error names every problem.
 func (flags *createFlags) read(now time.Time) error {
 	var wrong settings.Problems
 	var err error
@@ -136,7 +136,7 @@ func (flags *createFlags) read(now time.Time) error {
 		flags.Expires = new(wrong.ParseTime("expires", flags.expires, "2027-01-31T00:00:00Z"))
 	}
 
-	// A surface or a scope that could not be read would only be complained of twice.
+	// An invalid surface or scope is reported already.
 	if wrong.Err() == nil {
 		wrong.Add(flags.Validate(now))
 		wrong.Add(flags.checkPlan())
@@ -144,8 +144,8 @@ func (flags *createFlags) read(now time.Time) error {
 	return fail(exitUsage, "", wrong.Err())
 }
 
-// checkPlan refuses a plan that the server's configuration does not have: its keys would be answered
-// 503. Without a configuration the built-in plans are all that is known.
+// checkPlan refuses a plan that is not in the server's configuration: its keys would get 503.
+// Without a configuration only the built-in plans are known.
 func (flags *createFlags) checkPlan() error {
 	plans := keys.DefaultPlans()
 	where := "the built-in plans: name the server's configuration by --config"
@@ -161,7 +161,7 @@ func (flags *createFlags) checkPlan() error {
 	if flags.Plan == "" {
 		return fmt.Errorf(`cannot create a key of plan "": want one of %s`, strings.Join(plans.Names(), ", "))
 	}
-	// A sandbox key asks for no data, so that no plan stands behind it.
+	// A sandbox key gets no data, so it needs no plan.
 	if flags.Surface != keys.Sandbox && plans[flags.Plan] == nil {
 		return fmt.Errorf("cannot create a key of plan %q: it is none of %s (%s)",
 			flags.Plan, where, strings.Join(plans.Names(), ", "))
@@ -169,7 +169,7 @@ func (flags *createFlags) checkPlan() error {
 	return nil
 }
 
-// update changes keys that are there: nothing but create begins a state directory.
+// update changes existing keys: only create creates a state directory.
 func (flags *accountFlags) update(ctx context.Context, change func(*keys.File) error) error {
 	if _, err := flags.ReadKeys(ctx); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (flags *accountFlags) update(ctx context.Context, change func(*keys.File) e
 	return flags.UpdateKeys(ctx, change)
 }
 
-// listedKey is a row of keys list; it never holds the key or its hash.
+// listedKey is a row of keys list; it has neither the key nor its hash.
 type listedKey struct {
 	ID        string     `json:"id"`
 	Tenant    string     `json:"tenant"`
@@ -190,8 +190,8 @@ type listedKey struct {
 	ExpiresAt *time.Time `json:"expires_at"`
 	RevokedAt *time.Time `json:"revoked_at"`
 	LastUsed  *time.Time `json:"last_used_at"`
-	RotatedTo string     `json:"rotated_to,omitempty"` // the key that follows; this one works until expires_at
-	// Credits are those of a preview tenant, null where the plan's hold.
+	RotatedTo string     `json:"rotated_to,omitempty"` // its successor; this key works until expires_at
+	// Credits are those of a preview tenant, null for the plan's.
 	Credits *int64 `json:"credits,omitempty"`
 }
 
@@ -205,7 +205,7 @@ func keysList() *cobra.Command {
 				return err
 			}
 
-			// The last use is in the ledger, which the server writes while this reads.
+			// The last use is in the ledger, which a server may be writing.
 			used, err := flags.ReadLastUse(cmd.Context())
 			if err != nil {
 				return err
@@ -243,7 +243,7 @@ func (r listedKey) cells() []any {
 	}
 	status := r.Status
 	if r.RotatedTo != "" && status == "active" {
-		// It works beside the one that follows, until it expires.
+		// It works in addition to its successor, until it expires.
 		status = "rotated"
 	}
 	expires := "never"
@@ -300,7 +300,7 @@ func keysRotate() *cobra.Command {
 
 			var made issuedKey
 			now := time.Now()
-			err := flags.update(cmd.Context(), issuing(&made, func(file *keys.File) (*keys.Key, string, error) {
+			err := flags.update(cmd.Context(), issueTo(&made, func(file *keys.File) (*keys.Key, string, error) {
 				return file.Rotate(args[0], overlap, now)
 			}))
 			if err != nil {

@@ -25,7 +25,7 @@ func TestUnreadableKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// A file that is written in place could be read while it is empty, and be told as another damage.
+	// A file that is written in place could be read while it is empty, and be reported as another damage.
 	replace := func(text []byte) {
 		t.Helper()
 		next := path + ".next"
@@ -66,13 +66,13 @@ func TestHungKeys(t *testing.T) {
 	v := newFaultServer(t)
 	v.start(newFaultInjector(t))
 	hangs := make(chan string, 1000)
-	v.setRule(func(call disktest.Call) disktest.Verdict {
+	v.setRule(func(call disktest.Call) disktest.Effect {
 		name := filepath.Base(call.Path)
 		if call.Op != "open" || name != "keys.json" && name != "CURRENT" {
-			return disktest.Verdict{}
+			return disktest.Effect{}
 		}
 		hangs <- name
-		return disktest.Verdict{Wait: time.Hour}
+		return disktest.Effect{Wait: time.Hour}
 	})
 
 	// The file is read again because its time is another one.

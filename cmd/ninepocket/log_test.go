@@ -16,7 +16,7 @@ import (
 )
 
 // TestUnreadLog ends who reads the log, as when the system's journal is restarted: the server lives,
-// takes over keys, of which it would tell, and drains.
+// reloads keys, which it would log, and drains.
 func TestUnreadLog(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -54,7 +54,7 @@ func TestUnreadLog(t *testing.T) {
 }
 
 // TestHungLog lets who reads the log, and the access log, read no more, with the pipe full: requests are
-// answered, new keys are taken over, of which the log would tell, and a drain ends.
+// answered, new keys are loaded, which the log would say, and a drain ends.
 func TestHungLog(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

@@ -22,10 +22,11 @@ import (
 	"ninepocket/internal/term"
 )
 
-// parsing is how the parser of flags says that text is no number.
-var parsing = regexp.MustCompile(`strconv\.Parse(Int|Uint|Float): parsing "[^"]*": (invalid syntax|value out of range)`)
+// numberError matches the flag parser's text for an invalid number.
+var numberError = regexp.MustCompile(`strconv\.Parse(Int|Uint|Float): parsing "[^"]*": ` +
+	`(invalid syntax|value out of range)`)
 
-// version and the day of its commit are set by the linker.
+// The linker sets version, and the day of its commit.
 var (
 	version   = "dev"
 	committed = ""
@@ -36,21 +37,21 @@ const (
 	exitOK = iota
 	exitFailure
 	exitUsage
-	exitRefused  // verification failed or a guard refused
-	exitNotReady // serve lacks keys or a loadable snapshot
+	exitRefused  // failed verification, or refused by a guard
+	exitNotReady // serve has no keys or no loadable snapshot
 )
 
-// exitError is an error with the exit code and the hint that go with it.
+// exitError is an error with its exit code and hint.
 type exitError struct {
 	err  error
 	code int
-	hint string // what to do about it, "" when nobody can say
+	hint string // for the operator, "" for none
 }
 
 func (failed *exitError) Error() string { return failed.err.Error() }
 func (failed *exitError) Unwrap() error { return failed.err }
 
-// run is the whole program but for the process around it.
+// run is the whole program, except the process around it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand()
 	root.SetArgs(args)
@@ -61,19 +62,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	}
 
-	// What cobra itself refuses is a mistake in the command line.
+	// Errors of cobra itself are mistakes in the command line.
 	failed := &exitError{code: exitUsage, hint: "run '" + ran.CommandPath() + " --help'" + nearestFlag(ran, err)}
 	if known, ok := errors.AsType[*exitError](err); ok {
 		failed = known
 	}
 
-	// Every message names the program once and says what it cannot do.
+	// Every message has the name of the program once, and what it cannot do.
 	text := strings.TrimPrefix(err.Error(), "ninepocket: ")
-	text = parsing.ReplaceAllString(text, `want a number`)
+	text = numberError.ReplaceAllString(text, `want a number`)
 	if !strings.HasPrefix(text, "cannot ") {
 		text = "cannot run the command: " + text
 	}
-	// A server's last words go where its log does: who reads them may hang.
+	// The last lines of a server go to its log writer, which never blocks.
 	last := ran.ErrOrStderr()
 	_, _ = fmt.Fprintln(last, "ninepocket: "+text)
 	if failed.hint != "" {
@@ -107,16 +108,16 @@ func rootCommand() *cobra.Command {
 			snapshotLog(), snapshotPush(), snapshotPull(),
 			parentCommand("trust", "Say whose publications many servers take up", trustInit(), trustAdd(),
 				trustRetire()),
-			pinCommand("pin"), pinCommand("unpin"), hidden(pinCommand("hold")), hidden(pinCommand("unhold"))))
+			pinCommand("pin"), pinCommand("unpin"), pinCommand("hold"), pinCommand("unhold")))
 	addGroup(root, "Keys and bills:",
 		parentCommand("keys", "Create, list, revoke and rotate API keys", keysCreate(), keysList(), keysRevoke(),
-			keysRotate(),
-			keysLog(),
+			keysRotate(), keysLog(),
 			parentCommand("tenant", "Change what a tenant may do", tenantResetDay())),
 		usageCommand(), requestCommand(),
 		parentCommand("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(),
 			stateRepair()),
-		fleetCommand())
+		parentCommand("fleet", "Look at what many servers share, and take one machine into it",
+			fleetCheck(), fleetStatus(), fleetForget(), fleetImport()))
 	root.AddCommand(versionCommand(), unpackCommand())
 	addCompletions(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
@@ -126,12 +127,12 @@ func rootCommand() *cobra.Command {
 			if flag == nil {
 				continue
 			}
-			// Commands that are configured read the environment with all else.
+			// Commands with a configuration read the environment with it.
 			_, needed := flag.Annotations[cobra.BashCompOneRequiredFlag]
 			if value := os.Getenv(settings.EnvPrefix + strings.ToUpper(name)); needed && !flag.Changed && value != "" {
 				wrong.Add(cmd.Flags().Set(name, value))
 			}
-			// What serves checks its store with all else, and it may be one of many servers.
+			// serve checks its store with its settings, and the store may be a bucket.
 			if needed || name != "store" {
 				wrong.Add(settings.CheckFolder(name, flag.Value.String()))
 			}
@@ -141,7 +142,7 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
-// programVersion is what version prints.
+// programVersion is the output of version.
 type programVersion struct {
 	Version   string `json:"version"`
 	Committed string `json:"committed,omitempty"` // the day of the commit
@@ -169,12 +170,6 @@ func versionCommand() *cobra.Command {
 	return cmd
 }
 
-// hidden is a command under a name of before, which the help does not list.
-func hidden(cmd *cobra.Command) *cobra.Command {
-	cmd.Hidden = true
-	return cmd
-}
-
 // addGroup adds commands under a heading of the root's help.
 func addGroup(root *cobra.Command, title string, subs ...*cobra.Command) {
 	root.AddGroup(&cobra.Group{ID: title, Title: title})
@@ -184,8 +179,8 @@ func addGroup(root *cobra.Command, title string, subs ...*cobra.Command) {
 	root.AddCommand(subs...)
 }
 
-// parentCommand is a command that only has subcommands. Without a RunE of its own cobra would show
-// its help for an unknown one and succeed.
+// parentCommand returns a command that only has subcommands. Without its own RunE, cobra would show
+// help for an unknown subcommand and succeed.
 func parentCommand(use, short string, subs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: use, Short: short, DisableFlagsInUseLine: true,
@@ -200,7 +195,7 @@ func parentCommand(use, short string, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// nearestFlag names the flag that an unknown one was meant to be, where one is near.
+// nearestFlag suggests the flag that an unknown one resembles, if there is one.
 func nearestFlag(cmd *cobra.Command, err error) string {
 	_, given, unknown := strings.Cut(err.Error(), "unknown flag: --")
 	if !unknown {
@@ -216,7 +211,7 @@ func nearestFlag(cmd *cobra.Command, err error) string {
 	return "; did you mean --" + near + "?"
 }
 
-// fail wraps an error that a command ends with; no error stays none.
+// fail wraps the error of a command; nil stays nil.
 func fail(code int, hint string, err error) error {
 	if err == nil {
 		return nil
@@ -224,13 +219,13 @@ func fail(code int, hint string, err error) error {
 	return &exitError{err: err, code: code, hint: hint}
 }
 
-// printResult prints v as JSON, or what text prints for people.
+// printResult prints v as JSON, or calls text to print it for people.
 func printResult(cmd *cobra.Command, asJSON bool, v any, text func(out *bufio.Writer)) error {
 	if asJSON {
 		return term.JSON(cmd.OutOrStdout(), v)
 	}
 
-	// The writer keeps its first error, so that text need not look at any.
+	// Flush returns the first error of the writer.
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	text(out)
 	return out.Flush()
@@ -246,10 +241,10 @@ func printTable[T any](cmd *cobra.Command, asJSON bool, rows []T, header string,
 	return printResult(cmd, asJSON, rows, func(out *bufio.Writer) { term.Table(out, header, rows, cells) })
 }
 
-// plainWord is a word that a shell takes as it is.
+// plainWord matches words that need no quotes in a shell.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// shellWords spells words as they can be pasted into a shell.
+// shellWords quotes words so that they can be pasted into a shell.
 func shellWords(words []string) string {
 	quoted := slices.Clone(words)
 	for i, word := range words {

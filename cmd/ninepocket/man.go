@@ -9,8 +9,8 @@ import (
 	"ninepocket/internal/manual"
 )
 
-// main of a build with the tag man writes the manual pages of all commands into the folder that it is
-// given: what renders them is no part of the program.
+// main, in a build with the tag man, writes the manual pages of all commands into the given folder:
+// the renderer is no part of the program.
 func main() {
 	root := rootCommand()
 	root.InitDefaultCompletionCmd()

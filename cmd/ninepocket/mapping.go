@@ -15,12 +15,14 @@ import (
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 	"ninepocket/loader"
+	"ninepocket/snapshot"
 )
 
 // suggestFlags are the flags of mapping suggest.
 type suggestFlags struct {
 	sources       []string
 	mapping, into string
+	store         string
 	asJSON        bool
 }
 
@@ -34,7 +36,8 @@ func mappingSuggest() *cobra.Command {
 			"number of units no feed says, each with its reason. The numbers are what such packages usually hold:\n" +
 			"review them, correct or delete rows, and build with --mapping DIR. Of several sources, sets of a later\n" +
 			"one that share cards with a set of an earlier one, and were not found to be the same, are proposed in\n" +
-			"DIR/aliases.csv. An existing file is not touched.",
+			"DIR/aliases.csv. With --store, cards of its current snapshot that no source lists any more, and whose\n" +
+			"set, number and name a new card has, are proposed there too. An existing file is not touched.",
 		Example: "  ninepocket mapping suggest --source tcgcsv:feed/current --into mapping",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
@@ -43,21 +46,22 @@ func mappingSuggest() *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayVar(&flags.sources, "source", nil, "catalog, `KIND:PATH`, as of a build")
 	f.StringVar(&flags.mapping, "mapping", "", "`DIR` of the mapping that there is: what it knows is not proposed")
+	f.StringVar(&flags.store, "store", "", "snapshot store `DIR`: cards of its current snapshot are compared")
 	f.StringVar(&flags.into, "into", "", "`DIR` that sealed.csv and aliases.csv are written into")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
 	require(cmd, "source", "into")
 	return cmd
 }
 
-// suggested is what mapping suggest prints.
-type suggested struct {
-	File      string         `json:"file"` // "" when there is nothing to propose
+// suggestResult is the output of mapping suggest.
+type suggestResult struct {
+	File      string         `json:"file"` // "" if there is nothing to propose
 	Rows      int            `json:"rows"`
-	Open      int            `json:"open"`       // of the rows, those without a number
+	Open      int            `json:"open"`       // rows without a number
 	AliasFile string         `json:"alias_file"` // likewise
 	Aliases   int            `json:"aliases"`
 	Unknown   map[string]int `json:"unknown"`
-	Apart     int            `json:"sets_apart"` // sets of later sources that nothing is proposed for
+	Apart     int            `json:"sets_apart"` // sets of later sources without a proposal
 }
 
 func (flags *suggestFlags) run(cmd *cobra.Command) error {
@@ -70,7 +74,7 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 
 	sealed := filepath.Join(flags.into, "sealed.csv")
 	aliases := filepath.Join(flags.into, "aliases.csv")
-	// Asked before minutes of reading: somebody may have reviewed what is there.
+	// Checked before minutes of reading: existing files may have been reviewed.
 	for _, name := range []string{sealed, aliases} {
 		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 			return fail(exitFailure, "move it away, or give another --into and what is there as --mapping",
@@ -80,23 +84,33 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 
 	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
 	options.Progress = progress.Update
+	if flags.store != "" {
+		store := snapshot.OpenStore(flags.store)
+		cur, err := store.Current()
+		if err == nil {
+			options.Base, err = store.Load(cmd.Context(), cur.ID, nil)
+		}
+		if err != nil {
+			return fail(exitFailure, "", fmt.Errorf("cannot compare with store %q: %w", flags.store, err))
+		}
+	}
 	found, err := loader.Suggest(cmd.Context(), options)
 	progress.Stop()
 	if err != nil {
 		return fail(exitFailure, "", err)
 	}
 
-	result := suggested{
+	result := suggestResult{
 		Rows: len(found.Rows), Open: found.Open, Aliases: len(found.Aliases), Unknown: found.Unknown,
 		Apart: found.Unmatched,
 	}
 	if result.Rows > 0 {
 		result.File = sealed
-		err = propose(sealed, found.Write)
+		err = writeProposal(sealed, found.Write)
 	}
 	if err == nil && result.Aliases > 0 {
 		result.AliasFile = aliases
-		err = propose(aliases, found.WriteAliases)
+		err = writeProposal(aliases, found.WriteAliases)
 	}
 	if err != nil {
 		return fail(exitFailure, "", err)
@@ -104,8 +118,8 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 	return printResult(cmd, flags.asJSON, result, result.print)
 }
 
-// propose writes a file of a mapping.
-func propose(name string, content func(io.Writer) error) error {
+// writeProposal writes a file of a mapping.
+func writeProposal(name string, content func(io.Writer) error) error {
 	var text bytes.Buffer
 	err := errors.Join(content(&text), os.MkdirAll(filepath.Dir(name), 0o755)) //nolint:gosec // public knowledge
 	if err == nil {
@@ -117,7 +131,7 @@ func propose(name string, content func(io.Writer) error) error {
 	return nil
 }
 
-func (result *suggested) print(out *bufio.Writer) {
+func (result *suggestResult) print(out *bufio.Writer) {
 	if result.File+result.AliasFile == "" {
 		fmt.Fprintln(out, "nothing to propose")
 	}

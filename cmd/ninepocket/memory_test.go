@@ -26,7 +26,7 @@ import (
 type memoryGroup struct {
 	t    *testing.T
 	path string
-	// files
+	// The files of the group.
 	limit, usage, events string
 }
 
@@ -85,7 +85,7 @@ func (g *memoryGroup) peak() int64 {
 
 // floodMemory loads a server until it uses the memory that its control group allows: it lives, and
 // its clients are answered, then and afterwards. The bodies alone, whole, would take all of it; a
-// quarter is what bodies may have, and who sends another one is told to come again.
+// quarter is what bodies may have, and a client with another one must retry.
 func floodMemory(t *testing.T, path string) {
 	t.Helper()
 	const bodies = 240
@@ -100,8 +100,8 @@ func floodMemory(t *testing.T, path string) {
 	f := newFlood(t, p)
 	atFirst := g.peak()
 
-	// Bodies of a known client are held in memory until their last byte; answers of all sizes are
-	// made beside them.
+	// Bodies of a known client stay in memory until their last byte; answers of all sizes are
+	// made at the same time.
 	post := func(n int) string {
 		return fmt.Sprintf("POST /v1/cards/batch HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\n"+
 			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n", p.key, n)
@@ -169,7 +169,7 @@ func floodMemory(t *testing.T, path string) {
 }
 
 // floodPersistent has clients of a known key bring a large body each, one after the other, and
-// stay: what they have brought and taken is not kept for them. Whole, the bodies would take 60 MiB.
+// stay: what they have sent and received is not retained for them. Whole, the bodies would take 60 MiB.
 func floodPersistent(t *testing.T, path string) {
 	t.Helper()
 	const clients = 240

@@ -130,7 +130,7 @@ func (w *watched) eventually(what string, ok func() bool) {
 	}
 }
 
-// ask sends a request and keeps everything of the answer for the search for secrets.
+// ask sends a request and records the whole answer for the search for secrets.
 func (w *watched) ask(method, url, body string, header ...string) (status int, text string) {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), method, url, strings.NewReader(body))

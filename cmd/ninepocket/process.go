@@ -21,12 +21,12 @@ func main() {
 	os.Exit(code)
 }
 
-// untilSignal returns a context that ends with the first SIGINT or SIGTERM, which drains. Before it
-// ends, signals have their usual effect again, so that a second one ends the process at once.
+// untilSignal returns a context that ends with the first SIGINT or SIGTERM, which drains. Before
+// that, signals get their usual effect again, so that a second one ends the process at once.
 func untilSignal() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 
-	// Room for a second one that comes before the first was dealt with.
+	// Two, because a second signal may come before the first is handled.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {

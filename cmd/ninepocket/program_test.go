@@ -316,7 +316,7 @@ func (p *program) drainsUnderLoad(t *testing.T, pool *x509.CertPool, lead time.D
 	for range clients {
 		done.Go(func() {
 			client := tlsClient(pool)
-			open := time.Now() // the server did not drain then, or else the last answer would tell
+			open := time.Now() // the server did not drain then, or else the last answer would say so
 			for n := range 1_000_000 {
 				begun := time.Now()
 				resp, err := p.get(t.Context(), client, "/v1/games")
@@ -353,7 +353,7 @@ func (p *program) drainsUnderLoad(t *testing.T, pool *x509.CertPool, lead time.D
 	return tooLate.Load()
 }
 
-// TestSecondSignalEndsAtOnce drains a server that a half-sent request keeps from ending.
+// TestSecondSignalEndsAtOnce drains a server that a half-sent request prevents from ending.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	p := startServe(t, nil)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.API, "http://"))

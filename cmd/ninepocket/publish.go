@@ -23,10 +23,10 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// retainConfigured stands for a flag --keep that was not given.
+// retainConfigured means that --keep was not given.
 const retainConfigured = math.MinInt
 
-// publishFlags are what publishing takes, by itself and after a build.
+// publishFlags are the flags for publishing, alone and after a build.
 type publishFlags struct {
 	config    string
 	overrides []string
@@ -55,7 +55,7 @@ func (flags *publishFlags) addRetain(cmd *cobra.Command, help string) {
 	f.Lookup("keep").DefValue = "0"
 }
 
-// terms reads the flags and the configuration, naming every problem.
+// terms reads the flags and the configuration. The error names every problem.
 func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 	var wrong settings.Problems
 	terms := &operate.Terms{Store: store, RetainCount: flags.retain, By: currentUser(), Now: time.Now}
@@ -66,14 +66,14 @@ func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 		terms.Overrides = append(terms.Overrides, snapshot.Override{Guard: name, Reason: reason})
 	}
 
-	// One without the other is a slip, and the reason is what a reader of the log looks for.
+	// One without the other is a mistake, and readers of the log need the reason.
 	over := len(flags.overrides) > 0
 	wrong.AddIf(over && reason == "", "cannot use --override without --reason: say why, it is recorded")
 	wrong.AddIf(!over && flags.reason != "", "cannot use --reason without --override")
 	wrong.AddIf(flags.retain < 0 && flags.retain != retainConfigured,
 		"cannot use --keep %d: want 0 or more", flags.retain)
 
-	// The environment counts as it does for serve.
+	// The environment counts, as for serve.
 	layered, err := settings.ReadWithEnv(flags.config)
 	if err == nil {
 		err = layered.GuardLimits().Validate()
@@ -87,13 +87,13 @@ func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 	return terms, fail(exitUsage, "", wrong.Err())
 }
 
-// publishedRow is what publish and rollback print.
+// publishedRow is the output of publish and rollback.
 type publishedRow struct {
-	ID                string             `json:"id"`
-	*snapshot.Current                    // nil of one that was refused
-	Published         bool               `json:"published"`
+	ID                string                 `json:"id"`
+	*snapshot.Current                        // nil if refused
+	Published         bool                   `json:"published"`
 	Guards            []snapshot.GuardResult `json:"guards,omitempty"`
-	Pushed            *mirror.PushResult `json:"pushed,omitempty"` // nil without --to, and when that failed
+	Pushed            *mirror.PushResult     `json:"pushed,omitempty"` // nil without --to, and if the push failed
 }
 
 func snapshotPublish() *cobra.Command {
@@ -111,7 +111,7 @@ func snapshotPublish() *cobra.Command {
 			guardHelp(),
 		Example: `  ninepocket snapshot publish latest --store store
   ninepocket snapshot publish ID --store store --override cards_removed --reason 'rotation, see ticket 812'`,
-		// Mistakes in the flags are told before the store is looked at.
+		// Mistakes in the flags are reported before the store is read.
 		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			terms, err = conditions.terms(flags.folder)
 			if err != nil {
@@ -124,13 +124,13 @@ func snapshotPublish() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return push.after(cmd, &flags, row)
+			return push.pushAfter(cmd, &flags, row)
 		},
 	}
 
 	flags.addStored(cmd)
 	conditions.add(cmd)
-	push.add(cmd, usualLead)
+	push.add(cmd, defaultLead)
 	return cmd
 }
 
@@ -144,23 +144,23 @@ func guardHelp() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// publish publishes and tells people what became of it. What a script gets is returned: a push may
-// add to it.
+// publish publishes and prints the result for people. It returns the output for scripts, which a
+// push may extend.
 func (flags *storeFlags) publish(
 	cmd *cobra.Command, id string, terms *operate.Terms, config string,
 ) (publishedRow, error) {
-	// Only to say whether anything changed.
+	// Only for the message whether anything changed.
 	before, _ := flags.dir().Current()
 	cur, err := terms.Publish(id)
 	if err != nil {
-		// A script gets the verdicts of a refusal as well, and the exit code.
+		// A script gets the guard results of a refusal as well, and the exit code.
 		if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok && flags.asJSON {
 			err = errors.Join(term.JSON(cmd.OutOrStdout(), publishedRow{ID: id, Guards: refused.Verdicts}), err)
 		}
 		return publishedRow{}, refusal(err, flags.folder, config)
 	}
 
-	// The verdicts are what was recorded. Nothing here depends on the journal.
+	// The guard results are those in the record. Without it they are only missing.
 	var guards []snapshot.GuardResult
 	past, _ := flags.dir().Publications()
 	for _, pub := range past {
@@ -188,7 +188,7 @@ func (flags *storeFlags) publish(
 	})
 }
 
-// refusal gives an error of the guards its exit code, and the command that publishes all the same.
+// refusal gives an error of the guards its exit code, and the command that publishes nevertheless.
 func refusal(err error, store, config string) error {
 	refused, ok := errors.AsType[*snapshot.RefusedError](err)
 	if !ok {
@@ -206,7 +206,7 @@ func refusal(err error, store, config string) error {
 		strings.Join(command, " ")+" --reason 'WHY'", err)
 }
 
-// publishCommand spells the command that publishes a snapshot.
+// publishCommand returns the command that publishes a snapshot.
 func publishCommand(id, store, config string) string {
 	words := []string{"ninepocket", "snapshot", "publish", id, "--store", store}
 	if config != "" {
@@ -246,7 +246,7 @@ func snapshotRollback() *cobra.Command {
 			}
 
 			cur, err := flags.dir().Rollback(id, snapshot.PublishOptions{
-				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix), By: currentUser(),
+				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix, nil), By: currentUser(),
 				Reason: strings.TrimSpace(reason), DiscardDay: discard,
 			})
 			if err != nil {
@@ -258,7 +258,7 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = push.after(cmd, &flags, publishedRow{cur.ID, &cur, true, nil, nil})
+			err = push.pushAfter(cmd, &flags, publishedRow{cur.ID, &cur, true, nil, nil})
 			return errors.Join(err, afterRollback(cmd, &cur, discard, configured.Feed.Into))
 		},
 	}
@@ -299,7 +299,7 @@ func afterRollback(cmd *cobra.Command, by *snapshot.Current, discard bool, into 
 	return nil
 }
 
-// currentUser is the person or job that runs this process, for records: the user, and who became
+// currentUser names the person or job that runs this process, for records: the user, and who became
 // that user.
 func currentUser() string {
 	name := "uid " + strconv.Itoa(os.Getuid())
@@ -312,8 +312,8 @@ func currentUser() string {
 	return name
 }
 
-// logged is a row of snapshot log.
-type logged struct {
+// logRow is a row of snapshot log.
+type logRow struct {
 	At     time.Time `json:"at"`
 	Action string    `json:"action"` // publish, rollback or refuse
 	ID     string    `json:"id"`
@@ -333,9 +333,9 @@ func snapshotLog() *cobra.Command {
 				return err
 			}
 
-			rows := []logged{}
+			rows := []logRow{}
 			for _, pub := range past {
-				row := logged{pub.PublishedAt, pub.Action, pub.ID, pub.Epoch, pub.By, []string{}}
+				row := logRow{pub.PublishedAt, pub.Action, pub.ID, pub.Epoch, pub.By, []string{}}
 				if pub.Reason != "" {
 					row.Why = append(row.Why, pub.Reason)
 				}
@@ -345,24 +345,25 @@ func snapshotLog() *cobra.Command {
 				rows = append(rows, row)
 			}
 			for _, refusal := range flags.dir().Refusals() {
-				row := logged{refusal.At, "refuse", refusal.ID, 0, refusal.By, []string{}}
+				row := logRow{refusal.At, "refuse", refusal.ID, 0, refusal.By, []string{}}
 				for _, verdict := range refusal.Guards {
 					row.Why = append(row.Why, verdict.Name+": "+verdict.Message)
 				}
 				rows = append(rows, row)
 			}
 
-			slices.SortStableFunc(rows, func(a, b logged) int { return b.At.Compare(a.At) })
-			return printTable(cmd, flags.asJSON, rows, "AT\tACTION\tID\tBY\tWHY", logged.cells)
+			slices.SortStableFunc(rows, func(a, b logRow) int { return b.At.Compare(a.At) })
+			return printTable(cmd, flags.asJSON, rows, "AT\tACTION\tID\tBY\tWHY", logRow.cells)
 		},
 	})
 }
 
-func (l logged) cells() []any {
+func (l logRow) cells() []any {
 	return []any{l.At.Format(time.RFC3339), l.Action, l.ID, l.By, strings.Join(l.Why, "; ")}
 }
 
-// refused are the guards that refused each snapshot last, of those that were not published since.
+// refused returns the last refusal of each snapshot that was not published since: the results of
+// its guards.
 func (flags *storeFlags) refused() map[string][]snapshot.GuardResult {
 	refused := map[string][]snapshot.GuardResult{}
 	past, _ := flags.dir().Publications()

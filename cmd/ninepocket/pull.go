@@ -41,9 +41,9 @@ func snapshotPull() *cobra.Command {
 
 			log := term.NewLog(cmd.ErrOrStderr(), "text", term.Colourful(cmd.ErrOrStderr()))
 			cache := mirror.NewFollower(bucket, flags.dir(), mirror.FollowerOptions{
-				Publishers: publishers, Recent: cursor.Lifetime, Log: log,
+				Publishers: publishers, RetainFor: cursor.Lifetime, Log: log,
 			})
-			// Until it is ended: a timer that pulls would be late by its interval.
+			// A timer instead would be late by its interval.
 			if follow {
 				cache.Follow(cmd.Context())
 				return nil
@@ -77,11 +77,11 @@ func (flags *storeFlags) pull(cmd *cobra.Command, cache *mirror.Follower, from s
 // trustFlags are the flags of the commands that change who may publish.
 type trustFlags struct {
 	to, key string
-	anew    bool
+	force   bool
 	asJSON  bool
 }
 
-// add adds the flags, and what errors mean.
+// add adds the flags to a command, and hints to its errors.
 func (flags *trustFlags) add(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&flags.to, "to", "", "s3:// `URL` of the store that servers follow")
 	cmd.Flags().StringVar(&flags.key, "key", "", "`FILE` with the key that signs")
@@ -95,15 +95,15 @@ func (flags *trustFlags) add(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// trustRow is what the commands print.
+// trustRow is the output of the trust commands.
 type trustRow struct {
-	Publisher string   `json:"publisher,omitempty"` // of the key that was made or read
+	Publisher string   `json:"publisher,omitempty"` // of the new or read key
 	Version   uint64   `json:"trust,omitempty"`
 	Keys      []string `json:"keys,omitempty"`
 }
 
-// changed prints a TRUST that was written.
-func (flags *trustFlags) changed(cmd *cobra.Command, trust *mirror.Trust, key *mirror.Key) error {
+// printTrust prints a new TRUST.
+func (flags *trustFlags) printTrust(cmd *cobra.Command, trust *mirror.Trust, key *mirror.Key) error {
 	row := trustRow{Publisher: key.Publisher().String(), Version: trust.Version}
 	names := make([]string, len(trust.Keys))
 	for i, publisher := range trust.Keys {
@@ -113,11 +113,11 @@ func (flags *trustFlags) changed(cmd *cobra.Command, trust *mirror.Trust, key *m
 	return printLine(cmd, flags.asJSON, row, "TRUST %d names: %s", trust.Version, strings.Join(names, " "))
 }
 
-// trusting is what changes TRUST by the argument of a command, signed with a key that may sign already.
-type trusting func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key, arg string) (mirror.Trust, error)
+// trustChange changes TRUST by the argument of a command, signed with a trusted key.
+type trustChange func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key, arg string) (mirror.Trust, error)
 
 // addChange adds the flags to a command that changes TRUST.
-func (flags *trustFlags) addChange(cmd *cobra.Command, change trusting) *cobra.Command {
+func (flags *trustFlags) addChange(cmd *cobra.Command, change trustChange) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		bucket, err := openBucket(flags.to)
 		if err != nil {
@@ -132,7 +132,7 @@ func (flags *trustFlags) addChange(cmd *cobra.Command, change trusting) *cobra.C
 		if err != nil {
 			return err
 		}
-		return flags.changed(cmd, &made, key)
+		return flags.printTrust(cmd, &made, key)
 	}
 	flags.add(cmd)
 	require(cmd, "to")
@@ -149,7 +149,7 @@ func trustInit() *cobra.Command {
 			"Keep FILE where only who publishes can read it, and a second key somewhere else.",
 		Example: "  ninepocket snapshot trust init ops-2026 --key ops-2026.key --to s3://cards/prod",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			key, err := keyNamed(flags.key, args[0])
+			key, err := createOrReadKey(flags.key, args[0])
 			if err != nil {
 				return err
 			}
@@ -162,18 +162,18 @@ func trustInit() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			made, err := bucket.InitTrust(cmd.Context(), key, flags.anew, time.Now())
+			made, err := bucket.InitTrust(cmd.Context(), key, flags.force, time.Now())
 			if err != nil {
 				return err
 			}
-			// Scripts find it in the document.
+			// In JSON it is part of the document.
 			if !flags.asJSON {
 				cmd.Println(key.Publisher())
 			}
-			return flags.changed(cmd, &made, key)
+			return flags.printTrust(cmd, &made, key)
 		},
 	})
-	cmd.Flags().BoolVar(&flags.anew, "anew", false,
+	cmd.Flags().BoolVar(&flags.force, "anew", false,
 		"begin again after all keys were lost; servers follow once their publishers name this key")
 	return cmd
 }
@@ -205,14 +205,14 @@ func trustRetire() *cobra.Command {
 	})
 }
 
-// keyNamed reads the key of a name from a file, or makes it there.
-func keyNamed(path, name string) (*mirror.Key, error) {
+// createOrReadKey creates a key with a name in a file, or reads it if it is there.
+func createOrReadKey(path, name string) (*mirror.Key, error) {
 	key, err := mirror.CreateKey(path, name)
 	if err == nil {
 		return key, nil
 	}
 
-	// A key that is there is taken, when it is the one that is asked for.
+	// An existing key is used if it has that name.
 	read, unread := mirror.ReadKey(path)
 	switch {
 	case unread != nil && errors.Is(err, fs.ErrExist):

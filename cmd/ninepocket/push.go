@@ -18,8 +18,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// mirrorHints are for errors of an S3-compatible store with publications. FOLDER stands for its
-// name.
+// mirrorHints are for errors of a bucket. FOLDER stands for its URL.
 var mirrorHints = []errorHint{
 	hint(exitUsage,
 		"--to and --from want s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION; credentials come from "+
@@ -53,7 +52,7 @@ var mirrorHints = []errorHint{
 		"AWS_SECRET_ACCESS_KEY, and whether the store lets this machine in", mirror.ErrUnavailable),
 }
 
-// withMirrorHint gives an error of a command on a store of publications its remedy.
+// withMirrorHint adds the exit code and hint to an error of a bucket.
 func withMirrorHint(err error, place string) error {
 	if untrusted, ok := errors.AsType[*mirror.UntrustedError](err); ok {
 		return fail(exitRefused, "if "+untrusted.Key+" may publish, add it to publishers (--publisher), or let a "+
@@ -62,16 +61,16 @@ func withMirrorHint(err error, place string) error {
 	if _, ok := errors.AsType[*snapshot.StaleEpochError](err); ok {
 		return fail(exitRefused, "", err)
 	}
-	return withHint(err, slices.Concat(mirrorHints, storeHints), bare(place))
+	return withHint(err, slices.Concat(mirrorHints, storeHints), withoutQuery(place))
 }
 
-// bare is the URL of a store without its parameters, for messages.
-func bare(place string) string {
+// withoutQuery returns the URL of a bucket without its parameters, for messages.
+func withoutQuery(place string) string {
 	text, _, _ := strings.Cut(settings.Redact(place), "?")
 	return text
 }
 
-// openBucket opens the store at a URL.
+// openBucket opens the bucket at a URL.
 func openBucket(text string) (*mirror.Bucket, error) {
 	place, err := mirror.ParseLocation(text)
 	if err != nil {
@@ -80,16 +79,16 @@ func openBucket(text string) (*mirror.Bucket, error) {
 	return mirror.Open(place), nil
 }
 
-// pushFlags are what a push takes, by itself and after what moved the pointer of the directory store.
+// pushFlags are the flags of a push, alone and after a publication.
 type pushFlags struct {
-	mirror.PushOptions // Key is that of the file, once it was checked
+	mirror.PushOptions // check sets Key
 	to, key            string
 }
 
-// How long before servers begin with a publication. In that time they ask, download at moments of
-// their own, and make it ready. What is gone back to is in their folders, and in a hurry.
+// The time until servers activate a publication. In that time they read CURRENT, download at random
+// moments, and load it. A rollback is urgent, and the snapshot is in their folders.
 const (
-	usualLead    = time.Minute
+	defaultLead  = time.Minute
 	rollbackLead = 10 * time.Second
 )
 
@@ -99,22 +98,23 @@ func (flags *pushFlags) add(cmd *cobra.Command, lead time.Duration) {
 	f.StringVar(&flags.key, "key", "", "`FILE` with the key that signs, which `snapshot trust init` made")
 	f.DurationVar(&flags.Lead, "activate-in", lead,
 		"`TIME` from now at which all servers begin with it, up to 24h; 0s is as soon as each has it")
-	f.Uint64Var(&flags.MinEpoch, "above", 0,
+	f.Uint64Var(&flags.AfterEpoch, "above", 0,
 		"publish above this `EPOCH`, which servers name and the store lost (a copy of it was restored)")
 	f.BoolVar(&flags.Freeze, "freeze", false, "refuse every push after this one, until one with --release")
 	f.BoolVar(&flags.Unfreeze, "release", false, "publish although the last push was one with --freeze")
 	f.BoolVar(&flags.ForceReplace, "replace", false,
 		"publish over what no trusted key signed, after all keys were lost")
 
-	// The name of before --freeze.
+	// The old name of --freeze.
 	f.BoolVar(&flags.Freeze, "hold", false, "as --freeze")
 	_ = f.MarkHidden("hold")
 }
 
-// check refuses flags that do nothing without --to, and reads the key before anything is changed.
+// check refuses flags that have no effect without --to, and reads the key before anything is
+// changed.
 func (flags *pushFlags) check(cmd *cobra.Command) error {
 	var wrong settings.Problems
-	// Without --to nothing is pushed, and a freeze that nobody hears of is dangerous.
+	// Without --to nothing is pushed, and a freeze that has no effect is dangerous.
 	given := cmd.Flags().Changed
 	for _, name := range []string{"key", "activate-in", "above", "freeze", "hold", "release", "replace"} {
 		wrong.AddIf(flags.to == "" && given(name), "cannot use --%s without --to", name)
@@ -133,7 +133,7 @@ func (flags *pushFlags) check(cmd *cobra.Command) error {
 	return withMirrorHint(err, flags.to)
 }
 
-// readKey reads the key that signs.
+// readKey reads the signing key.
 func readKey(path string) (*mirror.Key, error) {
 	key, err := mirror.ReadKey(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -142,13 +142,13 @@ func readKey(path string) (*mirror.Key, error) {
 	return key, err
 }
 
-// push pushes what is published in the directory store.
+// push pushes the publication of the directory store.
 func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Store) (done mirror.PushResult, err error) {
 	bucket, err := openBucket(flags.to)
 	if err != nil {
 		return done, withMirrorHint(err, flags.to)
 	}
-	// Only what is published here passed the guards.
+	// Only a published snapshot has passed the guards.
 	cur, err := dir.Current()
 	if err != nil {
 		return done, err
@@ -159,9 +159,9 @@ func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Store) (done mir
 	return done, withMirrorHint(err, flags.to)
 }
 
-// after pushes when --to is given, once the pointer of the directory store has moved. A script gets
-// one document about both.
-func (flags *pushFlags) after(cmd *cobra.Command, store *storeFlags, row publishedRow) error {
+// pushAfter pushes if --to is given, after a publication or rollback in the directory store. A
+// script gets one document about both.
+func (flags *pushFlags) pushAfter(cmd *cobra.Command, store *storeFlags, row publishedRow) error {
 	var pushed mirror.PushResult
 	var err error
 	if flags.to != "" {
@@ -187,11 +187,11 @@ func (flags *pushFlags) after(cmd *cobra.Command, store *storeFlags, row publish
 func (flags *pushFlags) print(cmd *cobra.Command, asJSON bool, row *mirror.PushResult) error {
 	return printResult(cmd, asJSON, row, func(out *bufio.Writer) {
 		if !row.Changed {
-			fmt.Fprintf(out, "already published: %s (epoch %d of %s)\n", row.ID, row.Epoch, bare(flags.to))
+			fmt.Fprintf(out, "already published: %s (epoch %d of %s)\n", row.ID, row.Epoch, withoutQuery(flags.to))
 			return
 		}
-		fmt.Fprintf(out, "pushed %s (epoch %d of %s): %s sent, %s were there\n", row.ID, row.Epoch, bare(flags.to),
-			term.Size(row.Sent), term.Size(row.Reused))
+		fmt.Fprintf(out, "pushed %s (epoch %d of %s): %s sent, %s were there\n",
+			row.ID, row.Epoch, withoutQuery(flags.to), term.Size(row.Sent), term.Size(row.Reused))
 		if !row.ActivateAt.IsZero() {
 			fmt.Fprintf(out, "servers begin with it at %s\n", row.ActivateAt.Format(time.RFC3339))
 		}
@@ -226,7 +226,7 @@ func snapshotPush() *cobra.Command {
 	}
 
 	flags.addStored(cmd)
-	push.add(cmd, usualLead)
+	push.add(cmd, defaultLead)
 	require(cmd, "to", "key")
 	return cmd
 }

@@ -70,7 +70,7 @@ func TestScripts(t *testing.T) { // air: one step
 var builtFolder string
 
 // plainFolder is a folder with a ninepocket as make build builds it. With the race detector a process
-// takes half a second to start, and scripts start hundreds. make test names a folder that is kept,
+// takes half a second to start, and scripts start hundreds. make test names a folder that stays,
 // so that a program that did not change is not linked again.
 var plainFolder = sync.OnceValues(func() (string, error) {
 	folder := os.Getenv("TEST_PROGRAMS")
@@ -191,7 +191,7 @@ func flip(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(path, b, 0o600))
 }
 
-// cutFile keeps the first bytes of a file: cut PATH N
+// cutFile truncates a file to its first bytes: cut PATH N
 func cutFile(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.ParseInt(args[1], 10, 64)
 	ts.Check(err)

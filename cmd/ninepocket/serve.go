@@ -38,7 +38,7 @@ func serveCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			layered, err := flags.read()
-			if hint, unread := unreadable(err); unread {
+			if hint, unread := unreadableHint(err); unread {
 				return fail(exitFailure, hint, err)
 			}
 			if err != nil {
@@ -55,7 +55,7 @@ func serveCommand() *cobra.Command {
 	return cmd
 }
 
-// serve runs until the command is done; flags give the configuration as it is then.
+// serve runs until the command is done; flags read the current configuration for a reload.
 func serve(cmd *cobra.Command, flags *configFlags, config settings.Config) error {
 	node.PrepareProcess()
 	o := nodeOptions(cmd, config)
@@ -71,8 +71,8 @@ func serve(cmd *cobra.Command, flags *configFlags, config settings.Config) error
 	return serveFailure(node.Serve(cmd.Context(), o), &config)
 }
 
-// nodeOptions are what a server of this program has in common: it logs where the command does, and
-// the command's notes take the same way.
+// nodeOptions returns the options that all servers of this program share. The log goes to the
+// command's stderr, and so do the command's notes, through a writer that never blocks.
 func nodeOptions(cmd *cobra.Command, config settings.Config) node.Options {
 	w := cmd.ErrOrStderr()
 	lines := accesslog.NewAsyncWriter(w)
@@ -80,12 +80,12 @@ func nodeOptions(cmd *cobra.Command, config settings.Config) node.Options {
 	lines.OnResume = func(dropped uint64) {
 		log.Warn("who reads this log did not, and lines of it are lost", slog.Uint64("lines", dropped))
 	}
-	// Notes of the command wait for nobody, either.
+	// Notes of the command must not block either.
 	cmd.SetErr(lines)
-	return node.Options{Config: config, Version: version, Log: log, Lines: lines, Stdout: cmd.OutOrStdout()}
+	return node.Options{Config: config, Version: version, Log: log, LogWriter: lines, Stdout: cmd.OutOrStdout()}
 }
 
-// serveFailure gives an error of a server its exit code and its hint, by the stage of the start.
+// serveFailure gives an error of a server its exit code and hint, by the stage of the start.
 func serveFailure(err error, config *settings.Config) error {
 	failed, atStart := errors.AsType[*node.StartError](err)
 	if !atStart {
@@ -106,7 +106,7 @@ func serveFailure(err error, config *settings.Config) error {
 		failed := withMirrorHint(err, config.Store)
 		return fail(exitNotReady, hintOf(failed), failed)
 	case node.StageSnapshot:
-		return noSnapshot(config, err)
+		return snapshotFailure(config, err)
 	case node.StageCursors:
 		if errors.Is(err, access.ErrCorrupt) {
 			return fail(exitRefused, "restore the file, or run: ninepocket state repair --state "+config.State+
@@ -122,8 +122,8 @@ func serveFailure(err error, config *settings.Config) error {
 	return withHint(err, nil, "")
 }
 
-// keysFailure is how a start ends that has no keys. A directory whose disk is not mounted yet looks
-// like one that was never used, so the hint speaks of both.
+// keysFailure gives the error of a start without keys its exit code and hint. A directory whose
+// disk is not mounted yet looks like a new one, so the hint mentions both.
 func keysFailure(err error, config *settings.Config) error {
 	failed := stateFailure(err, config)
 	if config.Control != "" || isAny(err, node.ErrNoKeys, keys.ErrNoFile, keys.ErrShared) {
@@ -132,7 +132,8 @@ func keysFailure(err error, config *settings.Config) error {
 	return failed
 }
 
-// stateFailure gives an error of the state directory its remedy, or of the database of the fleet.
+// stateFailure gives an error of the state directory or of the control database its exit code and
+// hint.
 func stateFailure(err error, config *settings.Config) error {
 	if slices.ContainsFunc(controlHints, func(known errorHint) bool { return isAny(err, known.errs...) }) {
 		return withHint(err, controlHints, settings.Redact(config.Control))
@@ -140,9 +141,9 @@ func stateFailure(err error, config *settings.Config) error {
 	return withHint(err, stateHints, config.State)
 }
 
-// noSnapshot is how a start ends that found nothing to serve: its code says so, but where the system
-// refused to read the store, which is a failure.
-func noSnapshot(config *settings.Config, err error) error {
+// snapshotFailure gives the error of a start without a snapshot its exit code and hint. The code is
+// exitNotReady, unless the system refused to read the store.
+func snapshotFailure(config *settings.Config, err error) error {
 	folder := config.StoreFolder()
 	hint := "run: ninepocket snapshot build --store " + folder + " --source KIND:PATH --publish"
 	cannot := func(err error) error { return fmt.Errorf("cannot serve without a snapshot: %w", err) }
@@ -154,8 +155,8 @@ func noSnapshot(config *settings.Config, err error) error {
 		return fail(exitNotReady, hint, cannot(err))
 	}
 
-	// The folder of a disk that is not mounted yet has nothing published either. Nor has a store whose
-	// pointer somebody removed, and may put back.
+	// Nothing is published in the folder of a disk that is not mounted yet, nor in a store whose
+	// CURRENT was removed, and may be restored.
 	store := snapshot.OpenStore(folder)
 	absent := store.Exists()
 	if absent == nil && store.EverPublished() {

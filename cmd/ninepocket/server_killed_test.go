@@ -64,7 +64,7 @@ func TestKilledServer(t *testing.T) {
 		slowest.Round(time.Millisecond), took.Round(time.Millisecond))
 }
 
-// keysOnly is the one that no repair mends.
+// keysOnly is the damage that no repair fixes.
 const keysOnly = "keys.json"
 
 const checkpointOnly = "meter.db"
@@ -110,7 +110,7 @@ func (v *faultServer) isDamaged(pattern string) (refused bool) {
 	v.rests(false)
 	v.flip(pattern)
 	v.rounds(100 * time.Millisecond)
-	if v.refused > 0 { // a kept reply may be what was damaged
+	if v.refused > 0 { // a stored reply may be what was damaged
 		v.t.Fatalf("%s: %d calls were refused\n%s", v.fault, v.refused, v.log)
 	}
 	time.Sleep(300 * time.Millisecond)

@@ -22,8 +22,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// listed is a row of snapshot list.
-type listed struct {
+// listRow is a row of snapshot list.
+type listRow struct {
 	ID         string    `json:"id"`
 	CreatedAt  time.Time `json:"created_at"`
 	SnapshotAt time.Time `json:"snapshot_at"`
@@ -31,7 +31,7 @@ type listed struct {
 	Cards      int       `json:"cards"`
 	Bytes      int64     `json:"bytes"`
 	Pinned     bool      `json:"held"`
-	// Refused are the guards that refused it last, unless it was published since.
+	// Refused are the guard results of the last refusal, unless it was published since.
 	Refused []snapshot.GuardResult `json:"refused,omitempty"`
 }
 
@@ -55,26 +55,26 @@ func snapshotList() *cobra.Command {
 				return err
 			}
 
-			// A damaged manifest hides one snapshot, and must not hide the others.
+			// A damaged manifest must not hide the other snapshots.
 			for _, problem := range flags.dir().ListErrors() {
 				cmd.PrintErrf("note: left out: %v\n", problem)
 			}
 
 			// An empty list is [] for scripts, and never null.
-			rows := []listed{}
+			rows := []listRow{}
 			refused := flags.refused()
 			for _, m := range all {
-				rows = append(rows, listed{
+				rows = append(rows, listRow{
 					m.ID, m.CreatedAt, m.SnapshotAt, m.ID == cur.ID, m.Counts.Cards, m.Bytes(),
 					slices.Contains(pinned, m.ID), refused[m.ID],
 				})
 			}
-			return printTable(cmd, flags.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", listed.cells)
+			return printTable(cmd, flags.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", listRow.cells)
 		},
 	})
 }
 
-func (l listed) cells() []any {
+func (l listRow) cells() []any {
 	var marks []string
 	if l.Pinned {
 		marks = append(marks, "pinned")
@@ -88,7 +88,7 @@ func (l listed) cells() []any {
 		marks = append(marks, "refused by "+strings.Join(guards, ", "))
 	}
 	if l.Current {
-		// The last word: scripts look for it.
+		// The last word, which scripts search for.
 		marks = append(marks, "current")
 	}
 	return []any{
@@ -97,8 +97,8 @@ func (l listed) cells() []any {
 	}
 }
 
-// inspected is what snapshot inspect shows.
-type inspected struct {
+// inspectResult is the output of snapshot inspect.
+type inspectResult struct {
 	ID         string          `json:"id"`
 	CreatedAt  time.Time       `json:"created_at"`
 	SnapshotAt time.Time       `json:"snapshot_at"`
@@ -107,12 +107,12 @@ type inspected struct {
 	Sections   []sectionRow    `json:"sections"`
 	Quarantine map[string]int  `json:"quarantine"`
 	Games      []gameRow       `json:"games"`
-	// Guards are the verdicts that the snapshot was published with, else those it would get now.
+	// Guards are the guard results of the publication, else those that it would get now.
 	Guards []snapshot.GuardResult `json:"guards"`
-	// Publications are when it was published and rolled back to.
+	// Publications are its publications and rollbacks.
 	Publications []snapshot.Publication `json:"publications"`
 	Pinned       bool                   `json:"held"`
-	// QuarantineFile is where the lines behind the counts are.
+	// QuarantineFile has the quarantined lines.
 	QuarantineFile string `json:"quarantine_file"`
 }
 
@@ -138,7 +138,7 @@ func snapshotInspect() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "inspect ID --store DIR", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) (err error) {
-			// Only the limits of the guards are asked of it.
+			// Only the limits of the guards are needed.
 			config, err = settings.Read(path, os.Environ(), func(string) {})
 			return fail(exitUsage, "", err)
 		},
@@ -154,10 +154,10 @@ func snapshotInspect() *cobra.Command {
 			}
 
 			terms := operate.Terms{Store: flags.folder, Guards: config.GuardLimits(), Now: time.Now}
-			// None are fine.
+			// There may be none.
 			past, _ := flags.dir().Publications()
 			m := st.Manifest
-			shown := inspected{
+			shown := inspectResult{
 				ID: m.ID, CreatedAt: m.CreatedAt, SnapshotAt: m.SnapshotAt, Base: m.Base, Counts: m.Counts,
 				Quarantine: m.Quarantine, Games: gamesOf(st.Catalog), QuarantineFile: flags.dir().QuarantinePath(m.ID),
 				Guards: terms.GuardResults(cmd.Context(), st), Publications: []snapshot.Publication{},
@@ -165,7 +165,7 @@ func snapshotInspect() *cobra.Command {
 			}
 			for _, pub := range past {
 				if pub.ID == m.ID {
-					// The last ones are shown by themselves.
+					// The guard results of the last one are shown separately.
 					pub.Guards = nil
 					shown.Publications = append(shown.Publications, pub)
 				}
@@ -198,7 +198,7 @@ func gamesOf(catalog *snapshot.Catalog) []gameRow {
 	return rows
 }
 
-func (shown *inspected) print(out *bufio.Writer) {
+func (shown *inspectResult) print(out *bufio.Writer) {
 	fmt.Fprintf(out, "snapshot     %s\nsnapshot at  %s\ncreated at   %s\nbase         %s\n\n", shown.ID,
 		shown.SnapshotAt.Format(time.RFC3339Nano), shown.CreatedAt.Format(time.RFC3339), cmp.Or(shown.Base, "none"))
 	n := shown.Counts
@@ -218,7 +218,9 @@ func (shown *inspected) print(out *bufio.Writer) {
 
 	fmt.Fprintln(out)
 	term.Table(out, "GUARD\tSTATUS\tFIGURE\tLIMIT\t", shown.Guards, func(verdict snapshot.GuardResult) []any {
-		return []any{verdict.Name, verdict.Status, figure(verdict.Value), figure(verdict.Limit), verdict.Message}
+		return []any{
+			verdict.Name, verdict.Status, formatFigure(verdict.Value), formatFigure(verdict.Limit), verdict.Message,
+		}
 	})
 	fmt.Fprintln(out)
 	for _, pub := range shown.Publications {
@@ -234,8 +236,8 @@ func (shown *inspected) print(out *bufio.Writer) {
 	printQuarantine(out, shown.Quarantine, shown.QuarantineFile)
 }
 
-// figure spells a guard's number: counts as they are, shares with four decimals.
-func figure(v float64) string {
+// formatFigure formats a guard's number: counts as integers, shares with four decimals.
+func formatFigure(v float64) string {
 	decimals := 4
 	if v == math.Trunc(v) {
 		decimals = -1
@@ -255,7 +257,7 @@ func snapshotVerify() *cobra.Command {
 				return printLine(cmd, flags.asJSON, map[string]any{"id": id, "ok": true}, "%s is whole", id)
 			}
 
-			// Damage is a result too, for whoever reads JSON.
+			// Damage is a result too, for readers of JSON.
 			if flags.asJSON {
 				result := map[string]any{"id": id, "ok": false, "error": err.Error()}
 				err = errors.Join(term.JSON(cmd.OutOrStdout(), result), err)
@@ -265,10 +267,9 @@ func snapshotVerify() *cobra.Command {
 	})
 }
 
-// pinCommand is the command pin or unpin. They were called hold and unhold before the first
-// release.
+// pinCommand is the command pin or unpin, or a hidden one with the old name hold or unhold.
 func pinCommand(verb string) *cobra.Command {
-	pins := verb == "pin" || verb == "hold"
+	pins := !strings.HasPrefix(verb, "un")
 	short := "Keep a snapshot out of every clean-up until unpin"
 	done := "pinned"
 	do := (*snapshot.Store).Pin
@@ -281,6 +282,7 @@ func pinCommand(verb string) *cobra.Command {
 	var flags storeFlags
 	return flags.addStored(&cobra.Command{
 		Use: verb + " ID --store DIR", Short: short, Args: cobra.ExactArgs(1),
+		Hidden: strings.HasSuffix(verb, "hold"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := args[0]
 			if err := do(flags.dir(), id); err != nil {
@@ -335,7 +337,7 @@ func snapshotPrune() *cobra.Command {
 	return cmd
 }
 
-// retention is how many snapshots a clean-up by hand keeps.
+// retention returns how many snapshots prune retains.
 func (flags *publishFlags) retention() (int, error) {
 	if flags.retain != retainConfigured {
 		if flags.retain < 1 {

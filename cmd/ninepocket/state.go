@@ -38,7 +38,7 @@ func stateVerify() *cobra.Command {
 			case err != nil && !errors.Is(err, fs.ErrNotExist):
 				return err
 			}
-			if err := statedir.CheckIncarnation(flags.folder); err != nil {
+			if _, err := statedir.ReadIncarnation(flags.folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				report.Damage = append(report.Damage, err.Error())
 				report.Causes = append(report.Causes, err)
 			}
@@ -56,10 +56,10 @@ func stateVerify() *cobra.Command {
 	})
 }
 
-// errCursorKey stands for a damaged cursor key.
+// errCursorKey reports a damaged cursor key.
 var errCursorKey = errors.New("the cursor key is damaged")
 
-// damageHints are for what a check found in a state directory, beside a server or without one.
+// damageHints are for damage in a state directory, with a running server or without one.
 var damageHints = []errorHint{
 	hint(exitRefused, "restore cursor.key, or stop the server and run: ninepocket state repair --state FOLDER, which "+
 		"removes it: the next start makes another, and clients begin their walks anew", errCursorKey),
@@ -73,7 +73,7 @@ var damageHints = []errorHint{
 			"ninepocket state repair --state FOLDER", access.ErrCorrupt),
 }
 
-// damageHint says what to do about a damaged state directory.
+// damageHint returns the hints for a damaged state directory.
 func damageHint(folder string, causes ...error) string {
 	var hints []string
 	for _, err := range causes {

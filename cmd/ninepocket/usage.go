@@ -50,8 +50,8 @@ func usageCommand() *cobra.Command {
 	return cmd
 }
 
-// span reads the days, naming every problem.
-func (flags *usageFlags) span() (since, until calendar.Day, err error) {
+// dayRange reads the days. The error names every problem.
+func (flags *usageFlags) dayRange() (since, until calendar.Day, err error) {
 	var wrong settings.Problems
 	date := func(name, text string, none calendar.Day) calendar.Day {
 		if text == "" {
@@ -62,7 +62,7 @@ func (flags *usageFlags) span() (since, until calendar.Day, err error) {
 		return day
 	}
 
-	// No date is before, or after, all others.
+	// Without a date the range is unlimited.
 	since = date("since", flags.since, 0)
 	until = date("until", flags.until, math.MaxInt32)
 	wrong.AddIf(until < since, "cannot use --until %s: it lies before --since %s", flags.until, flags.since)
@@ -72,7 +72,7 @@ func (flags *usageFlags) span() (since, until calendar.Day, err error) {
 }
 
 func (flags *usageFlags) run(cmd *cobra.Command) error {
-	since, until, err := flags.span()
+	since, until, err := flags.dayRange()
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 	if file == nil {
 		file = keys.NewFile()
 	}
-	// A misspelt name would look like a bill of nothing.
+	// A misspelt name would look like an empty bill.
 	if flags.tenant != "" && file.Tenants[flags.tenant] == nil && len(rows) == 0 {
 		return fmt.Errorf("cannot show the usage of tenant %q: %w", flags.tenant, keys.ErrNoSuchTenant)
 	}
@@ -101,7 +101,7 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 	return flags.print(cmd, &registry.Bill{Keys: file, Plans: plans, Rows: rows})
 }
 
-// print prints a bill in the form that is wanted.
+// print prints a bill in the requested format.
 func (flags *usageFlags) print(cmd *cobra.Command, b *registry.Bill) error {
 	header := []string{"TENANT", "KEY", "DATE", "OPERATION", "CALLS", "CHARGED"}
 	cells := billLines(b)
@@ -141,13 +141,13 @@ func (flags *usageFlags) print(cmd *cobra.Command, b *registry.Bill) error {
 	})
 }
 
-// usageReport is what usage prints as JSON.
+// usageReport is the JSON output of usage.
 type usageReport struct {
 	access.LedgerReport
 	Totals []registry.Total `json:"totals,omitempty"`
 }
 
-// billLines are the rows as people read them: one an operation of a key on a day.
+// billLines returns the rows as table lines: one an operation of a key on a day.
 func billLines(b *registry.Bill) (lines [][]any) {
 	for _, row := range b.Rows {
 		lines = append(lines, []any{row.Tenant, row.Key, row.Day, row.Operation, row.Calls, row.Charged})
@@ -165,7 +165,7 @@ func totalLines(b *registry.Bill) (lines [][]any) {
 	return lines
 }
 
-// orEmpty spells what may not be known.
+// orEmpty returns the value, "" if it is unknown.
 func orEmpty[T any](v *T) any {
 	if v == nil {
 		return ""

@@ -16,7 +16,7 @@ import (
 )
 
 // monthsEnd is a server that runs over five days of its own clock, with a month's end after the second
-// one, beside a count of what its clients were answered.
+// one, next to a count of what its clients were answered.
 type monthsEnd struct {
 	*faultServer
 	clocks *faultInjector

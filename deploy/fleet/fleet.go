@@ -23,13 +23,13 @@ import (
 // answerTimeout is how long a process may take to answer on a busy machine.
 const answerTimeout = 90 * time.Second
 
-// ErrAddress says what to do about an address that is taken.
+// ErrAddress reports an address in use, and says how to choose another.
 var ErrAddress = errors.New("choose another address: make fleet-demo DEMO_FLAGS='--listen 127.0.0.1:0'")
 
-// Options say what a fleet is made of.
+// Options configure a fleet.
 type Options struct {
 	Binary  string // of ninepocket
-	Folder  string // for everything that the processes keep; it is made
+	Folder  string // for the data of all processes; it is created
 	Listen  string // HOST:PORT of the proxy, port 0 for any
 	Catalog string // a native source directory with the first day
 }
@@ -41,7 +41,7 @@ type Fleet struct {
 	processes map[string]*process
 }
 
-// Start starts a fleet and returns when the proxy answers. After an error nothing runs any more.
+// Start starts a fleet and returns when the proxy answers. After an error no process runs.
 func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
 	if err := Missing(); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
 		}
 	}()
 
-	// The user of PostgreSQL has to get through the folder to its own.
+	// The user of PostgreSQL must be able to reach its folder.
 	err = os.MkdirAll(options.Folder, 0o711)
 	if err == nil {
 		err = os.Chmod(options.Folder, 0o711)
@@ -73,7 +73,7 @@ func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
 	return f, err
 }
 
-// plan gives each process a place of its own.
+// plan chooses an address for each process.
 func (f *Fleet) plan() error {
 	f.Plan = Plan{
 		Bind: "127.0.0.1", Places: map[string]string{}, TrustedProxies: "127.0.0.1",
@@ -81,7 +81,7 @@ func (f *Fleet) plan() error {
 		Folder: func(name string) string { return filepath.Join(f.options.Folder, name) },
 	}
 
-	// They are kept until all are chosen, so that none is given twice.
+	// All listeners stay open until the end, so that no address is chosen twice.
 	names := slices.Concat(Redis, Sentinels, Servers, []string{Postgres, Store})
 	for _, name := range Servers {
 		names = append(names, name+"/admin")
@@ -91,7 +91,7 @@ func (f *Fleet) plan() error {
 		places[name] = "127.0.0.1:0"
 	}
 	for name, place := range places {
-		l, err := net.Listen("tcp", place) //nolint:noctx // it is over at once
+		l, err := net.Listen("tcp", place) //nolint:noctx // it returns at once
 		if err != nil {
 			return fmt.Errorf("cannot listen for %s: %w: %w", name, err, ErrAddress)
 		}
@@ -103,7 +103,7 @@ func (f *Fleet) plan() error {
 	return nil
 }
 
-// add prepares a process with a folder of its own.
+// add prepares a process with its own folder.
 func (f *Fleet) add(name string) error {
 	line, env := f.Command(name)
 	path, err := find(line[0])
@@ -129,7 +129,7 @@ func (f *Fleet) add(name string) error {
 	return err
 }
 
-// startEngines starts what servers need: Redis, PostgreSQL, and the store.
+// startEngines starts Redis, PostgreSQL and the store, which servers need.
 func (f *Fleet) startEngines(ctx context.Context) error {
 	for _, name := range slices.Concat(Redis, Sentinels, []string{Postgres, Store}) {
 		if err := f.add(name); err != nil {
@@ -182,15 +182,15 @@ func (f *Fleet) startRedis(ctx context.Context) error {
 		}
 	}
 
-	// Servers let a Redis that is new wait for a minute, in which nobody knows what was granted. Here
-	// nothing was.
+	// Servers wait a minute for a new Redis, because earlier grants are unknown. Here there were
+	// none.
 	if answer := f.SendRedis(Redis[0], "SET", "np:born", "1"); answer != "OK" {
 		return fmt.Errorf("cannot write to redis: %s", answer)
 	}
 	return nil
 }
 
-// startPostgres makes a cluster of databases, and the one of the fleet.
+// startPostgres creates a database cluster and the database of the fleet, and starts PostgreSQL.
 func (f *Fleet) startPostgres(ctx context.Context) error {
 	p := f.processes[Postgres]
 	folder := f.Folder(Postgres)
@@ -207,7 +207,7 @@ func (f *Fleet) startPostgres(ctx context.Context) error {
 		return err
 	}
 
-	// A container's image says the rest by itself.
+	// The image of a container sets the rest itself.
 	p.args = append(p.args, "-D", filepath.Join(folder, "data"), "-k", folder, "-h", f.Bind, "-p", f.port(Postgres),
 		"-c", "dynamic_shared_memory_type=mmap")
 	ready := func() bool {
@@ -235,7 +235,7 @@ func (f *Fleet) as(ctx context.Context, p *process, name string, args ...string)
 	return nil
 }
 
-// publishFirst makes the key of the publisher, and publishes the first day.
+// publishFirst creates the key of the publisher, and publishes the first day.
 func (f *Fleet) publishFirst(ctx context.Context) error {
 	out, err := f.Ninepocket(ctx, "snapshot", "trust", "init", "demo", "--key", f.KeyFile())
 	if err != nil {
@@ -245,10 +245,11 @@ func (f *Fleet) publishFirst(ctx context.Context) error {
 	return f.Publish(ctx, f.options.Catalog, "0s")
 }
 
-// KeyFile is the file with the key that signs publications.
+// KeyFile returns the file of the key that signs publications.
 func (f *Fleet) KeyFile() string { return filepath.Join(f.options.Folder, "publisher.key") }
 
-// Publish builds a snapshot of a native source directory and pushes it, to begin after a while.
+// Publish builds a snapshot of a native source directory and pushes it, to be activated after a
+// while.
 func (f *Fleet) Publish(ctx context.Context, catalog, in string) error {
 	store := filepath.Join(f.options.Folder, "publisher")
 	build := []string{"snapshot", "build", "--store", store, "--source", "native:" + catalog}
@@ -264,7 +265,7 @@ func (f *Fleet) Publish(ctx context.Context, catalog, in string) error {
 	return err
 }
 
-// CreateKey makes a key that all servers take within two seconds.
+// CreateKey creates a key, which all servers accept within two seconds.
 func (f *Fleet) CreateKey(ctx context.Context, tenant, surface, plan string, more ...string) (string, error) {
 	out, err := f.Ninepocket(ctx, append([]string{
 		"keys", "create", "--control", f.Control(), "--tenant", tenant, "--surface", surface, "--plan", plan, "--json",
@@ -278,7 +279,7 @@ func (f *Fleet) CreateKey(ctx context.Context, tenant, surface, plan string, mor
 	return made.Key, err
 }
 
-// Ninepocket runs a command and returns what it printed.
+// Ninepocket runs a command and returns its output.
 func (f *Fleet) Ninepocket(ctx context.Context, args ...string) (string, error) {
 	path, err := filepath.Abs(f.options.Binary)
 	if err != nil {
@@ -297,9 +298,9 @@ func (f *Fleet) Ninepocket(ctx context.Context, args ...string) (string, error) 
 	return out.String(), nil
 }
 
-// startServers starts the servers and the proxy before them.
+// startServers starts the servers and their proxy.
 func (f *Fleet) startServers(ctx context.Context) error {
-	// A server needs a key to start, and the database has its tables after that.
+	// A server needs a key to start. The command also creates the tables of the database.
 	if _, err := f.CreateKey(ctx, "demo", "live", "free"); err != nil {
 		return err
 	}
@@ -321,7 +322,7 @@ func (f *Fleet) startServers(ctx context.Context) error {
 		return err
 	}
 
-	// Another one may have begun to listen there since it was free.
+	// Another program may have bound the address since it was free.
 	if f.accepts(Proxy)() {
 		return fmt.Errorf("cannot listen for %s at %s: another program does by now: %w", Proxy, f.Places[Proxy],
 			ErrAddress)
@@ -329,14 +330,14 @@ func (f *Fleet) startServers(ctx context.Context) error {
 	return f.launch(ctx, Proxy, func() bool { return status("http://"+f.Places[Proxy]+"/robots.txt") == http.StatusOK })
 }
 
-// Ready returns whether a server is ready.
+// Ready returns a function that reports whether a server is ready.
 func (f *Fleet) Ready(name string) func() bool {
 	return func() bool { return status("http://"+f.Places[name+"/admin"]+"/readyz") == http.StatusOK }
 }
 
 func status(url string) int {
 	client := http.Client{Timeout: 5 * time.Second}
-	resp, err := client.Get(url) //nolint:noctx // it has a time of its own
+	resp, err := client.Get(url) //nolint:noctx // the client has a timeout
 	if err != nil {
 		return 0
 	}
@@ -344,7 +345,7 @@ func status(url string) int {
 	return resp.StatusCode
 }
 
-// accepts returns whether a process takes connections.
+// accepts returns a function that reports whether a process accepts connections.
 func (f *Fleet) accepts(name string) func() bool {
 	return func() bool {
 		conn, err := net.DialTimeout("tcp", f.Places[name], time.Second)
@@ -364,7 +365,7 @@ func (f *Fleet) launch(ctx context.Context, name string, ready func() bool) erro
 	return f.await(ctx, name, "it is ready", ready)
 }
 
-// await waits for something that a process has to come to.
+// await waits for a state of a process.
 func (f *Fleet) await(ctx context.Context, name, what string, ok func() bool) error {
 	p := f.processes[name]
 	deadline := time.Now().Add(answerTimeout)
@@ -382,7 +383,7 @@ func (f *Fleet) await(ctx context.Context, name, what string, ok func() bool) er
 	return nil
 }
 
-// SendRedis sends a command to a Redis or a Sentinel and returns its answer; "" = it could not be
+// SendRedis sends a command to a Redis or a Sentinel and returns its answer, "" if it could not be
 // sent.
 func (f *Fleet) SendRedis(name string, words ...string) string {
 	conn, err := net.DialTimeout("tcp", f.Places[name], time.Second)
@@ -405,12 +406,12 @@ func (f *Fleet) SendRedis(name string, words ...string) string {
 	return strings.TrimRight(strings.TrimLeft(text, "+:-"), "\r\n")
 }
 
-// Names are the processes in the order in which they started.
+// Names returns the processes in the order in which they started.
 func (f *Fleet) Names() []string {
 	return slices.Concat(Redis, Sentinels, []string{Postgres, Store}, Servers, []string{Proxy})
 }
 
-// Stop ends all processes, those first that need the others.
+// Stop ends all processes, dependent ones first.
 func (f *Fleet) Stop() {
 	var group errgroup.Group
 	end := func(names ...string) {
@@ -430,23 +431,23 @@ func (f *Fleet) Stop() {
 // Kill ends a process as kill -9 does.
 func (f *Fleet) Kill(name string) { f.processes[name].kill() }
 
-// Pause stops a process where it is, and Resume lets it go on.
+// Pause stops a process until Resume.
 func (f *Fleet) Pause(name string) { f.processes[name].signal(syscall.SIGSTOP) }
 
-// Resume lets a process go on that was paused.
+// Resume continues a paused process.
 func (f *Fleet) Resume(name string) { f.processes[name].signal(syscall.SIGCONT) }
 
 // Running reports whether a process runs.
 func (f *Fleet) Running(name string) bool { return f.processes[name].running() }
 
-// Restart starts a process that ended, with what it had.
+// Restart starts an ended process again, with its data.
 func (f *Fleet) Restart(ctx context.Context, name string) error {
 	ready := f.accepts(name)
 	if slices.Contains(Servers, name) {
 		ready = f.Ready(name)
 	}
 
-	// The address may be taken for a moment by a connection that was cut.
+	// A broken connection may use the address for a moment.
 	deadline := time.Now().Add(answerTimeout)
 	for {
 		err := f.launch(ctx, name, ready)

@@ -42,7 +42,7 @@ type batch struct {
 // for a server that was.
 func (one *call) unknown() bool { return one.status == 0 || !one.ours }
 
-// client asks a fleet, through its proxy and past it, and keeps what it saw.
+// client asks a fleet, through its proxy and past it, and records what it saw.
 type client struct {
 	fleet *fleet.Fleet
 	http  *http.Client
@@ -176,7 +176,7 @@ func (c *client) partner(ctx context.Context, tenant, key string, products []str
 	}
 }
 
-// recordBatch keeps the answer of a batch.
+// recordBatch records the answer of a batch.
 func (c *client) recordBatch(name string, one call, text string) {
 	var reply struct {
 		Data json.RawMessage

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// endWithParent lets the system end a process when this one dies. PostgreSQL ends what it started
-// when it gets the softer of the two.
+// endWithParent makes the system end a process when this one dies. PostgreSQL ends its own children
+// on SIGQUIT, but not on SIGKILL.
 func endWithParent(cmd *exec.Cmd, name string) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	if name == Postgres {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// The files that containers and plain processes read alike.
+// Files that both containers and plain processes read.
 var (
 	//go:embed haproxy.cfg
 	haproxyConfig string
@@ -34,20 +34,20 @@ const (
 	Proxy    = "proxy"
 )
 
-// Bucket is where publications are.
+// Bucket is the bucket of the publications.
 const Bucket = "cards"
 
-// Plan says where each process of a fleet listens and keeps its data, and what it proves itself by.
+// Plan has the addresses, folders and credentials of the processes of a fleet.
 type Plan struct {
-	Bind   string                   // address that processes listen on
+	Bind   string                   // address that processes bind
 	Places map[string]string        // HOST:PORT by name; of a server's admin listener, NAME/admin
-	Folder func(name string) string // of what a process keeps
+	Folder func(name string) string // of a process's data
 
-	BaseURL        string // that clients reach the proxy by
+	BaseURL        string // of the proxy
 	Password       string // of PostgreSQL
 	AccessKey      string // of the store
 	Secret         string
-	Publisher      string // that may sign publications
+	Publisher      string // key that may sign publications
 	TrustedProxies string
 }
 
@@ -61,20 +61,20 @@ func (p *Plan) port(name string) string {
 	return port
 }
 
-// listen is what a process binds to.
+// listen returns the address that a process binds.
 func (p *Plan) listen(name string) string { return net.JoinHostPort(p.Bind, p.port(name)) }
 
-// PublishTo is the URL of the publications.
+// PublishTo returns the URL of the publications.
 func (p *Plan) PublishTo() string {
 	return "s3://" + Bucket + "/prod?endpoint=" + url.QueryEscape("http://"+p.Places[Store]) + "&region=us-east-1"
 }
 
-// Control is the URL of the database.
+// Control returns the URL of the database.
 func (p *Plan) Control() string {
 	return "postgres://np:" + p.Password + "@" + p.Places[Postgres] + "/cards?sslmode=disable"
 }
 
-// Metering is the URL of the rights.
+// Metering returns the URL of Redis, through the Sentinels.
 func (p *Plan) Metering() string {
 	var all []string
 	for _, name := range Sentinels {
@@ -83,12 +83,12 @@ func (p *Plan) Metering() string {
 	return "redis+sentinel://" + strings.Join(all, ",") + "/cards"
 }
 
-// Credentials are the variables by which programs prove themselves to the store.
+// Credentials returns the environment variables with the credentials of the store.
 func (p *Plan) Credentials() []string {
 	return []string{"AWS_ACCESS_KEY_ID=" + p.AccessKey, "AWS_SECRET_ACCESS_KEY=" + p.Secret}
 }
 
-// Command is the command line of a process, and the variables that it needs.
+// Command returns the command line of a process, and its environment variables.
 func (p *Plan) Command(name string) (line, env []string) {
 	switch {
 	case slices.Contains(Redis, name):
@@ -106,8 +106,8 @@ func (p *Plan) Command(name string) (line, env []string) {
 	return []string{"haproxy", "-f", p.Folder(name) + "/haproxy.cfg", "-db"}, p.proxyEnv()
 }
 
-// redis keeps what it acknowledged on two machines and on disk, and refuses writes of which nobody
-// has a copy (docs/FLEET.md, Rights).
+// redis stores acknowledged writes on two machines and on disk, and refuses writes without a
+// replica (docs/FLEET.md, Rights).
 func (p *Plan) redis(name string) []string {
 	return []string{
 		"redis-server", p.Folder(name) + "/redis.conf", "--bind", p.Bind, "--port", p.port(name), "--dir",
@@ -118,9 +118,9 @@ func (p *Plan) redis(name string) []string {
 	}
 }
 
-// RedisConfig is what the configuration of a Redis begins with. Sentinels write into it which one is
-// the primary. As a flag, it would win at each start: a primary that comes back would follow one of
-// its replicas, and what only the other one has would be lost.
+// RedisConfig returns the beginning of a Redis's configuration. Sentinels write into it which one
+// is the primary. A flag instead would win at each start: a primary that restarts would follow one
+// of its replicas, and writes that this replica lacks would be lost.
 func (p *Plan) RedisConfig(name string) string {
 	if first := Redis[0]; name != first {
 		return "replicaof " + p.host(first) + " " + p.port(first) + "\n"
@@ -128,7 +128,7 @@ func (p *Plan) RedisConfig(name string) string {
 	return "\n"
 }
 
-// Sentinel is the configuration of a Sentinel.
+// Sentinel returns the configuration of a Sentinel.
 func (p *Plan) Sentinel(name string) string {
 	first := Redis[0]
 	return strings.NewReplacer(
@@ -146,7 +146,7 @@ func (p *Plan) server(name string) []string {
 	}
 }
 
-// serverEnv holds what a list of processes must not show.
+// serverEnv has the settings that a list of processes must not show.
 func (p *Plan) serverEnv() []string {
 	return append(p.Credentials(), "NINEPOCKET_CONTROL="+p.Control(), "NINEPOCKET_PUBLISHERS="+p.Publisher,
 		"NINEPOCKET_TRUSTED_PROXIES="+p.TrustedProxies)

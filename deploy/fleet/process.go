@@ -18,18 +18,18 @@ import (
 // stopTimeout is how long a process may take to end before it is killed.
 const stopTimeout = 20 * time.Second
 
-// process is one program of a fleet. It ends with this one.
+// process is one program of a fleet. It ends with this program.
 type process struct {
 	name  string
 	path  string
 	args  []string
 	env   []string
 	dir   string
-	log   string              // what it says
-	owner *syscall.Credential // nil: this user
+	log   string              // its output
+	owner *syscall.Credential // nil for this user
 
 	cmd  *exec.Cmd
-	done chan struct{} // closed when it ended
+	done chan struct{} // closed when it has ended
 }
 
 // start starts the program.
@@ -40,19 +40,19 @@ func (p *process) start() error {
 	}
 	defer log.Close()
 
-	cmd := exec.Command(p.path, p.args...) //nolint:noctx // stop ends it in its own way
+	cmd := exec.Command(p.path, p.args...) //nolint:noctx // stop ends it
 	cmd.Dir = p.dir
 	cmd.Env = append(os.Environ(), p.env...)
 	cmd.Stdout = log
 	cmd.Stderr = log
-	// An interrupt from the keyboard is for this program, which ends the others in their order.
+	// An interrupt from the keyboard goes to this program, which ends the others in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: p.owner}
 	endWithParent(cmd, p.name)
 
 	done := make(chan struct{})
 	started := make(chan error)
 	go func() {
-		// The system ends the process when the thread ends that started it.
+		// The system ends the process when the thread that started it ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -85,13 +85,13 @@ func (p *process) running() bool {
 	}
 }
 
-// stop lets the program end, and kills one that does not.
+// stop asks the program to end, and kills it after stopTimeout.
 func (p *process) stop() {
 	if !p.running() {
 		return
 	}
 
-	// PostgreSQL takes this one for an end without waiting for its clients.
+	// On SIGINT PostgreSQL ends without waiting for its clients.
 	polite := syscall.SIGTERM
 	if p.name == Postgres {
 		polite = syscall.SIGINT
@@ -105,7 +105,7 @@ func (p *process) stop() {
 	}
 }
 
-// kill ends the program and what it started, as kill -9 of all of them does.
+// kill ends the program and its children, as kill -9 of all of them does.
 func (p *process) kill() {
 	if p.running() {
 		p.signal(syscall.SIGKILL)
@@ -113,7 +113,7 @@ func (p *process) kill() {
 	}
 }
 
-// signal sends a signal to the program and to what it started.
+// signal sends a signal to the program and its children.
 func (p *process) signal(s syscall.Signal) {
 	if !p.running() {
 		return
@@ -124,7 +124,7 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// childrenOf are the processes that one started and that are still there.
+// childrenOf returns the running children of a process.
 func childrenOf(pid int) (all []int) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	for field := range strings.FieldsSeq(string(text)) {
@@ -135,14 +135,14 @@ func childrenOf(pid int) (all []int) {
 	return all
 }
 
-// said is the end of what the program said.
+// said returns the last lines of the program's output.
 func (p *process) said() string {
 	text, _ := os.ReadFile(p.log)
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
 	return string(bytes.Join(lines[max(0, len(lines)-5):], []byte("\n")))
 }
 
-// unprivilegedUser is a user that PostgreSQL may run as where this one is root; nil for this user.
+// unprivilegedUser returns a user that PostgreSQL may run as if this one is root, else nil.
 func unprivilegedUser() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil //nolint:nilnil // no other user is needed
@@ -160,7 +160,7 @@ func unprivilegedUser() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, err
 }
 
-// installs says how a program is installed where it is missing.
+// installs are the commands that install missing programs.
 var installs = []struct{ program, how string }{
 	{"redis-server", "apt-get install redis-server"},
 	{"redis-sentinel", "apt-get install redis-sentinel"},
@@ -171,7 +171,7 @@ var installs = []struct{ program, how string }{
 	{"versitygw", "go install github.com/versity/versitygw/cmd/versitygw@v1.8.0"},
 }
 
-// Missing says of each program that is not installed how to install it, nil when all are.
+// Missing returns an error that says how to install each missing program, nil if there is none.
 func Missing() error {
 	var all []error
 	seen := map[string]bool{}
@@ -184,7 +184,7 @@ func Missing() error {
 	return errors.Join(all...)
 }
 
-// find finds a program also where Debian and `go install` put those that are not in the path.
+// find finds a program in the path, or where Debian and `go install` put it.
 func find(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {

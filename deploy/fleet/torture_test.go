@@ -42,7 +42,7 @@ type torture struct {
 	*client
 	folder string
 	day    int
-	mu     sync.Mutex // held while a day is published
+	mu     sync.Mutex // locked while a day is published
 }
 
 // TestTortureFleet kills and pauses each process of a fleet in turn, under load, and then holds what

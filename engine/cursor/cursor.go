@@ -1,8 +1,9 @@
-// Package cursor signs and opens the positions that clients carry from page to page (decision 29).
+// Package cursor signs and opens the positions that clients send back to get the next page
+// (decision 29).
 //
-// A cursor is base64url over: version, key id, operation, expiry, hash of the snapshot, hash of
-// what it is bound to, the position, and an HMAC-SHA256 truncated to 128 bits over all of that.
-// Nothing in it is secret; nothing in it can be changed.
+// A cursor is base64url over: version, key id, operation, expiry, hash of the snapshot, hash of the
+// parameters that it is bound to, the position, and an HMAC-SHA256 over all of these, truncated to
+// 128 bits. Nothing in it is secret, and no client can change it.
 package cursor
 
 import (
@@ -21,8 +22,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Lifetime is how long a cursor is good for after its issue, to the millisecond (docs/API.md,
-// Limits).
+// Lifetime is how long a cursor is valid after its issue, to the millisecond (docs/API.md, Limits).
 const Lifetime = 15 * time.Minute
 
 const (
@@ -49,24 +49,23 @@ const (
 	Cards Op = iota + 1
 	Sets
 	Products
-	// ToolCards and ToolSets are pages of MCP tools: their cursors do not open REST's pages, nor
+	// ToolCards and ToolSets are pages of MCP tools: their cursors do not open pages of REST, nor
 	// the other way round.
 	ToolCards
 	ToolSets
 )
 
-// Key is a signing key; ID tells which of several signed a cursor.
+// Key is a signing key; ID says which of several keys signed a cursor.
 type Key struct {
 	ID     uint8
 	Secret [KeyLen]byte
 }
 
 // Signer signs with its first key and accepts all of its keys. So a key can be replaced while
-// cursors signed with the old one are about.
+// cursors signed with the old one are in use.
 type Signer struct{ keys atomic.Pointer[[]signingKey] }
 
-// signingKey is a key with the state of HMAC that follows from it: making that anew costs more than
-// signing.
+// signingKey is a key with pooled HMAC states: to set one up costs more than to sign.
 type signingKey struct {
 	id   uint8
 	macs *sync.Pool
@@ -81,8 +80,7 @@ func NewSigner(keys ...Key) (*Signer, error) {
 	return s, nil
 }
 
-// Replace makes the signer go on with other keys, while it is used. On an error it goes on with those
-// that it has.
+// Replace sets other keys while the signer is in use. On an error its keys stay.
 func (s *Signer) Replace(keys ...Key) error {
 	if len(keys) == 0 {
 		return errors.New("cannot sign cursors without a key")
@@ -102,7 +100,7 @@ func (s *Signer) Replace(keys ...Key) error {
 	return nil
 }
 
-// Page is what a cursor carries.
+// Page is the content of a cursor.
 type Page struct {
 	Op       Op
 	Snapshot uint64 // Hash of the snapshot's id
@@ -110,8 +108,8 @@ type Page struct {
 	Issued   time.Time // of a cursor that was opened
 }
 
-// Hash shortens the parts that a cursor is bound to, or a snapshot's id. Parts cannot run into each
-// other.
+// Hash hashes the parameters that a cursor is bound to, or a snapshot's id. Different lists of
+// parts never have the same bytes.
 func Hash(parts ...string) uint64 {
 	var d xxhash.Digest
 	d.Reset()
@@ -125,10 +123,11 @@ func Hash(parts ...string) uint64 {
 	return d.Sum64()
 }
 
-// Append appends a cursor for page, issued at now. bound is the Hash of what it is bound to.
+// Append appends a cursor for page, issued at now. bound is the Hash of the parameters that it is
+// bound to.
 func (s *Signer) Append(dst []byte, page Page, bound uint64, now time.Time) []byte {
 	key := &(*s.keys.Load())[0]
-	// Everything that a cursor is bound to is signed with it.
+	// The signature covers everything that a cursor is bound to.
 	raw := make([]byte, 0, headLen+len(page.Position)+sha256.Size)
 	raw = append(raw, version, key.id, byte(page.Op))
 	raw = binary.BigEndian.AppendUint64(raw, uint64(now.Add(Lifetime).UnixMilli()))
@@ -139,7 +138,7 @@ func (s *Signer) Append(dst []byte, page Page, bound uint64, now time.Time) []by
 	return base64.RawURLEncoding.AppendEncode(dst, raw)
 }
 
-// appendMAC appends what proves that b is ours.
+// appendMAC appends the signature of b.
 func (ours *signingKey) appendMAC(dst, b []byte) []byte {
 	h, _ := ours.macs.Get().(hash.Hash)
 	defer ours.macs.Put(h)
@@ -150,10 +149,10 @@ func (ours *signingKey) appendMAC(dst, b []byte) []byte {
 	return whole[:len(dst)+macLen]
 }
 
-// Open checks a cursor and returns what it carries.
+// Open verifies a cursor and returns its content.
 func (s *Signer) Open(token string, op Op, bound uint64, now time.Time) (Page, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	// Base64 passes over line ends.
+	// The base64 decoder ignores line ends.
 	if err != nil || len(raw) < minBytes || raw[0] != version || strings.ContainsAny(token, "\r\n") {
 		return Page{}, ErrMalformed
 	}

@@ -13,19 +13,19 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Store is a source with what fills it.
+// Store is a source with the means to fill it.
 type Store struct {
 	engine.Source
 	// Add stores a catalog without publishing it and returns its id.
 	Add func(c *snapshot.Catalog) string
 	// Publish makes a stored snapshot the current one.
 	Publish func(id string)
-	// Damage changes a byte of a stored snapshot's section; nil when the store cannot be damaged
-	// so.
+	// Damage changes a byte of a stored snapshot's section; it is nil if the store cannot be
+	// damaged.
 	Damage func(id, section string)
 }
 
-// TestSource checks what an engine relies on. open returns a new empty store.
+// TestSource checks the behaviour on which an engine relies. open returns a new empty store.
 func TestSource(t *testing.T, open func(t *testing.T) Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Store){
@@ -37,7 +37,7 @@ func TestSource(t *testing.T, open func(t *testing.T) Store) {
 	}
 }
 
-// day is a catalog of a test, another one for each n and each later than the one before.
+// day returns a catalog for a test, different for each n and each later than the one before.
 func day(n int) *snapshot.Catalog {
 	world := fixture.Random(uint64(n+1), fixture.Size{Sets: 2, Cards: 8, Sealed: 1, Days: 5})
 	c := world.Catalog()
@@ -121,7 +121,7 @@ func testMissing(t *testing.T, s Store) {
 	}
 }
 
-// testPublished wants what was published, and not what was only added.
+// testPublished checks that Published lists what was published, and not what was only added.
 func testPublished(t *testing.T, s Store) {
 	t.Helper()
 	want := func(ids ...string) {
@@ -139,7 +139,7 @@ func testPublished(t *testing.T, s Store) {
 	s.Publish(b)
 	want(b, a)
 
-	// Back to the first: each is told once. The newest one was never published.
+	// Back to the first: each is listed once. The newest one was never published.
 	s.Publish(a)
 	s.Add(day(2))
 	want(a, b)

@@ -9,18 +9,18 @@ import (
 // minPostgresVersion is the oldest version of PostgreSQL that is tested, as the server numbers it.
 const minPostgresVersion = 140_000
 
-// maxClockSkew is how far the clocks of a server and the database may be apart before it is told.
+// maxClockSkew is the largest difference of a server's clock and the database's that is not reported.
 const maxClockSkew = 250 * time.Millisecond
 
-// Finding is one thing that was looked at.
+// Finding is the result of one check.
 type Finding struct {
 	What string `json:"what"`
 	Good bool   `json:"good"`
 	Text string `json:"text"`
 }
 
-// Check looks at everything that a fleet needs of its database. The error is of what could not be
-// looked at.
+// Check checks everything that a fleet needs of its database. The error is that of a check that could
+// not be made.
 func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, err error) {
 	var number int
 	var version string
@@ -55,7 +55,7 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 	addFinding("durable", durable, "keeps what it answered when its machine fails",
 		"may lose what it answered when its machine fails: set fsync and synchronous_commit on")
 
-	// The answer was made somewhere between the question and its arrival.
+	// The database read its clock at some instant between before and after.
 	skew := time.Duration(0)
 	switch {
 	case theirs.Before(before):
@@ -81,8 +81,8 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 	return all, nil
 }
 
-// differentImages says which server has another folder of card images than the first one; "" = all
-// that report have the same. Whether a card has a picture is part of its answer and of its ETag.
+// differentImages names the first two servers with different folders of card images, "" if all that
+// report have the same. Whether a card has an image is part of its response and of its ETag.
 func differentImages(servers []Server) string {
 	var first *Server
 	for i := range servers {
@@ -94,11 +94,11 @@ func differentImages(servers []Server) string {
 			first = server
 		case server.Images != first.Images:
 			return fmt.Sprintf("%s and %s have different folders of card images: give all servers the same files, "+
-				"or answers and their ETags differ", nameOf(first), nameOf(server))
+				"or answers and their ETags differ", serverLabel(first), serverLabel(server))
 		}
 	}
 	return ""
 }
 
-// nameOf names a server for people.
-func nameOf(server *Server) string { return server.Incarnation + " at " + server.Host }
+// serverLabel names a server in messages.
+func serverLabel(server *Server) string { return server.Incarnation + " at " + server.Host }

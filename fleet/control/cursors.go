@@ -1,8 +1,10 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,15 +13,20 @@ import (
 )
 
 const (
-	// cursorKeyMaxAge is how old the newest secret gets: the next one follows it.
+	// cursorKeyMaxAge is the age of the newest secret at which the next one is made.
 	cursorKeyMaxAge = 30 * 24 * time.Hour
-	// cursorKeyLead is how long servers know a secret before they sign with it. Who did not reach
-	// the database for so long refuses cursors of the others until it does.
+	// cursorKeyLead is how long servers know a secret before they sign with it. A server that cannot
+	// reach the database for longer refuses cursors of other servers until it can.
 	cursorKeyLead = 10 * time.Minute
+	// machineCursorKeyNumber is the number that a single machine gives to its cursor secret.
+	machineCursorKeyNumber = 1
 )
 
+// errOtherNumber rolls back an insertion that got another number.
+var errOtherNumber = errors.New("the first secret has another number")
+
 // CursorKeys returns the secrets that sign cursors, the one to sign with first. It makes the first
-// one, and one that follows when the newest is a month old; two are kept.
+// secret, and the next one when the newest is a month old; the newest two are stored.
 func (db *DB) CursorKeys(ctx context.Context) (keys []cursor.Key, err error) {
 	var rows []cursorRow
 	err = db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
@@ -40,7 +47,7 @@ func (db *DB) CursorKeys(ctx context.Context) (keys []cursor.Key, err error) {
 		return nil, err
 	}
 
-	// The newest signs once everybody knows it. A first one has nobody to wait for.
+	// The newest secret signs as soon as all servers know it. The first secret signs at once.
 	if len(rows) == 2 && !rows[0].Signs {
 		rows[0], rows[1] = rows[1], rows[0] // air: an exchange
 	}
@@ -50,26 +57,26 @@ func (db *DB) CursorKeys(ctx context.Context) (keys []cursor.Key, err error) {
 	return keys, nil
 }
 
-// cursorRow is a stored secret.
+// cursorRow is a stored secret, with its columns in the order of the query.
 type cursorRow struct {
 	Number int64
 	Secret []byte
-	Due    bool // the next one is due
-	Signs  bool // all servers know it
+	Due    bool // older than cursorKeyMaxAge: the next secret is due
+	Signs  bool // older than cursorKeyLead: all servers know it
 }
 
-// keyDue reports whether a secret has to be made.
+// keyDue reports whether a secret must be made.
 func keyDue(rows []cursorRow) bool { return len(rows) == 0 || rows[0].Due }
 
-// cursorRows reads the secrets, the newest first.
+// cursorRows reads the newest two secrets, the newest first.
 func cursorRows(ctx context.Context, tx pgx.Tx) ([]cursorRow, error) {
 	rows, _ := tx.Query(ctx, `select number, secret, made_at < now() - $1::interval, made_at < now() - $2::interval
 		from ninepocket.cursor_keys order by number desc limit 2`, cursorKeyMaxAge, cursorKeyLead)
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[cursorRow])
 }
 
-// nextCursorKey adds a secret where one is due, removes all but the newest two, and returns these. One
-// server makes it, the others read it.
+// nextCursorKey adds a secret if one is due, removes all but the newest two, and returns these. The
+// lock lets one server make it; the others read it.
 func nextCursorKey(ctx context.Context, tx pgx.Tx) ([]cursorRow, error) {
 	if _, err := tx.Exec(ctx, "lock table ninepocket.cursor_keys in exclusive mode"); err != nil {
 		return nil, err
@@ -91,4 +98,37 @@ func nextCursorKey(ctx context.Context, tx pgx.Tx) ([]cursorRow, error) {
 		return nil, err
 	}
 	return cursorRows(ctx, tx)
+}
+
+// AdoptCursorKey makes the secret of one machine the fleet's first secret, so that cursors from the
+// machine are valid on every server. It returns false if the fleet has another secret already.
+func (db *DB) AdoptCursorKey(ctx context.Context, secret [cursor.KeyLen]byte) (adopted bool, err error) {
+	err = db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "lock table ninepocket.cursor_keys in exclusive mode"); err != nil {
+			return err
+		}
+		rows, err := cursorRows(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if len(rows) > 0 {
+			for _, row := range rows {
+				adopted = adopted || row.Number == machineCursorKeyNumber && bytes.Equal(row.Secret, secret[:])
+			}
+			return nil
+		}
+
+		var number int64
+		err = tx.QueryRow(ctx, "insert into ninepocket.cursor_keys (secret) values ($1) returning number", secret[:]).
+			Scan(&number)
+		if err == nil && number != machineCursorKeyNumber {
+			err = errOtherNumber
+		}
+		adopted = err == nil
+		return err
+	})
+	if errors.Is(err, errOtherNumber) {
+		return false, nil
+	}
+	return adopted, err
 }

@@ -16,35 +16,35 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// migrate is the form of the schema that this version reads and writes.
-const schemaVersion = 1
+// wantSchemaVersion is the version of the schema that this program reads and writes.
+const wantSchemaVersion = 1
 
 const (
-	// timeout bounds a statement that somebody waits for. A database that is only slow answers by
-	// then.
+	// answerTimeout bounds a statement that a caller waits for. A database that is only slow answers
+	// within it.
 	answerTimeout = 4 * time.Second
-	// exportTimeout bounds one of up to chunk rows, which nobody waits for.
+	// exportTimeout bounds a background statement of up to chunkRows rows.
 	exportTimeout = 30 * time.Second
-	// maxConns are those of a process at most: keys, export, and one to spare.
+	// maxConns limits the connections of a process: keys, export, and some to spare.
 	maxConns = 4
-	// schemaLock is the advisory lock under which the schema is made: "np" and a number.
+	// schemaLock is the advisory lock for creating the schema: "np" and a number.
 	schemaLock = 0x6e70_0001
 )
 
 // Errors of the database.
 var (
-	// ErrUnavailable: the database cannot be reached, or does not answer. It passes by itself.
+	// ErrUnavailable: the database cannot be reached or does not answer. The error is temporary.
 	ErrUnavailable = errors.New("it does not answer")
-	// ErrPermission: the database does not let this user in, or do what is needed.
+	// ErrPermission: the database denies this user the login or a statement.
 	ErrPermission = errors.New("it refuses this user")
-	// ErrSchemaVersion: the database holds another form of the schema, or is too old for it.
+	// ErrSchemaVersion: the database has another version of the schema, or rejects a value of this one.
 	ErrSchemaVersion = errors.New("it cannot be used by this version")
-	// ErrURL: what should name a database does not.
+	// ErrURL: the URL of the database is invalid.
 	ErrURL = errors.New("want postgres://USER@HOST/DATABASE")
 )
 
-// domainErrors are errors that are found in a transaction and are none of the database.
-var domainErrors = []error{ErrSessionTaken, ErrNoSuchServer, ErrServerAlive}
+// domainErrors are errors of this package that transactions return; explain passes them unchanged.
+var domainErrors = []error{ErrSessionTaken, ErrNoSuchServer, ErrServerAlive, errOtherNumber}
 
 //go:embed schema.sql
 var schema string
@@ -56,16 +56,16 @@ type DB struct {
 	timeout time.Duration
 }
 
-// Open connects to the database that a URL names, and makes what is not there yet.
+// Open connects to the database at a URL, and creates the schema if it is missing.
 func Open(ctx context.Context, url string) (*DB, error) {
 	return openWithTimeout(ctx, url, answerTimeout)
 }
 
-// openWithTimeout is Open with another patience, for tests on machines that are busy.
+// openWithTimeout is Open with another answerTimeout, for tests on busy machines.
 func openWithTimeout(ctx context.Context, url string, timeout time.Duration) (*DB, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		// Its text may hold what was given, a password included.
+		// The text of the error may contain the URL, and so a password.
 		return nil, fmt.Errorf("cannot use the database of the fleet: %w", ErrURL)
 	}
 	config.MaxConns = maxConns
@@ -85,7 +85,7 @@ func openWithTimeout(ctx context.Context, url string, timeout time.Duration) (*D
 	return db, nil
 }
 
-// hostOf names where a database is, without user and password.
+// hostOf returns the host and name of a database, without user and password.
 func hostOf(config *pgconn.Config) string {
 	host := config.Host
 	if !strings.HasPrefix(host, "/") {
@@ -94,15 +94,15 @@ func hostOf(config *pgconn.Config) string {
 	return host + "/" + config.Database
 }
 
-// Close ends all connections.
+// Close closes all connections.
 func (db *DB) Close() { db.pool.Close() }
 
 // String names the database for messages.
 func (db *DB) String() string { return "PostgreSQL at " + db.host }
 
-// prepare makes the schema where it is not there, and refuses one of another form.
+// prepare creates the schema if it is missing, and refuses one of another version.
 func (db *DB) prepare(ctx context.Context) error {
-	have, err := db.migrate(ctx)
+	have, err := db.schemaVersion(ctx)
 	if err == nil && have == 0 {
 		err = db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 			_, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", schemaLock)
@@ -112,18 +112,18 @@ func (db *DB) prepare(ctx context.Context) error {
 			return err
 		})
 		if err == nil {
-			have, err = db.migrate(ctx)
+			have, err = db.schemaVersion(ctx)
 		}
 	}
 
-	if err == nil && have != schemaVersion {
-		err = fmt.Errorf("cannot use %s: %w: its form is %d, want %d", db, ErrSchemaVersion, have, schemaVersion)
+	if err == nil && have != wantSchemaVersion {
+		err = fmt.Errorf("cannot use %s: %w: its form is %d, want %d", db, ErrSchemaVersion, have, wantSchemaVersion)
 	}
 	return err
 }
 
-// migrate returns the form of the schema, 0 when there is none.
-func (db *DB) migrate(ctx context.Context) (have int, err error) {
+// schemaVersion reads the version of the schema, 0 if there is none.
+func (db *DB) schemaVersion(ctx context.Context) (have int, err error) {
 	err = db.query(ctx, func(ctx context.Context) error {
 		var there bool
 		err := db.pool.QueryRow(ctx, "select to_regclass('ninepocket.usage') is not null").Scan(&there)
@@ -135,21 +135,28 @@ func (db *DB) migrate(ctx context.Context) (have int, err error) {
 	return have, err
 }
 
-// query runs statements that somebody waits for.
+// query runs statements that a caller waits for.
 func (db *DB) query(ctx context.Context, do func(context.Context) error) error {
 	return db.withTimeout(ctx, db.timeout, do)
 }
 
-// withTimeout runs statements for at most a while, and says what went wrong in words of this
-// package.
+// withTimeout runs statements with a timeout, and returns their error as explain does.
 func (db *DB) withTimeout(ctx context.Context, timeout time.Duration, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	return db.explain(do(ctx))
 }
 
-// each runs a query for at most a while, and calls do whenever a row of it is in into. Here and elsewhere,
-// an error of a query is that of its rows, too.
+// exec runs a statement that returns nothing.
+func (db *DB) exec(ctx context.Context, timeout time.Duration, statement string, arguments ...any) error {
+	return db.withTimeout(ctx, timeout, func(ctx context.Context) error {
+		_, err := db.pool.Exec(ctx, statement, arguments...)
+		return err
+	})
+}
+
+// each runs a query with a timeout, and calls do after each row is scanned to into. Here and elsewhere
+// the error of Query is dropped, because reading its rows returns it as well.
 func (db *DB) each(
 	ctx context.Context, timeout time.Duration, into []any, do func(), query string, arguments ...any,
 ) error {
@@ -160,14 +167,15 @@ func (db *DB) each(
 	})
 }
 
-// inTx runs statements in one transaction, for which somebody waits.
+// inTx runs statements in one transaction that a caller waits for.
 func (db *DB) inTx(ctx context.Context, do func(context.Context, pgx.Tx) error) error {
 	return db.query(ctx, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error { return do(ctx, tx) })
 	})
 }
 
-// explain says what an error of the database means. What this package found itself passes.
+// explain wraps an error of the database in the one of this package that says what it means.
+// domainErrors are returned unchanged.
 func (db *DB) explain(err error) error {
 	own := func(known error) bool { return errors.Is(err, known) }
 	if err == nil || slices.ContainsFunc(domainErrors, own) {
@@ -178,20 +186,18 @@ func (db *DB) explain(err error) error {
 	if !answered {
 		return fmt.Errorf("cannot reach %s: %w: %s", db, ErrUnavailable, cause(err))
 	}
-	kind := ErrUnavailable
+	kind := ErrPermission
 	switch reported.Code[:2] {
-	case "25", "28", "3D", "42": // a standby, a wrong password or user, no such database, no right
-		kind = ErrPermission
-	case "22", "23": // what another version would store
+	case "25", "28", "3D", "42": // a standby, a wrong password or user, no such database, no permission
+	case "22", "23": // a value that only another version of the schema can store
 		kind = ErrSchemaVersion
-	}
-	if kind == ErrUnavailable { //nolint:errorlint // it was chosen above
-		return fmt.Errorf("cannot reach %s: %w: %s (%s)", db, kind, reported.Message, reported.Code)
+	default:
+		return fmt.Errorf("cannot reach %s: %w: %s (%s)", db, ErrUnavailable, reported.Message, reported.Code)
 	}
 	return fmt.Errorf("cannot use %s: %w: %s (%s)", db, kind, reported.Message, reported.Code)
 }
 
-// cause is what went wrong on the way to the database, in a few words.
+// cause returns a short text for an error on the way to the database.
 func cause(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Err.Error()
@@ -200,7 +206,7 @@ func cause(err error) string {
 		return "no answer in time"
 	}
 
-	// Each way that was tried has a line.
+	// The text has a line for each address that was tried.
 	text := err.Error()
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }

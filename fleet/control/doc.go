@@ -1,12 +1,14 @@
-// Package control keeps in PostgreSQL what many servers share and what is billed: keys and tenants,
-// the keys that sign cursors, and the ledger of calls and charges (docs/FLEET.md, Bills and keys).
+// Package control is the PostgreSQL database that the servers of a fleet share (docs/FLEET.md, Bills
+// and keys). It has three parts: tenants and API keys (keys.go), the secrets that sign cursors
+// (cursors.go), and billing: the ledger of calls and charges with the servers that export to it
+// (export.go, servers.go, usage.go).
 //
-// The ledger is a grow-only counter for each server. A server sends the rows that changed as totals of
-// its own, and the database keeps the larger of what it has and what it gets. So a statement may come
-// twice, late or never, and the next one makes up for it: there are no offsets and nothing to replay.
-// A server's rows are named by its incarnation, the name of its state directory. A view sums up over
-// incarnations.
+// The ledger is a grow-only counter for each server. A server sends its totals of the rows that
+// changed, and the database stores the larger of the old total and the new one. So a statement may
+// arrive twice, late or never, and the next one corrects it: there are no offsets and nothing to replay.
+// A server's rows carry its server id, the incarnation: it is the name of its state directory. A view
+// sums over all servers.
 //
-// Nothing here is on the path of a request. While the database is away, servers go on with the keys
-// that they have, and what they charge waits in their state directories: rows, not calls.
+// No request waits for this database. While it is unavailable, servers continue with the keys
+// that they have, and their charges wait in their state directories: rows, not calls.
 package control

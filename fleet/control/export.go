@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// chunk is how many rows go into one statement: a few hundred milliseconds of the database at most.
-	chunk = 5_000
-	// LagThreshold is when the ledger is told to be behind.
+	// chunkRows is how many rows go into one statement: a few hundred milliseconds of the database at most.
+	chunkRows = 5_000
+	// LagThreshold is the lag from which the ledger is reported to be behind.
 	LagThreshold = 5 * time.Minute
-	// detailDays is how many days the rows of each server are kept apart.
+	// detailDays is for how many days the ledger has a row for each server.
 	detailDays = 35
-	// aggregateInterval is how often a server looks for days to sum up.
+	// aggregateInterval is how often a server aggregates days that are old enough.
 	aggregateInterval = time.Hour
 )
 
@@ -33,52 +33,53 @@ var ErrSessionTaken = errors.New(
 	"another server does, or the database is an older copy: two state directories must not be " +
 		"copies of each other; restart the right one")
 
-// ErrDayClosed means: calls were made on days that are summed up already.
+// ErrDayClosed reports calls on days that are aggregated already.
 var ErrDayClosed = errors.New(
 	"they are of days more than a month ago: look at the clocks of this machine and the database")
 
-// Source is whose charges are exported; access.LocalStore is one.
+// Source is a store whose charges are exported, such as access.LocalStore.
 type Source interface {
-	// Changed returns the totals of rows that changed since it was called last, and when their keys
+	// Changed returns the totals of rows that changed since the last call, and when their keys
 	// were last used.
 	Changed() ([]access.LedgerRow, map[string]time.Time, error)
-	// Totals returns the totals of all rows from a day on.
+	// Totals returns the same for all rows from a day on.
 	Totals(since calendar.Day) ([]access.LedgerRow, map[string]time.Time, error)
 }
 
-// ExportOptions configure an Exporter. All but Report and LagMessage are required.
+// ExportOptions configure an Exporter. All but Report and OnLag are required.
 type ExportOptions struct {
-	Incarnation string
-	Host        string // names this machine for people
+	Incarnation string // server id, the name of the state directory
+	Host        string // machine's name in messages
 	Version     string // of the program
 	Source      Source
 	Now         func() time.Time
 	// Served returns what is served now.
 	Served func() ServedState
-	// Report is told of what goes wrong when it begins, and nil when it is over.
+	// Report receives the first error of a series, and nil after it.
 	Report func(error)
-	// LagMessage is told once that the ledger has been behind for LagThreshold.
+	// OnLag is called once when the ledger has been behind for LagThreshold.
 	OnLag func(by time.Duration, err error)
 }
 
-// Exporter sends what a server charged to the ledger. One goroutine calls Export.
+// Exporter sends the charges of a server to the ledger. One goroutine calls Export.
+// The keys of its maps are rows without counts.
 type Exporter struct {
 	db      *DB
 	options ExportOptions
 	session string
 
-	aggregatedThrough calendar.Day // days up to it are summed up: their rows are not sent again
+	aggregatedThrough calendar.Day // days up to it are aggregated: their rows are not sent again
 	pending           map[access.LedgerRow]access.Counts
-	sent              map[access.LedgerRow]access.Counts // of the rows that changed last
-	used              map[string]time.Time
-	lastAggregation   time.Time // for days to sum up
-	lastError         error     // that was told
-	closedDayRows     int       // rows of days that are summed up
-	lagReported       bool      // that was told
+	lastSent          map[access.LedgerRow]access.Counts // of rows that the source may return again
+	lastUses          map[string]time.Time               // of keys with pending rows
+	lastAggregation   time.Time
+	lastError         error // that was reported
+	closedDayRows     int   // rows that came after their day was aggregated
+	lagReported       bool
 
 	lastSuccess   atomic.Int64 // when nothing was pending last, Unix nanoseconds
-	rows          atomic.Int64 // pending
-	silentServers atomic.Int64 // servers that do not report
+	pendingRows   atomic.Int64 // length of pending
+	silentServers atomic.Int64
 }
 
 // ServedState is the snapshot, epoch and image set that a server currently serves.
@@ -88,12 +89,12 @@ type ServedState struct {
 	Images   string // hash of its folder of card images, "" without one
 }
 
-// NewExporter begins the reports of a server. What the ledger knows of its state directory and the
-// directory itself does not is counted on from, as when it was restored from an older copy.
+// NewExporter registers a server and returns its exporter. If the ledger has more than the state
+// directory, as after a restore from an older copy, the difference stays counted.
 func (db *DB) NewExporter(ctx context.Context, options ExportOptions) (*Exporter, error) {
 	ex := &Exporter{
 		db: db, options: options, session: rand.Text(), pending: map[access.LedgerRow]access.Counts{},
-		used: map[string]time.Time{}, sent: map[access.LedgerRow]access.Counts{},
+		lastUses: map[string]time.Time{}, lastSent: map[access.LedgerRow]access.Counts{},
 	}
 	if err := ex.register(ctx); err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func (db *DB) NewExporter(ctx context.Context, options ExportOptions) (*Exporter
 	if err != nil {
 		return nil, err
 	}
-	for part := range slices.Chunk(less, chunk) {
+	for part := range slices.Chunk(less, chunkRows) {
 		err := db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return ex.reconcile(ctx, tx, part) })
 		if err != nil {
 			return nil, err
@@ -119,19 +120,17 @@ func (db *DB) NewExporter(ctx context.Context, options ExportOptions) (*Exporter
 	return ex, nil
 }
 
-// compare returns the rows that the ledger does not have so, and those that it has more of than the
-// state directory, with what that says.
+// compare returns the rows whose counts differ from the ledger's, and of these the rows with lower
+// counts in the state directory. All have the counts of the state directory.
 func (ex *Exporter) compare(ctx context.Context, rows []access.LedgerRow) (differ, less []access.LedgerRow, err error) {
-	theirs, err := ex.reported(ctx)
+	theirs, err := ex.readReported(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 
 	for _, row := range rows {
-		name := row
-		name.Counts = access.Counts{}
-		have := theirs[name]
-		delete(theirs, name)
+		have := theirs[rowKey(row)]
+		delete(theirs, rowKey(row))
 		switch {
 		case have.Calls > row.Calls || have.Charged > row.Charged:
 			less = append(less, row)
@@ -148,8 +147,8 @@ func (ex *Exporter) compare(ctx context.Context, rows []access.LedgerRow) (diffe
 	return append(differ, less...), less, nil
 }
 
-// reported are the rows of this incarnation as the ledger has them, without what is known to be lost.
-func (ex *Exporter) reported(ctx context.Context) (map[access.LedgerRow]access.Counts, error) {
+// readReported reads the counts of this server from the ledger, without those known to be lost.
+func (ex *Exporter) readReported(ctx context.Context) (map[access.LedgerRow]access.Counts, error) {
 	theirs := map[access.LedgerRow]access.Counts{}
 	var row access.LedgerRow
 	var counts access.Counts
@@ -164,7 +163,7 @@ func (ex *Exporter) reported(ctx context.Context) (map[access.LedgerRow]access.C
 	return theirs, err
 }
 
-// register enters this run as the one that reports by the incarnation.
+// register makes this process the only one that exports under the server id.
 func (ex *Exporter) register(ctx context.Context) error {
 	return ex.db.query(ctx, func(ctx context.Context) error {
 		return ex.db.pool.QueryRow(ctx, `insert into ninepocket.servers (incarnation, session, host, version)
@@ -177,25 +176,25 @@ func (ex *Exporter) register(ctx context.Context) error {
 	})
 }
 
-// reconcile makes good for what a state directory lost: where the ledger has more than it says, the
-// rest is added to what it says from now on.
+// reconcile corrects the ledger after a state directory lost counts: where the ledger has more, the
+// difference is added to what the directory reports from now on.
 func (ex *Exporter) reconcile(ctx context.Context, tx pgx.Tx, rows []access.LedgerRow) error {
 	_, err := tx.Exec(ctx, `update ninepocket.ledger l set
 		lost_calls = greatest(l.lost_calls, l.calls - x.calls),
 		lost_charged = greatest(l.lost_charged, l.charged - x.charged)
 		from `+argRowsSQL+` where l.incarnation = $1 and l.tenant = x.tenant and l.day = x.day and l.key = x.key
 		and l.op = x.op and (l.calls > x.calls + l.lost_calls or l.charged > x.charged + l.lost_charged)`,
-		arguments(rows, ex.options.Incarnation)...)
+		rowArguments(rows, ex.options.Incarnation)...)
 	return err
 }
 
-// argRowsSQL is rows that come as arguments, from $2 on.
+// argRowsSQL selects rows from the arguments of a statement, $2 to $7.
 const argRowsSQL = `(select t as tenant, date '1970-01-01' + d as day, k as key, o as op, c as calls, h as charged
 	from unnest($2::text[], $3::integer[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
 	as u (t, d, k, o, c, h)) x`
 
-// arguments are an incarnation and rows as columns.
-func arguments(rows []access.LedgerRow, incarnation string) []any {
+// rowArguments returns the arguments of argRowsSQL: the server id, then the rows as columns.
+func rowArguments(rows []access.LedgerRow, incarnation string) []any {
 	return []any{
 		incarnation,
 		column(rows, func(row *access.LedgerRow) string { return row.Tenant }),
@@ -215,45 +214,48 @@ func column[T any](rows []access.LedgerRow, of func(*access.LedgerRow) T) []T {
 	return out
 }
 
-// unsent leaves out what was sent so before: the source tells a row until a checkpoint has it.
-func (ex *Exporter) unsent(rows []access.LedgerRow) []access.LedgerRow {
-	known := map[access.LedgerRow]access.Counts{}
-	fresh := slices.DeleteFunc(rows, func(row access.LedgerRow) bool {
-		name := row
-		name.Counts = access.Counts{}
-		counts, is := ex.sent[name]
-		if is {
-			known[name] = counts
-		}
-		return is && counts == row.Counts
-	})
-	ex.sent = known
-	return fresh
+// rowKey returns a row without its counts, the key of an Exporter's maps.
+func rowKey(row access.LedgerRow) access.LedgerRow {
+	row.Counts = access.Counts{}
+	return row
 }
 
-// buffer takes rows over that have to be sent: their latest totals.
+// unsent removes the rows that were sent with the same counts: the source returns a row until a
+// checkpoint has it.
+func (ex *Exporter) unsent(rows []access.LedgerRow) []access.LedgerRow {
+	known := map[access.LedgerRow]access.Counts{}
+	unsent := slices.DeleteFunc(rows, func(row access.LedgerRow) bool {
+		counts, sent := ex.lastSent[rowKey(row)]
+		if sent {
+			known[rowKey(row)] = counts
+		}
+		return sent && counts == row.Counts
+	})
+	ex.lastSent = known
+	return unsent
+}
+
+// buffer makes rows pending, with their latest totals.
 func (ex *Exporter) buffer(rows []access.LedgerRow, used map[string]time.Time) {
 	for _, row := range rows {
-		counts := row.Counts
-		row.Counts = access.Counts{}
 		switch {
-		case counts == access.Counts{}:
+		case row.Counts == access.Counts{}:
 		case row.Day <= ex.aggregatedThrough:
 			ex.closedDayRows++
 		default:
-			ex.pending[row] = counts
+			ex.pending[rowKey(row)] = row.Counts
 		}
 	}
 
 	for key, at := range used {
 		if at.UnixMilli() > 0 {
-			ex.used[key] = at
+			ex.lastUses[key] = at
 		}
 	}
-	ex.rows.Store(int64(len(ex.pending)))
+	ex.pendingRows.Store(int64(len(ex.pending)))
 }
 
-// Run exports every so often until ctx is done.
+// Run exports at an interval until ctx is done.
 func (ex *Exporter) Run(ctx context.Context, every time.Duration) {
 	tick := time.Tick(every)
 	for {
@@ -271,7 +273,7 @@ func (ex *Exporter) Run(ctx context.Context, every time.Duration) {
 	}
 }
 
-// report reports what begins and what is over.
+// report calls Report when errors begin or end, and OnLag when the lag begins.
 func (ex *Exporter) report(err error) {
 	if (err == nil) != (ex.lastError == nil) && ex.options.Report != nil {
 		ex.options.Report(err)
@@ -286,7 +288,7 @@ func (ex *Exporter) report(err error) {
 	ex.lagReported = late
 }
 
-// Export sends what changed. What could not be sent is sent the next time, with what changed since.
+// Export sends the rows that changed. Rows that could not be sent stay pending until the next time.
 func (ex *Exporter) Export(ctx context.Context) error {
 	now := ex.options.Now()
 	rows, used, err := ex.options.Source.Changed()
@@ -296,13 +298,13 @@ func (ex *Exporter) Export(ctx context.Context) error {
 	ex.buffer(ex.unsent(rows), used)
 
 	// In order, so that two servers never wait for each other.
-	names := make([]access.LedgerRow, 0, len(ex.pending))
+	pending := make([]access.LedgerRow, 0, len(ex.pending))
 	for row, counts := range ex.pending {
 		row.Counts = counts
-		names = append(names, row)
+		pending = append(pending, row)
 	}
-	slices.SortFunc(names, access.CompareRows)
-	for part := range slices.Chunk(names, chunk) {
+	slices.SortFunc(pending, access.CompareRows)
+	for part := range slices.Chunk(pending, chunkRows) {
 		if err := ex.send(ctx, part); err != nil {
 			return err
 		}
@@ -332,13 +334,13 @@ func (ex *Exporter) send(ctx context.Context, rows []access.LedgerRow) error {
 			}
 
 			var more int64
-			err := tx.QueryRow(ctx, mergeSQL, arguments(rows, ex.options.Incarnation)...).Scan(&more)
+			err := tx.QueryRow(ctx, mergeSQL, rowArguments(rows, ex.options.Incarnation)...).Scan(&more)
 			if err == nil && more > 0 {
-				// The state directory lost something while it was in use.
+				// The state directory lost counts while it was in use.
 				err = ex.reconcile(ctx, tx, rows)
 			}
 			if err == nil {
-				err = sendUses(ctx, tx, ex.usesOf(rows))
+				err = mergeLastUses(ctx, tx, ex.lastUsesOf(rows))
 			}
 			return err
 		})
@@ -351,18 +353,16 @@ func (ex *Exporter) send(ctx context.Context, rows []access.LedgerRow) error {
 		if row.Day <= ex.aggregatedThrough {
 			ex.closedDayRows++
 		}
-		delete(ex.used, row.Key)
-		name := row
-		name.Counts = access.Counts{}
-		delete(ex.pending, name)
-		ex.sent[name] = row.Counts
+		delete(ex.lastUses, row.Key)
+		delete(ex.pending, rowKey(row))
+		ex.lastSent[rowKey(row)] = row.Counts
 	}
-	ex.rows.Store(int64(len(ex.pending)))
+	ex.pendingRows.Store(int64(len(ex.pending)))
 	return nil
 }
 
-// mergeSQL enters rows, and returns how many of them the ledger had more of. What comes late or
-// twice changes nothing.
+// mergeSQL inserts or raises rows, and returns for how many the ledger had higher counts. A row that
+// arrives late or twice changes nothing.
 const mergeSQL = `with entered as (
 	insert into ninepocket.ledger as l (tenant, day, key, op, incarnation, calls, charged)
 	select x.tenant, x.day, x.key, x.op, $1::text, x.calls, x.charged from ` + argRowsSQL + `
@@ -375,14 +375,14 @@ const mergeSQL = `with entered as (
 	select count(*) from entered e join ` + argRowsSQL + ` using (tenant, day, key, op)
 	where e.calls > x.calls or e.charged > x.charged`
 
-// lockServerRow keeps the row of this server for a transaction, and finds out whether it still
-// reports, and which days are summed up.
+// lockServerRow locks the row of this server for a transaction, checks that the session is still this
+// one, and reads which days are aggregated.
 func (ex *Exporter) lockServerRow(ctx context.Context, tx pgx.Tx) error {
 	var session string
 	var aggregated int32
 	err := tx.QueryRow(ctx, `select session, rolled - date '1970-01-01' from ninepocket.servers
 		where incarnation = $1 for update`, ex.options.Incarnation).Scan(&session, &aggregated)
-	// A database that was restored from a copy may not know it.
+	// A database that was restored from an older copy may have no row for this server.
 	if errors.Is(err, pgx.ErrNoRows) || err == nil && session != ex.session {
 		return fmt.Errorf("cannot report to %s as incarnation %s: %w", ex.db, ex.options.Incarnation, ErrSessionTaken)
 	}
@@ -390,19 +390,19 @@ func (ex *Exporter) lockServerRow(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// usesOf are the last uses of the keys of rows.
-func (ex *Exporter) usesOf(rows []access.LedgerRow) map[string]time.Time {
+// lastUsesOf returns the last uses of the keys of rows.
+func (ex *Exporter) lastUsesOf(rows []access.LedgerRow) map[string]time.Time {
 	uses := map[string]time.Time{}
 	for _, row := range rows {
-		if at, known := ex.used[row.Key]; known {
+		if at, known := ex.lastUses[row.Key]; known {
 			uses[row.Key] = at
 		}
 	}
 	return uses
 }
 
-// sendUses sends when keys were last used.
-func sendUses(ctx context.Context, tx pgx.Tx, uses map[string]time.Time) error {
+// mergeLastUses stores when keys were last used, unless the database has a later use.
+func mergeLastUses(ctx context.Context, tx pgx.Tx, uses map[string]time.Time) error {
 	keys := slices.Sorted(maps.Keys(uses))
 	times := make([]time.Time, len(keys))
 	for i, key := range keys {
@@ -414,16 +414,62 @@ func sendUses(ctx context.Context, tx pgx.Tx, uses map[string]time.Time) error {
 	return err
 }
 
-// LastSuccess returns when nothing was left to be sent last.
+// heartbeat stores that this server is alive and what it serves, and counts the silent servers.
+func (ex *Exporter) heartbeat(ctx context.Context) error {
+	served := ex.options.Served()
+	var silent int64
+
+	err := ex.db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		if err := ex.lockServerRow(ctx, tx); err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `with own as (
+				update ninepocket.servers set seen_at = now(), exported_at = now(), snapshot = $2, epoch = $3,
+					pending = $4, images = $6, forgotten_at = null
+				where incarnation = $1)
+			select count(*) from ninepocket.servers
+			where incarnation <> $1 and forgotten_at is null and seen_at < now() - $5::interval`,
+			ex.options.Incarnation, served.Snapshot, int64(served.Epoch), int64(len(ex.pending)), SilenceThreshold,
+			served.Images).Scan(&silent)
+	})
+	if err == nil {
+		ex.silentServers.Store(silent)
+	}
+	return err
+}
+
+// aggregateDays replaces the rows of all servers for the days up to through by their sums. It leaves
+// out servers that did not export everything of these days, and days that are not older than detailDays
+// by the database's clock.
+func (db *DB) aggregateDays(ctx context.Context, through calendar.Day) error {
+	return db.exec(ctx, exportTimeout, aggregateSQL, int32(through), detailDays)
+}
+
+const aggregateSQL = `with through as (
+		select least(date '1970-01-01' + $1::integer, current_date - $2::integer) as day),
+	done as (
+		update ninepocket.servers s set rolled = through.day from through
+		where s.rolled < through.day and s.exported_at >= through.day + 2 returning s.incarnation),
+	gone as (
+		delete from ninepocket.ledger l using done, through
+		where l.incarnation = done.incarnation and l.day <= through.day
+		returning l.tenant, l.day, l.key, l.op, l.calls, l.charged)
+	insert into ninepocket.ledger as l (tenant, day, key, op, incarnation, calls, charged)
+	select tenant, day, key, op, '', sum(calls), sum(charged) from gone
+	group by tenant, day, key, op order by tenant, day, key, op
+	on conflict (tenant, day, key, op, incarnation) do update set
+		calls = l.calls + excluded.calls, charged = l.charged + excluded.charged`
+
+// LastSuccess returns when everything was sent last.
 func (ex *Exporter) LastSuccess() time.Time { return time.Unix(0, ex.lastSuccess.Load()) }
 
 // Pending returns how many rows wait to be sent.
-func (ex *Exporter) Pending() int64 { return ex.rows.Load() }
+func (ex *Exporter) Pending() int64 { return ex.pendingRows.Load() }
 
-// SilentServers returns how many servers have not reported for a while and are not forgotten.
+// SilentServers returns how many servers have not reported for SilenceThreshold and are not forgotten.
 func (ex *Exporter) SilentServers() int64 { return ex.silentServers.Load() }
 
-// LagMessage says that the ledger is behind by a while, and why.
+// LagMessage returns a message that the ledger is behind, with the cause.
 func LagMessage(by time.Duration, err error) string {
 	why := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "cannot reach "), "cannot use ")
 	return fmt.Sprintf("the ledger is %s behind: %s; nothing is lost while the state directory lasts",

@@ -23,12 +23,12 @@ func (db *DB) ReadKeys(ctx context.Context) (*keys.File, error) {
 	return r.file, nil
 }
 
-// UpdateKeys changes tenants and keys, all or nothing: it reads them, calls change and writes what
-// differs, one caller at a time. When change fails nothing is written, and its error is returned.
+// UpdateKeys changes tenants and keys in one transaction: it reads them, calls change and writes the
+// records that differ, one caller at a time. If change fails nothing is written, and its error is returned.
 func (db *DB) UpdateKeys(ctx context.Context, change func(*keys.File) error) error {
 	var refused error
 	err := db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		// Who holds this row has the next version, and nobody sees a later one before it.
+		// The lock on this row orders the versions: no reader sees a later version before this one.
 		var version int64
 		err := tx.QueryRow(ctx, "update ninepocket.control set version = version + 1 returning version").Scan(&version)
 		if err != nil {
@@ -54,7 +54,7 @@ func (db *DB) UpdateKeys(ctx context.Context, change func(*keys.File) error) err
 		if err != nil {
 			return err
 		}
-		return write(ctx, tx, before, after, version)
+		return writeChanges(ctx, tx, before, after, version)
 	})
 	if refused != nil {
 		return refused
@@ -62,14 +62,14 @@ func (db *DB) UpdateKeys(ctx context.Context, change func(*keys.File) error) err
 	return err
 }
 
-// keyRows is tenants and keys as they are stored.
+// keyRows are tenants and keys as they are stored, each a JSON text.
 type keyRows struct {
 	tenants map[string]string // by name
 	keys    map[string]string // by hash, in hexadecimal
 	file    *keys.File
 }
 
-// encodeKeys spells all tenants and keys.
+// encodeKeys encodes all tenants and keys.
 func encodeKeys(file *keys.File) (keyRows, error) {
 	out := keyRows{tenants: map[string]string{}, keys: map[string]string{}, file: file}
 	for name, tenant := range file.Tenants {
@@ -90,8 +90,8 @@ func encodeKeys(file *keys.File) (keyRows, error) {
 	return out, nil
 }
 
-// write writes what differs.
-func write(ctx context.Context, tx pgx.Tx, before, after keyRows, version int64) error {
+// writeChanges writes the records of after that differ from before.
+func writeChanges(ctx context.Context, tx pgx.Tx, before, after keyRows, version int64) error {
 	var batch pgx.Batch
 	for _, name := range slices.Sorted(maps.Keys(after.tenants)) {
 		if text := after.tenants[name]; text != before.tenants[name] {
@@ -117,14 +117,15 @@ func write(ctx context.Context, tx pgx.Tx, before, after keyRows, version int64)
 	return tx.SendBatch(ctx, &batch).Close()
 }
 
-// cache is tenants and keys up to a version.
+// keyCache is the tenants and keys up to a version.
 type keyCache struct {
 	file      *keys.File
 	version   int64
 	indexByID map[string]int // of a key in the file, by id
 }
 
-// refresh takes over what changed, and reports whether anything did. On an error nothing is taken.
+// refresh reads the changes since the cached version, and reports whether there were any. On an error
+// the cache stays as it was.
 func (r *keyCache) refresh(ctx context.Context, db *DB) (changed bool, err error) {
 	var version int64
 	err = db.query(ctx, func(ctx context.Context) error {
@@ -134,7 +135,7 @@ func (r *keyCache) refresh(ctx context.Context, db *DB) (changed bool, err error
 		return false, err
 	}
 
-	// A database that was restored from an older copy is read anew.
+	// A lower version means that the database was restored from an older copy: all is read again.
 	next := keyCache{file: keys.NewFile()}
 	if version > r.version {
 		next = r.clone()
@@ -150,7 +151,7 @@ func (r *keyCache) refresh(ctx context.Context, db *DB) (changed bool, err error
 	return true, nil
 }
 
-// clone is a roll of its own. Records are not changed, but replaced.
+// clone copies the cache, but not its records, which are replaced and never changed.
 func (r *keyCache) clone() keyCache {
 	file := *r.file
 	file.Tenants = maps.Clone(file.Tenants)
@@ -158,7 +159,7 @@ func (r *keyCache) clone() keyCache {
 	return keyCache{file: &file, version: r.version, indexByID: maps.Clone(r.indexByID)}
 }
 
-// applyChanges reads what has a later version.
+// applyChanges reads the tenants and keys of later versions into the cache.
 func (r *keyCache) applyChanges(ctx context.Context, tx pgx.Tx) error {
 	if r.indexByID == nil {
 		r.indexByID = map[string]int{}
@@ -180,7 +181,7 @@ func (r *keyCache) applyChanges(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 
-	// In the order of a keys file, which is that of their making.
+	// In the order of a keys file: as the keys were created.
 	rows, _ = tx.Query(ctx, `select record from ninepocket.keys where version > $1
 		order by number`, r.version)
 	_, err = pgx.ForEachRow(rows, []any{&text}, func() error {
@@ -197,7 +198,7 @@ func (r *keyCache) applyChanges(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// put adds a key, or replaces the one with its id.
+// put adds a key, or replaces the key with its id.
 func (r *keyCache) put(key *keys.Key) {
 	if i, known := r.indexByID[key.ID]; known {
 		r.file.Keys[i] = key
@@ -207,23 +208,23 @@ func (r *keyCache) put(key *keys.Key) {
 	r.file.Keys = append(r.file.Keys, key)
 }
 
-// Keys follows the keys of the database for a ring.
-type Keys struct {
+// KeySource reads the keys of the database for a [keys.Ring], through a cache.
+type KeySource struct {
 	db          *DB
 	cache       keyCache
 	now         func() time.Time
-	lastSuccess atomic.Int64 // when the database answered last, Unix nanoseconds
+	lastSuccess atomic.Int64 // when the database last answered, Unix nanoseconds
 }
 
-var _ keys.Source = (*Keys)(nil)
+var _ keys.Source = (*KeySource)(nil)
 
-// Keys returns a source of keys.
-func (db *DB) Keys(now func() time.Time) *Keys {
-	return &Keys{db: db, cache: keyCache{file: keys.NewFile()}, now: now}
+// KeySource returns a source of the keys in the database.
+func (db *DB) KeySource(now func() time.Time) *KeySource {
+	return &KeySource{db: db, cache: keyCache{file: keys.NewFile()}, now: now}
 }
 
 // Read implements [keys.Source].
-func (keys *Keys) Read(ctx context.Context) (*keys.File, bool, error) {
+func (keys *KeySource) Read(ctx context.Context) (*keys.File, bool, error) {
 	changed, err := keys.cache.refresh(ctx, keys.db)
 	if err != nil {
 		return nil, false, err
@@ -233,25 +234,22 @@ func (keys *Keys) Read(ctx context.Context) (*keys.File, bool, error) {
 }
 
 // String implements [keys.Source].
-func (keys *Keys) String() string { return keys.db.String() }
+func (keys *KeySource) String() string { return keys.db.String() }
 
-// LastSuccess returns when the database answered last; the zero time before it did.
-func (keys *Keys) LastSuccess() time.Time {
+// LastSuccess returns when the database last answered; the zero time before the first answer.
+func (keys *KeySource) LastSuccess() time.Time {
 	if at := keys.lastSuccess.Load(); at != 0 {
 		return time.Unix(0, at)
 	}
 	return time.Time{}
 }
 
-// AppendKeyLog adds a JSON object to the record of commands that changed keys.
+// AppendKeyLog appends a JSON object to the log of commands that changed keys.
 func (db *DB) AppendKeyLog(ctx context.Context, entry []byte) error {
-	return db.query(ctx, func(ctx context.Context) error {
-		_, err := db.pool.Exec(ctx, "insert into ninepocket.key_log (entry) values ($1)", string(entry))
-		return err
-	})
+	return db.exec(ctx, db.timeout, "insert into ninepocket.key_log (entry) values ($1)", string(entry))
 }
 
-// KeyLog returns that record, oldest first.
+// KeyLog returns that log, oldest first.
 func (db *DB) KeyLog(ctx context.Context) (entries [][]byte, err error) {
 	var entry string
 	err = db.each(ctx, db.timeout, []any{&entry}, func() { entries = append(entries, []byte(entry)) },
@@ -259,17 +257,17 @@ func (db *DB) KeyLog(ctx context.Context) (entries [][]byte, err error) {
 	return entries, err
 }
 
-// Imported is what an import of keys did.
+// Imported is the result of an import of keys.
 type Imported struct {
 	Tenants   int      `json:"tenants"` // added
 	Keys      int      `json:"keys"`    // added
-	Revoked   int      `json:"ended"`   // keys that were there, and that the machine revoked or let end sooner
-	Unchanged []string `json:"kept"`    // tenants that were there and differ: they stay as they are
+	Revoked   int      `json:"ended"`   // existing keys that the machine revoked, or that expire earlier there
+	Unchanged []string `json:"kept"`    // existing tenants that differ: they stay as they are
 }
 
-// ImportKeys adds the tenants and keys of a keys file. What is there already stays as it is, so that
-// a second import undoes nothing that was changed since the first. Only the end of a key is taken
-// over: what was revoked on the machine must not work in the fleet.
+// ImportKeys adds the tenants and keys of a keys file. Existing ones stay as they are, so that
+// a second import undoes no change since the first. Only the end of a key is imported:
+// a key revoked on the machine must not work in the fleet.
 func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, err error) {
 	out.Unchanged = []string{}
 	theirs, err := encodeKeys(from)
@@ -311,7 +309,8 @@ func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, er
 	return out, err
 }
 
-// applyEarlierEnd lets a key end when another record of it does, where that is sooner.
+// applyEarlierEnd revokes a key or shortens its life as another record of it does, and reports whether
+// that changed anything.
 func applyEarlierEnd(key, other *keys.Key) bool {
 	changed := false
 	if key.RevokedAt == nil && other.RevokedAt != nil {
@@ -323,7 +322,7 @@ func applyEarlierEnd(key, other *keys.Key) bool {
 		changed = true
 	}
 
-	// Who follows it is known once it ends.
+	// A successor matters only to a key that ends.
 	if changed && key.RotatedTo == "" {
 		key.RotatedTo = other.RotatedTo
 	}

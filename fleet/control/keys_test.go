@@ -32,11 +32,11 @@ func create(t *testing.T, db *DB, tenant string) (*keys.Key, string) {
 	return key, text
 }
 
-// TestKeysAreAFile holds the database against a keys file that takes the same changes.
+// TestKeysAreAFile compares the database with a keys file that gets the same changes.
 func TestKeysAreAFile(t *testing.T) {
 	db, _ := open(t)
 	file := keys.NewFile()
-	source := db.Keys(time.Now)
+	source := db.KeySource(time.Now)
 	both := func(change func(*keys.File) error) {
 		t.Helper()
 		// Keys are random: what the file made goes into the database.
@@ -130,7 +130,7 @@ func TestRefusedChangeWritesNothing(t *testing.T) {
 func TestWritersSideBySide(t *testing.T) {
 	db, url := open(t)
 	other := connect(t, url)
-	source := other.Keys(time.Now)
+	source := other.KeySource(time.Now)
 
 	const writers, each = 3, 6
 	var wg sync.WaitGroup
@@ -168,13 +168,13 @@ func TestWritersSideBySide(t *testing.T) {
 
 // counted counts the readings of a source that ended.
 type counted struct {
-	*Keys
+	*KeySource
 	n atomic.Int64
 }
 
 func (c *counted) Read(ctx context.Context) (*keys.File, bool, error) {
 	defer c.n.Add(1)
-	return c.Keys.Read(ctx)
+	return c.KeySource.Read(ctx)
 }
 
 // TestKeysWithin2s revokes a key while servers use it. The reading that begins after it is the second
@@ -194,7 +194,7 @@ func TestKeysWithin2s(t *testing.T) {
 	defer cancel()
 	clock := access.StartClock(time.Now())
 	for range 2 {
-		source := &counted{Keys: connect(t, url).Keys(time.Now)}
+		source := &counted{KeySource: connect(t, url).KeySource(time.Now)}
 		ring, err := keys.RingFrom(source, keys.DefaultPlans())
 		do(t, err)
 		go ring.Watch(ctx, keys.Poll, func(bool, error) {})
@@ -271,7 +271,7 @@ func TestRestoredKeys(t *testing.T) {
 	db, url := open(t)
 	create(t, db, "acme")
 	create(t, db, "acme")
-	source := db.Keys(time.Now)
+	source := db.KeySource(time.Now)
 	_, _, err := source.Read(t.Context())
 	do(t, err)
 
@@ -282,7 +282,7 @@ func TestRestoredKeys(t *testing.T) {
 	}
 }
 
-// TestCursorKeys rotates secrets: servers agree, a secret is known before it signs, and two are kept.
+// TestCursorKeys rotates secrets: servers agree, a secret is known before it signs, and two are stored.
 func TestCursorKeys(t *testing.T) {
 	server := postgrestest.Start(t)
 	db, url := open(t)
@@ -344,7 +344,7 @@ func TestImport(t *testing.T) {
 			t.Errorf("import %d did %+v, want %+v", i, got, want)
 		}
 		do(t, db.ImportRows(t.Context(), "home", "host", rows))
-		do(t, db.ImportUses(t.Context(), used))
+		do(t, db.ImportLastUses(t.Context(), used))
 		wantBills(t, db, b)
 	}
 
@@ -485,7 +485,7 @@ func TestServerCharges(t *testing.T) {
 	}
 }
 
-// TestWrongDatabases provokes what operators are told of a database.
+// TestWrongDatabases provokes the errors of databases that operators see.
 func TestWrongDatabases(t *testing.T) {
 	server := postgrestest.Start(t)
 	url := server.Database(t)

@@ -110,7 +110,7 @@ func whole(row access.LedgerRow, counts access.Counts) access.LedgerRow {
 	return row
 }
 
-// exporter begins the reports of a book.
+// exporter returns an exporter for a source.
 func exporter(t *testing.T, db *DB, incarnation string, b *memorySource) *Exporter {
 	t.Helper()
 	ex, err := db.NewExporter(t.Context(), ExportOptions{
@@ -185,7 +185,7 @@ func TestLedgerMerge(t *testing.T) {
 	var past []statement
 	enter := func(s statement) {
 		var behind int64
-		args := arguments(s.rows, exporters[s.of].options.Incarnation)
+		args := rowArguments(s.rows, exporters[s.of].options.Incarnation)
 		do(t, db.pool.QueryRow(t.Context(), mergeSQL, args...).Scan(&behind))
 	}
 	for round := range 40 {
@@ -228,7 +228,7 @@ func TestLedgerMerge(t *testing.T) {
 	wantBills(t, db, books...)
 }
 
-// TestLateStatementsAreNoLoss keeps the merge honest: a late statement must not pass for a loss.
+// TestLateStatementsAreNoLoss checks the merge: a late statement must not count as a loss.
 func TestLateStatementsAreNoLoss(t *testing.T) {
 	db, _ := open(t)
 	b := newMemorySource()
@@ -241,13 +241,13 @@ func TestLateStatementsAreNoLoss(t *testing.T) {
 	do(t, ex.Export(t.Context()))
 
 	var behind int64
-	do(t, db.pool.QueryRow(t.Context(), mergeSQL, arguments(late, "a")...).Scan(&behind))
+	do(t, db.pool.QueryRow(t.Context(), mergeSQL, rowArguments(late, "a")...).Scan(&behind))
 	b.charge(row, 1, time.UnixMilli(3))
 	do(t, ex.Export(t.Context()))
 	wantBills(t, db, b)
 }
 
-// again is a source that tells all its rows each time, as one without checkpoints.
+// again is a source that returns all its rows each time, as one without checkpoints.
 type again struct{ *memorySource }
 
 func (s again) Changed() ([]access.LedgerRow, map[string]time.Time, error) { return s.Totals(0) }
@@ -347,7 +347,7 @@ func TestOlderCopyIsCountedOn(t *testing.T) {
 	want(12, 3)
 }
 
-// TestLossWhileInUse begins the checkpoint of a server anew while it runs: what was reported stays, and
+// TestLossWhileInUse rebuilds the checkpoint of a server while it runs: what was reported stays, and
 // what comes from then on is added.
 func TestLossWhileInUse(t *testing.T) {
 	db, _ := open(t)
@@ -407,14 +407,14 @@ func TestAggregatedDays(t *testing.T) {
 		t.Errorf("after the second sum there are rows\n%s", rows)
 	}
 
-	// Calls on such a day are by a clock that is wrong: they are told of.
+	// Calls on such a day have a wrong clock: they are reported.
 	other.charge(rowOf("acme", "k", today-50), 1, time.UnixMilli(3))
 	if err := late.Export(t.Context()); !errors.Is(err, ErrDayClosed) {
 		t.Errorf("calls on a day that is summed up: %v", err)
 	}
 }
 
-// TestUnavailable takes the database away with kill -9: what is charged waits, is told once and
+// TestUnavailable takes the database away with kill -9: charges wait, that is reported once and
 // when it is over, and everything is there in the end.
 func TestUnavailable(t *testing.T) {
 	server := postgrestest.Start(t)

@@ -1,7 +1,7 @@
--- What servers of a fleet share. Every statement may run again: whoever connects first makes what is not there.
+-- What servers of a fleet share. Every statement may run again: the first server that connects creates what is missing.
 create schema if not exists ninepocket;
 
--- The form of this schema, and the version of the keys: it grows by one with each change of keys, under the row's
+-- The version of this schema, and the version of the keys: it grows by one with each change of keys, under the row's
 -- lock, so that versions are visible in their order.
 create table if not exists ninepocket.control (
 	one         boolean primary key default true check (one),
@@ -10,7 +10,7 @@ create table if not exists ninepocket.control (
 );
 insert into ninepocket.control (form, version) values (1, 0) on conflict do nothing;
 
--- Tenants and keys as the keys file of one machine spells them, a row each. No row is ever removed.
+-- Tenants and keys as the keys file of one machine encodes them, a row each. No row is ever removed.
 create table if not exists ninepocket.tenants (
 	name        text primary key,
 	record      jsonb not null,
@@ -18,10 +18,10 @@ create table if not exists ninepocket.tenants (
 );
 create index if not exists tenants_version on ninepocket.tenants (version);
 create table if not exists ninepocket.keys (
-	hash        bytea primary key, -- SHA-256 of the key, which nobody keeps
+	hash        bytea primary key, -- SHA-256 of the key, which nobody stores
 	id          text not null unique,
 	tenant      text not null references ninepocket.tenants,
-	number      bigint generated always as identity, -- in the order of their making
+	number      bigint generated always as identity, -- in the order of their creation
 	record      jsonb not null,
 	version     bigint not null
 );
@@ -43,7 +43,7 @@ create table if not exists ninepocket.cursor_keys (
 );
 
 -- Servers, by the names of their state directories. A session is one run: a second one on a copy of the directory is
--- found by it. Days up to rolled are summed up in the ledger without the incarnation.
+-- found by it. Days up to rolled are aggregated in the ledger without the incarnation.
 create table if not exists ninepocket.servers (
 	incarnation text primary key,
 	session     text not null,
@@ -61,13 +61,13 @@ create table if not exists ninepocket.servers (
 );
 
 -- Totals, which only grow. What a state directory lost, as after it was restored from an older copy, stays counted:
--- lost_calls and lost_charged are added to what it says.
+-- lost_calls and lost_charged are added to what it reports.
 create table if not exists ninepocket.ledger (
 	tenant       text not null,
 	day          date not null,
 	key          text not null,
 	op           text not null,
-	incarnation  text not null, -- '' = rolled up
+	incarnation  text not null, -- '' = aggregated
 	calls        bigint not null,
 	charged      bigint not null,
 	lost_calls   bigint not null default 0,

@@ -10,182 +10,172 @@ import (
 	"ninepocket/calendar"
 )
 
-// The way of an admission, from top to bottom: what there is, what can be decided by it, what is
-// asked of Redis, and what its answer decides.
+// An admission takes these steps, from top to bottom: read the local state, decide by it where that
+// is possible, else call Redis, and decide by its answer.
 
-// Admit implements [access.Store]. It waits for Redis, and no longer than the timeout.
-func (store *Store) Admit(p *keys.Principal, rule access.LimitSpec, now access.Instant) access.Decision {
+// Admit implements [access.Store]. If it must call Redis, it waits for each script call no
+// longer than the timeout, and for missing charges twice that.
+func (store *Store) Admit(p *keys.Principal, spec access.LimitSpec, now access.Instant) access.Decision {
 	if store.Err() != nil {
-		return store.refuse(p, &rule, now, 0)
+		return store.refuse(p, &spec, now, 0)
 	}
 
-	c, quota, err := store.decide(p, &rule, now, modeCall)
+	d, err := store.decide(p, &spec, now, modeCall)
 	if err != nil {
-		return store.refuse(p, &rule, now, 0)
+		return store.refuse(p, &spec, now, 0)
 	}
 
 	decision := access.Decision{
-		Quota: access.NewLimitState(rule.Limit, rule.Limit-c.used, c.period.till-c.at, c.at),
+		Quota: access.NewLimitState(spec.Limit, spec.Limit-d.used, d.period.till-d.at, d.at),
 	}
-	if c.window {
-		decision.Minute = access.NewLimitState(c.perMinute, c.perMinute-c.count, min(c.wait, calendar.MinuteMillis),
-			c.at)
+	if d.window {
+		decision.Minute = d.minute()
 	}
-	switch c.outcome {
+	switch d.outcome {
 	case outcomeAdmitted:
-		decision.Ticket = access.Reservation{
-			Principal: p, Rule: rule, Now: now, Day: quota.Day, Period: quota.Period, At: c.at,
+		decision.Reservation = access.Reservation{
+			Principal: p, Spec: spec, Now: now, Day: d.quota.Day, Period: d.quota.Period, At: d.at,
 		}
 	case outcomeWindowFull:
 		decision.Result = access.RateLimited
-		decision.Minute = access.NewLimitState(c.perMinute, 0, max(1, c.wait), c.at)
+		decision.Minute = access.NewLimitState(d.perMinute, 0, max(1, d.wait), d.at)
 		decision.RetryAfter = decision.Minute.Wait
 	case outcomeQuotaFull:
 		decision.Result = access.QuotaExceeded
-		decision.Quota = exhausted(&c)
+		decision.Quota = d.exhaustedQuota()
 		decision.RetryAfter = decision.Quota.Wait
 	default:
-		return store.refuse(p, &rule, now, c.wait)
+		return store.refuse(p, &spec, now, d.wait)
 	}
 	return decision
 }
 
-// resolve waits until a call is decided: by what this server has of the tenant's rights, or by
-// Redis.
+// decide waits until an admission is decided, by the state of this server or by Redis.
 func (store *Store) decide(
-	p *keys.Principal, rule *access.LimitSpec, now access.Instant, mode admitMode,
-) (pendingAdmit, access.QuotaState, error) {
+	p *keys.Principal, spec *access.LimitSpec, now access.Instant, mode admitMode,
+) (admitDecision, error) {
 	when := now
-	// By the clock of Redis, it may be another day or period, and Redis may lack something of each.
+	// By the clock of Redis it may be another day or period, and Redis may lack charges of each.
 	for range 6 {
-		// State: the day or period, what is charged to it, and what of that Redis does not know.
-		c := pendingAdmit{now: now}
-		entry := store.lockEntry(p, rule.Quota)
-		c.admitRequest = store.newRequest(entry, p, rule, when)
-		quota := entry.quota
-		if missing, ours := store.findMissing(entry.balance(c.period), now); missing != nil {
+		// State: the day or period, what is charged to it, and which of these charges Redis lacks.
+		var d admitDecision
+		entry := store.lockEntry(p, spec.Quota)
+		d.admitRequest = store.newRequest(entry, p, spec, when, mode)
+		d.quota = entry.quota
+		if missing, ours := store.findMissing(entry.balance(d.period), now); missing != nil {
 			entry.mu.Unlock()
-			if err := store.fillMissing(entry, missing, ours, p.Tenant, rule.Quota); err != nil {
-				return c, quota, err
+			if err := store.fillMissing(entry, missing, ours, p.Tenant, spec.Quota); err != nil {
+				return d, err
 			}
 			continue
 		}
 
-		// Decision: most calls of large plans, and those of a window that is known to be full, end
-		// here.
-		c.setMode(mode, rule)
-		if store.admitLocal(entry, &c, rule, when) {
+		// Local decision: most calls of large plans, and those of a window known to be full, end here.
+		if store.admitLocal(entry, &d, spec, now, when) {
 			entry.mu.Unlock()
-			return c, quota, nil
+			return d, nil
 		}
 		if !store.client.up() {
 			entry.mu.Unlock()
-			return c, quota, errUnavailable
+			return d, errUnavailable
 		}
 
-		// Question: together with all that want the same. A call that waits has a place of its own.
-		waiting := &pendingAdmit{admitRequest: c.admitRequest, now: c.now, done: make(chan struct{})}
+		// Script call: together with all waiting admissions that have an equal request.
+		waiting := &pendingAdmit{admitDecision: d, done: make(chan struct{})}
 		entry.waiting = append(entry.waiting, waiting)
 		store.sendNext(entry, false, nil)
 
 		// Answer.
 		if err := store.await(entry, waiting); err != nil {
-			return c, quota, err
+			return d, err
 		}
-		store.metrics.countOutcome(waiting)
+		store.metrics.countOutcome(waiting.outcome)
 		if waiting.outcome != outcomeWrongPeriod {
-			return *waiting, quota, nil
+			return waiting.admitDecision, nil
 		}
 		when.Wall = waiting.at
 	}
-	return pendingAdmit{}, access.QuotaState{},
-		fmt.Errorf("%w: the clock of Redis is in another day", access.ErrUnavailable)
+	return admitDecision{}, fmt.Errorf("%w: the clock of Redis is in another day", access.ErrUnavailable)
 }
 
-// admitMode is what a call wants of its rights.
+// admitMode is what an admission is for.
 type admitMode uint8
 
 const (
-	modeCall  admitMode = iota // its minute and its unit
-	modePeek                   // the figures
-	modeBatch                  // the unit of a batch, whose minute it has
+	modeCall    admitMode = iota // a call: takes from its window and its quota
+	modePeek                     // reads the state of both limits and takes nothing
+	modeReserve                  // the quota of a batch, taken when it begins; its call passed the window
 )
 
-// setMode completes what a rule asks for by what it is for. A call that passes no window asks for
-// figures, and only where none are known.
-func (o *admitRequest) setMode(mode admitMode, rule *access.LimitSpec) {
-	switch mode {
-	case modeCall:
-		if !rule.ReserveAtBegin {
-			o.cost = rule.Cost
-		}
-		o.peek = rule.Window == access.NoWindow
-	case modePeek:
-		o.peek = true
-		o.leased = false
-	case modeBatch:
-		o.cost = rule.Cost
-		o.window = false
-	}
-}
-
-// admitRequest is what a rule asks for. It begins the account of a new day or period. The caller
-// holds the seat.
-func (store *Store) newRequest(entry *limiterEntry, p *keys.Principal, rule *access.LimitSpec,
-	now access.Instant,
+// newRequest brings the entry to the current day or period, and returns what the admission asks of
+// Redis. A new day or period gets a balance with the charges of the usage log. The caller holds the
+// entry's lock.
+func (store *Store) newRequest(
+	entry *limiterEntry, p *keys.Principal, spec *access.LimitSpec, now access.Instant, mode admitMode,
 ) admitRequest {
-	quota := store.journal.QuotaState(p, rule, now)
-	entry.lastPeriod = entry.quotaPeriodOf(p, rule.Quota, &quota)
+	quota := store.usageLog.QuotaState(p, spec, now)
+	entry.lastPeriod = entry.quotaPeriodOf(p, spec.Quota, &quota)
 	entry.quota = quota
-	entry.reset = resetOf(p, rule.Quota)
+	entry.reset = resetOf(p, spec.Quota)
 	if entry.balances[entry.lastPeriod.name] == nil {
-		// What the journal has is asked before any call of this process is in it.
+		// The usage log is read before it has any call of this process.
 		store.recovering.Lock()
 		recovered := store.unresolvedUnits(p.Tenant, entry.lastPeriod)
-		charged := store.journal.QuotaState(p, rule, now).Used
+		charged := store.usageLog.QuotaState(p, spec, now).Used
 		store.recovering.Unlock()
 		entry.addBalance(&periodBalance{quotaPeriod: entry.lastPeriod, recovered: recovered, charged: charged})
 	}
 
-	return admitRequest{
-		subject: subjectOf(p, rule), perMinute: int64(rule.PerMinute), limit: rule.Limit, period: entry.lastPeriod,
-		window: rule.Window != access.NoWindow,
-		leased: rule.Window == access.KeyWindow && int64(rule.PerMinute) > store.options.maxExact &&
-			store.options.Lease > 0,
+	request := admitRequest{
+		subject: subjectOf(p, spec), perMinute: int64(spec.PerMinute), limit: spec.Limit, period: entry.lastPeriod,
+		window: spec.Window != access.NoWindow && mode != modeReserve,
+		// A call without a window reads the state of its quota alone, and only if that is not known.
+		peek: mode == modePeek || mode == modeCall && spec.Window == access.NoWindow,
+		leased: spec.Window == access.KeyWindow && int64(spec.PerMinute) > store.options.maxExact &&
+			store.options.Lease > 0 && mode != modePeek,
 	}
+	if mode == modeReserve || mode == modeCall && !spec.ReserveAtBegin {
+		request.cost = spec.Cost
+	}
+	return request
 }
 
-// quotaPeriod is periodOf, for a day or period that mostly is the one of the call before. The
-// caller holds the seat.
-func (entry *limiterEntry) quotaPeriodOf(p *keys.Principal, allowance access.QuotaKind,
+// quotaPeriodOf is periodOf with a cache for the day or period of the previous call, which is mostly
+// the same. The caller holds the entry's lock.
+func (entry *limiterEntry) quotaPeriodOf(p *keys.Principal, kind access.QuotaKind,
 	quota *access.QuotaState,
 ) quotaPeriod {
 	same := entry.quota.Day == quota.Day && entry.quota.Period == quota.Period
-	if same && entry.reset == resetOf(p, allowance) && entry.lastPeriod.name != "" {
+	if same && entry.reset == resetOf(p, kind) && entry.lastPeriod.name != "" {
 		return entry.lastPeriod
 	}
-	return periodOf(p, allowance, quota)
+	return periodOf(p, kind, quota)
 }
 
-// admitLocal decides a call that needs no question to Redis. The caller holds the seat.
-func (store *Store) admitLocal(entry *limiterEntry, c *pendingAdmit, rule *access.LimitSpec, when access.Instant) bool {
-	if c.peek && rule.Window == access.NoWindow && entry.balance(c.period).synced {
-		entry.limiter.resolve(c, outcomeAdmitted, when.Wall, 0, 0)
+// admitLocal decides an admission without Redis, if it can. The caller holds the entry's lock.
+func (store *Store) admitLocal(
+	entry *limiterEntry, d *admitDecision, spec *access.LimitSpec, now, when access.Instant,
+) bool {
+	if d.peek && spec.Window == access.NoWindow && entry.balance(d.period).synced {
+		entry.limiter.resolve(d, outcomeAdmitted, when.Wall, 0, 0)
 		return true
 	}
-	present := c.now
-	if c.leased {
-		present = store.now() // a unit of a lease is used now, and not when the request came
+	if d.leased {
+		now = store.now() // a lease's unit is used now, not when the request arrived
 	}
-	if !entry.tryLocal(c, present) {
+	if !entry.tryLocal(d, now) {
 		return false
 	}
-	store.metrics.countLocal(c)
+
+	if d.outcome != outcomeAdmitted {
+		store.metrics.refusedLocally.Add(1)
+	}
+	store.metrics.countOutcome(d.outcome)
 	store.markDirty(entry)
 	return true
 }
 
-// await returns when a call is decided, or has waited for as long as one may.
+// await returns when an admission is decided, or when its timeout is over.
 func (store *Store) await(entry *limiterEntry, c *pendingAdmit) error {
 	store.metrics.waiting.Add(1)
 	defer store.metrics.waiting.Add(-1)
@@ -203,10 +193,11 @@ func (store *Store) await(entry *limiterEntry, c *pendingAdmit) error {
 	return errTimeout
 }
 
-// nextCall sends what a share wants to ask now, and wakes those whose calls are decided. It unlocks
-// the seat. What cannot be sent is sent again when Redis is back.
+// sendNext sends the limiter's next script call, and wakes the callers of decided admissions. It
+// unlocks the entry. With flush it also repeats an unanswered call, or writes what Redis lacks though no
+// admission waits. A call that cannot be sent is sent again when Redis is back.
 func (store *Store) sendNext(entry *limiterEntry, flush bool, decided []*pendingAdmit) {
-	a := entry.nextCall(store.now(), flush)
+	call := entry.nextCall(store.now(), flush)
 	if flush || decided != nil {
 		store.markDirty(entry)
 	}
@@ -215,21 +206,23 @@ func (store *Store) sendNext(entry *limiterEntry, flush bool, decided []*pending
 	for _, c := range decided {
 		close(c.done)
 	}
-	if a != nil {
-		store.client.send(&a.command, func(out scriptResult, err error) { store.onResult(entry, a, out, err, 0) })
+	if call != nil {
+		store.client.send(&call.command, func(out scriptResult, err error) { store.onResult(entry, call, out, err, 0) })
 	}
 }
 
-// onResult takes the answer of an ask, and asks for those that came meanwhile. Before shut, a
-// monotonic time, nobody knows what was granted by others.
-func (store *Store) onResult(entry *limiterEntry, a *scriptCall, out scriptResult, err error, cooldownUntil int64) {
-	var g admitResult
+// onResult applies the answer of a script call, or its error, wakes the callers that it decides, and
+// sends the next call for admissions that arrived meanwhile. It ignores an answer whose call is no
+// longer in flight. Until cooldownUntil, a monotonic time or 0, Redis may lack grants of other servers,
+// and the windows are closed.
+func (store *Store) onResult(entry *limiterEntry, call *scriptCall, out scriptResult, err error, cooldownUntil int64) {
+	var result admitResult
 	if err == nil {
-		g, err = a.readResult(out)
+		result, err = call.readResult(out)
 	}
 
 	entry.mu.Lock()
-	if entry.inFlight != a {
+	if entry.inFlight != call {
 		entry.mu.Unlock()
 		return // a repetition was faster
 	}
@@ -239,42 +232,47 @@ func (store *Store) onResult(entry *limiterEntry, a *scriptCall, out scriptResul
 	case errors.Is(err, errScript):
 		decided = append(decided, entry.failInFlight()...)
 	case err != nil:
-		a.unanswered = true // it goes again with all others when Redis is found again, or else by settle
+		call.unanswered = true // it is sent again after a reconnect, or else by syncLoop
 	default:
 		if now.Mono < cooldownUntil {
-			entry.startCooldown(&g, now, cooldownUntil-now.Mono)
+			entry.startCooldown(&result, now, cooldownUntil-now.Mono)
 		}
-		decided = append(decided, entry.apply(g, now)...)
-		if a.request.leased {
+		decided = append(decided, entry.apply(result, now)...)
+		if call.request.leased {
 			store.metrics.leases.Add(1)
 		}
 	}
 	store.sendNext(entry, false, decided)
 
-	store.reportLost(&g)
+	store.reportLost(&result)
 	if errors.Is(err, errScript) {
 		store.reportBroken(err)
 	}
 }
 
-// exhausted is an allowance that has nothing left, though units that are held may come back.
-func exhausted(c *pendingAdmit) access.LimitState {
-	policy := access.NewLimitState(c.limit, 0, c.period.till-c.at, c.at)
-	policy.Wait = max(1, policy.Wait)
-	return policy
+// minute is the state of the minute limit after the decision.
+func (d *admitDecision) minute() access.LimitState {
+	return access.NewLimitState(d.perMinute, d.perMinute-d.count, min(d.wait, calendar.MinuteMillis), d.at)
 }
 
-// markFull answers a call that cannot be metered for a while, in milliseconds; 0 = nobody knows.
-func (store *Store) refuse(p *keys.Principal, rule *access.LimitSpec, now access.Instant, wait int64) access.Decision {
+// exhaustedQuota is the state of a quota that has nothing left, though reserved units may come back.
+func (d *admitDecision) exhaustedQuota() access.LimitState {
+	quota := access.NewLimitState(d.limit, 0, d.period.till-d.at, d.at)
+	quota.Wait = max(1, quota.Wait)
+	return quota
+}
+
+// refuse answers a call that cannot be metered for wait milliseconds; 0 = unknown.
+func (store *Store) refuse(p *keys.Principal, spec *access.LimitSpec, now access.Instant, wait int64) access.Decision {
 	store.metrics.results[resultUnavailable].Add(1)
 	retry := cmp.Or((max(0, wait)+999)/1000, access.UnavailableRetry)
 
-	entry := store.lockEntry(p, rule.Quota)
+	entry := store.lockEntry(p, spec.Quota)
 	defer entry.mu.Unlock()
 	decision := access.Decision{Result: access.Unavailable, RetryAfter: retry}
 	if bal := entry.current; bal != nil {
-		left := rule.Limit - bal.claimedByOthers - bal.charged
-		decision.Quota = access.NewLimitState(rule.Limit, left, bal.till-now.Wall, now.Wall)
+		left := spec.Limit - bal.claimedByOthers - bal.charged
+		decision.Quota = access.NewLimitState(spec.Limit, left, bal.till-now.Wall, now.Wall)
 	}
 	return decision
 }

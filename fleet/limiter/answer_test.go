@@ -8,8 +8,8 @@ import (
 	"ninepocket/access"
 )
 
-// FuzzAnswers gives a share whatever answers a script, or who is in its place, may give: nothing panics,
-// no more is admitted than was granted, and no more is granted than was asked for.
+// FuzzAnswers gives a limiter any answers that a script, or a program in its place, may give: nothing
+// panics, no more is admitted than was granted, and no more is granted than was asked for.
 func FuzzAnswers(f *testing.F) {
 	answer := func(numbers ...int64) (out []byte) {
 		out = []byte{opAnswer, byte(len(numbers))}
@@ -51,7 +51,7 @@ const (
 	opCount
 )
 
-// answering is a share whose questions are answered from bytes.
+// answering is a limiter whose script calls are answered from bytes.
 type answering struct {
 	t     *testing.T
 	bytes []byte
@@ -95,7 +95,7 @@ func (c *answering) step() {
 		c.answered()
 	case opFinish:
 		if len(c.admitted) > 0 {
-			c.finish(c.admitted[0].balance, 1, true)
+			c.finish(c.balance(c.admitted[0].period), 1, true)
 			c.admitted = c.admitted[1:]
 		}
 	}
@@ -103,7 +103,7 @@ func (c *answering) step() {
 
 // comes makes a call, which an open lease may admit.
 func (c *answering) comes(o admitRequest) {
-	one := &pendingAdmit{admitRequest: o, now: c.now}
+	one := &pendingAdmit{admitDecision: admitDecision{admitRequest: o}}
 	c.admitOrQueue(one, c.now)
 	c.count([]*pendingAdmit{one}, 0)
 }
@@ -128,7 +128,7 @@ func (c *answering) count(decided []*pendingAdmit, granted int64) {
 	}
 }
 
-// onResult gives the answer that comes next in the bytes, as a store does.
+// answered applies the next answer in the bytes, as a store does.
 func (c *answering) answered() {
 	var out scriptResult
 	for range c.next() % 10 {
@@ -140,8 +140,8 @@ func (c *answering) answered() {
 		return
 	}
 
-	a := c.inFlight
-	g, err := a.readResult(out)
+	call := c.inFlight
+	result, err := call.readResult(out)
 	if err != nil {
 		if !errors.Is(err, errScript) {
 			c.t.Fatal(err)
@@ -149,15 +149,15 @@ func (c *answering) answered() {
 		c.count(c.failInFlight(), 0)
 		return
 	}
-	if g.granted > a.want {
-		c.t.Fatalf("%d are granted of %d", g.granted, a.want)
+	if result.granted > call.units {
+		c.t.Fatalf("%d are granted of %d", result.granted, call.units)
 	}
-	if a.request.leased {
-		c.leased += g.granted
-		c.count(c.apply(g, c.now), 0)
+	if call.request.leased {
+		c.leased += result.granted
+		c.count(c.apply(result, c.now), 0)
 		return
 	}
-	c.count(c.apply(g, c.now), g.granted)
+	c.count(c.apply(result, c.now), result.granted)
 }
 
 // recovers wants good answers to be good again, whatever came before.
@@ -173,12 +173,12 @@ func (c *answering) recovers() {
 			c.nextCall(c.now, false)
 		}
 
-		if a := c.inFlight; a != nil {
-			g, err := a.readResult(scriptResult{ints: []int64{statusGranted, 5, a.want, 1, 0, 0, a.seq}})
+		if call := c.inFlight; call != nil {
+			result, err := call.readResult(scriptResult{ints: []int64{statusGranted, 5, call.units, 1, 0, 0, call.seq}})
 			if err != nil {
 				c.t.Fatalf("a good answer: %v", err)
 			}
-			if c.apply(g, c.now); len(c.waiting) == 0 && c.inFlight == nil {
+			if c.apply(result, c.now); len(c.waiting) == 0 && c.inFlight == nil {
 				return
 			}
 		}
@@ -215,8 +215,8 @@ func FuzzReplies(f *testing.F) {
 }
 
 // admitOrQueue decides a call at once where that needs no question, or makes it wait.
-func (s *limiter) admitOrQueue(c *pendingAdmit, now access.Instant) {
-	if !s.tryLocal(c, now) {
-		s.waiting = append(s.waiting, c)
+func (lim *limiter) admitOrQueue(c *pendingAdmit, now access.Instant) {
+	if !lim.tryLocal(&c.admitDecision, now) {
+		lim.waiting = append(lim.waiting, c)
 	}
 }

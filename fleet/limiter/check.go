@@ -15,27 +15,21 @@ import (
 )
 
 const (
-	// maxClockSkew is how far the clock of Redis may be from this machine's, in milliseconds.
+	// maxClockSkew is how far the clock of Redis may differ from this machine's, in milliseconds.
 	maxClockSkew = int64(2000)
 	// minMajor is the oldest major version whose scripts refuse before they write.
 	minMajor = 7
 )
 
-// Finding is why a Redis may not be used, in words for an operator.
-type Finding struct{ Text string }
-
-// FindingsError says why a Redis may not be used.
+// FindingsError is why a Redis must not be used, in words for an operator.
 type FindingsError struct {
 	Host     string
-	Findings []Finding
+	Findings []string
 }
 
 func (e *FindingsError) Error() string {
-	var lines []string
-	for _, finding := range e.Findings {
-		lines = append(lines, "cannot meter with redis at "+e.Host+": "+finding.Text)
-	}
-	return strings.Join(lines, "\n")
+	begin := "cannot meter with redis at " + e.Host + ": "
+	return begin + strings.Join(e.Findings, "\n"+begin)
 }
 
 // LostError reports that Redis lost what it had acknowledged.
@@ -46,8 +40,8 @@ func (e *LostError) Error() string {
 		"nothing billed is lost", e.Tenants)
 }
 
-// Check looks at a Redis as a server that starts does.
-func Check(ctx context.Context, options Options) ([]Finding, error) {
+// Check checks a Redis as a server does at its start, and returns why it must not be used.
+func Check(ctx context.Context, options Options) ([]string, error) {
 	options.setDefaults()
 	err := withRedis(&options, func(conn rueidis.DedicatedClient, r *redisDialer) error { return r.check(ctx, conn) })
 	if found, ok := errors.AsType[*FindingsError](err); ok {
@@ -56,17 +50,15 @@ func Check(ctx context.Context, options Options) ([]Finding, error) {
 	return nil, err
 }
 
-// check returns a FindingsError when Redis may not be used.
+// check returns a FindingsError if Redis must not be used.
 func (r *redisDialer) check(ctx context.Context, conn rueidis.DedicatedClient) error {
 	text, err := conn.Do(ctx, conn.B().Info().Build()).ToString()
 	if err != nil {
 		return err
 	}
 	info := readInfo(text)
-	var found []Finding
-	find := func(format string, args ...any) {
-		found = append(found, Finding{Text: fmt.Sprintf(format, args...)})
-	}
+	var found []string
+	find := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 
 	if major, _, _ := strings.Cut(info["redis_version"], "."); atoi(major) < minMajor {
 		find("it is version %s, %d.0 is needed", info["redis_version"], minMajor)
@@ -118,8 +110,8 @@ func (r *redisDialer) checkClock(ctx context.Context, conn rueidis.DedicatedClie
 	return nil
 }
 
-// clockSkew is how far the clock of Redis is ahead of this machine's, in milliseconds. It was read
-// somewhere between question and answer, and an answer that takes long is no clock that is wrong.
+// clockSkew returns how far the clock of Redis is ahead of this machine's, in milliseconds. Redis reads
+// it some time between question and answer: a slow answer does not look like a wrong clock.
 func (r *redisDialer) clockSkew(ctx context.Context, conn rueidis.DedicatedClient) (int64, error) {
 	asked := r.options.Now().Wall
 	clock, err := redisTime(ctx, conn)
@@ -127,7 +119,7 @@ func (r *redisDialer) clockSkew(ctx context.Context, conn rueidis.DedicatedClien
 	return clock - min(max(clock, asked), max(asked, answered)), err
 }
 
-// redisTime is the clock of Redis in Unix milliseconds.
+// redisTime returns the clock of Redis in Unix milliseconds.
 func redisTime(ctx context.Context, conn rueidis.DedicatedClient) (int64, error) {
 	parts, err := conn.Do(ctx, conn.B().Time().Build()).AsStrSlice()
 	if err != nil || len(parts) != 2 {
@@ -144,7 +136,7 @@ func atoi(s string) int {
 	return n
 }
 
-// readInfo reads what INFO answers.
+// readInfo parses the answer of INFO.
 func readInfo(text string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -164,8 +156,8 @@ func onlineReplicas(info map[string]string) (n int) {
 	return n
 }
 
-// parseURL reads redis://, rediss:// and redis+sentinel://, and returns what to show of it: no
-// password. A Redis that does not answer for twice an exchange is given up.
+// parseURL parses redis://, rediss:// and redis+sentinel://. It returns the hosts for messages, without
+// the password. A Redis that does not answer for twice an exchange is disconnected.
 func parseURL(text string, exchange time.Duration) (option rueidis.ClientOption, host string, err error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	user := ""
@@ -184,7 +176,7 @@ func parseURL(text string, exchange time.Duration) (option rueidis.ClientOption,
 
 	option = rueidis.ClientOption{
 		Username: u.User.Username(), ClientName: "ninepocket",
-		// A write that is sent twice by somebody who does not know what it is may be granted twice.
+		// The client does not know the commands: a write that it repeats may be granted twice.
 		DisableRetry: true, DisableCache: true, ForceSingleClient: !sentinel,
 		Dialer: net.Dialer{Timeout: exchange, KeepAlive: exchange}, ConnWriteTimeout: 2 * exchange,
 		BlockingPoolSize: batchers + 2, BlockingPoolCleanup: 0, RingScaleEachConn: 8,
@@ -197,7 +189,7 @@ func parseURL(text string, exchange time.Duration) (option rueidis.ClientOption,
 	switch {
 	case sentinel:
 		option.Sentinel = rueidis.SentinelOption{
-			MasterSet: name, Dialer: option.Dialer, // Sentinels are asked without a password
+			MasterSet: name, Dialer: option.Dialer, // Sentinels get no password
 		}
 	case name != "":
 		option.SelectDB, err = strconv.Atoi(name)
@@ -215,7 +207,7 @@ func parseURL(text string, exchange time.Duration) (option rueidis.ClientOption,
 	return option, hosts, nil
 }
 
-// withPort adds the port that Redis or a Sentinel has where none is given.
+// withPort adds the default port of Redis or a Sentinel to an address without one.
 func withPort(address string, sentinel bool) string {
 	if _, _, err := net.SplitHostPort(address); err == nil {
 		return address

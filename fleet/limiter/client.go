@@ -16,41 +16,41 @@ import (
 type Acks uint8
 
 const (
-	// AcksReplica means: as many replicas have it as Options say. Nothing is lost with one machine.
+	// AcksReplica means: Options.Replicas replicas have the write. The loss of one machine loses nothing.
 	AcksReplica Acks = iota
-	// AcksAOF means: Redis has it on its disk, by appendfsync always.
+	// AcksAOF means: Redis has the write on its disk, by appendfsync always.
 	AcksAOF
-	// AcksNone means: nothing. What a Redis that fails had not passed on yet is lost.
+	// AcksNone means: it does not wait. A Redis that fails loses writes that it had not replicated yet.
 	AcksNone
 )
 
 const (
-	// batchers is how many batches may be under way: a second one fills while the first one waits.
+	// batchers is how many batches may be in flight: a second one fills while the first one waits.
 	batchers = 2
-	// maxBatch is how many commands go together at most.
+	// maxBatch is the most commands of a batch.
 	maxBatch = 256
-	// maxQueue is how many commands wait at most; more are refused.
+	// maxQueue is the most commands that wait; more are refused.
 	maxQueue = 16_384
-	// exchangeTimeout is how long a batch may take before its connection is given up.
+	// exchangeTimeout is how long a batch may take before its connection is closed.
 	exchangeTimeout = time.Second
-	// probeInterval is how often a Redis that is away is looked for.
+	// probeInterval is how often a connection is probed, and a reconnect tried.
 	probeInterval = time.Second
 )
 
 var (
 	// errUnavailable: Redis grants no units at present.
 	errUnavailable = fmt.Errorf("%w: redis grants no units at present", access.ErrUnavailable)
-	// errTimeout: the answer did not come in time. What it grants goes back.
+	// errTimeout: the answer did not come in time. Units that it grants go back.
 	errTimeout = fmt.Errorf("%w: redis did not answer in time", access.ErrUnavailable)
 
-	// errScript: a script failed, because of what one tenant has in Redis.
+	// errScript: a script failed on the data of one tenant in Redis.
 	errScript = fmt.Errorf("%w: a script failed in redis", access.ErrUnavailable)
 
 	errReplicas = errors.New("too few replicas have what was written")
 	errEmptied  = errors.New("it was emptied, or another is in its place")
 )
 
-// scriptResult is the answer of a script: numbers, or one and a text.
+// scriptResult is the answer of a script: numbers, or one number and a text.
 type scriptResult struct {
 	ints []int64
 	text string
@@ -63,7 +63,7 @@ func (r *scriptResult) intAt(i int) int64 {
 	return r.ints[i]
 }
 
-// code is the first number of an answer, or -1 where that is none of 0 to most.
+// code returns the first number of an answer, or -1 if that is not in 0 to limit.
 func (r *scriptResult) code(limit int64) int64 {
 	if len(r.ints) == 0 || r.ints[0] < 0 || r.ints[0] > limit {
 		return -1
@@ -71,128 +71,126 @@ func (r *scriptResult) code(limit int64) int64 {
 	return r.ints[0]
 }
 
-// queuedCommand is a command on its way, and who wants its answer. done is called once.
+// queuedCommand is a queued command; done receives its answer, once.
 type queuedCommand struct {
 	*command
 	done func(scriptResult, error)
 }
 
-// redisClient is the way to Redis: commands go in batches, and one that fails for the whole batch
-// takes the link down. Then everything is refused at once until Redis is found well again.
+// redisClient sends commands to Redis in batches. An error of the whole batch takes the connection down.
+// Then every command is refused at once until a reconnect succeeds.
 type redisClient struct {
 	options *Options
 	metrics *metrics
 	resync  resyncFunc
 
 	state         atomic.Pointer[connState]
-	fails         chan struct{}
-	reported      bool   // the keeper's: somebody was told that the link is down
-	syncedDataset string // the keeper's: process and mark of the data that had all
+	failed        chan struct{}
+	reported      bool   // of reconnectLoop: the failure was reported
+	syncedDataset string // of reconnectLoop: run id and data set of the last complete resync
 
 	mu       sync.Mutex
-	upSignal chan struct{} // closed when the link comes up
+	upSignal chan struct{} // closed when the connection comes up
 	queue    []*queuedCommand
-	arrived  chan struct{} // has something when the queue may have
+	arrived  chan struct{} // one slot: the queue may have commands
 }
 
-// dialer finds Redis.
+// dialer connects to Redis.
 type dialer interface {
-	// dial makes connections to one process of Redis that may be used, and names it. What it
-	// returns with an error is closed all the same; it may be nil.
-	dial(ctx context.Context) (conn wire, run string, err error)
-	// String is what messages call it.
+	// dial makes connections to one process of Redis that may be used, and returns its run id. The
+	// caller also closes connections that come with an error; they may be nil.
+	dial(ctx context.Context) (conn wire, runID string, err error)
+	// String is the host, for messages.
 	String() string
 }
 
-// wire is connections to one process of Redis: a connection of each batch, and one of the probes,
+// wire is the connections to one process of Redis: one for each batch in flight, and one for probes,
 // which has the number batchers.
 type wire interface {
-	// exchange sends commands together, and returns the answer of each. It fails when enough do not
-	// have what was written, or when the data are not those of a mark: then nobody knows what
-	// became of them.
+	// exchange sends commands together, and returns the answer of each. It fails if too few replicas
+	// have the writes, or if Redis has another data set: then the results are unknown.
 	exchange(ctx context.Context, number int, dataset string, all []*queuedCommand) ([]answer, error)
-	// loadDataset returns the mark of the data, which it makes where there is none, and the clock
-	// of Redis in Unix milliseconds.
+	// loadDataset returns the id of the data set, which it makes if there is none, and the clock of
+	// Redis in Unix milliseconds.
 	loadDataset(ctx context.Context) (dataset string, clock int64, err error)
-	// heartbeat says that this server reaches Redis.
+	// heartbeat records in Redis that this server reaches it.
 	heartbeat(ctx context.Context) error
 	close()
 }
 
-// apply is what a command was answered.
+// answer is the answer to a command.
 type answer struct {
 	scriptResult
 	err error
 }
 
-// connState is connections to one process of Redis, or why there are none. One that ends is not
-// made again by itself: what answers at the address then may be another, which knows less.
+// connState is the connections to one process of Redis, or why there are none.
 type connState struct {
 	wire          wire
 	err           error        // nil = up
-	dataset       string       // the mark of the data that this is
-	runID         string       // the process that has it
-	datasetSince  int64        // when that was made, in Unix milliseconds
-	cooldownUntil atomic.Int64 // monotonic: until then, nobody knows what was granted before
+	dataset       string       // id of the data set
+	runID         string       // of the process
+	datasetSince  int64        // when the data set was made, in Unix milliseconds
+	cooldownUntil atomic.Int64 // monotonic: until then, earlier grants are unknown
 }
 
-// available reports whether rights may be had by a state.
+// available reports whether script calls can be made.
 func (state *connState) available(now access.Instant) bool {
 	return state.err == nil && now.Mono >= state.cooldownUntil.Load()
 }
 
-// resyncFunc says again what this server has: see [Store.resync].
-type resyncFunc func(exchange func([]*queuedCommand) error, another bool, shut int64) error
+// resyncFunc is [Store.resync].
+type resyncFunc func(exchange func([]*queuedCommand) error, newDataset bool, cooldownUntil int64) error
 
-func newRedisClient(options *Options, m *metrics, reassert resyncFunc) *redisClient {
-	l := &redisClient{
-		options: options, metrics: m, resync: reassert, fails: make(chan struct{}, 1),
+func newRedisClient(options *Options, m *metrics, resync resyncFunc) *redisClient {
+	client := &redisClient{
+		options: options, metrics: m, resync: resync, failed: make(chan struct{}, 1),
 		upSignal: make(chan struct{}), arrived: make(chan struct{}, 1),
 	}
-	l.state.Store(&connState{err: errUnavailable})
-	return l
+	client.state.Store(&connState{err: errUnavailable})
+	return client
 }
 
 // up reports whether commands may be sent.
-func (l *redisClient) up() bool {
-	return l.state.Load().available(l.now())
+func (client *redisClient) up() bool {
+	return client.state.Load().available(client.now())
 }
 
-func (l *redisClient) now() access.Instant { return l.options.Now() }
+func (client *redisClient) now() access.Instant { return client.options.Now() }
 
 // unavailable returns why commands may not be sent, or nil.
-func (l *redisClient) unavailable() error {
-	state := l.state.Load()
-	if state.err == nil && !state.available(l.now()) {
+func (client *redisClient) unavailable() error {
+	state := client.state.Load()
+	if state.err == nil && !state.available(client.now()) {
 		return fmt.Errorf("%w: redis at %s: %w: windows are closed for a minute",
-			access.ErrUnavailable, l.options.dialer, errEmptied)
+			access.ErrUnavailable, client.options.dialer, errEmptied)
 	}
 	return state.err
 }
 
-// whenUp returns a channel that is closed when the link comes up.
-func (l *redisClient) whenUp() <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.upSignal
+// whenUp returns a channel that is closed when the connection comes up.
+func (client *redisClient) whenUp() <-chan struct{} {
+	client.mu.Lock()
+	defer client.mu.Unlock()
+	return client.upSignal
 }
 
-// buildCall queues a command. It does not block.
-func (l *redisClient) send(command *command, done func(scriptResult, error)) {
-	l.mu.Lock()
-	full := len(l.queue) >= maxQueue
+// send queues a command. It does not block.
+func (client *redisClient) send(command *command, done func(scriptResult, error)) {
+	client.mu.Lock()
+	full := len(client.queue) >= maxQueue
 	if !full {
-		l.queue = append(l.queue, &queuedCommand{command: command, done: done})
+		client.queue = append(client.queue, &queuedCommand{command: command, done: done})
 	}
-	l.mu.Unlock()
+	client.mu.Unlock()
 	if full {
 		done(scriptResult{}, errUnavailable)
 		return
 	}
-	nudge(l.arrived)
+	nudge(client.arrived)
 }
 
-// nudge lets one who waits for a channel go on, now or when it waits next.
+// nudge fills the slot of a channel, so that its receiver continues, now or when it waits next.
 func nudge(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -200,34 +198,34 @@ func nudge(c chan struct{}) {
 	}
 }
 
-// countBatch sends what is queued, one batch after another, until ctx ends.
-func (l *redisClient) sendLoop(ctx context.Context, number int) {
-	for l.options.pacer.wait(forever, ctx.Done(), l.arrived) == 1 {
-		all := l.nextBatch()
+// sendLoop sends the queued commands, one batch after another, until ctx ends.
+func (client *redisClient) sendLoop(ctx context.Context, number int) {
+	for client.options.pacer.wait(forever, ctx.Done(), client.arrived) == 1 {
+		all := client.nextBatch()
 		if len(all) == 0 {
 			continue
 		}
 
-		state := l.state.Load()
-		if !state.available(l.now()) {
+		state := client.state.Load()
+		if !state.available(client.now()) {
 			failAll(all, errUnavailable)
 			continue
 		}
-		if err := l.exchange(ctx, number, state, all); err != nil {
-			l.fail(state, err)
+		if err := client.exchange(ctx, number, state, all); err != nil {
+			client.fail(state, err)
 		}
 	}
 }
 
-// nextBatch takes what is queued, as far as one batch goes.
-func (l *redisClient) nextBatch() []*queuedCommand {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := min(len(l.queue), maxBatch)
-	all := l.queue[:n:n]
-	l.queue = l.queue[n:]
-	if len(l.queue) > 0 {
-		nudge(l.arrived)
+// nextBatch takes queued commands, up to one batch.
+func (client *redisClient) nextBatch() []*queuedCommand {
+	client.mu.Lock()
+	defer client.mu.Unlock()
+	n := min(len(client.queue), maxBatch)
+	all := client.queue[:n:n]
+	client.queue = client.queue[n:]
+	if len(client.queue) > 0 {
+		nudge(client.arrived)
 	}
 	return all
 }
@@ -239,19 +237,19 @@ func failAll(all []*queuedCommand, err error) {
 }
 
 // fail takes a connection down, once.
-func (l *redisClient) fail(state *connState, err error) {
-	err = fmt.Errorf("%w: redis at %s: %w", access.ErrUnavailable, l.options.dialer, err)
-	if l.state.CompareAndSwap(state, &connState{wire: state.wire, err: err}) {
-		nudge(l.fails)
+func (client *redisClient) fail(state *connState, err error) {
+	err = fmt.Errorf("%w: redis at %s: %w", access.ErrUnavailable, client.options.dialer, err)
+	if client.state.CompareAndSwap(state, &connState{wire: state.wire, err: err}) {
+		nudge(client.failed)
 	}
 }
 
-// exchange sends commands together and hands the answers out. On an error nobody knows what became
-// of them, and all are told so.
-func (l *redisClient) exchange(ctx context.Context, number int, state *connState, all []*queuedCommand) error {
-	began := l.metrics.now()
+// exchange sends commands together and passes the answers on. After an error their results are unknown,
+// and all get an error.
+func (client *redisClient) exchange(ctx context.Context, number int, state *connState, all []*queuedCommand) error {
+	began := client.metrics.now()
 	answers, err := state.wire.exchange(ctx, number, state.dataset, all)
-	l.metrics.countBatch(len(all), began)
+	client.metrics.countBatch(len(all), began)
 	if err != nil {
 		failAll(all, errUnavailable)
 		return err
@@ -263,97 +261,97 @@ func (l *redisClient) exchange(ctx context.Context, number int, state *connState
 	return nil
 }
 
-// add brings the link up again when it is down, until ctx ends.
-func (l *redisClient) reconnectLoop(ctx context.Context) {
+// reconnectLoop probes the connection and reconnects when it is down, until ctx ends.
+func (client *redisClient) reconnectLoop(ctx context.Context) {
 	for {
-		for state := l.state.Load(); state.err == nil; state = l.state.Load() {
-			switch l.options.pacer.wait(probeInterval, ctx.Done(), l.fails) {
+		for state := client.state.Load(); state.err == nil; state = client.state.Load() {
+			switch client.options.pacer.wait(probeInterval, ctx.Done(), client.failed) {
 			case 0:
 				return
 			case 1:
 				continue
 			}
-			l.probe(ctx, state)
-			if l.state.Load().err == nil {
-				l.report(l.unavailable())
+			client.probe(ctx, state)
+			if client.state.Load().err == nil {
+				client.report(client.unavailable())
 			}
 		}
 
-		l.report(l.state.Load().err)
-		if err := l.connect(ctx); err != nil {
-			l.report(err)
-			if l.options.pacer.wait(probeInterval, ctx.Done(), nil) == 0 {
+		client.report(client.state.Load().err)
+		if err := client.connect(ctx); err != nil {
+			client.report(err)
+			if client.options.pacer.wait(probeInterval, ctx.Done(), nil) == 0 {
 				return
 			}
 		}
 	}
 }
 
-// probe finds out whether Redis is still there, and still the same, also when nobody calls.
-func (l *redisClient) probe(ctx context.Context, state *connState) {
-	err := l.exchange(ctx, batchers, state, nil)
+// probe checks that Redis answers and has the same data set, also when no calls come.
+func (client *redisClient) probe(ctx context.Context, state *connState) {
+	err := client.exchange(ctx, batchers, state, nil)
 	if err == nil {
 		err = state.wire.heartbeat(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
-		l.fail(state, err)
+		client.fail(state, err)
 	}
 }
 
-// report reports a link that goes down, and comes up again, each once.
-func (l *redisClient) report(err error) {
-	if (err != nil) == l.reported {
+// report reports a connection that goes down, and one that comes up again, each once.
+func (client *redisClient) report(err error) {
+	if (err != nil) == client.reported {
 		return
 	}
-	l.reported = err != nil
-	l.options.Report(err)
+	client.reported = err != nil
+	client.options.Report(err)
 }
 
-// connect finds Redis, says again what this server has, and opens the link.
-func (l *redisClient) connect(ctx context.Context) error {
-	l.state.Load().close()
+// connect connects to Redis, resyncs this server's state, and brings the connection up.
+func (client *redisClient) connect(ctx context.Context) error {
+	client.state.Load().close()
 	state := &connState{}
 	var err error
-	state.wire, state.runID, err = l.options.dialer.dial(ctx)
+	state.wire, state.runID, err = client.options.dialer.dial(ctx)
 	if err == nil {
-		err = l.loadDataset(ctx, state)
+		err = client.loadDataset(ctx, state)
 	}
 	if err == nil {
-		again := func(all []*queuedCommand) error { return l.exchange(ctx, batchers, state, all) }
+		again := func(all []*queuedCommand) error { return client.exchange(ctx, batchers, state, all) }
 		dataset := state.runID + state.dataset
-		err = l.resync(again, dataset != l.syncedDataset, state.cooldownUntil.Load())
+		err = client.resync(again, dataset != client.syncedDataset, state.cooldownUntil.Load())
 		if err == nil {
-			l.syncedDataset = dataset
+			client.syncedDataset = dataset
 		}
 	}
 	if err != nil {
 		if !errors.Is(err, access.ErrUnavailable) {
 			err = fmt.Errorf("%w: %w", access.ErrUnavailable, err)
 		}
-		l.state.Store(&connState{wire: state.wire, err: err})
+		client.state.Store(&connState{wire: state.wire, err: err})
 		return err
 	}
 
-	// After a birth it is up, and no rights can be had for a minute all the same.
-	l.state.Store(state)
-	l.report(l.unavailable())
-	l.mu.Lock()
-	close(l.upSignal)
-	l.upSignal = make(chan struct{})
-	l.mu.Unlock()
+	// With a new data set the connection is up, but nothing is granted for a minute.
+	client.state.Store(state)
+	client.report(client.unavailable())
+	client.mu.Lock()
+	close(client.upSignal)
+	client.upSignal = make(chan struct{})
+	client.mu.Unlock()
 	return nil
 }
 
-// close gives connections up.
+// close closes the connections.
 func (state *connState) close() {
 	if state.wire != nil {
 		state.wire.close()
 	}
 }
 
-// loadDataset reads the mark of the data: data without one are new, or were lost, and nobody knows
-// what was granted before. All servers wait a minute then.
-func (l *redisClient) loadDataset(ctx context.Context, state *connState) error {
+// loadDataset reads the id of the data set. A new one means that earlier grants are unknown, because the
+// data are new or were lost. All servers wait a minute then.
+func (client *redisClient) loadDataset(ctx context.Context, state *connState) error {
 	dataset, clock, err := state.wire.loadDataset(ctx)
 	if err != nil {
 		return err
@@ -361,20 +359,20 @@ func (l *redisClient) loadDataset(ctx context.Context, state *connState) error {
 
 	state.dataset = dataset
 	if _, err := fmt.Sscan(dataset, &state.datasetSince); err != nil {
-		return fmt.Errorf("redis at %s: its mark %q is no time: %w", l.options.dialer, dataset, err)
+		return fmt.Errorf("redis at %s: its mark %q is no time: %w", client.options.dialer, dataset, err)
 	}
-	if wait := state.datasetSince + calendar.MinuteMillis + l.options.Lease.Milliseconds() - clock; wait > 0 {
-		state.cooldownUntil.Store(l.now().Mono + wait)
+	if wait := state.datasetSince + calendar.MinuteMillis + client.options.Lease.Milliseconds() - clock; wait > 0 {
+		state.cooldownUntil.Store(client.now().Mono + wait)
 	}
 	return state.wire.heartbeat(ctx)
 }
 
-// startCooldown ends the connection. Nobody sends any more.
-func (l *redisClient) close() {
-	l.state.Swap(&connState{err: access.ErrClosed}).close()
-	l.mu.Lock()
-	all := l.queue
-	l.queue = nil
-	l.mu.Unlock()
+// close closes the connection. Nothing is sent any more.
+func (client *redisClient) close() {
+	client.state.Swap(&connState{err: access.ErrClosed}).close()
+	client.mu.Lock()
+	all := client.queue
+	client.queue = nil
+	client.mu.Unlock()
 	failAll(all, access.ErrClosed)
 }

@@ -81,15 +81,15 @@ func BenchmarkAdmitTime(b *testing.B) {
 		time.Sleep(2 * time.Millisecond)
 		group.Go(func() {
 			p := callers[i%len(callers)]
-			rule := access.SpecFor(p, access.CardsGet)
+			spec := access.SpecFor(p, access.CardsGet)
 			began := time.Now()
-			decision := s.Admit(p, rule, s.now())
+			decision := s.Admit(p, spec, s.now())
 			times[i] = time.Since(began)
 			if decision.Result != access.Admitted {
 				b.Errorf("%+v", decision)
 				return
 			}
-			if _, err := s.Finish(decision.Ticket, true); err != nil {
+			if _, err := s.Finish(decision.Reservation, true); err != nil {
 				b.Error(err)
 			}
 		})
@@ -103,7 +103,7 @@ func BenchmarkAdmitTime(b *testing.B) {
 }
 
 // BenchmarkCost is what a call computes, here and in Redis: admitted alone, and whole with its record in
-// the journal.
+// the usage log.
 func BenchmarkCost(b *testing.B) {
 	redistest.Need(b)
 	for _, c := range []struct {
@@ -136,7 +136,7 @@ func BenchmarkCost(b *testing.B) {
 				warm(b, s, callers[0])
 			}
 
-			rule := access.SpecFor(callers[0], access.CardsGet)
+			spec := access.SpecFor(callers[0], access.CardsGet)
 			takes := s.LimiterStats().Commands
 			here := processTime(b)
 			there := redisCPU(b, r)
@@ -146,11 +146,11 @@ func BenchmarkCost(b *testing.B) {
 			for range workers {
 				group.Go(func() {
 					for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
-						decision := s.Admit(callers[int(i)%len(callers)], rule, s.now())
+						decision := s.Admit(callers[int(i)%len(callers)], spec, s.now())
 						if decision.Result != access.Admitted {
 							refused.Add(1)
 						} else if c.whole {
-							_, _ = s.Finish(decision.Ticket, true)
+							_, _ = s.Finish(decision.Reservation, true)
 						}
 					}
 				})
@@ -170,25 +170,25 @@ func BenchmarkCost(b *testing.B) {
 	}
 }
 
-// BenchmarkLeasedLimiter is the part of a call that a lease adds: the share decides it and takes
-// its end, without the clock, the journal and the search for the share.
+// BenchmarkLeasedLimiter is the part of a call that a lease adds: the limiter decides and finishes it,
+// without the clock, the usage log and the lookup of the limiter.
 func BenchmarkLeasedLimiter(b *testing.B) {
 	const units = 1 << 40
 	now := access.Instant{Mono: 1, Wall: 1}
 	of := quotaPeriod{name: "d1", till: 1 << 50}
 	o := admitRequest{subject: "k", perMinute: units, limit: units, cost: 1, window: true, leased: true, period: of}
-	s := newLimiter(redisKeys{prefix: "np", tenant: "t", incarnation: "i", sessionID: "l"}, 1<<40, now)
-	s.admitOrQueue(&pendingAdmit{admitRequest: o, now: now}, now)
-	a := s.nextCall(now, false)
-	s.apply(admitResult{granted: units, stored: a.seq, at: 1}, now)
+	lim := newLimiter(redisKeys{prefix: "np", tenant: "t", incarnation: "i", sessionID: "l"}, 1<<40, now)
+	lim.admitOrQueue(&pendingAdmit{admitDecision: admitDecision{admitRequest: o}}, now)
+	call := lim.nextCall(now, false)
+	lim.apply(admitResult{granted: units, stored: call.seq, at: 1}, now)
 
 	b.ReportAllocs()
 	for b.Loop() {
-		c := pendingAdmit{admitRequest: o, now: now}
-		if !s.tryLocal(&c, now) || c.outcome != outcomeAdmitted {
+		d := admitDecision{admitRequest: o}
+		if !lim.tryLocal(&d, now) || d.outcome != outcomeAdmitted {
 			b.Fatal("it is not admitted")
 		}
-		s.finish(c.balance, 1, true)
+		lim.finish(lim.current, 1, true)
 	}
 }
 

@@ -1,13 +1,12 @@
-// Package limiter is the store of one server among many that share the rights of their tenants:
-// minute windows, quotas, credits and idempotency keys hold over all of them. The rights are in
-// Redis or Valkey; what calls have cost is in each server's own journal, so that no bill depends on
-// a write that Redis kept.
+// Package limiter is the store of one server of a fleet, whose servers share the limits of their
+// tenants: minute windows, quotas, credits and idempotency keys. The limits are in Redis or Valkey;
+// the cost of calls is in each server's own usage log, so that no bill depends on a write to Redis.
 //
-// A decision is one script that runs in Redis at once ([Open] says which; scripts/ has them). It says
-// what a server has charged and holds, never "one more": so it may be sent again until it is
-// answered, and what is lost, late or repeated changes nothing. Plans above a thousand calls a minute
+// A decision is one script that Redis runs atomically; the scripts are in scripts/. A script call has
+// all units that a server has charged and reserved, never "one more": so it may be sent again until it
+// is answered, and lost, late or repeated calls change nothing. Plans above a thousand calls a minute
 // lease units ahead, for half a second.
 //
-// An answer counts when as many replicas have it as was asked for. While that cannot be had, calls are
+// An answer is valid when the configured number of replicas has the write. Without that, calls are
 // refused and cost nothing.
 package limiter

@@ -16,7 +16,7 @@ import (
 	"ninepocket/internal/redistest"
 )
 
-// tenants are keys that servers share.
+// tenants are keys of tenants on all servers.
 type tenants struct {
 	file  *keys.File
 	plans keys.Plans
@@ -76,7 +76,7 @@ func startServer(t testing.TB, url, prefix string, change func(*Options)) *serve
 func (s *server) open(url, prefix, incarnation string, change func(*Options)) *server {
 	s.t.Helper()
 	options := Options{
-		URL: url, Prefix: prefix, Journal: openJournal(s.t, s.dir, s.now()), Incarnation: incarnation, Now: s.now,
+		URL: url, Prefix: prefix, UsageLog: openUsageLog(s.t, s.dir, s.now()), Incarnation: incarnation, Now: s.now,
 		Acks: AcksNone, Timeout: 20 * time.Second, Lease: 500 * time.Millisecond,
 		exchange: 20 * time.Second, commit: 20 * time.Second, // a machine that is busy is none that is away
 		Report: func(err error) {
@@ -113,7 +113,7 @@ func (s *server) do(p *keys.Principal, op access.Operation) bool {
 	if decision.Result != access.Admitted {
 		return false
 	}
-	_, err := s.Finish(decision.Ticket, true)
+	_, err := s.Finish(decision.Reservation, true)
 	return err == nil
 }
 
@@ -175,11 +175,11 @@ func TestTwoServersOneRedis(t *testing.T) {
 			if decision.Result != access.Admitted {
 				return
 			}
-			receipt, err := s.Finish(decision.Ticket, i%3 > 0)
+			charge, err := s.Finish(decision.Reservation, i%3 > 0)
 			if err != nil {
 				t.Error(err)
 			}
-			charged.Add(receipt.Charged)
+			charged.Add(charge.Charged)
 		})
 		// What failed comes back, on the other server too.
 		eventually(t, "the quota is used up", func() bool {
@@ -212,26 +212,26 @@ func TestTwoServersOneRedis(t *testing.T) {
 		p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, "batch").principal(t, "batch")
 		a, b := servers[0], servers[1] // air: two of a kind
 		first := a.admit(p, access.PricesBatch)
-		claim, err := a.Begin(first.Ticket, "k", access.BodyHash{1}, a.now())
+		claim, err := a.Begin(first.Reservation, "k", access.BodyHash{1}, a.now())
 		if err != nil || claim.Result != access.Fresh {
 			t.Fatal(claim, err)
 		}
 
 		second := b.admit(p, access.PricesBatch)
-		waiting, err := b.Begin(second.Ticket, "k", access.BodyHash{1}, b.now())
+		waiting, err := b.Begin(second.Reservation, "k", access.BodyHash{1}, b.now())
 		if err != nil || waiting.Result != access.InProgress {
 			t.Fatal(waiting, err)
 		}
-		if other, err := b.Begin(second.Ticket, "k", access.BodyHash{2}, b.now()); err != nil ||
+		if other, err := b.Begin(second.Reservation, "k", access.BodyHash{2}, b.now()); err != nil ||
 			other.Result != access.Conflict {
 			t.Fatal(other, err)
 		}
 
-		if _, err := a.Commit(first.Ticket, claim, []byte("the answer")); err != nil {
+		if _, err := a.Commit(first.Reservation, claim, []byte("the answer")); err != nil {
 			t.Fatal(err)
 		}
 		<-waiting.Done
-		again, err := b.Begin(second.Ticket, "k", access.BodyHash{1}, b.now())
+		again, err := b.Begin(second.Reservation, "k", access.BodyHash{1}, b.now())
 		if err != nil || again.Result != access.Replay || string(again.Reply) != "the answer" {
 			t.Fatal(again, err)
 		}

@@ -3,7 +3,6 @@ package limiter
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,14 +15,14 @@ import (
 )
 
 const (
-	// replyPollInterval is when a caller that waits for another server's reply looks again.
+	// replyPollInterval is how often a caller polls for another server's reply.
 	replyPollInterval = 40 * time.Millisecond
-	// commitTimeout is how long a commit whose answer was lost is sent again before the call is
-	// 503, in production.
+	// commitTimeout is how long a commit whose answer was lost is sent again before the call is 503, in
+	// production.
 	commitTimeout = time.Second
 )
 
-// The outcomes of begin.
+// The results of begin.
 const (
 	beginFresh = iota
 	beginReplay
@@ -32,13 +31,13 @@ const (
 	beginWait
 )
 
-// claims are the idempotency keys that calls of this server have in hand.
+// claims are the idempotency keys of this server's calls in flight.
 type claims struct {
 	mu         sync.Mutex
 	lastID     uint64
 	pending    map[string]*pendingKey      // by record
-	open       map[string]int              // flights by tenant
-	unresolved map[string]unresolvedCommit // batches whose commit nobody answered, by claim
+	openCount  map[string]int              // of pending keys, by tenant
+	unresolved map[string]unresolvedCommit // by claim
 }
 
 // pendingKey is a key whose call is being answered here.
@@ -48,25 +47,20 @@ type pendingKey struct {
 	record string
 	body   access.BodyHash
 	done   chan struct{}
-	owned  bool            // Redis said that it is ours, and its unit is reserved
+	owned  bool            // Redis has granted the claim, and the unit is reserved
 	period calendar.Period // that the unit is reserved in
 }
 
-// unresolvedCommit is a batch that is prepared and not decided.
+// unresolvedCommit is a prepared batch whose commit Redis did not answer.
 type unresolvedCommit struct {
-	batch  *access.PreparedBatch
-	ticket *access.Reservation // nil: of a process before this one
+	batch       *access.PreparedBatch
+	reservation *access.Reservation // nil: of an earlier process
 }
 
-// recordName names an idempotency record inside a tenant.
-func recordName(op access.Operation, key string) string {
-	name := access.NewReplyKey(op, key)
-	return hex.EncodeToString(name[:])
-}
-
-// acquire returns the flight of a record: a new one, or the one that is under way.
+// acquire returns the pending key of a record: a new one, or the one in flight. openCount is how many
+// others the tenant has.
 func (cs *claims) acquire(sessionID, tenant, record string, body access.BodyHash) (f *pendingKey, fresh bool,
-	open int,
+	openCount int,
 ) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -80,15 +74,15 @@ func (cs *claims) acquire(sessionID, tenant, record string, body access.BodyHash
 		done: make(chan struct{}),
 	}
 	cs.pending[record] = f
-	open = cs.open[tenant]
-	cs.open[tenant]++
-	return f, true, open
+	openCount = cs.openCount[tenant]
+	cs.openCount[tenant]++
+	return f, true, openCount
 }
 
-// findOwned returns the flight that a claim names, or nil.
-func (store *Store) findOwned(t *access.Reservation, claim *access.Claim) *pendingKey {
-	n := store.redisKeys(t.Principal.Tenant)
-	record := n.record(recordName(t.Rule.Operation, claim.Key))
+// findOwned returns the pending key of a claim, or nil.
+func (store *Store) findOwned(res *access.Reservation, claim *access.Claim) *pendingKey {
+	rk := store.redisKeys(res.Principal.Tenant)
+	record := rk.record(res.Spec.Operation, claim.Key)
 	store.claims.mu.Lock()
 	defer store.claims.mu.Unlock()
 	f := store.claims.pending[record]
@@ -98,7 +92,7 @@ func (store *Store) findOwned(t *access.Reservation, claim *access.Claim) *pendi
 	return f
 }
 
-// finish ends a flight and wakes those that wait for it.
+// finish ends a pending key and wakes the callers that wait for it.
 func (cs *claims) finish(tenant string, f *pendingKey) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -106,28 +100,28 @@ func (cs *claims) finish(tenant string, f *pendingKey) {
 		return
 	}
 	delete(cs.pending, f.record)
-	cs.open[tenant]--
-	if cs.open[tenant] == 0 {
-		delete(cs.open, tenant)
+	cs.openCount[tenant]--
+	if cs.openCount[tenant] == 0 {
+		delete(cs.openCount, tenant)
 	}
 	close(f.done)
 }
 
-// Begin implements [access.Store]. A reply that another server is making is asked for again.
+// Begin implements [access.Store]. While another server makes the reply, the caller polls for it.
 func (store *Store) Begin(
-	t access.Reservation, key string, body access.BodyHash, now access.Instant,
+	res access.Reservation, key string, body access.BodyHash, now access.Instant,
 ) (access.Claim, error) {
 	if err := store.Err(); err != nil {
 		return access.Claim{}, err
 	}
-	if !t.Rule.ReserveAtBegin {
+	if !res.Spec.ReserveAtBegin {
 		return access.Claim{}, fmt.Errorf("cannot begin %q: %w: the operation takes no idempotency key",
-			string(t.Rule.Operation), access.ErrReservation)
+			string(res.Spec.Operation), access.ErrReservation)
 	}
 
-	n := store.redisKeys(t.Principal.Tenant)
-	record := n.record(recordName(t.Rule.Operation, key))
-	f, fresh, open := store.claims.acquire(store.options.sessionID, t.Principal.Tenant, record, body)
+	rk := store.redisKeys(res.Principal.Tenant)
+	record := rk.record(res.Spec.Operation, key)
+	f, fresh, openCount := store.claims.acquire(store.options.sessionID, res.Principal.Tenant, record, body)
 	switch {
 	case !fresh && f.body != body:
 		return access.Claim{Result: access.Conflict}, nil
@@ -135,9 +129,9 @@ func (store *Store) Begin(
 		return access.Claim{Result: access.InProgress, Done: f.done}, nil
 	}
 
-	claim, err := store.begin(&t, &n, f, open, now)
+	claim, err := store.begin(&res, &rk, f, openCount, now)
 	if err != nil || claim.Result != access.Fresh {
-		store.claims.finish(t.Principal.Tenant, f)
+		store.claims.finish(res.Principal.Tenant, f)
 		return claim, err
 	}
 	claim.Key = string([]byte(key)) // it may alias the request's memory
@@ -146,19 +140,19 @@ func (store *Store) Begin(
 	return claim, nil
 }
 
-// dedicate asks Redis who has a key, and reserves the unit of a fresh one.
-func (store *Store) begin(t *access.Reservation, n *redisKeys, f *pendingKey, open int,
+// begin claims a key in Redis, and reserves the unit of a fresh one.
+func (store *Store) begin(res *access.Reservation, rk *redisKeys, f *pendingKey, openCount int,
 	now access.Instant,
 ) (access.Claim, error) {
 	out, err := store.do(&command{
-		script: scriptBegin, keys: []string{f.record, n.times()},
+		script: scriptBegin, keys: []string{f.record, rk.times()},
 		args: []string{
 			f.claim, string(f.body[:]), number(claimMillis), number(access.ReplyMillis),
-			number(int64(store.options.RepliesMax)), number(int64(open)),
+			number(int64(store.options.MaxIdempotencyRecords)), number(int64(openCount)),
 		},
 	}, store.options.Timeout)
 	if err != nil {
-		// The claim may be ours all the same, and nobody will use it.
+		// Redis may have granted the claim, which is not used.
 		store.client.send(abortCommand(f.record, f.claim), func(scriptResult, error) {})
 		return access.Claim{}, err
 	}
@@ -176,7 +170,7 @@ func (store *Store) begin(t *access.Reservation, n *redisKeys, f *pendingKey, op
 	case beginFull:
 		wait := min(max(1, out.intAt(1)), access.ReplyMillis)
 		return access.Claim{},
-			&access.IdempotencyFullError{Records: store.options.RepliesMax, RetryAfter: (wait + 999) / 1000}
+			&access.IdempotencyFullError{Records: store.options.MaxIdempotencyRecords, RetryAfter: (wait + 999) / 1000}
 	case beginWait:
 		done := make(chan struct{})
 		wait := time.Duration(min(max(1, out.intAt(1)), replyPollInterval.Milliseconds())) * time.Millisecond
@@ -186,69 +180,69 @@ func (store *Store) begin(t *access.Reservation, n *redisKeys, f *pendingKey, op
 		return access.Claim{}, fmt.Errorf("%w: it answered %v to a begin", errScript, out.ints)
 	}
 
-	// The unit is taken as that of any call, but for the window, which the call has passed.
-	c, quota, err := store.decide(t.Principal, &t.Rule, now, modeBatch)
+	// The unit is reserved as for any call, but without the window, which the call has passed.
+	d, err := store.decide(res.Principal, &res.Spec, now, modeReserve)
 	switch {
-	case err == nil && c.outcome == outcomeAdmitted:
+	case err == nil && d.outcome == outcomeAdmitted:
 		f.owned = true
-		f.period = quota.Period
+		f.period = d.quota.Period
 		return access.Claim{Result: access.Fresh}, nil
-	case err == nil && c.outcome != outcomeQuotaFull:
+	case err == nil && d.outcome != outcomeQuotaFull:
 		err = errUnavailable
 	}
 	_, _ = store.do(abortCommand(f.record, f.claim), store.options.Timeout)
 	if err != nil {
 		return access.Claim{}, err
 	}
-	policy := exhausted(&c)
-	return access.Claim{Result: access.Exhausted, Quota: policy, RetryAfter: policy.Wait}, nil
+	limit := d.exhaustedQuota()
+	return access.Claim{Result: access.Exhausted, Quota: limit, RetryAfter: limit.Wait}, nil
 }
 
-// Commit implements [access.Store]. The batch is on disk here before Redis is asked to keep its
-// reply; that decides, and is written here before it is answered. What nobody answered in time is
-// found out later, by this process or the next one.
-func (store *Store) Commit(t access.Reservation, claim access.Claim, plain []byte) (access.Charge, error) {
-	f := store.findOwned(&t, &claim)
+// Commit implements [access.Store]. The batch is on disk here before Redis stores its reply. That
+// decides, and the decision is on disk here before the call is answered. A commit that Redis does not
+// answer in time is resolved later, by this process or the next one.
+func (store *Store) Commit(res access.Reservation, claim access.Claim, plain []byte) (access.Charge, error) {
+	f := store.findOwned(&res, &claim)
 	if f == nil {
 		return access.Charge{}, fmt.Errorf("cannot commit %q: %w: the claim is not open",
-			string(t.Rule.Operation), access.ErrReservation)
+			string(res.Spec.Operation), access.ErrReservation)
 	}
 	packed, err := access.PackReply(plain)
 	if err != nil {
-		_, aborted := store.Abort(t, claim)
+		_, aborted := store.Abort(res, claim)
 		return access.Charge{}, cmp.Or(aborted, err)
 	}
 
-	t.Period = f.period
-	batch, err := store.journal.Prepare(t, f.claim, f.record)
+	res.Period = f.period
+	batch, err := store.usageLog.Prepare(res, f.claim, f.record)
 	if err != nil {
-		_, _ = store.Abort(t, claim)
+		_, _ = store.Abort(res, claim)
 		return access.Charge{}, err
 	}
-	defer store.claims.finish(t.Principal.Tenant, f)
+	defer store.claims.finish(res.Principal.Tenant, f)
 	stored := string(packed)
-	n := store.redisKeys(t.Principal.Tenant)
+	rk := store.redisKeys(res.Principal.Tenant)
 	out, err := store.do(&command{
-		script: scriptCommit, keys: []string{f.record, n.times()},
-		args: []string{f.claim, number(t.At), stored, number(access.ReplyMillis)},
+		script: scriptCommit, keys: []string{f.record, rk.times()},
+		args: []string{f.claim, number(res.At), stored, number(access.ReplyMillis)},
 	}, store.options.commit)
 	if err == nil && out.code(1) < 0 {
 		err = fmt.Errorf("%w: it answered %v to a commit", errScript, out.ints)
 	}
 	if err != nil {
 		store.metrics.timeouts.Add(1)
-		store.addUnresolved(unresolvedCommit{batch: batch, ticket: &t})
+		store.addUnresolved(unresolvedCommit{batch: batch, reservation: &res})
 		return access.Charge{}, err
 	}
 	if out.intAt(0) == 1 {
-		store.resends.add(f, n.times(), t.At, stored)
+		store.resends.add(f, rk.times(), res.At, stored)
 	}
-	return store.settleBatch(unresolvedCommit{batch: batch, ticket: &t}, out.intAt(0) == 1)
+	return store.settleBatch(unresolvedCommit{batch: batch, reservation: &res}, out.intAt(0) == 1)
 }
 
-// countOutcome settles a batch here as Redis decided.
+// settleBatch settles a batch of this process as Redis decided.
 func (store *Store) settleBatch(u unresolvedCommit, stored bool) (access.Charge, error) {
-	if err := store.journal.Settle(u.batch, stored); err != nil {
+	if err := store.usageLog.Settle(u.batch, stored); err != nil {
 		store.addUnresolved(u)
 		return access.Charge{}, err
 	}
@@ -259,14 +253,14 @@ func (store *Store) settleBatch(u unresolvedCommit, stored bool) (access.Charge,
 		charged = 0
 		err = fmt.Errorf("%w: the claim was lost before its reply was kept", access.ErrUnavailable)
 	}
-	return store.releaseUnits(u.ticket, 1, charged, err)
+	return store.releaseUnits(u.reservation, 1, charged, err)
 }
 
-// settleRecovered settles a batch of a process before this one.
+// settleRecovered settles a batch of an earlier process.
 func (store *Store) settleRecovered(u unresolvedCommit, stored bool) {
-	// A share that opens now has the batch among what is undecided, or among what is charged.
+	// A new limiter must count the batch once: as unresolved or as charged.
 	store.recovering.Lock()
-	err := store.journal.Settle(u.batch, stored)
+	err := store.usageLog.Settle(u.batch, stored)
 	if err == nil {
 		store.claims.removeUnresolved(u)
 	}
@@ -275,7 +269,7 @@ func (store *Store) settleRecovered(u unresolvedCommit, stored bool) {
 		return
 	}
 
-	entry := store.limiters.find(limiterKey{tenant: u.batch.Tenant, allowance: access.PeriodCredits})
+	entry := store.limiters.find(limiterKey{tenant: u.batch.Tenant, kind: access.PeriodCredits})
 	if entry == nil {
 		return
 	}
@@ -299,28 +293,29 @@ func (cs *claims) removeUnresolved(u unresolvedCommit) {
 	delete(cs.unresolved, u.batch.Claim)
 }
 
-// addUnresolved keeps a batch to be decided later.
+// addUnresolved adds a batch to be resolved later.
 func (store *Store) addUnresolved(u unresolvedCommit) {
 	store.claims.mu.Lock()
 	defer store.claims.mu.Unlock()
 	store.claims.unresolved[u.batch.Claim] = u
 }
 
-// needsSync returns how many units of a span are of batches that a process before left undecided.
+// unresolvedUnits returns how many units of a period are of batches that an earlier process left
+// unresolved.
 func (store *Store) unresolvedUnits(tenant string, of quotaPeriod) (n int64) {
 	store.claims.mu.Lock()
 	defer store.claims.mu.Unlock()
 	for _, u := range store.claims.unresolved {
 		period := calendar.Period{Start: of.from, End: of.till}
-		if u.ticket == nil && u.batch.Tenant == tenant && u.batch.Period == period {
+		if u.reservation == nil && u.batch.Tenant == tenant && u.batch.Period == period {
 			n++
 		}
 	}
 	return n
 }
 
-// resolveAll finds out what became of batches that are not decided. Whose reply Redis does not have
-// is void: no commit comes after that, for its claim is gone.
+// resolveAll resolves batches. One whose reply is not in Redis is cancelled: no later commit can store
+// it, because its claim is gone.
 func (store *Store) resolveAll(ctx context.Context) {
 	store.claims.mu.Lock()
 	var all []unresolvedCommit
@@ -333,12 +328,12 @@ func (store *Store) resolveAll(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		out, err := store.do(abortCommand(u.batch.Record, u.batch.Claim), store.options.Timeout)
+		out, err := store.do(abortCommand(u.batch.RecordKey, u.batch.Claim), store.options.Timeout)
 		if err != nil || out.code(1) < 0 {
 			return
 		}
 
-		if u.ticket == nil {
+		if u.reservation == nil {
 			store.settleRecovered(u, out.intAt(0) == 1)
 			continue
 		}
@@ -347,36 +342,36 @@ func (store *Store) resolveAll(ctx context.Context) {
 	}
 }
 
-// Abort implements [access.Store]. Waiters are woken also when Redis is away: the claim ends by
-// itself.
-func (store *Store) Abort(t access.Reservation, claim access.Claim) (access.Charge, error) {
-	f := store.findOwned(&t, &claim)
+// Abort implements [access.Store]. It wakes waiting callers even if Redis is unavailable: the claim there
+// expires.
+func (store *Store) Abort(res access.Reservation, claim access.Claim) (access.Charge, error) {
+	f := store.findOwned(&res, &claim)
 	if f == nil {
-		return store.releaseUnits(&t, 0, 0, nil)
+		return store.releaseUnits(&res, 0, 0, nil)
 	}
 
-	t.Period = f.period
+	res.Period = f.period
 	_, _ = store.do(abortCommand(f.record, f.claim), store.options.Timeout)
-	store.claims.finish(t.Principal.Tenant, f)
+	store.claims.finish(res.Principal.Tenant, f)
 	err := store.Err()
 	if err == nil {
-		err = store.journal.Record(t, 0)
+		err = store.usageLog.Record(res, 0)
 	}
-	return store.releaseUnits(&t, t.Rule.Cost, 0, err)
+	return store.releaseUnits(&res, res.Spec.Cost, 0, err)
 }
 
 func (store *Store) redisKeys(tenant string) redisKeys {
 	return redisKeys{prefix: store.options.Prefix, tenant: tenant, incarnation: store.options.Incarnation}
 }
 
-// do sends a command until it is answered, for a while.
+// do sends a command until it is answered or the timeout is over.
 func (store *Store) do(command *command, timeout time.Duration) (scriptResult, error) {
 	until := store.now().Mono + timeout.Milliseconds()
 	left := func() time.Duration { return time.Duration(max(0, until-store.now().Mono)) * time.Millisecond }
 	for {
 		got := answer{err: errUnavailable}
 		done := make(chan struct{})
-		wake := store.client.whenUp() // of what comes up after the next line
+		wake := store.client.whenUp() // before up, so that no later connection is missed
 
 		if store.client.up() {
 			store.client.send(command, func(out scriptResult, err error) {
@@ -391,7 +386,7 @@ func (store *Store) do(command *command, timeout time.Duration) (scriptResult, e
 			}
 		}
 
-		// A short one ends here; a long one waits until there is Redis again.
+		// A short timeout ends here; during a long one the command waits until Redis is back.
 		if timeout <= store.options.Timeout {
 			return scriptResult{}, got.err
 		}
@@ -401,7 +396,7 @@ func (store *Store) do(command *command, timeout time.Duration) (scriptResult, e
 	}
 }
 
-// abortCommand is the command that gives a claim up.
+// abortCommand is the command that gives up a claim.
 func abortCommand(record, claim string) *command {
 	return &command{script: scriptAbort, keys: []string{record}, args: []string{claim, number(claimMillis)}}
 }

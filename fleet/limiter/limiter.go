@@ -10,25 +10,25 @@ import (
 	"ninepocket/calendar"
 )
 
-// quotaPeriod is an allowance of a tenant: the day or the credit period that calls are charged to.
+// quotaPeriod is the day or credit period of a tenant that calls are charged to.
 type quotaPeriod struct {
-	name       string // in Redis; with the operator's reset when there was one
+	name       string // in Redis; with the operator's reset if there was one
 	from, till int64  // Unix milliseconds
 }
 
-// admitRequest is what a call asks for. Calls with equal orders go to Redis together.
+// admitRequest is what an admission asks for. Admissions with equal requests share a script call.
 type admitRequest struct {
-	subject   string // whose window it passes
+	subject   string // owner of the window: a key or a tenant
 	perMinute int64
-	limit     int64 // of the allowance
-	cost      int64 // units of the allowance: 0 or 1
+	limit     int64 // of the quota
+	cost      int64 // units of the quota: 0 or 1
 	window    bool  // takes a unit of the window
-	leased    bool  // units of the window are taken ahead
-	peek      bool  // takes nothing, and wants the figures
+	leased    bool  // units of the window are leased ahead
+	peek      bool  // takes nothing, reads the state of both limits
 	period    quotaPeriod
 }
 
-// outcome is what became of a call.
+// outcome is the result of an admission.
 type outcome uint8
 
 const (
@@ -36,76 +36,81 @@ const (
 	outcomeAdmitted
 	outcomeWindowFull
 	outcomeQuotaFull
-	outcomeCooldown    // writes were lost: the window is not known for a minute
-	outcomeWrongPeriod // the day or period is another by the clock of Redis
+	outcomeCooldown    // writes were lost: the window is unknown for a minute
+	outcomeWrongPeriod // by the clock of Redis it is another day or period
 )
 
-// pendingAdmit is one that waits for its right. Its share decides it; then the fields below are
-// set.
-type pendingAdmit struct {
+// admitDecision is an admission's request with its result. The limiter decides it, and then sets the
+// outcome and the fields after it.
+type admitDecision struct {
 	admitRequest
-	now       access.Instant
-	abandoned bool          // its caller waits no more
-	done      chan struct{} // for the caller; the share does not know it
+	quota access.QuotaState // of this server, when the request was made
 
 	outcome
-	at      int64 // instant of the admission, by the clock of Redis in Unix milliseconds
-	count   int64 // calls in the window, this one included when it was admitted
-	wait    int64 // milliseconds until the next unit of the window frees
-	used    int64 // of the allowance: charges of this server, and what others claim
-	balance *periodBalance
+	at    int64 // time of the admission by the clock of Redis, Unix milliseconds
+	count int64 // calls in the window, including this one if admitted
+	wait  int64 // milliseconds until the window's next unit frees
+	used  int64 // of the quota: charged by this server or claimed by others
 }
 
-// balance is what one server has charged to and holds of a span.
+// pendingAdmit is an admission that waits for Redis.
+type pendingAdmit struct {
+	admitDecision
+	abandoned bool          // its caller has stopped waiting
+	done      chan struct{} // wakes the caller; the limiter does not use it
+}
+
+// periodBalance is what one server has charged and reserved in a period.
 type periodBalance struct {
 	quotaPeriod
-	charged         int64 // recorded in the journal
+	charged         int64 // recorded in the usage log
 	reserved        int64 // by calls in flight
-	recovered       int64 // by batches that a process before this one left undecided
-	claimed         int64 // by this server, as Redis has it
-	claimedByOthers int64 // claimed by other servers, as of the last answer
-	ackedSeq        int64 // number that is known to be stored, 0 = none
-	synced          bool  // there was an answer
+	recovered       int64 // by batches that an earlier process left unresolved
+	claimed         int64 // by this server, as stored in Redis
+	claimedByOthers int64 // by other servers, as of the last answer
+	ackedSeq        int64 // sequence number known to be stored, 0 = none
+	synced          bool  // Redis has answered for this period
 
-	restoredFor    string          // the mark of the data that has what others charged
-	restoring      *missingCharges // what is under way for that
-	retryRestoreAt int64           // monotonic: when it may be tried again
+	restoredFor    string          // id of the data set that has the other servers' charges
+	restoring      *missingCharges // the restoration under way
+	retryRestoreAt int64           // monotonic: when to try a restoration again
 }
 
 // lease is units of a window that this server may use until an end.
 type lease struct {
 	seq        int64
 	left, used int64
-	unclaimed  int64 // units that nobody had when it was granted
+	unclaimed  int64 // units that no server had when it was granted
 	begin, end access.Instant
 	balance    *periodBalance
 }
 
-// window is what a share knows of a subject's window.
+// window is what a limiter knows of a subject's window.
 type window struct {
 	lease
-	fullUntil int64 // monotonic: until then, no unit frees
-	perMinute int64 // the limit it is full by
+	fullUntil int64 // monotonic: no unit frees before
+	perMinute int64 // limit that it is full by
 
-	keys       []string // of what is asked of it
-	keysPeriod string   // span that they are of
+	keys       []string // cached Redis keys of its script calls
+	keysPeriod string   // period that they are of
 }
 
-// limiter is the part of a tenant's rights that one server has: a state machine that knows no
-// clock, no goroutine and no network. Its caller locks, sends what ask returns until there is an
-// answer, the same bytes each time, and gives the answer to answer.
+// limiter is the state machine of one tenant's limits on one server. It has no clock, no goroutine
+// and no network. Its caller locks it, sends what nextCall returns until there is an answer, the same
+// bytes each time, and passes the answer to apply.
 //
-// What keeps the limits exact, whatever is lost, late or repeated:
+// These rules keep the limits exact, even if messages are lost, late or repeated:
 //
-//   - A grant of take is used only by calls that waited when it was sent.
-//   - One ask of a share is under way. Calls that come meanwhile go together into the next.
+//   - A grant of the take script is used only by admissions that waited when it was sent.
+//   - One script call of a limiter is in flight. Later admissions go together into the next call.
 //   - A lease is used until its time has passed since it was first sent, by the monotonic and by the
 //     wall clock, and not beyond the day or period that it was granted in.
-//   - What was granted and not used goes back with the next ask, which says what is charged and held.
-//   - last goes on only to a number that an answer says is stored: a refusal stores nothing.
+//   - Units that are granted and not used go back with the next call, which has the charged and
+//     reserved units.
+//   - ackedSeq only takes a number that an answer reports as stored: a refusal stores nothing.
 type limiter struct {
 	redisKeys   redisKeys
-	leaseMillis int64 // milliseconds
+	leaseMillis int64
 
 	seq           int64
 	balances      map[string]*periodBalance
@@ -114,65 +119,64 @@ type limiter struct {
 	cooldownUntil int64 // monotonic: until then, all windows are closed
 	waiting       []*pendingAdmit
 	inFlight      *scriptCall
-	lastRequest   admitRequest // of the last ask
+	lastRequest   admitRequest // of the last script call
 	lastUsed      access.Instant
 }
 
-// nextCall is a command that is sent until it is answered.
+// scriptCall is a command that is sent until it is answered.
 type scriptCall struct {
 	command
 	seq         int64
 	request     admitRequest
 	balance     *periodBalance
 	claimTarget int64
-	want        int64 // units of the window or the allowance
-	calls       []*pendingAdmit
+	units       int64 // asked for: of the window or of the quota
+	pending     []*pendingAdmit
 	sent        access.Instant // for the first time
-	unanswered  bool           // nobody answers it: it is to be sent again
+	unanswered  bool           // no answer will come: send it again
 }
 
-// newLimiter returns the share of a tenant. The first number is above all that a process before may
-// have used; where it is not, an answer says so.
-func newLimiter(n redisKeys, leaseFor int64, now access.Instant) *limiter {
+// newLimiter returns the limiter of a tenant. Its first sequence number is greater than all that an
+// earlier process may have used; if it is not, an answer reports that.
+func newLimiter(rk redisKeys, leaseMillis int64, now access.Instant) *limiter {
 	return &limiter{
-		redisKeys: n, leaseMillis: leaseFor, seq: now.Wall, lastUsed: now,
+		redisKeys: rk, leaseMillis: leaseMillis, seq: now.Wall, lastUsed: now,
 		balances: map[string]*periodBalance{}, windows: map[string]*window{},
 	}
 }
 
-// balance returns what there is of a span, which is the current one then.
-func (s *limiter) balance(of quotaPeriod) *periodBalance {
-	if s.balances[of.name] == nil {
-		s.addBalance(&periodBalance{quotaPeriod: of})
+// balance returns the balance of a period and makes that period the current one.
+func (lim *limiter) balance(of quotaPeriod) *periodBalance {
+	if lim.balances[of.name] == nil {
+		lim.addBalance(&periodBalance{quotaPeriod: of})
 	}
-	s.current = s.balances[of.name]
-	return s.current
+	lim.current = lim.balances[of.name]
+	return lim.current
 }
 
-// addBalance begins a span with what the journal has of it. Those before the last two are
-// forgotten: their calls have ended.
-func (s *limiter) addBalance(newest *periodBalance) {
-	for len(s.balances) > 2 {
+// addBalance adds the balance of a new period. Periods before the last two are dropped: their calls
+// have ended.
+func (lim *limiter) addBalance(newest *periodBalance) {
+	for len(lim.balances) > 2 {
 		ends := func(a, b *periodBalance) int { return cmp.Compare(a.till, b.till) }
-		delete(s.balances, slices.MinFunc(slices.Collect(maps.Values(s.balances)), ends).name)
+		delete(lim.balances, slices.MinFunc(slices.Collect(maps.Values(lim.balances)), ends).name)
 	}
-	s.balances[newest.name] = newest
+	lim.balances[newest.name] = newest
 }
 
-func (s *limiter) window(subject string) *window {
-	w := s.windows[subject]
+func (lim *limiter) window(subject string) *window {
+	w := lim.windows[subject]
 	if w == nil {
 		w = &window{}
-		s.windows[subject] = w
+		lim.windows[subject] = w
 	}
 	return w
 }
 
-// claimTarget is what this server has of a span: what it tells Redis, and what that claims for it
-// then.
-func (s *limiter) claimTarget(bal *periodBalance) int64 {
+// claimTarget is how many units of a period Redis has to claim for this server.
+func (lim *limiter) claimTarget(bal *periodBalance) int64 {
 	sum := bal.charged + bal.reserved + bal.recovered
-	for _, w := range s.windows {
+	for _, w := range lim.windows {
 		if w.balance == bal {
 			sum += w.left
 		}
@@ -180,176 +184,171 @@ func (s *limiter) claimTarget(bal *periodBalance) int64 {
 	return sum
 }
 
-// tryLocal decides a call at once where that needs no question.
-func (s *limiter) tryLocal(c *pendingAdmit, now access.Instant) bool {
-	s.lastUsed = now
-	w := s.window(c.subject)
+// tryLocal decides an admission that needs no script call, and reports whether it did.
+func (lim *limiter) tryLocal(d *admitDecision, now access.Instant) bool {
+	lim.lastUsed = now
+	w := lim.window(d.subject)
 	switch {
-	case c.peek:
+	case d.peek:
 		return false
-	case c.window && now.Mono < s.cooldownUntil:
-		s.resolve(c, outcomeCooldown, now.Wall, c.perMinute, s.cooldownUntil-now.Mono)
+	case d.window && now.Mono < lim.cooldownUntil:
+		lim.resolve(d, outcomeCooldown, now.Wall, d.perMinute, lim.cooldownUntil-now.Mono)
 		return true
-	case c.leased && s.useLease(w, c, now):
+	case d.leased && lim.useLease(w, d, now):
 		return true
-	case c.window && now.Mono < w.fullUntil && w.perMinute == c.perMinute:
-		s.resolve(c, outcomeWindowFull, now.Wall, c.perMinute, w.fullUntil-now.Mono)
+	case d.window && now.Mono < w.fullUntil && w.perMinute == d.perMinute:
+		lim.resolve(d, outcomeWindowFull, now.Wall, d.perMinute, w.fullUntil-now.Mono)
 		return true
 	}
 	return false
 }
 
-// resolve settles a call.
-func (s *limiter) resolve(c *pendingAdmit, result outcome, at, count, wait int64) {
-	bal := s.balance(c.period)
-	c.outcome = result
-	c.at = at
-	c.count = count
-	c.wait = wait
-	c.balance = bal
-	c.used = bal.claimedByOthers + bal.charged
-	if result == outcomeAdmitted && !c.peek {
-		bal.reserved += c.cost
+// resolve sets the result of an admission, and reserves the units of an admitted one.
+func (lim *limiter) resolve(d *admitDecision, result outcome, at, count, wait int64) {
+	bal := lim.balance(d.period)
+	d.outcome = result
+	d.at = at
+	d.count = count
+	d.wait = wait
+	d.used = bal.claimedByOthers + bal.charged
+	if result == outcomeAdmitted && !d.peek {
+		bal.reserved += d.cost
 	}
 }
 
-// useLease admits a call by the open lease, if that has a unit.
-func (s *limiter) useLease(w *window, c *pendingAdmit, now access.Instant) bool {
-	if w.left < 1 || now.Mono >= w.end.Mono || now.Wall >= w.end.Wall || w.balance.name != c.period.name {
+// useLease admits a call by the open lease, if that has a unit left.
+func (lim *limiter) useLease(w *window, d *admitDecision, now access.Instant) bool {
+	if w.left < 1 || now.Mono >= w.end.Mono || now.Wall >= w.end.Wall || w.balance.name != d.period.name {
 		return false
 	}
 	w.left--
 	w.used++
-	count := c.perMinute - w.unclaimed - w.left
-	s.resolve(c, outcomeAdmitted, max(now.Wall, w.begin.Wall), count, calendar.MinuteMillis)
+	count := d.perMinute - w.unclaimed - w.left
+	lim.resolve(d, outcomeAdmitted, max(now.Wall, w.begin.Wall), count, calendar.MinuteMillis)
 	return true
 }
 
-// leaseOver reports whether a lease is to be settled: its time is over, and its use is not told.
+// leaseOver reports whether a lease's time is over and its use is not yet in Redis.
 func (w *window) leaseOver(now access.Instant) bool {
 	return w.seq != 0 && (now.Mono >= w.end.Mono || now.Wall >= w.end.Wall)
 }
 
-// nextCall returns what is to be sent now, or nil. settle says that what nobody waits for is due,
-// too, and what was sent in vain.
-func (s *limiter) nextCall(now access.Instant, flush bool) *scriptCall {
-	if s.inFlight != nil {
-		if !flush || !s.inFlight.unanswered {
+// nextCall returns the script call to send now, or nil. With flush it also returns a call that was
+// not answered, or a sync that no admission waits for.
+func (lim *limiter) nextCall(now access.Instant, flush bool) *scriptCall {
+	if lim.inFlight != nil {
+		if !flush || !lim.inFlight.unanswered {
 			return nil
 		}
-		s.inFlight.unanswered = false
-		return s.inFlight
+		lim.inFlight.unanswered = false
+		return lim.inFlight
 	}
 
-	s.waiting = slices.DeleteFunc(s.waiting, func(c *pendingAdmit) bool { return c.abandoned })
-	if len(s.waiting) == 0 {
-		return s.syncCall(now, flush)
+	lim.waiting = slices.DeleteFunc(lim.waiting, func(c *pendingAdmit) bool { return c.abandoned })
+	if len(lim.waiting) == 0 {
+		return lim.syncCall(now, flush)
 	}
 
-	// Of one order each: the first one's, and all that want the same.
-	want := s.waiting[0].admitRequest
+	// The first admission's request, for all that have an equal one.
+	want := lim.waiting[0].admitRequest
 	var calls []*pendingAdmit
-	s.waiting = slices.DeleteFunc(s.waiting, func(c *pendingAdmit) bool {
+	lim.waiting = slices.DeleteFunc(lim.waiting, func(c *pendingAdmit) bool {
 		same := c.admitRequest == want
 		if same {
 			calls = append(calls, c)
 		}
 		return same
 	})
-	return s.buildCall(want, calls, now)
+	return lim.buildCall(want, calls, now)
 }
 
-// syncCall asks for nothing and tells what is charged and held, when Redis has it otherwise.
-func (s *limiter) syncCall(now access.Instant, flush bool) *scriptCall {
-	if !flush || s.current == nil || s.lastRequest.subject == "" {
+// syncCall asks for no units and writes the charged and reserved units, if Redis has others.
+func (lim *limiter) syncCall(now access.Instant, flush bool) *scriptCall {
+	if !flush || lim.current == nil || lim.lastRequest.subject == "" {
 		return nil
 	}
 
-	// In order, so that a simulation does the same each time.
-	for _, subject := range slices.Sorted(maps.Keys(s.windows)) {
-		w := s.windows[subject]
-		if w.leaseOver(now) && w.balance == s.current {
-			want := s.lastRequest
+	want := lim.lastRequest
+	want.leased = false
+	want.period = lim.current.quotaPeriod
+	// In order, so that a simulation is repeatable.
+	for _, subject := range slices.Sorted(maps.Keys(lim.windows)) {
+		if w := lim.windows[subject]; w.leaseOver(now) && w.balance == lim.current {
 			want.subject = subject
 			want.leased = true
 			want.perMinute = w.perMinute
-			want.period = w.balance.quotaPeriod
-			return s.buildCall(want, nil, now)
+			return lim.buildCall(want, nil, now)
 		}
 	}
-	if s.current.synced && s.claimTarget(s.current) == s.current.claimed {
+	if lim.current.synced && lim.claimTarget(lim.current) == lim.current.claimed {
 		return nil
 	}
-
-	want := s.lastRequest
-	want.leased = false
-	want.period = s.current.quotaPeriod
-	return s.buildCall(want, nil, now)
+	return lim.buildCall(want, nil, now)
 }
 
-// needsSync reports whether settlement has something to say, now or when a lease is over.
-func (s *limiter) needsSync() bool {
-	if s.inFlight != nil && s.inFlight.unanswered {
+// needsSync reports whether syncCall has something to write, now or at the end of a lease.
+func (lim *limiter) needsSync() bool {
+	if lim.inFlight != nil && lim.inFlight.unanswered {
 		return true
 	}
-	if s.current == nil || s.lastRequest.subject == "" {
+	if lim.current == nil || lim.lastRequest.subject == "" {
 		return false
 	}
-	for _, w := range s.windows {
+	for _, w := range lim.windows {
 		if w.seq != 0 {
 			return true
 		}
 	}
-	return !s.current.synced || s.claimTarget(s.current) != s.current.claimed
+	return !lim.current.synced || lim.claimTarget(lim.current) != lim.current.claimed
 }
 
-// idle reports whether a share may be forgotten: nothing is under way or held, Redis has what it
-// has, and it is longer unused than windows and losses are looked at.
-func (s *limiter) idle(now access.Instant) bool {
-	if s.inFlight != nil || len(s.waiting) > 0 || now.Mono < s.cooldownUntil ||
-		now.Mono-s.lastUsed.Mono <= 3*calendar.MinuteMillis {
+// idle reports whether a limiter may be evicted: nothing is in flight or reserved, Redis is up to
+// date, and no window or cooldown still depends on its last use.
+func (lim *limiter) idle(now access.Instant) bool {
+	if lim.inFlight != nil || len(lim.waiting) > 0 || now.Mono < lim.cooldownUntil ||
+		now.Mono-lim.lastUsed.Mono <= 3*calendar.MinuteMillis {
 		return false
 	}
-	for _, bal := range s.balances {
+	for _, bal := range lim.balances {
 		if bal.reserved != 0 || bal.recovered != 0 {
 			return false
 		}
 	}
-	return !s.needsSync()
+	return !lim.needsSync()
 }
 
-// resync is what to send to a Redis that may have lost something: what is under way, or what there
-// is. It is nil for a share that has taken nothing within a minute.
-func (s *limiter) resync(now access.Instant) *scriptCall {
-	if s.inFlight != nil || s.current == nil || s.lastRequest.subject == "" ||
-		now.Mono-s.lastUsed.Mono > 2*calendar.MinuteMillis {
-		return s.inFlight
+// resync returns the call to send to a Redis that may have lost writes: the one in flight, or a full
+// sync. It is nil for a limiter that has taken nothing within two minutes.
+func (lim *limiter) resync(now access.Instant) *scriptCall {
+	if lim.inFlight != nil || lim.current == nil || lim.lastRequest.subject == "" ||
+		now.Mono-lim.lastUsed.Mono > 2*calendar.MinuteMillis {
+		return lim.inFlight
 	}
-	want := s.lastRequest
-	want.period = s.current.quotaPeriod
-	return s.buildCall(want, nil, now)
+	want := lim.lastRequest
+	want.period = lim.current.quotaPeriod
+	return lim.buildCall(want, nil, now)
 }
 
-// buildCall makes the ask of an order for calls.
-func (s *limiter) buildCall(want admitRequest, calls []*pendingAdmit, now access.Instant) *scriptCall {
-	s.seq++
-	s.lastRequest = want
-	bal := s.balance(want.period)
-	w := s.window(want.subject)
-	a := &scriptCall{seq: s.seq, request: want, balance: bal, calls: calls, sent: now}
+// buildCall makes the script call of a request for the admissions that share it.
+func (lim *limiter) buildCall(want admitRequest, pending []*pendingAdmit, now access.Instant) *scriptCall {
+	lim.seq++
+	lim.lastRequest = want
+	bal := lim.balance(want.period)
+	w := lim.window(want.subject)
+	call := &scriptCall{seq: lim.seq, request: want, balance: bal, pending: pending, sent: now}
 
-	n := int64(len(calls))
+	n := int64(len(pending))
 	if want.peek {
 		n = 0
 	}
-	settled := w.lease
-	if want.leased || n > 0 && settled.left > 0 {
-		w.lease = lease{} // what is left of it goes back
+	ended := w.lease
+	if want.leased || n > 0 && ended.left > 0 {
+		w.lease = lease{} // its unused units go back
 	}
-	a.claimTarget = s.claimTarget(bal)
+	call.claimTarget = lim.claimTarget(bal)
 
 	if w.keysPeriod != want.period.name {
-		w.keys = s.redisKeys.admitKeys(&want)
+		w.keys = lim.redisKeys.admitKeys(&want)
 		w.keysPeriod = want.period.name
 	}
 
@@ -360,22 +359,22 @@ func (s *limiter) buildCall(want admitRequest, calls []*pendingAdmit, now access
 	}
 	if want.leased {
 		if n > 0 {
-			n += max(16, 2*settled.used) // as many again as came since the last one
+			n += max(16, 2*ended.used) // twice as many as were used since the last lease
 		}
 		w.perMinute = want.perMinute
 		which = scriptLease
-		own = []int64{settled.seq, settled.used}
+		own = []int64{ended.seq, ended.used}
 	}
-	a.want = n
-	a.command = s.redisKeys.command(which, w.keys, []int64{
-		a.seq, bal.ackedSeq, want.perMinute, n, want.limit, a.claimTarget, want.period.from, want.period.till,
-		s.leaseMillis,
+	call.units = n
+	call.command = lim.redisKeys.command(which, w.keys, []int64{
+		call.seq, bal.ackedSeq, want.perMinute, n, want.limit, call.claimTarget, want.period.from, want.period.till,
+		lim.leaseMillis,
 	}, own)
-	s.inFlight = a
-	return a
+	lim.inFlight = call
+	return call
 }
 
-// The statuses of take and lease.
+// The statuses that take and lease return.
 const (
 	statusGranted = iota
 	statusWindowFull
@@ -394,168 +393,167 @@ var outcomes = [...]outcome{
 	statusWrongPeriod: outcomeWrongPeriod,
 }
 
-// admitResult is the answer of take and lease.
+// admitResult is the decoded answer of take or lease.
 type admitResult struct {
 	status, at, granted, count, wait, others, stored int64
 
 	discarded int64 // granted, and not to be used
 }
 
-// resultFields is how many numbers an answer of take and lease has.
+// resultFields is how many numbers an answer of take or lease has.
 const resultFields = 7
 
-// maxExactInt is beyond all times and counts: a script has no exact numbers above it.
+// maxExactInt is greater than all times and counts: a script has no exact numbers above it.
 const maxExactInt = int64(1) << 53
 
-// readResult reads the answer of an ask. What no script of ours says is an error: whoever says it
-// is not believed that it granted something.
-func (a *scriptCall) readResult(out scriptResult) (admitResult, error) {
-	g := admitResult{
+// readResult decodes the answer of a script call. An answer that our scripts never give is an error:
+// a grant in it is not used.
+func (call *scriptCall) readResult(out scriptResult) (admitResult, error) {
+	result := admitResult{
 		status: out.intAt(0), at: out.intAt(1), granted: out.intAt(2), count: out.intAt(3), wait: out.intAt(4),
-		others: out.intAt(5),
-		stored: out.intAt(6),
+		others: out.intAt(5), stored: out.intAt(6),
 	}
-	far := func(n int64) bool { return n < -maxExactInt || n > maxExactInt }
+	inexact := func(n int64) bool { return n < -maxExactInt || n > maxExactInt }
 	switch {
 	case len(out.ints) != resultFields || out.text != "":
-	case g.status < 0 || g.status >= int64(len(outcomes)):
-	case g.granted < 0 || g.granted > a.want || g.count < 0 || g.stored < 0:
-	case slices.ContainsFunc(out.ints, far):
+	case result.status < 0 || result.status >= int64(len(outcomes)):
+	case result.granted < 0 || result.granted > call.units || result.count < 0 || result.stored < 0:
+	case slices.ContainsFunc(out.ints, inexact):
 	default:
-		return g, nil
+		return result, nil
 	}
-	return admitResult{}, fmt.Errorf("%w: it answered %v to a question for %d units", errScript, out.ints, a.want)
+	return admitResult{}, fmt.Errorf("%w: it answered %v to a question for %d units", errScript, out.ints, call.units)
 }
 
-// startCooldown shuts a share for a while, because nobody knows what others were granted before:
-// what was granted now is not used. The units are claimed in Redis all the same, and go back with
-// the next ask.
-func (s *limiter) startCooldown(g *admitResult, now access.Instant, wait int64) {
-	s.cooldownUntil = max(s.cooldownUntil, now.Mono+wait)
-	g.discarded = g.granted
-	g.granted = 0
+// startCooldown closes the windows for a while, because other servers' earlier grants are unknown.
+// The units granted now are not used. Redis has claimed them, and the next call gives them back.
+func (lim *limiter) startCooldown(result *admitResult, now access.Instant, wait int64) {
+	lim.cooldownUntil = max(lim.cooldownUntil, now.Mono+wait)
+	result.discarded = result.granted
+	result.granted = 0
 }
 
-// apply takes the answer of what is under way. It returns the calls that are decided; others go
-// into the next ask.
-func (s *limiter) apply(g admitResult, now access.Instant) (decided []*pendingAdmit) {
-	a := s.inFlight
-	s.inFlight = nil
-	if g.status != statusWrongPeriod {
-		s.updateBalance(a, &g)
+// apply takes the result of the call in flight. It returns the admissions that are decided; the
+// others go into the next call.
+func (lim *limiter) apply(result admitResult, now access.Instant) (decided []*pendingAdmit) {
+	call := lim.inFlight
+	lim.inFlight = nil
+	if result.status != statusWrongPeriod {
+		lim.updateBalance(call, &result)
 	}
 
 	switch {
-	case g.status == statusLost || g.status == statusCooldown:
-		s.cooldownUntil = max(s.cooldownUntil, a.sent.Mono+g.wait)
-	case g.status == statusWindowFull && a.request.leased:
-		// Others may give units back before.
-		s.markFull(a, min(g.wait, leaseFullMillis))
-	case g.status == statusWindowFull:
-		s.markFull(a, g.wait)
+	case result.status == statusLost || result.status == statusCooldown:
+		lim.cooldownUntil = max(lim.cooldownUntil, call.sent.Mono+result.wait)
+	case result.status == statusWindowFull && call.request.leased:
+		// Other servers may give units back before.
+		lim.markFull(call, min(result.wait, leaseFullMillis))
+	case result.status == statusWindowFull:
+		lim.markFull(call, result.wait)
 	}
 
-	granted := g.granted
-	if a.request.leased && granted > 0 {
-		s.openLease(a, &g)
+	granted := result.granted
+	if call.request.leased && granted > 0 {
+		lim.openLease(call, &result)
 	}
-	w := s.window(a.request.subject)
+	w := lim.window(call.request.subject)
 	var again []*pendingAdmit
-	for _, c := range a.calls {
+	for _, c := range call.pending {
+		d := &c.admitDecision
 		switch {
 		case c.abandoned:
 			continue
-		case a.request.peek && (g.status == statusGranted || g.status == statusRepeated):
-			s.resolve(c, outcomeAdmitted, g.at, g.count, g.wait)
-		case a.request.leased && s.useLease(w, c, now):
-		case !a.request.leased && granted > 0:
+		case call.request.peek && (result.status == statusGranted || result.status == statusRepeated):
+			lim.resolve(d, outcomeAdmitted, result.at, result.count, result.wait)
+		case call.request.leased && lim.useLease(w, d, now):
+		case !call.request.leased && granted > 0:
 			granted--
-			s.resolve(c, outcomeAdmitted, g.at, g.count-granted, g.wait)
-		case outcomes[g.status] == outcomeUndecided:
+			lim.resolve(d, outcomeAdmitted, result.at, result.count-granted, result.wait)
+		case outcomes[result.status] == outcomeUndecided:
 			again = append(again, c)
 			continue
 		default:
-			s.resolve(c, outcomes[g.status], g.at, g.count, g.wait)
+			lim.resolve(d, outcomes[result.status], result.at, result.count, result.wait)
 		}
 		decided = append(decided, c)
 	}
-	s.waiting = append(again, s.waiting...)
-	return append(decided, s.denyWaiting(now)...)
+	lim.waiting = append(again, lim.waiting...)
+	return append(decided, lim.denyWaiting(now)...)
 }
 
-// denyWaiting decides the calls that wait for units of a share that is shut.
-func (s *limiter) denyWaiting(now access.Instant) (decided []*pendingAdmit) {
-	if now.Mono >= s.cooldownUntil {
+// denyWaiting decides the admissions that wait for units during a cooldown.
+func (lim *limiter) denyWaiting(now access.Instant) (decided []*pendingAdmit) {
+	if now.Mono >= lim.cooldownUntil {
 		return nil
 	}
-	s.waiting = slices.DeleteFunc(s.waiting, func(c *pendingAdmit) bool {
+	lim.waiting = slices.DeleteFunc(lim.waiting, func(c *pendingAdmit) bool {
 		if c.abandoned || c.peek || !c.window && c.cost == 0 {
 			return false
 		}
-		s.resolve(c, outcomeCooldown, now.Wall, c.perMinute, s.cooldownUntil-now.Mono)
+		lim.resolve(&c.admitDecision, outcomeCooldown, now.Wall, c.perMinute, lim.cooldownUntil-now.Mono)
 		decided = append(decided, c)
 		return true
 	})
 	return decided
 }
 
-// failInFlight gives up what is under way, because Redis cannot do it: what it has of the tenant is
-// damaged.
-func (s *limiter) failInFlight() (decided []*pendingAdmit) {
-	a := s.inFlight
-	s.inFlight = nil
-	for _, c := range a.calls {
+// failInFlight drops the call in flight, whose script fails: the tenant's data in Redis are damaged.
+func (lim *limiter) failInFlight() (decided []*pendingAdmit) {
+	call := lim.inFlight
+	lim.inFlight = nil
+	for _, c := range call.pending {
 		if !c.abandoned {
-			s.resolve(c, outcomeCooldown, a.sent.Wall, 0, 0)
+			lim.resolve(&c.admitDecision, outcomeCooldown, call.sent.Wall, 0, 0)
 			decided = append(decided, c)
 		}
 	}
 	return decided
 }
 
-// updateBalance takes over what an answer says of the account.
-func (s *limiter) updateBalance(a *scriptCall, g *admitResult) {
-	bal := a.balance
+// updateBalance updates a balance by an answer.
+func (lim *limiter) updateBalance(call *scriptCall, result *admitResult) {
+	bal := call.balance
 	bal.synced = true
-	bal.claimedByOthers = g.others
-	bal.ackedSeq = g.stored
+	bal.claimedByOthers = result.others
+	bal.ackedSeq = result.stored
 
 	switch {
-	case g.status == statusStale:
-		s.seq = max(s.seq, g.stored)
-		bal.claimed = -1 // a process before this one said it
-		g.granted = 0
-	case g.stored != a.seq:
-		bal.claimed = a.claimTarget // which it was already
-	case a.request.leased:
-		bal.claimed = a.claimTarget + g.granted + g.discarded
+	case result.status == statusStale:
+		lim.seq = max(lim.seq, result.stored)
+		bal.claimed = -1 // an earlier process wrote it
+		result.granted = 0
+	case result.stored != call.seq:
+		bal.claimed = call.claimTarget // it was claimed already
+	case call.request.leased:
+		bal.claimed = call.claimTarget + result.granted + result.discarded
 	default:
-		bal.claimed = a.claimTarget + (g.granted+g.discarded)*a.request.cost
+		bal.claimed = call.claimTarget + (result.granted+result.discarded)*call.request.cost
 	}
 }
 
-// markFull remembers that a window is full for a while: until then nothing can free.
-func (s *limiter) markFull(a *scriptCall, wait int64) {
-	w := s.window(a.request.subject)
-	w.fullUntil = a.sent.Mono + wait
-	w.perMinute = a.request.perMinute
+// markFull records that no unit of a window frees for a while.
+func (lim *limiter) markFull(call *scriptCall, wait int64) {
+	w := lim.window(call.request.subject)
+	w.fullUntil = call.sent.Mono + wait
+	w.perMinute = call.request.perMinute
 }
 
-// dedicate opens a lease. It ends when its time has passed since it was first asked for: Redis
-// counted from later on. A clock of ours may be slow by a thousandth.
-func (s *limiter) openLease(a *scriptCall, g *admitResult) {
-	length := min(s.leaseMillis, a.request.period.till-g.at)
+// openLease opens a lease. Its time runs from when the call was first sent: Redis counts from a later
+// moment. It ends a thousandth earlier, as our clock may be slow by that.
+func (lim *limiter) openLease(call *scriptCall, result *admitResult) {
+	length := min(lim.leaseMillis, call.request.period.till-result.at)
 	length -= length/1000 + 1
-	w := s.window(a.request.subject)
+	w := lim.window(call.request.subject)
 	w.lease = lease{
-		seq: a.seq, left: g.granted, unclaimed: max(0, a.request.perMinute-g.count), begin: a.sent, balance: a.balance,
-		end: access.Instant{Mono: a.sent.Mono + length, Wall: a.sent.Wall + length},
+		seq: call.seq, left: result.granted, unclaimed: max(0, call.request.perMinute-result.count),
+		begin: call.sent, balance: call.balance,
+		end: access.Instant{Mono: call.sent.Mono + length, Wall: call.sent.Wall + length},
 	}
 }
 
-// finish ends an admitted call: a unit that it held is charged now, or given back with the next
-// ask.
-func (s *limiter) finish(bal *periodBalance, cost int64, charged bool) {
+// finish ends an admitted call: its reserved units are charged now, or go back with the next script
+// call.
+func (lim *limiter) finish(bal *periodBalance, cost int64, charged bool) {
 	bal.reserved -= cost
 	if charged {
 		bal.charged += cost

@@ -23,25 +23,25 @@ type randomCalls struct {
 
 func (rc *randomCalls) number(n int64) string { return strconv.FormatInt(rc.Int64N(n), 10) }
 
-// nextBatch makes a call of one of the scripts under a prefix.
+// next makes a call of one of the scripts under a prefix.
 func (rc *randomCalls) next(prefix string, which script) command {
 	rc.now += rc.Int64N([]int64{100, 100_000, 5_000_000}[rc.IntN(3)])
 	server := rc.IntN(4)
 	tenant := fmt.Sprint(rc.IntN(2))
-	n := redisKeys{
+	rk := redisKeys{
 		prefix: prefix, tenant: tenant, incarnation: fmt.Sprint("s", server),
 		sessionID: fmt.Sprint("a", rc.IntN(60)/59),
 	}
-	record := n.record(rc.number(6))
+	record := rk.record(access.PricesBatch, rc.number(6))
 	claim := rc.number(12)
 	switch which {
 	case scriptBegin:
 		body := rc.number(2)
-		return command{script: which, keys: []string{record, n.times()}, args: []string{
+		return command{script: which, keys: []string{record, rk.times()}, args: []string{
 			claim, body, number(claimMillis), number(access.ReplyMillis), "30", rc.number(3),
 		}}
 	case scriptCommit:
-		return command{script: which, keys: []string{record, n.times()}, args: []string{
+		return command{script: which, keys: []string{record, rk.times()}, args: []string{
 			claim, number(rc.now/1000 - rc.Int64N(3000)), "reply " + rc.number(100), number(access.ReplyMillis),
 		}}
 	case scriptAbort:
@@ -49,7 +49,7 @@ func (rc *randomCalls) next(prefix string, which script) command {
 	}
 
 	subject := "k" + rc.number(2)
-	id := n.incarnation + tenant
+	id := rk.incarnation + tenant
 	seq := rc.seqs[id] + 1
 	if rc.IntN(10) == 0 {
 		seq -= rc.Int64N(3)
@@ -65,7 +65,7 @@ func (rc *randomCalls) next(prefix string, which script) command {
 	if which == scriptLease {
 		own = []int64{rc.seqs[id] - 1, rc.Int64N(5)}
 	}
-	return n.command(which, n.admitKeys(&o), both, own)
+	return rk.command(which, rk.admitKeys(&o), both, own)
 }
 
 // TestModelIsRedis holds the model of the simulation against redis-server, call by call: a simulation

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// pacer is how a store waits, and what it runs beside its calls. A simulation has its own, which goes by
-// events and runs one thing at a time.
+// pacer runs the background loops of a store, and its waits. A simulation has its own, which processes
+// one event at a time.
 type pacer interface {
-	// start runs something beside the calls.
+	// start runs a loop in the background.
 	start(run func())
-	// wait returns 0 or 1 when that channel is closed or gives something, and -1 after a while. Nil never
-	// does.
+	// wait returns 0 or 1 when the first or second channel is ready, and -1 after d. A nil channel is
+	// never ready.
 	wait(d time.Duration, first, second <-chan struct{}) int
-	// later calls something after a while.
+	// later calls a function after d.
 	later(d time.Duration, do func())
-	// close returns when all that runs beside the calls has ended.
+	// end returns when all background loops have ended.
 	end()
 }
 
-// forever is longer than any store waits.
+// forever is longer than any store runs.
 const forever = time.Duration(1<<63 - 1)
 
 // goroutines is the pacer of servers.

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// redisDialer is a Redis that is found by an address.
+// redisDialer connects to a Redis by its address.
 type redisDialer struct {
 	options *Options
 	target  rueidis.ClientOption
@@ -24,8 +24,7 @@ type redisDialer struct {
 // loadedScript is a script as it is sent.
 type loadedScript struct{ source, hash string }
 
-// newRedisDialer returns the Redis of options, with scripts that change has made others; nil
-// changes nothing.
+// newRedisDialer returns the dialer of the Redis in options.
 func newRedisDialer(options *Options, m *metrics) (*redisDialer, error) {
 	target, host, err := parseURL(options.URL, options.exchange)
 	if err != nil {
@@ -36,7 +35,7 @@ func newRedisDialer(options *Options, m *metrics) (*redisDialer, error) {
 	return r, nil
 }
 
-// hashScripts takes scripts by their texts.
+// hashScripts sets the scripts.
 func (r *redisDialer) hashScripts(sources [scriptCount]string) {
 	for which, source := range sources {
 		sum := sha1.Sum([]byte(source)) //nolint:gosec // it is how Redis names scripts
@@ -46,8 +45,8 @@ func (r *redisDialer) hashScripts(sources [scriptCount]string) {
 
 func (r *redisDialer) String() string { return r.host }
 
-// connections are those to one process of Redis. One that ends is not made again by itself: what answers
-// at the address then may be another, which knows less.
+// connections are the connections to one process of Redis. They do not reconnect by themselves: another
+// process may answer then, with less data.
 type connections struct {
 	*redisDialer
 	client rueidis.Client
@@ -74,7 +73,7 @@ func (r *redisDialer) dial(ctx context.Context) (wire, string, error) {
 	return cs, run, err
 }
 
-// dedicate makes the connections, and wants them to lead to one process.
+// dedicate makes the connections, and checks that they lead to one process.
 func (cs *connections) dedicate(ctx context.Context) (first string, err error) {
 	for i := range cs.conns {
 		conn, _ := cs.client.Dedicate()
@@ -92,7 +91,7 @@ func (cs *connections) dedicate(ctx context.Context) (first string, err error) {
 	return first, nil
 }
 
-// addHost says whose error it is, where it does not say so itself.
+// addHost adds the host to an error that does not have it.
 func (r *redisDialer) addHost(err error) error {
 	_, found := errors.AsType[*FindingsError](err)
 	if err == nil || found || errors.Is(err, ErrServerAlive) {
@@ -101,7 +100,7 @@ func (r *redisDialer) addHost(err error) error {
 	return fmt.Errorf("redis at %s: %w", r.host, err)
 }
 
-// load makes Redis know the scripts.
+// load loads the scripts into Redis.
 func (r *redisDialer) load(ctx context.Context, conn rueidis.DedicatedClient) error {
 	var multi []rueidis.Completed
 	for _, loaded := range r.scripts {
@@ -115,7 +114,7 @@ func (r *redisDialer) load(ctx context.Context, conn rueidis.DedicatedClient) er
 	return nil
 }
 
-// startCooldown implements [wire].
+// close implements [wire].
 func (cs *connections) close() {
 	for _, conn := range cs.conns {
 		if conn != nil {
@@ -166,7 +165,7 @@ func (cs *connections) exchange(ctx context.Context, number int, dataset string,
 	conn := cs.conns[number]
 	results := cs.doMulti(ctx, conn, all)
 	if answer, ok := rueidis.IsRedisErr(firstConnError(results)); ok && answer.IsNoScript() {
-		// After a fail-over. What ran did so once: a repetition is answered as before.
+		// After a fail-over. Some commands may have run: their repetition is answered as before.
 		if err := cs.load(ctx, conn); err != nil {
 			return nil, err
 		}
@@ -188,7 +187,8 @@ func (cs *connections) exchange(ctx context.Context, number int, dataset string,
 	return answers, nil
 }
 
-// doMulti sends commands in one batch. The last answers say whose data it is, and who has it.
+// doMulti sends commands in one batch. Two more commands follow: they return the id of the data set, and
+// how many replicas have the writes.
 func (r *redisDialer) doMulti(ctx context.Context, conn rueidis.DedicatedClient,
 	all []*queuedCommand,
 ) []rueidis.RedisResult {
@@ -207,8 +207,8 @@ func (r *redisDialer) doMulti(ctx context.Context, conn rueidis.DedicatedClient,
 	return conn.DoMulti(ctx, multi...)
 }
 
-// checkAcks wants the data to be the one that was found when the link came up, and enough replicas
-// to have it.
+// checkAcks checks that the data set is the one of the connection, and that enough replicas have the
+// writes.
 func (r *redisDialer) checkAcks(dataset string, last []rueidis.RedisResult) error {
 	found, err := last[0].ToString()
 	if rueidis.IsRedisNil(err) || err == nil && found != dataset {
@@ -225,13 +225,13 @@ func (r *redisDialer) checkAcks(dataset string, last []rueidis.RedisResult) erro
 	return err
 }
 
-// connErrors begin the errors of Redis that are none of a command's own.
+// connErrors are beginnings of Redis errors that concern the connection, not a command.
 var connErrors = []string{
 	"NOREPLICAS", "OOM", "READONLY", "MISCONF", "LOADING", "MASTERDOWN", "NOAUTH", "NOPERM", "NOSCRIPT", "BUSY",
 	"WRONGPASS", "UNKILLABLE",
 }
 
-// firstConnError returns the first error that is the link's.
+// firstConnError returns the first error of the connection.
 func firstConnError(results []rueidis.RedisResult) error {
 	for i := range results {
 		err := results[i].Error()
@@ -251,7 +251,7 @@ func firstConnError(results []rueidis.RedisResult) error {
 	return nil
 }
 
-// readReply reads the answer of a script.
+// readReply decodes the answer of a script.
 func readReply(result rueidis.RedisResult) (out scriptResult, err error) {
 	items, err := result.ToArray()
 	if err != nil {

@@ -153,7 +153,7 @@ func TestGrantOfAnEmptiedRedis(t *testing.T) {
 				usage, err = s.Usage(p, access.SpecFor(p, access.UsageGet), s.now())
 				return err == nil && usage.Used == 0
 			})
-			if usage.Remaining != 10 {
+			if usage.Remaining() != 10 {
 				t.Errorf("%+v", usage)
 			}
 		})
@@ -232,15 +232,15 @@ func TestPreparedResolves(t *testing.T) {
 			p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, name).principal(t, name)
 			s := startServer(t, r.URL(), prefix, nil)
 			call := s.admit(p, access.PricesBatch)
-			claim, err := s.Begin(call.Ticket, "k", access.BodyHash{1}, s.now())
+			claim, err := s.Begin(call.Reservation, "k", access.BodyHash{1}, s.now())
 			if err != nil || claim.Result != access.Fresh {
 				t.Fatal(claim, err)
 			}
 
 			// As Commit does, as far as it comes.
-			n := s.redisKeys(name)
-			f := s.findOwned(&call.Ticket, &claim)
-			batch, err := s.journal.Prepare(call.Ticket, f.claim, f.record)
+			rk := s.redisKeys(name)
+			f := s.findOwned(&call.Reservation, &claim)
+			batch, err := s.usageLog.Prepare(call.Reservation, f.claim, f.record)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -250,22 +250,22 @@ func TestPreparedResolves(t *testing.T) {
 					t.Fatal(err)
 				}
 				reply := string(packed)
-				args := []string{f.claim, number(call.Ticket.At), reply, number(access.ReplyMillis)}
-				keys := []string{f.record, n.times()}
+				args := []string{f.claim, number(call.Reservation.At), reply, number(access.ReplyMillis)}
+				keys := []string{f.record, rk.times()}
 				out, err := s.Store.do(&command{script: scriptCommit, keys: keys, args: args}, 20*time.Second)
 				if err != nil || out.intAt(0) != 1 {
 					t.Fatal(out, err)
 				}
 			}
 			if c.settle {
-				if err := s.journal.Settle(batch, true); err != nil {
+				if err := s.usageLog.Settle(batch, true); err != nil {
 					t.Fatal(err)
 				}
 			}
 
 			next := &server{t: t, clock: s.clock, dir: killed(t, s.Store, s.dir)}
 			next.open(r.URL(), prefix, s.options.Incarnation, nil)
-			eventually(t, "it is decided", func() bool { return len(next.journal.Unsettled()) == 0 })
+			eventually(t, "it is decided", func() bool { return len(next.usageLog.Unsettled()) == 0 })
 			rows, err := next.Ledger(name, 0)
 			sum := int64(0)
 			for _, row := range rows {
@@ -281,7 +281,7 @@ func TestPreparedResolves(t *testing.T) {
 
 			// The same key again: the reply, or a fresh claim.
 			call = next.admit(p, access.PricesBatch)
-			again, err := next.Begin(call.Ticket, "k", access.BodyHash{1}, next.now())
+			again, err := next.Begin(call.Reservation, "k", access.BodyHash{1}, next.now())
 			want := access.Fresh
 			if c.charged == 1 {
 				want = access.Replay
@@ -307,11 +307,7 @@ func TestMessages(t *testing.T) {
 			options.Now = now
 		}
 		found, err := Check(t.Context(), options)
-		var texts []string
-		for _, f := range found {
-			texts = append(texts, f.Text)
-		}
-		if text := strings.Join(texts, "\n"); err != nil || text != want {
+		if text := strings.Join(found, "\n"); err != nil || text != want {
 			t.Errorf("%q (%v), want %q", text, err, want)
 		}
 	}
@@ -336,7 +332,7 @@ func TestMessages(t *testing.T) {
 	}
 	seconds := 0.0
 	text := "its clock is %f s ahead of this machine: windows and days go by it, run chrony on both"
-	if _, err := fmt.Sscanf(found[0].Text, text, &seconds); err != nil || seconds < 30 || seconds > 60.1 {
+	if _, err := fmt.Sscanf(found[0], text, &seconds); err != nil || seconds < 30 || seconds > 60.1 {
 		t.Errorf("%+v (%v)", found, err)
 	}
 
@@ -382,12 +378,12 @@ func TestJournalFails(t *testing.T) {
 	s := startServer(t, r.URL(), prefix, nil)
 	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 10}, "one").principal(t, "one")
 	reserved := s.admit(p, access.CardsGet)
-	if err := s.journal.Close(); err != nil {
+	if err := s.usageLog.Close(); err != nil {
 		t.Fatal(err)
 	}
 
-	if receipt, err := s.Finish(reserved.Ticket, true); err == nil || receipt.Charged != 0 {
-		t.Errorf("charged without a record: %+v", receipt)
+	if charge, err := s.Finish(reserved.Reservation, true); err == nil || charge.Charged != 0 {
+		t.Errorf("charged without a record: %+v", charge)
 	}
 	if decision := s.admit(p, access.CardsGet); decision.Result != access.Unavailable || s.Err() == nil {
 		t.Errorf("%+v, fault %v", decision, s.Err())

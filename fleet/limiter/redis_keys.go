@@ -2,6 +2,7 @@ package limiter
 
 import (
 	_ "embed"
+	"encoding/hex"
 	"strconv"
 	"strings"
 
@@ -10,19 +11,19 @@ import (
 )
 
 const (
-	// claimMillis is how long a claim holds an idempotency key: longer than a request may take.
+	// claimMillis is how long a claim owns an idempotency key: longer than a request may take.
 	claimMillis = int64(15_000)
-	// leaseFullMillis is how long a window that is leased is taken for full, in milliseconds.
+	// leaseFullMillis is how long a leased window is taken as full, in milliseconds.
 	leaseFullMillis = int64(100)
-	// creditsSuffix ends the name of an incarnation where credits are counted: a key may be in the
-	// day and in the credits.
+	// creditsSuffix ends the name of an incarnation where credits are counted: a Redis key may be used
+	// for the day and for credits.
 	creditsSuffix = "c"
 	// maxExact is the highest limit whose calls are granted one by one (decision 12).
 	maxExact = 1000
 )
 
-// The scripts. Each is named by its hash: old ones and new ones run side by side, so that what they
-// store may only grow.
+// The scripts. Redis names each by its hash: old and new versions run at the same time, so that a new
+// one may only add to the stored data.
 var (
 	//go:embed scripts/head.lua
 	headSource string
@@ -42,7 +43,7 @@ var (
 	offerSource string
 )
 
-// script names one of the scripts.
+// script is one of the scripts.
 type script uint8
 
 const (
@@ -71,80 +72,83 @@ type command struct {
 	args   []string
 }
 
-// redisKeys spells what a tenant has in Redis. All of its keys share a hash tag, so that a script
-// finds them in one place.
+// redisKeys makes the Redis keys of a tenant. They share a hash tag, so that a script finds them on one
+// node.
 type redisKeys struct {
 	prefix, tenant, incarnation string
-	sessionID                   string // of the process: one before it may have used the same numbers
+	sessionID                   string // of the process: an earlier one may have used the same numbers
 }
 
-func (n *redisKeys) key(parts ...string) string {
-	return n.prefix + ":{" + n.tenant + "}:" + strings.Join(parts, ":")
+func (rk *redisKeys) key(parts ...string) string {
+	return rk.prefix + ":{" + rk.tenant + "}:" + strings.Join(parts, ":")
 }
 
-// admitKeys are those of take and lease; the last one is lease's alone.
-func (n *redisKeys) admitKeys(o *admitRequest) []string {
+// admitKeys returns the keys of take and lease; only lease has the last one.
+func (rk *redisKeys) admitKeys(o *admitRequest) []string {
 	return []string{
-		n.key("q", o.period.name), n.key("w", o.subject), n.key("m", o.subject), n.key("z"), n.key("W", o.subject),
+		rk.key("q", o.period.name), rk.key("w", o.subject), rk.key("m", o.subject), rk.key("z"), rk.key("W", o.subject),
 	}
 }
 
-// command makes a command of take or lease: what both are given, and what is the script's own.
-func (n *redisKeys) command(which script, keys []string, both, own []int64) command {
+// command makes a command of take or lease, with the arguments of both and its own.
+func (rk *redisKeys) command(which script, keys []string, both, own []int64) command {
 	if which == scriptTake {
 		keys = keys[:4]
 	}
 	args := make([]string, 1, len(both)+len(own)+2)
-	args[0] = n.incarnation
+	args[0] = rk.incarnation
 	for _, figure := range both {
 		args = append(args, number(figure))
 	}
-	args = append(args, n.sessionID)
+	args = append(args, rk.sessionID)
 	for _, figure := range own {
 		args = append(args, number(figure))
 	}
 	return command{script: which, keys: keys, args: args}
 }
 
-// heartbeatKey is the key that a server keeps in Redis while it reaches it.
+// heartbeatKey is the key that a server renews as long as it reaches Redis.
 func heartbeatKey(prefix, incarnation string) string { return prefix + ":lives:" + incarnation }
 
-// record is the key of an idempotency record.
-func (n *redisKeys) record(name string) string { return n.key("i", name) }
+// record returns the key of the record of an operation's idempotency key.
+func (rk *redisKeys) record(op access.Operation, key string) string {
+	name := access.NewReplyKey(op, key)
+	return rk.key("i", hex.EncodeToString(name[:]))
+}
 
-// times is the key of the times of a tenant's replies.
-func (n *redisKeys) times() string { return n.key("r") }
+// times returns the key with the times of a tenant's replies.
+func (rk *redisKeys) times() string { return rk.key("r") }
 
-// periodOf names the day or period that a principal's calls are charged to. What an operator reset
-// has a name of its own: all servers begin it at nothing.
-func periodOf(p *keys.Principal, allowance access.QuotaKind, standing *access.QuotaState) quotaPeriod {
+// periodOf returns the day or period that a principal's calls are charged to. After an operator's reset
+// it has another name, so that all servers begin it at zero.
+func periodOf(p *keys.Principal, kind access.QuotaKind, quota *access.QuotaState) quotaPeriod {
 	out := quotaPeriod{
-		name: "d" + strconv.FormatInt(int64(standing.Day), 10),
-		from: standing.Day.Start(), till: (standing.Day + 1).Start(),
+		name: "d" + strconv.FormatInt(int64(quota.Day), 10),
+		from: quota.Day.Start(), till: (quota.Day + 1).Start(),
 	}
-	if allowance == access.PeriodCredits {
-		period := standing.Period
+	if kind == access.PeriodCredits {
+		period := quota.Period
 		out = quotaPeriod{name: "p" + strconv.FormatInt(period.Start, 10), from: period.Start, till: period.End}
 	}
-	if reset := resetOf(p, allowance); reset != 0 {
+	if reset := resetOf(p, kind); reset != 0 {
 		out.name += "." + strconv.FormatInt(reset, 10)
 	}
 	return out
 }
 
-// resetOf is when an operator reset an allowance last; 0 = never.
-func resetOf(p *keys.Principal, allowance access.QuotaKind) int64 {
+// resetOf returns when an operator last reset a quota; 0 = never.
+func resetOf(p *keys.Principal, kind access.QuotaKind) int64 {
 	day, credits := p.Resets()
-	if allowance == access.PeriodCredits {
+	if kind == access.PeriodCredits {
 		return credits
 	}
 	return day
 }
 
-// subjectOf names the window that a call passes: a key's, or one of its tenant.
-func subjectOf(p *keys.Principal, rule *access.LimitSpec) string {
+// subjectOf returns the owner of the window that a call passes: a key, or its tenant.
+func subjectOf(p *keys.Principal, spec *access.LimitSpec) string {
 	switch {
-	case rule.Window == access.UsageWindow:
+	case spec.Window == access.UsageWindow:
 		return "u"
 	case p.Surface == keys.Preview:
 		return "t"

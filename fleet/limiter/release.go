@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	// heartbeatTTL is how long a server is taken to live after it last reached Redis, which it
-	// tries each second. It is longer than a machine is held for a copy of it.
+	// heartbeatTTL is how long a server counts as alive after it last reached Redis, which it tries
+	// each second. It is longer than a machine pauses while it is copied.
 	heartbeatTTL = 2 * time.Minute
-	// scanCount is how many keys one step of a scan looks at.
+	// scanCount is how many keys one step of a scan visits.
 	scanCount = 1000
 )
 
-// ErrServerAlive means: the server reached Redis a while ago, and may hold what it claims.
+// ErrServerAlive reports that the server reached Redis recently, and may use the units it claims.
 var ErrServerAlive = errors.New("it asks redis still")
 
 //go:embed scripts/forget.lua
 var releaseSource string
 
-// Released is what ReleaseServer gave back.
+// Released counts the units that ReleaseServer released.
 type Released struct {
 	Tenants int   `json:"tenants"`
 	Units   int64 `json:"units"`
 }
 
 // ChargesFunc returns the units a server charged to a tenant on one day, or in credits, since an
-// instant in Unix milliseconds. It is false where nobody knows.
-type ChargesFunc func(tenant string, allowance access.QuotaKind, from int64) (units int64, known bool)
+// instant in Unix milliseconds. known is false if that is not recorded.
+type ChargesFunc func(tenant string, kind access.QuotaKind, from int64) (units int64, known bool)
 
 // CheckDead returns [ErrServerAlive] for a server that reached Redis within two minutes.
 func CheckDead(ctx context.Context, options Options, incarnation string) error {
@@ -54,18 +54,8 @@ func CheckDead(ctx context.Context, options Options, incarnation string) error {
 }
 
 // ReleaseServer releases the units reserved by a dead server; its claims shrink to its recorded
-// charges. Who calls it asks [CheckDead] before. It may be called again.
-func ReleaseServer(ctx context.Context, options Options, incarnation string, charged ChargesFunc) (Released, error) {
-	return releaseServer(ctx, options, incarnation, charged, false)
-}
-
-// ReservedUnits is what ReleaseServer would give back.
-func ReservedUnits(ctx context.Context, options Options, incarnation string, charged ChargesFunc) (Released, error) {
-	return releaseServer(ctx, options, incarnation, charged, true)
-}
-
-// releaseServer gives back what a server holds of each allowance, or only looks.
-func releaseServer(
+// charges. A dry run only counts them. The caller calls [CheckDead] before. It may be repeated.
+func ReleaseServer(
 	ctx context.Context, options Options, incarnation string, charged ChargesFunc, dryRun bool,
 ) (released Released, err error) {
 	options.setDefaults()
@@ -92,16 +82,16 @@ func releaseServer(
 	return released, err
 }
 
-// releaseKey gives back what a server claims of one allowance and did not charge.
+// releaseKey releases the units of one quota that a server claims and has not charged.
 func releaseKey(
 	ctx context.Context, conn rueidis.DedicatedClient, options *Options, key, incarnation string, charged ChargesFunc,
 	dryRun bool,
 ) (tenant string, units int64, err error) {
-	tenant, allowance, from, ok := readAllowance(options.Prefix, key)
+	tenant, kind, from, ok := parseQuotaKey(options.Prefix, key)
 	if !ok {
 		return "", 0, nil
 	}
-	if allowance == access.PeriodCredits {
+	if kind == access.PeriodCredits {
 		incarnation += creditsSuffix
 	}
 	there, err := conn.Do(ctx, conn.B().Hexists().Key(key).Field("s:"+incarnation).Build()).AsBool()
@@ -109,7 +99,7 @@ func releaseKey(
 		return tenant, 0, err
 	}
 
-	units, known := charged(tenant, allowance, from)
+	units, known := charged(tenant, kind, from)
 	if !known {
 		return tenant, 0, nil
 	}
@@ -125,15 +115,15 @@ func releaseKey(
 	return tenant, out[0], nil
 }
 
-// readAllowance reads the key of an allowance: the inverse of periodOf.
-func readAllowance(prefix, key string) (tenant string, allowance access.QuotaKind, from int64, ok bool) {
+// parseQuotaKey parses the key of a quota: the inverse of periodOf.
+func parseQuotaKey(prefix, key string) (tenant string, kind access.QuotaKind, from int64, ok bool) {
 	rest, ok := strings.CutPrefix(key, prefix+":{")
 	at := strings.LastIndex(rest, "}:q:")
 	if !ok || at < 0 {
 		return "", 0, 0, false
 	}
 	tenant = rest[:at]
-	name, _, _ := strings.Cut(rest[at+len("}:q:"):], ".") // what an operator reset is counted from its begin
+	name, _, _ := strings.Cut(rest[at+len("}:q:"):], ".") // a reset period has the begin of the whole period
 	if name == "" {
 		return "", 0, 0, false
 	}
@@ -148,7 +138,7 @@ func readAllowance(prefix, key string) (tenant string, allowance access.QuotaKin
 	return "", 0, 0, false
 }
 
-// withRedis does something on a connection of its own.
+// withRedis calls a function with its own connection.
 func withRedis(options *Options, do func(rueidis.DedicatedClient, *redisDialer) error) error {
 	r, err := newRedisDialer(options, newMetrics())
 	if err != nil {

@@ -52,14 +52,14 @@ func TestReleaseServer(t *testing.T) {
 
 	// Nobody knows what it charged: nothing is free.
 	unknown := func(string, access.QuotaKind, int64) (int64, bool) { return 0, false }
-	freed, err := ReleaseServer(t.Context(), options, s.options.Incarnation, unknown)
+	freed, err := ReleaseServer(t.Context(), options, s.options.Incarnation, unknown, false)
 	if err != nil || freed != (Released{}) || claimed("t") != 6 {
 		t.Errorf("%+v are free, %d claimed (%v)", freed, claimed("t"), err)
 	}
 	two := func(tenant string, _ access.QuotaKind, from int64) (int64, bool) {
 		return 2, tenant == "one" && from <= s.now().Wall
 	}
-	freed, err = ReleaseServer(t.Context(), options, s.options.Incarnation, two)
+	freed, err = ReleaseServer(t.Context(), options, s.options.Incarnation, two, false)
 	if err != nil || freed != (Released{Tenants: 1, Units: 2}) || claimed("t") != 4 {
 		t.Errorf("%+v are free, %d claimed (%v)", freed, claimed("t"), err)
 	}
@@ -72,8 +72,8 @@ func TestReleaseServer(t *testing.T) {
 
 	// It lives: what it held is charged, and counted.
 	for p, op := range kinds {
-		if receipt, err := s.Finish(admitted[p].Ticket, true); err != nil || receipt.Charged != 1 {
-			t.Errorf("%+v (%v)", receipt, err)
+		if charge, err := s.Finish(admitted[p].Reservation, true); err != nil || charge.Charged != 1 {
+			t.Errorf("%+v (%v)", charge, err)
 		}
 		if s.do(p, op) {
 			t.Error("a call beyond the limit is admitted")

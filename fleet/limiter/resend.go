@@ -6,15 +6,15 @@ import (
 	"ninepocket/access"
 )
 
-// maxResendBytes bounds the replies that a server keeps to offer them again, in bytes: 28,000 of a
-// usual size. The oldest go first.
+// maxResendBytes bounds the replies that a server stores for resending, in bytes: 28,000 of a usual
+// size. The oldest are dropped first.
 const maxResendBytes = 64 << 20
 
-// resendBatch is how many replies are offered in one exchange.
+// resendBatch is how many replies are sent again in one exchange.
 const resendBatch = 64
 
-// replyResends are the replies that this process had Redis keep within ten minutes. A Redis that
-// lost them is offered them again, so that a batch that is sent again is answered as before.
+// replyResends are the replies that this process stored in Redis within the last ten minutes. They are
+// sent again to a Redis that lost them, so that a repeated batch is answered as before.
 type replyResends struct {
 	mu   sync.Mutex
 	all  []replyResend // oldest first
@@ -27,7 +27,7 @@ type replyResend struct {
 	size int
 }
 
-// add notes a reply that Redis keeps.
+// add adds a reply that is stored in Redis.
 func (rs *replyResends) add(f *pendingKey, times string, at int64, reply string) {
 	one := replyResend{at: at, size: len(reply) + 500, command: &command{
 		script: scriptOffer, keys: []string{f.record, times},
@@ -40,7 +40,7 @@ func (rs *replyResends) add(f *pendingKey, times string, at int64, reply string)
 	rs.drop(at)
 }
 
-// drop forgets what is kept no longer, or does not fit. The caller holds the offers.
+// drop drops replies that are expired, or above maxResendBytes. The caller holds mu.
 func (rs *replyResends) drop(now int64) {
 	gone := 0
 	for _, one := range rs.all {
@@ -50,11 +50,11 @@ func (rs *replyResends) drop(now int64) {
 		rs.size -= one.size
 		gone++
 	}
-	clear(rs.all[:gone]) // their replies go now, and not with the array
+	clear(rs.all[:gone]) // frees the replies now, and not with the array
 	rs.all = rs.all[gone:]
 }
 
-// commands are the offers of what is kept still.
+// commands returns the commands that send the replies again.
 func (rs *replyResends) commands(now int64) (all []*queuedCommand) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

@@ -20,32 +20,32 @@ func TestStoredRepliesAreResent(t *testing.T) {
 	p := newTenants(t, keys.Preview, keys.Plan{PerMinute: 900, Credits: 5}, "one").principal(t, "one")
 	for _, key := range []string{"kept", "taken"} {
 		call := s.admit(p, access.PricesBatch)
-		claim, err := s.Begin(call.Ticket, key, access.BodyHash{1}, s.now())
+		claim, err := s.Begin(call.Reservation, key, access.BodyHash{1}, s.now())
 		if err != nil || claim.Result != access.Fresh {
 			t.Fatal(claim, err)
 		}
-		if _, err := s.Commit(call.Ticket, claim, []byte("the answer to "+key)); err != nil {
+		if _, err := s.Commit(call.Reservation, claim, []byte("the answer to "+key)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r.Try("FLUSHALL")
-	n := s.redisKeys("one")
-	r.Try("HSET", n.record(recordName(access.PricesBatch, "taken")), "h", "other", "o", "other", "c", "99999999999999")
+	rk := s.redisKeys("one")
+	r.Try("HSET", rk.record(access.PricesBatch, "taken"), "h", "other", "o", "other", "c", "99999999999999")
 	eventually(t, "the replies are offered", func() bool {
-		return r.Try("HGET", n.record(recordName(access.PricesBatch, "kept")), "d") != ""
+		return r.Try("HGET", rk.record(access.PricesBatch, "kept"), "d") != ""
 	})
 
 	other := startServer(t, r.URL(), "np", nil)
 	var claim access.Claim
 	eventually(t, "it is answered as before", func() bool {
-		r.Try("DEL", n.key("z")) // a minute later
+		r.Try("DEL", rk.key("z")) // a minute later
 		other.client.state.Load().cooldownUntil.Store(0)
 		call := other.admit(p, access.PricesBatch)
 		if call.Result != access.Admitted {
 			return false
 		}
 		var err error
-		claim, err = other.Begin(call.Ticket, "kept", access.BodyHash{1}, other.now())
+		claim, err = other.Begin(call.Reservation, "kept", access.BodyHash{1}, other.now())
 		return err == nil
 	})
 	if claim.Result != access.Replay || string(claim.Reply) != "the answer to kept" {
@@ -55,7 +55,7 @@ func TestStoredRepliesAreResent(t *testing.T) {
 		usage, err := other.Usage(p, access.SpecFor(p, access.UsageGet), other.now())
 		return err == nil && usage.Used == 2
 	})
-	if has := r.Try("HGET", n.record(recordName(access.PricesBatch, "taken")), "o"); has != "other" {
+	if has := r.Try("HGET", rk.record(access.PricesBatch, "taken"), "o"); has != "other" {
 		t.Errorf("a key that another call has is taken from it: %q", has)
 	}
 }

@@ -6,21 +6,19 @@ import (
 	"ninepocket/access"
 )
 
-// fillInterval is how often what others charged is asked for again where nobody said it, in
-// milliseconds.
+// fillInterval is how long a failed restoration is not tried again, in milliseconds.
 const fillInterval = int64(5000)
 
-// missingCharges is what Redis may lack: what others charged to an account before Redis was
-// emptied.
+// missingCharges are charges of other servers that Redis may lack, because it was emptied.
 type missingCharges struct {
 	balance *periodBalance
-	dataset string        // the mark of the data
-	done    chan struct{} // closed when nobody waits for it any more
+	dataset string        // id of the data set
+	done    chan struct{} // closed at the end of the restoration
 }
 
-// findMissing returns what Redis may lack of an account: its span began before the data there did,
-// so that something of it may have been lost; ours says that the caller is to fill it. It is nil
-// when nothing is missing, or nobody can say it. The caller holds the seat.
+// findMissing returns the charges that Redis may lack of a period: one that began before its data set
+// did. ours means that the caller has to fill them. It is nil if nothing is missing, or if it is
+// unknown. The caller holds the entry's lock.
 func (store *Store) findMissing(bal *periodBalance, now access.Instant) (missing *missingCharges, ours bool) {
 	state := store.client.state.Load()
 	if store.options.ChargesByServer == nil || bal.restoredFor == state.dataset || !state.available(store.now()) ||
@@ -38,10 +36,10 @@ func (store *Store) findMissing(bal *periodBalance, now access.Instant) (missing
 	return bal.restoring, true
 }
 
-// fillMissing enters into Redis what others charged, or waits for the call that does. Where nobody
-// says it, calls go on: that takes an emptied Redis and a database that is away at once.
+// fillMissing adds other servers' charges to Redis, or waits for the call that does. If they are not
+// available, calls proceed without them: both Redis was emptied and the database is down then.
 func (store *Store) fillMissing(entry *limiterEntry, missing *missingCharges, ours bool, tenant string,
-	allowance access.QuotaKind,
+	kind access.QuotaKind,
 ) error {
 	if !ours {
 		if store.options.pacer.wait(2*store.options.Timeout, missing.done, nil) < 0 {
@@ -50,7 +48,7 @@ func (store *Store) fillMissing(entry *limiterEntry, missing *missingCharges, ou
 		return nil
 	}
 
-	err := store.restore(tenant, allowance, missing.balance.quotaPeriod)
+	err := store.restore(tenant, kind, missing.balance.quotaPeriod)
 	entry.mu.Lock()
 	defer entry.mu.Unlock()
 	missing.balance.restoring = nil
@@ -62,16 +60,16 @@ func (store *Store) fillMissing(entry *limiterEntry, missing *missingCharges, ou
 	return nil
 }
 
-func (store *Store) restore(tenant string, allowance access.QuotaKind, of quotaPeriod) error {
+func (store *Store) restore(tenant string, kind access.QuotaKind, of quotaPeriod) error {
 	ctx, cancel := context.WithTimeout(context.Background(), store.options.Timeout)
 	defer cancel()
-	charged, err := store.options.ChargesByServer(ctx, tenant, allowance, of.from, of.till)
+	charged, err := store.options.ChargesByServer(ctx, tenant, kind, of.from, of.till)
 	if err != nil {
 		return err
 	}
 
 	mark := ""
-	if allowance == access.PeriodCredits {
+	if kind == access.PeriodCredits {
 		mark = creditsSuffix
 	}
 	var args []string
@@ -83,9 +81,9 @@ func (store *Store) restore(tenant string, allowance access.QuotaKind, of quotaP
 	if len(args) == 0 {
 		return nil
 	}
-	n := store.redisKeys(tenant)
+	rk := store.redisKeys(tenant)
 	args = append([]string{number(of.till), number(int64(len(args)))}, args...)
-	_, err = store.do(&command{script: scriptRestore, keys: []string{n.key("q", of.name)}, args: args},
+	_, err = store.do(&command{script: scriptRestore, keys: []string{rk.key("q", of.name)}, args: args},
 		store.options.Timeout)
 	return err
 }

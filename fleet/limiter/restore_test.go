@@ -22,13 +22,13 @@ func TestEmptiedRedisWithoutAServer(t *testing.T) {
 	var asked atomic.Int64
 	ledger := func(o *Options) {
 		o.ChargesByServer = func(
-			_ context.Context, tenant string, allowance access.QuotaKind, from, till int64,
+			_ context.Context, tenant string, kind access.QuotaKind, from, till int64,
 		) (map[string]int64, error) {
 			asked.Add(1)
 			if now := servers[0].now().Wall; tenant != "one" || now < from || now >= till {
 				t.Errorf("%s from %d till %d", tenant, from, till)
 			}
-			if allowance == access.PeriodCredits {
+			if kind == access.PeriodCredits {
 				return map[string]int64{servers[0].options.Incarnation: 2, "": 1}, nil
 			}
 			return map[string]int64{servers[0].options.Incarnation: 3, servers[1].options.Incarnation: 4}, nil
@@ -65,7 +65,7 @@ func TestEmptiedRedisWithoutAServer(t *testing.T) {
 		for range 8 {
 			group.Go(func() {
 				usage, err := next.Usage(live, access.SpecFor(live, access.UsageGet), next.now())
-				if err != nil || usage.Used != 7 || usage.Remaining != 3 {
+				if err != nil || usage.Used != 7 || usage.Remaining() != 3 {
 					t.Errorf("%+v (%v)", usage, err)
 				}
 			})

@@ -72,7 +72,7 @@ func TestPlantedFaults(t *testing.T) {
 		return func(source string) string { return strings.ReplaceAll(source, from, to) }
 	}
 
-	// Commit, without its first question.
+	// Commit, without its first check.
 	notOurs := replace("if r[1]~=ARGV[1] then\n  -- It is void", "if false then --")
 	for name, plant := range map[string]struct {
 		invariant string
@@ -81,13 +81,13 @@ func TestPlantedFaults(t *testing.T) {
 		seed int // that finds it; make sim looks for one
 	}{
 		"a minute of 59 s":                   {"I1", false, flaws{script: replace("60000", "59000")}, 4},
-		"a lease counts from its answer":     {"I1", true, flaws{receipt: true}, 28},
+		"a lease counts from its answer":     {"I1", true, flaws{leaseFromAnswer: true}, 28},
 		"a lease ends early":                 {"I1", true, flaws{script: replace("[1]+60000)", "[1]+59000)")}, 432},
 		"a lease nobody saw is given back":   {"I1", true, flaws{script: replace("used=n end", "used=0 end")}, 98},
-		"a journal is forgotten at a kill":   {"I2", false, flaws{forget: true}, 0},
-		"a grant is used by later calls":     {"I1", false, flaws{late: true}, 12},
+		"a journal is forgotten at a kill":   {"I2", false, flaws{losesUsageLog: true}, 0},
+		"a grant is used by later calls":     {"I1", false, flaws{usesLateGrant: true}, 12},
 		"losses are not looked for":          {"I1", false, flaws{script: replace("oseq<last", "false")}, 3},
-		"a batch is not prepared":            {"I4", false, flaws{unprepared: true}, 110},
+		"a batch is not prepared":            {"I4", false, flaws{losesPrepared: true}, 110},
 		"a commit asks not whose a claim is": {"I4", false, flaws{script: notOurs}, 177},
 		"a unit that is held is not counted": {"I2", false, flaws{script: replace("others-base<", "others<")}, 0},
 	} {
@@ -104,7 +104,7 @@ func TestPlantedFaults(t *testing.T) {
 				found := w.simulate(120)
 				if blind {
 					w.acks = true // and yet it acknowledged what replicas had not
-					found = w.judge()
+					found = w.checkInvariants()
 				}
 				ours := func(s string) bool { return strings.HasPrefix(s, plant.invariant) }
 				if i := slices.IndexFunc(found, ours); i >= 0 {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// errKilled ends what a killed process was doing.
+// errKilled ends the routines of a killed process.
 var errKilled = errors.New("killed")
 
-// routine is what a goroutine is to a server: something that waits now and then. In a simulation one runs
-// at a time, and which one is next is a matter of the seed.
+// routine is a goroutine of a simulated server. One runs at a time until it waits, and the seed decides
+// which one is next.
 type routine struct {
 	of    *simServer
 	next  func() (struct{}, bool)
@@ -20,8 +20,8 @@ type routine struct {
 
 	waiting       bool
 	first, second <-chan struct{}
-	number        int // of the wait, so that an old deadline does nothing
-	got           int // what ended it
+	number        int // of the wait, so that an old deadline has no effect
+	got           int // result of the wait
 }
 
 // start implements [pacer].
@@ -40,7 +40,7 @@ func (s *simServer) start(run func()) {
 	s.later(0, func() { s.w.resume(r, 0) })
 }
 
-// close implements [pacer]: a simulated process is killed.
+// end implements [pacer]: a simulated process is killed.
 func (s *simServer) end() {}
 
 // wait implements [pacer].
@@ -67,10 +67,10 @@ func (s *simServer) wait(d time.Duration, first, second <-chan struct{}) int {
 	return r.got
 }
 
-// rest lets a routine wait for some microseconds.
+// rest makes a routine wait for some microseconds.
 func (s *simServer) rest(d int64) { s.wait(time.Duration(d)*time.Microsecond, nil, nil) }
 
-// ready returns which of two channels has something, or is closed; -1: none.
+// ready returns which of two channels is ready; -1: none.
 func ready(first, second <-chan struct{}) int {
 	select {
 	case <-first:
@@ -103,7 +103,7 @@ func (w *world) wakeAll() {
 	for again := true; again; {
 		again = false
 		for _, s := range w.servers {
-			if s.paused > w.now {
+			if s.pausedUntil > w.now {
 				continue
 			}
 

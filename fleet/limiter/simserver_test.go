@@ -13,23 +13,23 @@ import (
 	"ninepocket/internal/disk/disktest"
 )
 
-// simServer is a server of a simulation: the real Store over a real journal, with clients. What it waits
-// for are events.
+// simServer is a server of a simulation: the real Store over a real usage log, with clients. It waits for
+// events.
 type simServer struct {
-	w       *world
-	id      int
-	life    int // goes up with each kill
-	disk    int // goes up with each disk that is lost
-	up      bool
-	paused  int64 // true time until which it stands still
-	cut     int64 // until then, no answer arrives
-	mute    int64 // until then, nothing that it sends arrives
-	rate    float64
-	step    int64 // of the wall clock
-	stopped int64 // that the monotonic clock stood still
+	w                 *world
+	id                int
+	restarts          int // number of kills
+	lostDisks         int // number of lost disks
+	up                bool
+	pausedUntil       int64 // true time until which it is paused
+	answersLostUntil  int64 // until then, no answer arrives
+	requestsLostUntil int64 // until then, no request arrives
+	rate              float64
+	step              int64 // of the wall clock
+	stopped           int64 // duration for which the monotonic clock stood still
 
 	dir      string
-	journal  *access.LocalStore
+	usageLog *access.LocalStore
 	store    *Store
 	routines []*routine
 	number   int
@@ -53,13 +53,13 @@ func simDir(w *world) string {
 	return dir
 }
 
-// incarnation names the disk.
-func (s *simServer) incarnation() string { return fmt.Sprintf("i%dd%d", s.id, s.disk) }
+// incarnation identifies the disk.
+func (s *simServer) incarnation() string { return fmt.Sprintf("i%dd%d", s.id, s.lostDisks) }
 
-// available opens the journal.
+// open opens the usage log.
 func (s *simServer) open() {
 	var err error
-	s.journal, err = access.OpenLocal(s.dir, access.LocalOptions{
+	s.usageLog, err = access.OpenLocal(s.dir, access.LocalOptions{
 		Now: s.instant(), Seams: state.Seams{Inline: true, Disk: disktest.Unsynced(false)},
 	})
 	if err != nil {
@@ -67,13 +67,13 @@ func (s *simServer) open() {
 	}
 }
 
-// dedicate starts a process.
+// begin starts a process.
 func (s *simServer) begin() {
 	w := s.w
 	s.open()
-	if w.flaws.unprepared {
-		for _, batch := range s.journal.Unsettled() {
-			if err := s.journal.Settle(batch, false); err != nil {
+	if w.flaws.losesPrepared {
+		for _, batch := range s.usageLog.Unsettled() {
+			if err := s.usageLog.Settle(batch, false); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -81,11 +81,11 @@ func (s *simServer) begin() {
 
 	s.inFlight = map[int]string{}
 	options := Options{
-		Journal: s.journal, Incarnation: s.incarnation(), Now: s.instant, Acks: AcksNone, Prefix: "np",
+		UsageLog: s.usageLog, Incarnation: s.incarnation(), Now: s.instant, Acks: AcksNone, Prefix: "np",
 		Timeout: time.Duration(w.callTimeout) * time.Microsecond, Lease: time.Duration(w.ttl) * time.Millisecond,
 		exchange: time.Duration(w.retry) * time.Microsecond, ChargesByServer: w.recorded,
 		simOptions: simOptions{
-			pacer: s, dialer: simDialer{s}, sessionID: fmt.Sprintf("s%dl%d", s.id, s.life),
+			pacer: s, dialer: simDialer{s}, sessionID: fmt.Sprintf("s%dl%d", s.id, s.restarts),
 			maxExact: maxExact,
 		},
 	}
@@ -102,16 +102,16 @@ func (s *simServer) begin() {
 	})
 }
 
-// sleep does something on this server after some microseconds, in this life of it, when it does not stand
-// still.
+// sleep calls a function after some microseconds, unless the server was killed since. A paused server calls
+// it later.
 func (s *simServer) sleep(d int64, do func()) {
-	life := s.life
+	restarts := s.restarts
 	var try func()
 	try = func() {
 		switch {
-		case s.life != life:
-		case s.paused > s.w.now:
-			s.w.after(s.paused-s.w.now, try)
+		case s.restarts != restarts:
+		case s.pausedUntil > s.w.now:
+			s.w.after(s.pausedUntil-s.w.now, try)
 		default:
 			do()
 		}
@@ -122,7 +122,7 @@ func (s *simServer) sleep(d int64, do func()) {
 // later implements [pacer].
 func (s *simServer) later(d time.Duration, do func()) { s.sleep(d.Microseconds(), do) }
 
-// instant is the server's clocks: each has a rate of its own, and the wall clock is stepped.
+// instant reads the server's clocks: each has its own rate, and the wall clock is stepped.
 func (s *simServer) instant() access.Instant {
 	passed := func(d int64) int64 { return int64(float64(d) * s.rate) }
 	since := s.w.now - simEpoch
@@ -131,32 +131,32 @@ func (s *simServer) instant() access.Instant {
 	}
 }
 
-// kill ends the process; its journal stays, unless the disk is lost with it.
-func (s *simServer) kill(disk bool) {
+// kill ends the process; its usage log stays, unless the disk is lost with it.
+func (s *simServer) kill(withDisk bool) {
 	if !s.up {
 		return
 	}
 	w := s.w
 	w.events.kills++
 	for _, tenant := range s.inFlight {
-		w.inAir[tenant]++
+		w.maybeCharged[tenant]++
 	}
 	s.halt()
 
-	// What is on the disk stays, and what is in Redis.
-	if disk || w.flaws.forget {
+	// Without a lost disk, the data on it stay, and those in Redis in any case.
+	if withDisk || w.flaws.losesUsageLog {
 		s.open()
-		for _, batch := range s.journal.Unsettled() {
-			w.key(w.records[batch.Record]).unbilled = true // what its last seconds cost is lost with it
+		for _, batch := range s.usageLog.Unsettled() {
+			w.key(w.records[batch.RecordKey]).unbilled = true // what its last seconds cost is lost with it
 		}
 		w.bill(s)
-		if err := s.journal.Close(); err != nil {
+		if err := s.usageLog.Close(); err != nil {
 			w.t.Fatal(err)
 		}
 		s.dir = simDir(w)
 	}
-	if disk {
-		s.disk++
+	if withDisk {
+		s.lostDisks++
 	}
 	w.after(w.Int64N(5_000_000), s.begin)
 }
@@ -164,7 +164,7 @@ func (s *simServer) kill(disk bool) {
 // halt ends the process.
 func (s *simServer) halt() {
 	s.up = false
-	s.life++
+	s.restarts++
 	if s.store != nil {
 		s.w.events.lost += int(s.store.metrics.tenantsWithLoss.Load())
 	}
@@ -173,18 +173,18 @@ func (s *simServer) halt() {
 		r.stop()
 	}
 	s.routines = nil
-	// Inline, a journal has written all that it answered for.
-	if err := s.journal.Close(); err != nil {
+	// An inline usage log has written all calls that were answered.
+	if err := s.usageLog.Close(); err != nil {
 		s.w.t.Fatal(err)
 	}
 }
 
-// pause stops the process for a while, and now and then the machine with its monotonic clock.
+// pause stops the process for a while, and sometimes the machine with its monotonic clock.
 func (s *simServer) pause(d int64) {
-	if s.paused > s.w.now {
+	if s.pausedUntil > s.w.now {
 		return
 	}
-	s.paused = s.w.now + d
+	s.pausedUntil = s.w.now + d
 	if s.w.IntN(3) == 0 {
 		s.stopped += d
 	}
@@ -194,12 +194,12 @@ func (s *simServer) pause(d int64) {
 func (s *simServer) clients() {
 	w := s.w
 	n := 1
-	if w.IntN(30) == 0 && !w.quiet {
+	if w.IntN(30) == 0 && !w.slow {
 		n = 1 + w.IntN(int(2*w.perMinute))
 	}
 
 	for range n {
-		if s.up && s.paused <= w.now {
+		if s.up && s.pausedUntil <= w.now {
 			if w.IntN(6) == 0 {
 				key := fmt.Sprintf("%d-%d", w.now/40_000_000, w.IntN(8))
 				s.start(func() { s.batch(key) })
@@ -208,7 +208,7 @@ func (s *simServer) clients() {
 			}
 		}
 	}
-	if w.quiet {
+	if w.slow {
 		w.after(w.Int64N(10_000_000), s.clients)
 		return
 	}
@@ -216,20 +216,20 @@ func (s *simServer) clients() {
 	w.after(int64(w.ExpFloat64()*mean), s.clients)
 }
 
-// admit asks for the right of a call, and notes what became of it.
+// admit admits a call, and records its result.
 func (s *simServer) admit(p *keys.Principal, op access.Operation) (access.Decision, bool) {
 	w := s.w
-	rule := access.SpecFor(p, op)
-	decision := s.store.Admit(p, rule, s.instant())
+	spec := access.SpecFor(p, op)
+	decision := s.store.Admit(p, spec, s.instant())
 
 	switch decision.Result {
 	case access.Admitted:
 		w.events.admitted++
-		at := decision.Ticket.At * 1000 // as Redis counts
-		if w.leased && rule.Window == access.KeyWindow {
+		at := decision.Reservation.At * 1000 // as Redis counts
+		if w.leased && spec.Window == access.KeyWindow {
 			at = w.now
 		}
-		window := p.Tenant + subjectOf(p, &rule)
+		window := p.Tenant + subjectOf(p, &spec)
 		w.admissions[window] = append(w.admissions[window], at)
 	case access.Unavailable:
 		w.events.unavailable++
@@ -241,7 +241,7 @@ func (s *simServer) admit(p *keys.Principal, op access.Operation) (access.Decisi
 	return decision, decision.Result == access.Admitted
 }
 
-// trackInFlight notes a call that is admitted and not answered, until it lands.
+// trackInFlight records a call that is admitted and not answered, until done.
 func (s *simServer) trackInFlight(tenant string) (done func()) {
 	s.number++
 	number := s.number
@@ -249,7 +249,7 @@ func (s *simServer) trackInFlight(tenant string) (done func()) {
 	return func() { delete(s.inFlight, number) }
 }
 
-// pendingAdmit makes a live call: it is charged before it is answered.
+// call makes a live call: it is charged before it is answered.
 func (s *simServer) call() {
 	w := s.w
 	decision, ok := s.admit(w.live[w.IntN(len(w.live))], access.CardsGet)
@@ -257,19 +257,19 @@ func (s *simServer) call() {
 		return
 	}
 
-	land := s.trackInFlight("live")
+	end := s.trackInFlight("live")
 	success := w.IntN(5) > 0
 	s.rest(50 + w.Int64N(3000))
-	receipt, err := s.store.Finish(decision.Ticket, success)
+	charge, err := s.store.Finish(decision.Reservation, success)
 	if err != nil {
 		w.t.Errorf("seed %d: a call is not recorded: %v", w.seed, err)
 	}
 	s.rest(w.Int64N(500))
-	w.answered["live"] += int(receipt.Charged)
-	land()
+	w.answered["live"] += int(charge.Charged)
+	end()
 }
 
-// countBatch makes a batch of an idempotency key.
+// batch makes a batch with an idempotency key.
 func (s *simServer) batch(key string) {
 	w := s.w
 	p := w.payer(key)
@@ -277,32 +277,32 @@ func (s *simServer) batch(key string) {
 	if !ok {
 		return
 	}
-	t := decision.Ticket
-	claim, err := s.store.Begin(t, key, access.BodyHash{1}, s.instant())
+	res := decision.Reservation
+	claim, err := s.store.Begin(res, key, access.BodyHash{1}, s.instant())
 	if err == nil && claim.Result == access.Replay {
 		w.events.replays++
 		w.record(key, string(claim.Reply))
 	}
 	if err != nil || claim.Result != access.Fresh {
-		_, _ = s.store.Finish(t, false)
+		_, _ = s.store.Finish(res, false)
 		return
 	}
 
-	land := s.trackInFlight("org")
-	defer land()
+	end := s.trackInFlight("org")
+	defer end()
 	s.rest(50 + w.Int64N(3000))
 	if w.IntN(5) == 0 {
-		_, _ = s.store.Abort(t, claim)
+		_, _ = s.store.Abort(res, claim)
 		return
 	}
 
 	w.events.batches++
 	s.number++
 	text := fmt.Sprintf("answer %s of %d", s.store.options.sessionID, s.number)
-	_, err = s.store.Commit(t, claim, []byte(text))
+	_, err = s.store.Commit(res, claim, []byte(text))
 	if err != nil {
 		w.events.voids++
-		w.inAir["org"]++ // its caller was answered 503, and it may be charged all the same
+		w.maybeCharged["org"]++ // its caller was answered 503, and it may be charged all the same
 		return
 	}
 	s.rest(w.Int64N(500))
@@ -310,7 +310,7 @@ func (s *simServer) batch(key string) {
 	w.answered["org"]++
 }
 
-// simDialer finds the Redis of a simulation for a server.
+// simDialer connects a server to the simulated Redis.
 type simDialer struct{ s *simServer }
 
 func (d simDialer) String() string { return "simulated" }
@@ -322,7 +322,7 @@ func (d simDialer) dial(context.Context) (wire, string, error) {
 	return one, fmt.Sprint("run", one.run), one.probe()
 }
 
-// simWire is connections to one process of Redis.
+// simWire is the connections to one process of Redis.
 type simWire struct {
 	s   *simServer
 	run int
@@ -330,7 +330,7 @@ type simWire struct {
 
 func (c *simWire) close() {}
 
-// probe is a question that changes nothing.
+// probe is a call without commands.
 func (c *simWire) probe() error {
 	_, err := c.exchange(context.Background(), 0, "", nil)
 	return err
@@ -347,19 +347,19 @@ func (c *simWire) loadDataset(context.Context) (dataset string, clock int64, err
 func (c *simWire) exchange(_ context.Context, _ int, _ string, all []*queuedCommand) ([]answer, error) {
 	s := c.s
 	w := s.w
-	life := s.life
+	restarts := s.restarts
 	var answers []answer
 	done := make(chan struct{})
 	arrive := func() {
 		w.deliver(all, c.run, func(out []answer) {
-			if w.now < s.cut && !w.calm || w.sometimes(150) || s.life != life {
+			if w.now < s.answersLostUntil && !w.healed || w.sometimes(150) || s.restarts != restarts {
 				return
 			}
 			answers = out
 			close(done)
 		})
 	}
-	if (w.now >= s.mute || w.calm) && !w.sometimes(200) {
+	if (w.now >= s.requestsLostUntil || w.healed) && !w.sometimes(200) {
 		w.after(w.delay(), arrive)
 	}
 
@@ -370,7 +370,7 @@ func (c *simWire) exchange(_ context.Context, _ int, _ string, all []*queuedComm
 	return answers, nil
 }
 
-// spoil plants mistakes in what is under way when an answer arrives.
+// spoil plants mistakes in the script call in flight when an answer arrives.
 func (s *simServer) spoil(all []*queuedCommand) {
 	if s.store == nil {
 		return
@@ -381,11 +381,11 @@ func (s *simServer) spoil(all []*queuedCommand) {
 				continue
 			}
 
-			if s.w.flaws.receipt {
+			if s.w.flaws.leaseFromAnswer {
 				entry.inFlight.sent = s.instant()
 			}
-			if s.w.flaws.late {
-				entry.inFlight.calls = append(entry.inFlight.calls, entry.waiting...)
+			if s.w.flaws.usesLateGrant {
+				entry.inFlight.pending = append(entry.inFlight.pending, entry.waiting...)
 				entry.waiting = nil
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"ninepocket/calendar"
 )
 
-// event is something that happens at a true time, in microseconds.
+// event is a function to call at a true time, in microseconds.
 type event struct {
 	at     int64
 	number int
@@ -41,22 +41,22 @@ func (es *events) Pop() any {
 
 // flaws are the mistakes that a simulation has to find.
 type flaws struct {
-	script     func(string) string
-	receipt    bool // a lease counts from its answer
-	forget     bool // a killed server forgets its journal
-	late       bool // a grant is used by calls that came after it was sent
-	unprepared bool // a killed server forgets what it has prepared
+	script          func(string) string
+	leaseFromAnswer bool // a lease counts from its answer
+	losesUsageLog   bool // a killed server loses its usage log
+	usesLateGrant   bool // a grant is used by calls that came after it was sent
+	losesPrepared   bool // a killed server loses its prepared batches
 }
 
 // simEpoch is when runs begin, in Unix microseconds.
 const simEpoch = int64(1_773_144_000_000_000)
 
-// simDatasetSince is when the data of Redis were begun, in Unix milliseconds: on the same day, so
-// that servers ask what others charged before.
+// simDatasetSince is when the data set of Redis was made, in Unix milliseconds: on the same day, so that
+// servers ask for earlier charges of others.
 const simDatasetSince = simEpoch/1000 - 3_600_000
 
-// world is one run of servers, clients, Redis with a replica, and what goes wrong with them, all out
-// of one seed, in one goroutine.
+// world is one run of servers, clients, Redis with a replica, and faults, all from one seed, in one
+// goroutine.
 type world struct {
 	*rand.Rand
 	t      testing.TB
@@ -66,49 +66,49 @@ type world struct {
 	now    int64
 	queue  events
 	number int
-	calm   bool // nothing goes wrong any more
-	quiet  bool // and few call
+	healed bool // no more faults
+	slow   bool // few calls
 
 	// Of Redis.
 	redis  *simRedis
 	skew   int64 // of its clock
 	down   bool
 	trap   bool
-	run    int // goes up with each fail-over
+	run    int // number of fail-overs
 	writes []simWrite
-	newest int64 // when the replica has all that was written
+	newest int64 // when the replica has all writes
 
 	// Swarm parameters: they differ by seed, for a fault that one setting hides another shows.
-	perMinute, limit         int64
-	leased                   bool
-	ttl                      int64
-	tail, maxTail            int64
-	retry, callTimeout, lag  int64
-	claimTTL                 int64
-	found                    []string
-	servers                  []*simServer
-	running                  *routine
-	home                     string // of the state directories
-	live                     []*keys.Principal
-	admissions               map[string][]int64 // true microseconds, by window
-	charged, answered, inAir map[string]int     // units, by tenant
-	keys                     map[string]*simKey
-	records                  map[string]string // keys by their records in Redis
-	events                   simEvents
+	perMinute, limit                int64
+	leased                          bool
+	ttl                             int64
+	tail, maxTail                   int64
+	retry, callTimeout, lag         int64
+	claimTTL                        int64
+	found                           []string
+	servers                         []*simServer
+	running                         *routine
+	home                            string // of the state directories
+	live                            []*keys.Principal
+	admissions                      map[string][]int64 // true microseconds, by window
+	charged, answered, maybeCharged map[string]int     // units, by tenant
+	keys                            map[string]*simKey
+	records                         map[string]string // keys by their records in Redis
+	events                          simEvents
 }
 
-// simEvents are what a run has seen, to show that it saw something.
+// simEvents count the events of a run, to show that it has tested something.
 type simEvents struct {
 	admitted, refused, unavailable, kills, failovers, undone, lost, batches, replays, voids int
 }
 
-// simWrite is a script that wrote, and when the replica has it.
+// simWrite is a write of a script, and when the replica has it.
 type simWrite struct {
 	at   int64
 	undo func()
 }
 
-// simKey is an idempotency key, with what became of it.
+// simKey is an idempotency key and the results of its calls.
 type simKey struct {
 	payer    *keys.Principal // whose rows in the ledger are this key's alone
 	charges  int
@@ -121,7 +121,7 @@ func newWorld(t testing.TB, seed uint64, leased, acks bool, f flaws) *world {
 	w := &world{
 		Rand: rand.New(rand.NewPCG(seed, 7)), t: t, seed: seed, flaws: f, acks: acks, leased: leased,
 		now: simEpoch, admissions: map[string][]int64{}, charged: map[string]int{},
-		answered: map[string]int{}, inAir: map[string]int{}, keys: map[string]*simKey{},
+		answered: map[string]int{}, maybeCharged: map[string]int{}, keys: map[string]*simKey{},
 		records: map[string]string{}, home: memoryDir(t),
 	}
 	pick := func(numbers ...int64) int64 { return numbers[w.IntN(len(numbers))] }
@@ -134,7 +134,7 @@ func newWorld(t testing.TB, seed uint64, leased, acks bool, f flaws) *world {
 	w.lag = pick(300, 5_000, 50_000, 500_000)
 	w.ttl = pick(50, 500, 2000)
 	w.claimTTL = pick(300, 15_000)
-	if f.receipt {
+	if f.leaseFromAnswer {
 		// What it does shows where answers are slow.
 		w.tail = 2
 		w.maxTail = 3_000_000
@@ -159,7 +159,7 @@ func (w *world) after(d int64, do func()) {
 	heap.Push(&w.queue, event{w.now + d, w.number, do})
 }
 
-// runUntil lets things happen for a while.
+// runUntil processes events for a while.
 func (w *world) runUntil(end int64) {
 	for len(w.queue) > 0 && w.queue[0].at < end {
 		e := heap.Pop(&w.queue).(event)
@@ -172,25 +172,25 @@ func (w *world) runUntil(end int64) {
 
 // delay is how long a message takes.
 func (w *world) delay() int64 {
-	if !w.calm && w.Int64N(w.tail) == 0 {
+	if !w.healed && w.Int64N(w.tail) == 0 {
 		return w.Int64N(w.maxTail)
 	}
 	return 100 + w.Int64N(1500)
 }
 
 // sometimes is true once in n, while something may go wrong.
-func (w *world) sometimes(n int) bool { return !w.calm && w.IntN(n) == 0 }
+func (w *world) sometimes(n int) bool { return !w.healed && w.IntN(n) == 0 }
 
 // exchangeTimeout is how long a server waits for an answer.
 func (w *world) exchangeTimeout() time.Duration { return time.Duration(w.retry) * time.Microsecond }
 
-// deliver runs commands in Redis, and calls answered when who sent them may have the answers.
+// deliver runs commands in Redis, and calls answered when their sender may have the answers.
 func (w *world) deliver(all []*queuedCommand, run int, answered func([]answer)) {
 	if w.down || run != w.run {
 		return
 	}
 	lag := w.lag
-	if w.calm {
+	if w.healed {
 		lag = 300
 	}
 	wait := int64(0)
@@ -236,7 +236,7 @@ func (w *world) claimed(c *command) *command {
 	return &out
 }
 
-// payer is who sends the batches of a key.
+// payer returns the principal that sends the batches of a key.
 func (w *world) payer(name string) *keys.Principal {
 	k := w.key(name)
 	if k.payer == nil {
@@ -244,8 +244,8 @@ func (w *world) payer(name string) *keys.Principal {
 		k.payer = &keys.Principal{
 			KeyID: "of " + name, Tenant: "org", Surface: keys.Preview, Plan: plan, Credits: w.limit,
 		}
-		n := redisKeys{prefix: "np", tenant: "org"}
-		w.records[n.record(recordName(access.PricesBatch, name))] = name
+		rk := redisKeys{prefix: "np", tenant: "org"}
+		w.records[rk.record(access.PricesBatch, name)] = name
 	}
 	return k.payer
 }
@@ -259,7 +259,7 @@ func (w *world) key(name string) *simKey {
 	return k
 }
 
-// record notes what the caller of a key was answered.
+// record records the reply that the caller of a key got.
 func (w *world) record(name, text string) {
 	k := w.key(name)
 	if k.answered > 0 && k.reply != text {
@@ -269,9 +269,9 @@ func (w *world) record(name, text string) {
 	k.reply = text
 }
 
-// bill counts what the journal of a server has charged.
+// bill counts the charges in the usage log of a server.
 func (w *world) bill(s *simServer) {
-	rows, err := s.journal.Ledger("", 0)
+	rows, err := s.usageLog.Ledger("", 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func (w *world) bill(s *simServer) {
 	}
 }
 
-// recorded is what servers reported that they charged.
+// recorded returns the charges that servers reported.
 func (w *world) recorded(
 	_ context.Context, tenant string, _ access.QuotaKind, _, _ int64,
 ) (map[string]int64, error) {
@@ -292,7 +292,7 @@ func (w *world) recorded(
 		if !s.up {
 			continue
 		}
-		rows, err := s.journal.Ledger(tenant, 0)
+		rows, err := s.usageLog.Ledger(tenant, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -303,9 +303,9 @@ func (w *world) recorded(
 	return out, nil
 }
 
-// failOver makes the replica the primary: what it has not is gone.
+// failOver makes the replica the primary: writes that it does not have are lost.
 func (w *world) failOver() {
-	if w.down || w.calm {
+	if w.down || w.healed {
 		return
 	}
 	w.events.failovers++
@@ -321,9 +321,9 @@ func (w *world) failOver() {
 	w.after(500_000+w.Int64N(2_000_000), func() { w.down = false })
 }
 
-// chaos does something bad now and then.
+// chaos causes a fault now and then.
 func (w *world) chaos() {
-	if w.calm {
+	if w.healed {
 		return
 	}
 
@@ -332,9 +332,9 @@ func (w *world) chaos() {
 	case 0, 1:
 		s.kill(false)
 	case 2:
-		s.cut = w.now + w.Int64N(3_000_000) // what Redis answers does not arrive
+		s.answersLostUntil = w.now + w.Int64N(3_000_000) // what Redis answers does not arrive
 	case 3:
-		s.mute = w.now + w.Int64N(3_000_000) // nor what it is asked
+		s.requestsLostUntil = w.now + w.Int64N(3_000_000) // nor what it is asked
 	case 4:
 		s.pause(w.Int64N(4_000_000))
 	case 5:
@@ -349,8 +349,8 @@ func (w *world) chaos() {
 	w.after(int64(w.ExpFloat64()*5e6), w.chaos)
 }
 
-// over returns how many admissions are too many in 60 seconds of the time that they are counted by.
-func (w *world) over() (n int) {
+// excessAdmissions returns how many admissions are too many in 60 seconds of the clock that counts them.
+func (w *world) excessAdmissions() (n int) {
 	const skew = 400 // two fail-overs may set the clock by as much, in milliseconds
 	for _, times := range w.admissions {
 		slices.Sort(times)
@@ -363,14 +363,14 @@ func (w *world) over() (n int) {
 	return n
 }
 
-// judge checks the invariants at the end of a run. What it finds is told with the seed.
-func (w *world) judge() (found []string) {
+// checkInvariants checks the invariants at the end of a run. Its findings are reported with the seed.
+func (w *world) checkInvariants() (found []string) {
 	if w.acks {
 		found = append(found, w.found...)
 	}
 
 	say := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
-	if n := w.over(); n > 0 && w.acks {
+	if n := w.excessAdmissions(); n > 0 && w.acks {
 		say("I1: %d admissions over %d a minute", n, w.perMinute)
 	}
 	for tenant, charged := range w.charged {
@@ -378,8 +378,8 @@ func (w *world) judge() (found []string) {
 		if int64(charged) > w.limit && w.acks {
 			say("I2: %d charged of %d", charged, w.limit)
 		}
-		if answered > charged || charged-answered > w.inAir[tenant] {
-			say("I3: %d charged, %d answered, %d in flight at kills", charged, answered, w.inAir[tenant])
+		if answered > charged || charged-answered > w.maybeCharged[tenant] {
+			say("I3: %d charged, %d answered, %d in flight at kills", charged, answered, w.maybeCharged[tenant])
 		}
 	}
 	for name, key := range w.keys {
@@ -390,7 +390,7 @@ func (w *world) judge() (found []string) {
 	return found
 }
 
-// simulate runs a world for some seconds, heals it, and returns what is wrong.
+// simulate runs a world for some seconds, heals it, and returns the findings.
 func (w *world) simulate(seconds int64) (found []string) {
 	w.after(3_000_000, w.chaos)
 	for _, s := range w.servers {
@@ -398,23 +398,23 @@ func (w *world) simulate(seconds int64) (found []string) {
 	}
 	w.runUntil(w.now + seconds*1_000_000)
 
-	// After the last fault, all recover.
-	w.calm = true
-	w.quiet = true // windows that a loss closed open again
+	// After the last fault, everything recovers.
+	w.healed = true
+	w.slow = true // windows that a loss closed open again
 	w.runUntil(w.now + 60_000_000)
-	w.quiet = false
+	w.slow = false
 	w.runUntil(w.now + 30_000_000)
 	for _, s := range w.servers {
 		if s.lastServed < w.now-25_000_000 {
 			since := (w.now - s.lastServed) / 1e6
 			found = append(found, fmt.Sprintf("I8: server %d has served nobody for %d s", s.id, since))
 		}
-		if n := len(s.journal.Unsettled()); n > 0 {
+		if n := len(s.usageLog.Unsettled()); n > 0 {
 			found = append(found, fmt.Sprintf("I8: server %d has %d batches that nobody decided", s.id, n))
 		}
 		w.bill(s)
 		s.halt()
 	}
 	w.redis.lua.Close()
-	return append(found, w.judge()...)
+	return append(found, w.checkInvariants()...)
 }

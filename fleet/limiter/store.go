@@ -16,34 +16,34 @@ import (
 	"ninepocket/calendar"
 )
 
-// syncInterval is how often units that failed calls held are given back, and leases that ended
-// settled.
+// syncInterval is how often units that failed calls had reserved are given back, and the use of ended
+// leases is written.
 const syncInterval = 100 * time.Millisecond
 
-// Options configure a store. URL, Journal, Incarnation and Now are required.
+// Options configure a store. URL, UsageLog, Incarnation and Now are required.
 type Options struct {
 	// URL is redis://USER:PASSWORD@HOST:PORT/DB, rediss:// or redis+sentinel://HOST,HOST/NAME.
 	URL string
-	// Journal records what calls have cost. The store closes it.
-	Journal *access.LocalStore
-	// Incarnation is the name of the journal's state directory.
+	// UsageLog records what calls have cost. The store closes it.
+	UsageLog *access.LocalStore
+	// Incarnation is that of the usage log's state directory.
 	Incarnation string
-	// Now is the present on the clock that Instants come from.
+	// Now returns the present, of the clock that Instants come from.
 	Now func() access.Instant
 
-	Acks       Acks
-	Replicas   int           // that must have a grant, with AcksReplica; 0 = 1
-	Timeout    time.Duration // that a call waits for its right; 0 = 100 ms
-	Lease      time.Duration // that units of large plans are taken ahead; 0 = not at all
-	Prefix     string        // begins all keys; "" = np
-	RepliesMax int           // idempotency records of a tenant; 0 = [access.DefaultMaxIdempotencyRecords]
-	// Recorded returns what every server is known to have charged to an allowance of a tenant, by
-	// incarnation. It is asked once an allowance that began before the data of Redis did: what is
-	// not in there was lost. Nil = nobody knows.
-	ChargesByServer func(ctx context.Context, tenant string, allowance access.QuotaKind, from, till int64) (
+	Acks                  Acks
+	Replicas              int           // that must have a grant, with AcksReplica; 0 = 1
+	Timeout               time.Duration // of an admission; 0 = 100 ms
+	Lease                 time.Duration // of units of large plans; 0 = no leases
+	Prefix                string        // of all Redis keys; "" = np
+	MaxIdempotencyRecords int           // idempotency records of a tenant; 0 = [access.DefaultMaxIdempotencyRecords]
+	// ChargesByServer returns the recorded charges of every server to a tenant's quota, by
+	// incarnation. It is called for a quota period that began before the data set of Redis, which
+	// may have lost charges. Nil = unknown.
+	ChargesByServer func(ctx context.Context, tenant string, kind access.QuotaKind, from, till int64) (
 		map[string]int64, error)
 	// Report receives the error when Redis becomes unavailable, nil when it is back, and a
-	// LostError for lost writes. Nil = nobody.
+	// LostError for lost writes. Nil disables it.
 	Report func(error)
 
 	exchange time.Duration // tests: how long a batch may take
@@ -52,20 +52,20 @@ type Options struct {
 	simOptions
 }
 
-// simOptions is how a simulation runs a store: in one goroutine, by its own time and over its own
-// Redis. It is zero for servers.
+// simOptions let a simulation run a store in one goroutine, with its own time and its own Redis. They
+// are zero for servers.
 type simOptions struct {
 	pacer     pacer
 	dialer    dialer
-	sessionID string // of the process; no two have the same
-	maxExact  int64  // the highest limit whose calls are granted one by one
+	sessionID string // unique for each process
+	maxExact  int64  // highest limit whose calls are granted one by one
 }
 
 func (o *Options) setDefaults() {
 	o.Replicas = cmp.Or(o.Replicas, 1)
 	o.Timeout = cmp.Or(o.Timeout, 100*time.Millisecond)
 	o.Prefix = cmp.Or(o.Prefix, "np")
-	o.RepliesMax = cmp.Or(o.RepliesMax, access.DefaultMaxIdempotencyRecords)
+	o.MaxIdempotencyRecords = cmp.Or(o.MaxIdempotencyRecords, access.DefaultMaxIdempotencyRecords)
 	o.exchange = cmp.Or(o.exchange, exchangeTimeout)
 	o.commit = cmp.Or(o.commit, commitTimeout)
 	o.sessionID = cmp.Or(o.sessionID, rand.Text())
@@ -78,38 +78,38 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Store is an [access.Store] whose rights are in Redis.
+// Store is an [access.Store] whose limits are in Redis.
 type Store struct {
-	options Options
-	journal *access.LocalStore
-	client  *redisClient
-	metrics *metrics
-	claims  claims
-	resends replyResends
+	options  Options
+	usageLog *access.LocalStore
+	client   *redisClient
+	metrics  *metrics
+	claims   claims
+	resends  replyResends
 
 	limiters   limiterTable
 	entrySeq   atomic.Uint64
-	recovering sync.Mutex  // taken under a seat's
-	resyncing  atomic.Bool // all shares are said again
+	recovering sync.Mutex  // locked under an entry's
+	resyncing  atomic.Bool // a resync is under way
 
-	reportedBroken atomic.Int64 // monotonic: that an answer was of no use; 0 = never
+	reportedBroken atomic.Int64 // monotonic: last report of an unusable answer; 0 = never
 
 	closed atomic.Bool
 	stop   context.CancelFunc
 
 	mu        sync.Mutex
-	dirtyList []*limiterEntry // shares that have something to settle
+	dirtyList []*limiterEntry // limiters that need a sync
 }
 
 var _ access.Store = (*Store)(nil)
 
-// Open returns the store of one server. A Redis that may not be used is a [FindingsError]; one that
-// cannot be reached is waited for while calls are refused.
+// Open returns the store of one server. A Redis that must not be used is a [FindingsError]; while one
+// cannot be reached, calls are refused.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	options.setDefaults()
-	store := &Store{options: options, journal: options.Journal, metrics: newMetrics()}
+	store := &Store{options: options, usageLog: options.UsageLog, metrics: newMetrics()}
 	store.claims = claims{
-		pending: map[string]*pendingKey{}, open: map[string]int{},
+		pending: map[string]*pendingKey{}, openCount: map[string]int{},
 		unresolved: map[string]unresolvedCommit{},
 	}
 	if options.dialer == nil {
@@ -134,18 +134,17 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		store.options.pacer.start(func() { store.client.sendLoop(running, number) })
 	}
 	store.options.pacer.start(func() { store.syncLoop(running) })
-	// What the process before this one had prepared is this one's.
-	for _, batch := range store.journal.Unsettled() {
+	// This process resolves the batches that the previous one has prepared.
+	for _, batch := range store.usageLog.Unsettled() {
 		store.addUnresolved(unresolvedCommit{batch: batch})
 	}
 	return store, nil
 }
 
-// now is the present.
+// now returns the present.
 func (store *Store) now() access.Instant { return store.options.Now() }
 
-// markDirty puts a share on the list of those that have something to settle. The caller holds the
-// seat.
+// markDirty puts a limiter that needs a sync on the dirtyList. The caller holds the entry's lock.
 func (store *Store) markDirty(entry *limiterEntry) {
 	if entry.dirty || !entry.needsSync() {
 		return
@@ -156,7 +155,7 @@ func (store *Store) markDirty(entry *limiterEntry) {
 	store.mu.Unlock()
 }
 
-// syncLoop gives back what is not wanted any more, until ctx ends.
+// syncLoop resolves batches and syncs limiters with Redis, until ctx ends.
 func (store *Store) syncLoop(ctx context.Context) {
 	swept := store.now()
 	for store.options.pacer.wait(syncInterval, ctx.Done(), nil) < 0 {
@@ -182,38 +181,38 @@ func (store *Store) syncLoop(ctx context.Context) {
 	}
 }
 
-// resync says again what this server has, to a Redis that may have lost it, and returns when all
-// of it is answered. Before shut, a monotonic time, it grants nothing. Another Redis than before is
-// offered the replies that this server had the one before keep.
-func (store *Store) resync(exchange func([]*queuedCommand) error, another bool, cooldownUntil int64) error {
+// resync writes this server's state to a Redis that may have lost it, and returns when all of it is
+// answered. Nothing is granted until cooldownUntil, a monotonic time. A new data set also gets the
+// replies that this server had stored in the previous one.
+func (store *Store) resync(exchange func([]*queuedCommand) error, newDataset bool, cooldownUntil int64) error {
 	var all []*queuedCommand
 	for _, entry := range store.limiters.sorted() {
 		entry.mu.Lock()
-		a := entry.resync(store.now())
+		call := entry.resync(store.now())
 		entry.mu.Unlock()
-		if a != nil {
-			all = append(all, &queuedCommand{command: &a.command, done: func(out scriptResult, err error) {
-				store.onResult(entry, a, out, err, cooldownUntil)
+		if call != nil {
+			all = append(all, &queuedCommand{command: &call.command, done: func(out scriptResult, err error) {
+				store.onResult(entry, call, out, err, cooldownUntil)
 			}})
 		}
 	}
 
-	// What is found out now is told once, and not for each tenant.
+	// Losses found now are reported once, and not for each tenant.
 	before := store.metrics.tenantsWithLoss.Load()
 	store.resyncing.Store(true)
 	defer store.resyncing.Store(false)
 	var err error
-	say := func(all []*queuedCommand, together int) {
+	sendAll := func(all []*queuedCommand, together int) {
 		for part := range slices.Chunk(all, together) {
 			if err == nil {
 				err = exchange(part)
 			}
 		}
 	}
-	say(all, maxBatch)
-	// Last, so that a reply which the Redis before kept until now is among them.
-	if another && err == nil {
-		say(store.resends.commands(store.now().Wall), resendBatch)
+	sendAll(all, maxBatch)
+	// Last, so that replies which the previous Redis stored until now are included.
+	if newDataset && err == nil {
+		sendAll(store.resends.commands(store.now().Wall), resendBatch)
 	}
 	if lost := store.metrics.tenantsWithLoss.Load() - before; lost > 0 {
 		store.options.Report(&LostError{Tenants: int(lost)})
@@ -221,8 +220,7 @@ func (store *Store) resync(exchange func([]*queuedCommand) error, another bool, 
 	return err
 }
 
-// reportBroken reports what is wrong with what a tenant has in Redis, once a minute: its calls go
-// on.
+// reportBroken reports a script's failure on a tenant's data, once a minute: calls of the tenant go on.
 func (store *Store) reportBroken(err error) {
 	now := store.now().Mono
 	last := store.reportedBroken.Load()
@@ -231,9 +229,9 @@ func (store *Store) reportBroken(err error) {
 	}
 }
 
-// reportLost reports that acknowledged writes are gone.
-func (store *Store) reportLost(g *admitResult) {
-	if g.status != statusLost {
+// reportLost reports that acknowledged writes are lost.
+func (store *Store) reportLost(result *admitResult) {
+	if result.status != statusLost {
 		return
 	}
 	store.metrics.tenantsWithLoss.Add(1)
@@ -243,95 +241,92 @@ func (store *Store) reportLost(g *admitResult) {
 }
 
 // Finish implements [access.Store].
-func (store *Store) Finish(t access.Reservation, success bool) (access.Charge, error) {
-	if success && t.Rule.ReserveAtBegin && store.Err() == nil {
+func (store *Store) Finish(res access.Reservation, success bool) (access.Charge, error) {
+	if success && res.Spec.ReserveAtBegin && store.Err() == nil {
 		return access.Charge{}, fmt.Errorf("cannot finish %q as a success: %w: it needs Commit",
-			string(t.Rule.Operation), access.ErrReservation)
+			string(res.Spec.Operation), access.ErrReservation)
 	}
 
 	charged := int64(0)
 	if success {
-		charged = t.Rule.Cost
+		charged = res.Spec.Cost
 	}
 	err := store.Err()
 	if err == nil {
-		err = store.journal.Record(t, charged)
+		err = store.usageLog.Record(res, charged)
 	}
-	cost := t.Rule.Cost
-	if t.Rule.ReserveAtBegin {
+	cost := res.Spec.Cost
+	if res.Spec.ReserveAtBegin {
 		cost = 0
 	}
-	return store.releaseUnits(&t, cost, charged, err)
+	return store.releaseUnits(&res, cost, charged, err)
 }
 
-// releaseUnits takes a call that is recorded, or cannot be, out of what its share holds.
-func (store *Store) releaseUnits(t *access.Reservation, cost, charged int64, err error) (access.Charge, error) {
-	entry := store.lockEntry(t.Principal, t.Rule.Quota)
+// releaseUnits releases the reserved units of a call that is recorded, or that failed with err.
+func (store *Store) releaseUnits(res *access.Reservation, cost, charged int64, err error) (access.Charge, error) {
+	entry := store.lockEntry(res.Principal, res.Spec.Quota)
 	defer entry.mu.Unlock()
 
-	of := entry.quotaPeriodOf(t.Principal, t.Rule.Quota, &access.QuotaState{Day: t.Day, Period: t.Period})
+	of := entry.quotaPeriodOf(res.Principal, res.Spec.Quota, &access.QuotaState{Day: res.Day, Period: res.Period})
 	bal := entry.balances[of.name]
 	if bal == nil {
-		bal = &periodBalance{quotaPeriod: of} // its day is long over
+		bal = &periodBalance{quotaPeriod: of} // its day ended long ago
 	}
 	entry.finish(bal, cost, charged > 0 && err == nil)
 	store.markDirty(entry)
 	if err != nil {
 		return access.Charge{}, err
 	}
-	left := t.Rule.Limit - bal.claimedByOthers - bal.charged
+	left := res.Spec.Limit - bal.claimedByOthers - bal.charged
 	return access.Charge{
-		Charged: charged, Quota: access.NewLimitState(t.Rule.Limit, left, of.till-t.At, t.At),
+		Charged: charged, Quota: access.NewLimitState(res.Spec.Limit, left, of.till-res.At, res.At),
 	}, nil
 }
 
-// Usage implements [access.Store]. It asks Redis, where the calls of all servers are.
-func (store *Store) Usage(p *keys.Principal, rule access.LimitSpec, now access.Instant) (access.Usage, error) {
+// Usage implements [access.Store]. It reads Redis, which has the calls of all servers.
+func (store *Store) Usage(p *keys.Principal, spec access.LimitSpec, now access.Instant) (access.Usage, error) {
 	if store.closed.Load() {
 		return access.Usage{}, access.ErrClosed
 	}
-	asked := rule
+	asked := spec
 	if p.Surface == keys.Live {
 		asked.Window = access.KeyWindow
 		asked.PerMinute = p.Plan.PerMinute
 	}
-	c, quota, err := store.decide(p, &asked, now, modePeek)
+	d, err := store.decide(p, &asked, now, modePeek)
 	if err != nil {
 		return access.Usage{}, err
 	}
 
-	usage := access.Usage{
-		Tenant: p.Tenant, Period: quota.Period, Limit: rule.Limit, Used: c.used,
-		Remaining: max(0, rule.Limit-c.used), PerMinute: p.Plan.PerMinute,
-	}
-	if rule.Quota == access.DayQuota {
-		usage.Period = calendar.Period{Start: c.period.from, End: c.period.till}
-		usage.Minute = access.NewLimitState(c.perMinute, c.perMinute-c.count, min(c.wait, calendar.MinuteMillis), c.at)
+	usage := access.Usage{Period: d.quota.Period, Limit: spec.Limit, Used: d.used}
+	if spec.Quota == access.DayQuota {
+		usage.Period = calendar.Period{Start: d.period.from, End: d.period.till}
+		usage.Minute = d.minute()
 	}
 	return usage, nil
 }
 
-// Ledger implements [access.Store]: what this server recorded.
+// Ledger implements [access.Store] for calls of this server.
 func (store *Store) Ledger(tenant string, since calendar.Day) ([]access.LedgerRow, error) {
 	if store.closed.Load() {
 		return nil, access.ErrClosed
 	}
-	return store.journal.Ledger(tenant, since)
+	return store.usageLog.Ledger(tenant, since)
 }
 
-// Stats implements [access.Store], with the journal's figures.
-func (store *Store) Stats() access.StoreStats { return store.journal.Stats() }
+// Stats implements [access.Store] with the figures of the usage log.
+func (store *Store) Stats() access.StoreStats { return store.usageLog.Stats() }
 
-// Err implements [access.Store]. It is what this server cannot help: a Redis that is away keeps no
-// server from being ready, or all of them would leave a balancer at once. See [Store.Unavailable].
+// Err implements [access.Store]. It does not include the state of Redis: if that is unavailable, every
+// server stays ready, or all of them would leave a load balancer at once. See [Store.Unavailable].
 func (store *Store) Err() error {
 	if store.closed.Load() {
 		return access.ErrClosed
 	}
-	return store.journal.Err()
+	return store.usageLog.Err()
 }
 
-// Unavailable returns why no rights can be had, or nil.
+// Unavailable returns why Redis grants nothing, or nil.
 func (store *Store) Unavailable() error { return store.client.unavailable() }
 
 // Close implements [access.Store].
@@ -340,10 +335,10 @@ func (store *Store) Close() error {
 		return nil
 	}
 	store.end()
-	return store.journal.Close()
+	return store.usageLog.Close()
 }
 
-// close stops what runs beside calls.
+// end stops the background loops.
 func (store *Store) end() {
 	store.stop()
 	store.options.pacer.end()

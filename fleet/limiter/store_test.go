@@ -29,8 +29,8 @@ func memoryDir(t testing.TB) string {
 	return dir
 }
 
-// openJournal opens the journal of a directory.
-func openJournal(t testing.TB, dir string, now access.Instant) *access.LocalStore {
+// openUsageLog opens the usage log of a directory.
+func openUsageLog(t testing.TB, dir string, now access.Instant) *access.LocalStore {
 	t.Helper()
 	journal, err := access.OpenLocal(dir, access.LocalOptions{Now: now, CheckpointEvery: time.Hour})
 	if err != nil {
@@ -105,21 +105,21 @@ type clockedStore struct {
 	redis *clockedRedis
 }
 
-func (s *clockedStore) Admit(p *keys.Principal, rule access.LimitSpec, now access.Instant) access.Decision {
+func (s *clockedStore) Admit(p *keys.Principal, spec access.LimitSpec, now access.Instant) access.Decision {
 	s.redis.observe(now)
-	return s.Store.Admit(p, rule, now)
+	return s.Store.Admit(p, spec, now)
 }
 
 func (s *clockedStore) Begin(
-	t access.Reservation, key string, body access.BodyHash, now access.Instant,
+	res access.Reservation, key string, body access.BodyHash, now access.Instant,
 ) (access.Claim, error) {
 	s.redis.observe(now)
-	return s.Store.Begin(t, key, body, now)
+	return s.Store.Begin(res, key, body, now)
 }
 
-func (s *clockedStore) Usage(p *keys.Principal, rule access.LimitSpec, now access.Instant) (access.Usage, error) {
+func (s *clockedStore) Usage(p *keys.Principal, spec access.LimitSpec, now access.Instant) (access.Usage, error) {
 	s.redis.observe(now)
-	return s.Store.Usage(p, rule, now)
+	return s.Store.Usage(p, spec, now)
 }
 
 // harness makes stores over one redis-server, whose scripts go by the time that the test gives.
@@ -129,9 +129,10 @@ func harness() accesstest.Harness {
 	open := func(t testing.TB, at home, now access.Instant) access.Store {
 		r, _ := commonRedis(t)
 		options := Options{
-			URL: r.URL(), Prefix: at.prefix, Journal: openJournal(t, at.dir, now), Incarnation: "0000000000000001",
+			URL: r.URL(), Prefix: at.prefix, UsageLog: openUsageLog(t, at.dir, now), Incarnation: "0000000000000001",
 			Acks: AcksNone, Timeout: 20 * time.Second, Lease: 500 * time.Millisecond,
-			RepliesMax: accesstest.RepliesMax, exchange: 20 * time.Second, commit: 20 * time.Second,
+			MaxIdempotencyRecords: accesstest.MaxIdempotencyRecords,
+			exchange:              20 * time.Second, commit: 20 * time.Second,
 		}
 		given := newClockedRedis(t, options, now)
 		options.Now = given.now

@@ -13,32 +13,32 @@ import (
 	"ninepocket/access/keys"
 )
 
-// sweepInterval is how often shares that are not used are looked for.
+// sweepInterval is how often unused limiters are evicted.
 const sweepInterval = time.Minute
 
-// limiterKey names a share. A tenant's day and its credits have nothing in common.
+// limiterKey identifies a limiter. A tenant has one for the day quota and one for credits.
 type limiterKey struct {
-	tenant    string
-	allowance access.QuotaKind
+	tenant string
+	kind   access.QuotaKind
 }
 
-// entry is a share with what several goroutines need.
+// limiterEntry is a limiter with its lock.
 type limiterEntry struct {
 	mu sync.Mutex
 	*limiter
-	dirty   bool // it is in the store's list
-	evicted bool // nobody uses it any more: there may be another one
+	dirty   bool // it is in the store's dirtyList
+	evicted bool // it is not in the table any more, which may have another one
 
-	// The latest span, and what it was named from: mostly that of the next call.
+	// The latest period, and what its name was made of: mostly the same for the next call.
 	lastPeriod quotaPeriod
 	quota      access.QuotaState
 	reset      int64
 }
 
-// tableShards is how many parts the shares are in, so that cores seldom meet.
+// tableShards is the number of parts of the table, so that cores seldom wait for each other.
 const tableShards = 64
 
-// limiters are shares by their names.
+// limiterTable has the limiters by their keys.
 type limiterTable [tableShards]struct {
 	mu  sync.RWMutex
 	all map[limiterKey]*limiterEntry
@@ -46,87 +46,87 @@ type limiterTable [tableShards]struct {
 
 var tableSeed = maphash.MakeSeed()
 
-func (name *limiterKey) shard() int { return int(maphash.String(tableSeed, name.tenant) % tableShards) }
+func (key *limiterKey) shard() int { return int(maphash.String(tableSeed, key.tenant) % tableShards) }
 
-// find returns a share, or nil.
-func (ss *limiterTable) find(name limiterKey) *limiterEntry {
-	shard := &ss[name.shard()]
+// find returns a limiter, or nil.
+func (table *limiterTable) find(key limiterKey) *limiterEntry {
+	shard := &table[key.shard()]
 	shard.mu.RLock()
 	defer shard.mu.RUnlock()
-	return shard.all[name]
+	return shard.all[key]
 }
 
-// put enters a share, unless there is one, and returns the one there is.
-func (ss *limiterTable) put(name limiterKey, made *limiterEntry) *limiterEntry {
-	shard := &ss[name.shard()]
+// put adds a limiter unless the key has one, and returns the one in the table.
+func (table *limiterTable) put(key limiterKey, made *limiterEntry) *limiterEntry {
+	shard := &table[key.shard()]
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
-	if found := shard.all[name]; found != nil {
+	if found := shard.all[key]; found != nil {
 		return found
 	}
 	if shard.all == nil {
 		shard.all = map[limiterKey]*limiterEntry{}
 	}
-	shard.all[name] = made
+	shard.all[key] = made
 	return made
 }
 
-func (ss *limiterTable) drop(name limiterKey) {
-	shard := &ss[name.shard()]
+func (table *limiterTable) drop(key limiterKey) {
+	shard := &table[key.shard()]
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
-	delete(shard.all, name)
+	delete(shard.all, key)
 }
 
-// each visits all shares. What comes or goes meanwhile may be visited, or not.
-func (ss *limiterTable) each(visit func(limiterKey, *limiterEntry)) {
-	for i := range ss {
-		shard := &ss[i]
+// each visits all limiters. Those that are added or removed meanwhile may be visited, or not.
+func (table *limiterTable) each(visit func(limiterKey, *limiterEntry)) {
+	for i := range table {
+		shard := &table[i]
 		shard.mu.RLock()
 		all := maps.Clone(shard.all)
 		shard.mu.RUnlock()
-		for name, entry := range all {
-			visit(name, entry)
+		for key, entry := range all {
+			visit(key, entry)
 		}
 	}
 }
 
-// sorted returns all shares, in order of their names.
-func (ss *limiterTable) sorted() []*limiterEntry {
+// sorted returns all limiters, in order of their keys.
+func (table *limiterTable) sorted() []*limiterEntry {
 	all := map[limiterKey]*limiterEntry{}
-	ss.each(func(name limiterKey, entry *limiterEntry) { all[name] = entry })
+	table.each(func(key limiterKey, entry *limiterEntry) { all[key] = entry })
 	names := slices.SortedFunc(maps.Keys(all), func(a, b limiterKey) int {
-		return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.allowance, b.allowance))
+		return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.kind, b.kind))
 	})
 
 	var out []*limiterEntry
-	for _, name := range names {
-		out = append(out, all[name])
+	for _, key := range names {
+		out = append(out, all[key])
 	}
 	return out
 }
 
-// entry returns a tenant's share.
-func (store *Store) entry(p *keys.Principal, allowance access.QuotaKind) *limiterEntry {
-	name := limiterKey{tenant: p.Tenant, allowance: allowance}
-	if found := store.limiters.find(name); found != nil {
+// entry returns a tenant's limiter, which it makes the first time.
+func (store *Store) entry(p *keys.Principal, kind access.QuotaKind) *limiterEntry {
+	key := limiterKey{tenant: p.Tenant, kind: kind}
+	if found := store.limiters.find(key); found != nil {
 		return found
 	}
 
-	n := store.redisKeys(p.Tenant)
-	// One before it may have used the numbers.
-	n.sessionID = store.options.sessionID + "x" + strconv.FormatUint(store.entrySeq.Add(1), 36)
-	if allowance == access.PeriodCredits {
-		n.incarnation += creditsSuffix
+	rk := store.redisKeys(p.Tenant)
+	// An evicted limiter may have used the same sequence numbers.
+	rk.sessionID = store.options.sessionID + "x" + strconv.FormatUint(store.entrySeq.Add(1), 36)
+	if kind == access.PeriodCredits {
+		rk.incarnation += creditsSuffix
 	}
-	made := &limiterEntry{limiter: newLimiter(n, store.options.Lease.Milliseconds(), store.now())}
-	return store.limiters.put(name, made)
+	made := &limiterEntry{limiter: newLimiter(rk, store.options.Lease.Milliseconds(), store.now())}
+	return store.limiters.put(key, made)
 }
 
-// lockEntry returns a tenant's share, and its caller unlocks it.
-func (store *Store) lockEntry(p *keys.Principal, allowance access.QuotaKind) *limiterEntry {
+// lockEntry returns a tenant's limiter, locked.
+func (store *Store) lockEntry(p *keys.Principal, kind access.QuotaKind) *limiterEntry {
 	for {
-		entry := store.entry(p, allowance)
+		entry := store.entry(p, kind)
 		entry.mu.Lock()
 		if !entry.evicted {
 			return entry
@@ -135,20 +135,20 @@ func (store *Store) lockEntry(p *keys.Principal, allowance access.QuotaKind) *li
 	}
 }
 
-// sweep lets shares go that nobody has used for a while: of a year of tenants few call today. What
-// they have charged is in the journal, and Redis has it as claimed.
+// sweep evicts limiters that were not used for a while: of the tenants of a year few call today. Their
+// charges are in the usage log, and claimed in Redis.
 func (store *Store) sweep(now access.Instant) {
-	store.limiters.each(func(name limiterKey, entry *limiterEntry) {
+	store.limiters.each(func(key limiterKey, entry *limiterEntry) {
 		entry.mu.Lock()
 		defer entry.mu.Unlock()
 		if !entry.dirty && entry.idle(now) {
 			entry.evicted = true
-			store.limiters.drop(name)
+			store.limiters.drop(key)
 		}
 	})
 }
 
-// leasedUnits counts the units that are taken ahead and not used.
+// leasedUnits counts the leased units that are not used.
 func (store *Store) leasedUnits() (units int64) {
 	now := store.now()
 	store.limiters.each(func(_ limiterKey, entry *limiterEntry) {

@@ -12,7 +12,7 @@ import (
 	"ninepocket/access/keys"
 )
 
-// entryCount counts shares.
+// entryCount counts limiters.
 func (s *server) entryCount() (n int) {
 	s.limiters.each(func(limiterKey, *limiterEntry) { n++ })
 	return n
@@ -24,7 +24,7 @@ func (s *server) later(d time.Duration) access.Instant {
 	return access.Instant{Mono: now.Mono + d.Milliseconds(), Wall: now.Wall + d.Milliseconds()}
 }
 
-// TestSweep lets shares go that nobody uses, and no other ones: what they charged is counted on.
+// TestSweep evicts unused limiters, and no other ones: their charges still count.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	r, prefix := commonRedis(t)
@@ -50,8 +50,8 @@ func TestSweep(t *testing.T) {
 	if n := s.entryCount(); n != 1 {
 		t.Errorf("%d shares, want that of the call in flight", n)
 	}
-	if receipt, err := s.Finish(decision.Ticket, true); err != nil || receipt.Charged != 1 {
-		t.Errorf("%+v (%v)", receipt, err)
+	if charge, err := s.Finish(decision.Reservation, true); err != nil || charge.Charged != 1 {
+		t.Errorf("%+v (%v)", charge, err)
 	}
 	for i, name := range names {
 		p := ts.principal(t, name)
@@ -74,7 +74,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestSweepUnderCalls lets shares go again and again while they are used by two servers: no unit is
+// TestSweepUnderCalls evicts limiters repeatedly while two servers use them: no unit is
 // granted twice, none is lost.
 func TestSweepUnderCalls(t *testing.T) {
 	t.Parallel()
@@ -108,16 +108,16 @@ func TestSweepUnderCalls(t *testing.T) {
 			for _, s := range servers {
 				group.Go(func() {
 					for i := 0; charged.Load() < limit && i < 20*limit; i++ {
-						time.Sleep(rand.N(200 * time.Microsecond)) // when a share is let go
+						time.Sleep(rand.N(200 * time.Microsecond)) // when a limiter is evicted
 						decision := s.admit(p, access.CardsGet)
 						if decision.Result != access.Admitted {
 							continue // what failed comes back soon
 						}
-						receipt, err := s.Finish(decision.Ticket, i%100 < 99)
+						charge, err := s.Finish(decision.Reservation, i%100 < 99)
 						if err != nil {
 							t.Error(err)
 						}
-						charged.Add(receipt.Charged)
+						charged.Add(charge.Charged)
 					}
 				})
 			}

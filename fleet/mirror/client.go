@@ -15,38 +15,37 @@ import (
 )
 
 const (
-	// timeout is how long a store may be silent: before its answer, and between two bytes of it.
+	// answerTimeout is how long a store may be silent: before its answer, and between two bytes of it.
 	answerTimeout = 30 * time.Second
-	// minUploadRate is the least that an upload must reach, in bytes a second. It is slower than
-	// any line that a catalog is published over.
+	// minUploadRate is the lowest rate of an upload, in bytes a second, from which its timeout follows.
+	// It is slower than any connection that a catalog is published over.
 	minUploadRate = 64 << 10
-	// maxText bounds what is read of an object that is no section.
-	maxText = 4 << 20
+	// maxSmallObject limits the length of an object that is not a section.
+	maxSmallObject = 4 << 20
 )
 
-// ErrUnavailable means: a store does not answer, does not let this program in, or has no such
-// bucket.
+// ErrUnavailable reports that a store does not answer, denies access, or has no such bucket.
 var ErrUnavailable = errors.New("the store is away or refuses it")
 
-// What a store answers to a condition.
+// Answers of a store that the callers of get and put handle.
 var (
 	errNotFound           = errors.New("there is no such object")
 	errNotModified        = errors.New("it is unchanged")
 	errPreconditionFailed = errors.New("the condition does not hold")
 )
 
-// Bucket is a store of publications. It is safe for use by several goroutines.
+// Bucket is a bucket with publications. It is safe for concurrent use.
 type Bucket struct {
 	location Location
 	client   *s3.Client
 	timeout  time.Duration
 }
 
-// Open returns the store at a place. It asks for nothing yet.
+// Open returns the bucket at a location. It sends no request yet.
 func Open(location Location) *Bucket {
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
 	client := &http.Client{
-		// A redirect would send the request, with its signature, to somebody else.
+		// A redirect would send the request, with its signature, to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second,
@@ -57,9 +56,9 @@ func Open(location Location) *Bucket {
 
 	options := s3.Options{
 		Region: location.Region, HTTPClient: client, Credentials: aws.CredentialsProviderFunc(credentials),
-		// A write whose answer was lost is looked at, never sent again by itself.
+		// A write whose answer was lost is checked by resolveWrite, and never repeated by the client.
 		Retryer: aws.NopRetryer{},
-		// Other stores than Amazon's refuse checksums that they do not know. Ours are in the manifest.
+		// Stores other than Amazon's refuse checksums that they do not know. Ours are in the manifest.
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
 		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenRequired,
 	}
@@ -70,13 +69,13 @@ func Open(location Location) *Bucket {
 	return &Bucket{location, s3.New(options), answerTimeout}
 }
 
-// String names the store.
+// String names the bucket in messages.
 func (b *Bucket) String() string { return b.location.String() }
 
-// key is the whole name of an object.
+// key returns the name of an object with the prefix of the location.
 func (b *Bucket) key(name string) *string { return aws.String(b.location.Prefix + name) }
 
-// errorTexts gives an error of the client its meaning.
+// translateError wraps an error of the client in the error of this package that says what it means.
 func (b *Bucket) translateError(name string, err error) error {
 	if err == nil {
 		return nil
@@ -85,7 +84,7 @@ func (b *Bucket) translateError(name string, err error) error {
 	meaning := fmt.Errorf("%w: %w", ErrUnavailable, err)
 	var answered interface{ HTTPStatusCode() int }
 	var coded interface{ ErrorCode() string }
-	// Without its bucket a store has nothing to say about an object.
+	// A 404 for the bucket says nothing about an object.
 	if errors.As(err, &answered) && (!errors.As(err, &coded) || coded.ErrorCode() != "NoSuchBucket") {
 		switch answered.HTTPStatusCode() {
 		case http.StatusNotFound:
@@ -110,13 +109,14 @@ func (b *Bucket) head(ctx context.Context, name string) (int64, error) {
 	return aws.ToInt64(out.ContentLength), nil
 }
 
-// get reads a small object whole, unless its tag is the given one.
-func (b *Bucket) get(ctx context.Context, name, unless string) (content []byte, tag string, err error) {
+// get reads a whole small object and its ETag. The error is errNotModified if it still has the ETag
+// knownTag; "" is none.
+func (b *Bucket) get(ctx context.Context, name, knownTag string) (content []byte, tag string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
 	in := &s3.GetObjectInput{Bucket: &b.location.Bucket, Key: b.key(name)}
-	if unless != "" {
-		in.IfNoneMatch = aws.String(unless)
+	if knownTag != "" {
+		in.IfNoneMatch = aws.String(knownTag)
 	}
 
 	out, err := b.client.GetObject(ctx, in)
@@ -125,9 +125,9 @@ func (b *Bucket) get(ctx context.Context, name, unless string) (content []byte, 
 	}
 	defer out.Body.Close() //nolint:errcheck // only read
 
-	content, err = io.ReadAll(io.LimitReader(out.Body, maxText+1))
-	if err == nil && len(content) > maxText {
-		err = fmt.Errorf("it has more than %d bytes", maxText)
+	content, err = io.ReadAll(io.LimitReader(out.Body, maxSmallObject+1))
+	if err == nil && len(content) > maxSmallObject {
+		err = fmt.Errorf("it has more than %d bytes", maxSmallObject)
 	}
 	if err != nil {
 		return nil, "", b.translateError(name, err)
@@ -135,8 +135,7 @@ func (b *Bucket) get(ctx context.Context, name, unless string) (content []byte, 
 	return content, aws.ToString(out.ETag), nil
 }
 
-// openFrom opens an object behind its first bytes. The reader ends with an error when no byte comes
-// for a while.
+// openFrom opens an object from an offset on. The reader fails if no byte arrives within the timeout.
 func (b *Bucket) openFrom(ctx context.Context, name string, from int64) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	in := &s3.GetObjectInput{Bucket: &b.location.Bucket, Key: b.key(name)}
@@ -154,7 +153,7 @@ func (b *Bucket) openFrom(ctx context.Context, name string, from int64) (io.Read
 	return &idleTimeoutReader{out.Body, timer, b.timeout, cancel}, nil
 }
 
-// idleTimeoutReader is a body whose reader does not wait for ever.
+// idleTimeoutReader is a body that fails after a silence of timeout.
 type idleTimeoutReader struct {
 	body    io.ReadCloser
 	timer   *time.Timer
@@ -173,20 +172,20 @@ func (w *idleTimeoutReader) Close() error {
 	return w.body.Close()
 }
 
-// condition is what an object must be to be written.
-type condition struct {
-	absent bool
-	tag    string // of what is there
+// writeCondition is the condition of a write; the zero value is none.
+type writeCondition struct {
+	absent bool   // no object of the name exists
+	tag    string // ETag of the object that is replaced
 }
 
-// put writes an object, and returns its tag.
-func (b *Bucket) put(ctx context.Context, name string, content []byte, only condition) (string, error) {
+// put writes an object, and returns its ETag.
+func (b *Bucket) put(ctx context.Context, name string, content []byte, only writeCondition) (string, error) {
 	return b.upload(ctx, name, bytes.NewReader(content), int64(len(content)), only)
 }
 
-// upload is put of what is read. The store gets a time that follows from its length.
+// upload is put from a reader, with a timeout that grows with the length.
 func (b *Bucket) upload(
-	ctx context.Context, name string, content io.ReadSeeker, length int64, only condition,
+	ctx context.Context, name string, content io.ReadSeeker, length int64, only writeCondition,
 ) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.timeout+time.Duration(length/minUploadRate)*time.Second)
 	defer cancel()
@@ -207,20 +206,20 @@ func (b *Bucket) upload(
 	return aws.ToString(out.ETag), nil
 }
 
-// lastName returns the name of the last object whose name begins so and comes after another name;
-// "" when there is none. Only who publishes asks it: servers never list.
-func (b *Bucket) lastName(ctx context.Context, begin, after string) (string, error) {
+// lastName returns the greatest object name that has a prefix and is greater than after, "" if there
+// is none. Only publishers list: servers never do.
+func (b *Bucket) lastName(ctx context.Context, prefix, after string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*b.timeout)
 	defer cancel()
 
 	found := ""
 	pages := s3.NewListObjectsV2Paginator(b.client, &s3.ListObjectsV2Input{
-		Bucket: &b.location.Bucket, Prefix: b.key(begin), StartAfter: b.key(after),
+		Bucket: &b.location.Bucket, Prefix: b.key(prefix), StartAfter: b.key(after),
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return "", b.translateError(begin, err)
+			return "", b.translateError(prefix, err)
 		}
 		for _, object := range page.Contents {
 			found = max(found, aws.ToString(object.Key)[len(b.location.Prefix):])

@@ -1,14 +1,14 @@
-// Package mirror keeps what is published in an S3-compatible store, so that many servers serve the
-// same snapshots. An operator publishes into a directory store, with all its checks and guards, and
-// pushes what was published. A server pulls it into a directory store of its own and serves that:
+// Package mirror distributes snapshots through an S3-compatible bucket, so that many servers serve the
+// same ones. An operator publishes into a directory store, with all its checks and guards, and
+// pushes the publication. A server pulls it into its own directory store and serves that. The bucket has
 //
-//	blobs/sha256/HEX    the files of sections, by what is in them
-//	manifests/ID        the manifest of a snapshot, byte by byte
-//	epochs/NNNNNNNNNNNN every CURRENT that there was
-//	trust/NNNNNNNNNNNN  every TRUST that there was
+//	blobs/sha256/HEX    the files of sections, named by their content
+//	manifests/ID        the manifest of a snapshot, byte for byte
+//	epochs/NNNNNNNNNNNN every CURRENT ever published
+//	trust/NNNNNNNNNNNN  every TRUST ever published
 //	TRUST               the newest list of the keys that may sign
-//	CURRENT             what is published, signed: besides TRUST the only object that changes
+//	CURRENT             the publication, signed: the only object that changes, besides TRUST
 //
-// Whoever can write to the store can withhold what is new, and no more: servers take up nothing
-// that a trusted key did not sign, and no epoch below the one that they have.
+// An attacker who can write to the bucket can only withhold new publications: servers accept nothing
+// that a trusted key did not sign, and no epoch below their own.
 package mirror

@@ -19,16 +19,15 @@ import (
 )
 
 const (
-	// pollInterval is how often a server asks what is published; each time a fifth more or less, so
-	// that many servers do not ask together.
+	// pollInterval is the time between two reads of CURRENT, each time a fifth more or less, so
+	// that many servers do not read at the same time.
 	pollInterval = 2 * time.Second
 	// minRetryWait and maxRetryWait bound the time between two tries after a failure.
 	minRetryWait = 250 * time.Millisecond
 	maxRetryWait = 30 * time.Second
 )
 
-// Follow pulls until ctx is done. A failure is logged once while it stays the same, and tried again
-// for ever.
+// Follow pulls until ctx is done. It retries after every failure, and logs a repeated failure once.
 func (c *Follower) Follow(ctx context.Context) {
 	c.followWith(ctx, func(ctx context.Context) (PullResult, error) { return c.pull(ctx, true) })
 }
@@ -43,14 +42,15 @@ func (c *Follower) followWith(ctx context.Context, pull func(context.Context) (P
 			return
 		case err != nil && err.Error() != reported:
 			reported = err.Error()
-			c.o.Log.Error("cannot follow the snapshot store, serving on", slog.Any("cause", err))
+			c.options.Log.Error("cannot follow the snapshot store, serving on", slog.Any("cause", err))
 		case err == nil && reported != "":
 			reported = ""
-			c.o.Log.Info("the snapshot store is followed again")
+			c.options.Log.Info("the snapshot store is followed again")
 		}
 		if done.Changed && err == nil {
-			c.o.Log.Info("snapshot is pulled", slog.String("snapshot_id", done.ID), slog.Uint64("epoch", done.Epoch),
-				slog.String("publisher", done.By), slog.Int64("downloaded_bytes", done.Downloaded))
+			c.options.Log.Info("snapshot is pulled", slog.String("snapshot_id", done.ID),
+				slog.Uint64("epoch", done.Epoch), slog.String("publisher", done.By),
+				slog.Int64("downloaded_bytes", done.Downloaded))
 		}
 
 		failing = min(max(minRetryWait, 2*failing), maxRetryWait)
@@ -63,7 +63,7 @@ func (c *Follower) followWith(ctx context.Context, pull func(context.Context) (P
 	}
 }
 
-// pause waits for a time, a fifth more or less. It reports false when ctx is done first.
+// pause waits, a fifth more or less than wait. It returns false if ctx is done first.
 func pause(ctx context.Context, wait time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -74,30 +74,30 @@ func pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// trustFile is the file of the cache's folder that keeps which TRUST was taken up.
+// trustFile is the file in the folder of the store with the last accepted TRUST.
 const trustFile = "TRUST"
 
-// trustRecord is the content of the file. Other publishers in the configuration are a new
-// beginning: an operator who lost all keys names others.
+// trustRecord is the content of trustFile. It is void if the configuration has other publishers:
+// an operator who lost all keys configures new ones.
 type trustRecord struct {
 	Publishers []Publisher `json:"publishers"`
 	Trust      string      `json:"trust"`
 }
 
-// loadTrust reads what was trusted here last.
+// loadTrust reads the TRUST that was accepted last, if that was not done yet.
 func (c *Follower) loadTrust() error {
 	if c.ring != nil {
 		return nil
 	}
 
-	ring := Trust{Keys: c.o.Publishers}
+	ring := Trust{Keys: c.options.Publishers}
 	b, err := disk.ReadFile(c.disk, filepath.Join(c.dir.Root(), trustFile))
 	var last trustRecord
 	if err == nil {
 		err = json.Unmarshal(b, &last)
 	}
 	same := func(a, b Publisher) bool { return a.String() == b.String() }
-	if err == nil && slices.EqualFunc(last.Publishers, c.o.Publishers, same) {
+	if err == nil && slices.EqualFunc(last.Publishers, c.options.Publishers, same) {
 		ring, _, err = parseTrust([]byte(last.Trust))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -105,12 +105,12 @@ func (c *Follower) loadTrust() error {
 	}
 
 	c.ring = &ring
-	c.update(func(s *Stats) { s.Trust = ring.Version })
+	c.update(func(s *Stats) { s.TrustVersion = ring.Version })
 	return nil
 }
 
-// followTrust takes up the TRUST of the bucket, version by version. An older one than that which
-// holds here is passed over, for stores may answer what they had a moment ago.
+// followTrust accepts the TRUST of the bucket, version by version. A TRUST that is older than the
+// accepted one is ignored, because a store may answer with an earlier state.
 func (c *Follower) followTrust(ctx context.Context) error {
 	t, newest, tag, err := c.bucket.trust(ctx, trustName, c.trustTag)
 	if errors.Is(err, errNotFound) || errors.Is(err, errNotModified) {
@@ -128,16 +128,16 @@ func (c *Follower) followTrust(ctx context.Context) error {
 		if err := c.saveTrust(last); err != nil {
 			return err
 		}
-		c.o.Log.Info("publishers are taken up", slog.Uint64("trust", ring.Version))
+		c.options.Log.Info("publishers are taken up", slog.Uint64("trust", ring.Version))
 	}
 	c.ring = &ring
 	c.trustTag = tag
-	c.update(func(s *Stats) { s.Trust = ring.Version })
+	c.update(func(s *Stats) { s.TrustVersion = ring.Version })
 	return nil
 }
 
-// chain follows the versions of TRUST up to the newest one. last is nil when there was nothing to
-// take up.
+// chain verifies each version of TRUST up to the newest, whose content is given. last is the content of
+// the last one accepted, nil if there was no new version.
 func (c *Follower) chain(ctx context.Context, newest *Trust, content []byte) (ring Trust, last []byte, err error) {
 	ring = *c.ring
 	if newest.Version > ring.Version+maxVersions {
@@ -149,33 +149,33 @@ func (c *Follower) chain(ctx context.Context, newest *Trust, content []byte) (ri
 	for version := ring.Version + 1; version <= newest.Version; version++ {
 		next := content
 		if version < newest.Version {
-			next, _, err = c.bucket.get(ctx, trustVersion(version), "")
+			next, _, err = c.bucket.get(ctx, trustVersionName(version), "")
 			if err != nil {
 				return ring, nil, err
 			}
 		}
 
-		// The configured publishers may have begun with a later version than the first.
-		taken, err := ring.next(next)
+		// The configured publishers may appear first in a later version than the first.
+		accepted, err := ring.verifyNext(next)
 		if _, untrusted := errors.AsType[*UntrustedError](err); untrusted && !begun && version < newest.Version {
 			continue
 		}
-		if err == nil && taken.Version != version {
-			err = fmt.Errorf("cannot take up TRUST %d as version %d: %w", taken.Version, version, ErrTrustBroken)
+		if err == nil && accepted.Version != version {
+			err = fmt.Errorf("cannot take up TRUST %d as version %d: %w", accepted.Version, version, ErrTrustBroken)
 		}
 		if err != nil {
 			return ring, nil, err
 		}
 		begun = true
-		ring = taken
+		ring = accepted
 		last = bytes.Clone(next)
 	}
 	return ring, last, nil
 }
 
-// saveTrust writes down which TRUST holds, so that no older one is taken up after a restart.
+// saveTrust stores the accepted TRUST, so that no older one is accepted after a restart.
 func (c *Follower) saveTrust(trust []byte) error {
-	b, err := json.Marshal(trustRecord{c.o.Publishers, string(trust)})
+	b, err := json.Marshal(trustRecord{c.options.Publishers, string(trust)})
 	if err == nil {
 		err = disk.MkdirAll(c.disk, c.dir.Root(), 0o755)
 	}

@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// keyID is the form of a key's name, such as ops-2026.
-var keyID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+// keyIDPattern is the syntax of a key's id, such as ops-2026.
+var keyIDPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
-// keyVersion begins the file of a private key.
-const keyVersion = "ninepocket-publisher-key"
+// keyFileHeader is the first word in the file of a private key.
+const keyFileHeader = "ninepocket-publisher-key"
 
-// ErrKey means: a text is no key of a publisher.
+// ErrKey reports an invalid key of a publisher.
 var ErrKey = errors.New("it is no key of a publisher")
 
-// Publisher is the public half of a key. Its text is ID:KEY, the key in base64.
+// Publisher is the public half of a signing key. Its text is ID:KEY, the key in base64.
 type Publisher struct {
 	ID  string
 	Key ed25519.PublicKey
@@ -29,7 +29,7 @@ type Publisher struct {
 func ParsePublisher(text string) (Publisher, error) {
 	id, encoded, _ := strings.Cut(text, ":")
 	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
-	if !keyID.MatchString(id) || err != nil || len(key) != ed25519.PublicKeySize {
+	if !keyIDPattern.MatchString(id) || err != nil || len(key) != ed25519.PublicKeySize {
 		return Publisher{}, fmt.Errorf("cannot use publisher %q: want ID:KEY, as `snapshot trust init` prints: %w",
 			text, ErrKey)
 	}
@@ -38,7 +38,7 @@ func ParsePublisher(text string) (Publisher, error) {
 
 func (p Publisher) String() string { return p.ID + ":" + base64.StdEncoding.EncodeToString(p.Key) }
 
-// MarshalText spells the publisher as ParsePublisher reads it.
+// MarshalText encodes the publisher as ParsePublisher reads it.
 func (p Publisher) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText is ParsePublisher.
@@ -47,21 +47,20 @@ func (p *Publisher) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Key signs what is published.
+// Key is a private key that signs publications.
 type Key struct {
 	ID      string
 	private ed25519.PrivateKey
 }
 
-// Publisher is the half of the key that servers know.
+// Publisher returns the public half of the key.
 func (k *Key) Publisher() Publisher {
 	return Publisher{k.ID, ed25519.PublicKey(k.private[ed25519.SeedSize:])}
 }
 
-// CreateKey makes a new key and writes it into a file that must not exist. Only its owner can read
-// the file.
+// CreateKey generates a key and writes it to a file that must not exist. Only its owner can read the file.
 func CreateKey(path, id string) (*Key, error) {
-	if !keyID.MatchString(id) {
+	if !keyIDPattern.MatchString(id) {
 		const text = "cannot name a key %q: want lower-case letters, digits, '.', '_' and '-', 64 at most: %w"
 		return nil, fmt.Errorf(text, id, ErrKey)
 	}
@@ -74,7 +73,7 @@ func CreateKey(path, id string) (*Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot write a key: %w", err)
 	}
-	_, err = fmt.Fprintf(file, "%s %s %s\n", keyVersion, id, base64.StdEncoding.EncodeToString(private.Seed()))
+	_, err = fmt.Fprintf(file, "%s %s %s\n", keyFileHeader, id, base64.StdEncoding.EncodeToString(private.Seed()))
 	if err == nil {
 		err = file.Sync()
 	}
@@ -85,7 +84,7 @@ func CreateKey(path, id string) (*Key, error) {
 	return &Key{id, private}, nil
 }
 
-// ReadKey reads the file of a key. No error holds what is in it.
+// ReadKey reads the file of a key. Errors do not contain the key.
 func ReadKey(path string) (*Key, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -94,7 +93,7 @@ func ReadKey(path string) (*Key, error) {
 
 	fields := strings.Fields(string(b))
 	var seed []byte
-	if len(fields) == 3 && fields[0] == keyVersion && keyID.MatchString(fields[1]) {
+	if len(fields) == 3 && fields[0] == keyFileHeader && keyIDPattern.MatchString(fields[1]) {
 		seed, err = base64.StdEncoding.Strict().DecodeString(fields[2])
 	}
 	if err != nil || len(seed) != ed25519.SeedSize {

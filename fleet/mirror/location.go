@@ -13,18 +13,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Scheme begins the URL of a store.
+// Scheme begins the URL of a bucket.
 const Scheme = "s3://"
 
-// Location is where a store is: s3://BUCKET/PREFIX?endpoint=URL&region=REGION.
+// Location is the URL of a bucket: s3://BUCKET/PREFIX?endpoint=URL&region=REGION.
 type Location struct {
 	Bucket   string
 	Prefix   string // "" or ends with a slash
-	Endpoint string // "" is the one of Amazon in the region
+	Endpoint string // "" is Amazon's in the region
 	Region   string
 }
 
-// ErrLocation means: a URL does not name a store.
+// ErrLocation reports an invalid URL of a bucket.
 var ErrLocation = errors.New("want s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION")
 
 var (
@@ -33,7 +33,7 @@ var (
 	regionName = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
 )
 
-// ParseLocation reads the URL of a store. Its errors do not hold the URL, which may have a
+// ParseLocation parses the URL of a bucket. Its errors do not contain the URL, which may have a
 // password.
 func ParseLocation(text string) (Location, error) {
 	cannot := func(why string) (Location, error) {
@@ -90,14 +90,14 @@ func isEndpoint(text string) bool {
 		strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && u.Fragment == ""
 }
 
-// String names the place in messages. There is no secret in it.
+// String names the location in messages. It contains no secret.
 func (p Location) String() string { return Scheme + p.Bucket + "/" + p.Prefix }
 
-// errCredentials means: nothing says who asks.
+// errCredentials reports missing credentials.
 var errCredentials = errors.New("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SHARED_CREDENTIALS_FILE")
 
-// credentials takes the credentials of a request from the environment, or from a file that is read
-// again for each: whoever rotates them replaces the file.
+// credentials returns the credentials of a request from the environment, or from a file. The file is
+// read again for each request, so that it can be replaced to rotate them.
 func credentials(context.Context) (aws.Credentials, error) {
 	file := os.Getenv("AWS_SHARED_CREDENTIALS_FILE")
 	if file == "" {
@@ -113,17 +113,17 @@ func credentials(context.Context) (aws.Credentials, error) {
 	return credentialsFrom(func(name string) string { return section[strings.ToLower(name)] })
 }
 
-// credentialsFrom makes credentials of named values.
+// credentialsFrom returns the credentials that named values give.
 func credentialsFrom(value func(name string) string) (aws.Credentials, error) {
-	made := aws.Credentials{
+	found := aws.Credentials{
 		AccessKeyID:     value("AWS_ACCESS_KEY_ID"),
 		SecretAccessKey: value("AWS_SECRET_ACCESS_KEY"),
 		SessionToken:    value("AWS_SESSION_TOKEN"),
 	}
-	if made.AccessKeyID == "" || made.SecretAccessKey == "" {
-		return made, errCredentials
+	if found.AccessKeyID == "" || found.SecretAccessKey == "" {
+		return found, errCredentials
 	}
-	return made, nil
+	return found, nil
 }
 
 // profileOf returns the settings of one profile of a credentials file.

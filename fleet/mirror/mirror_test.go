@@ -34,7 +34,7 @@ func newWorld(t *testing.T, store *s3test.Store) *world {
 	return w
 }
 
-// openAt opens a folder of the store, with little patience.
+// openAt opens a folder of the store, with a short timeout.
 func openAt(t *testing.T, store *s3test.Store) *Bucket {
 	t.Helper()
 	location, err := ParseLocation(store.Place("prod"))
@@ -136,7 +136,7 @@ func bytesOf(t *testing.T, dir *snapshot.Store, id string) (n int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, section := range distinct(m) {
+	for _, section := range distinctSections(m) {
 		n += section.Bytes
 	}
 	return n

@@ -13,58 +13,47 @@ import (
 )
 
 const (
-	// pointerVersion is the form of CURRENT that this program writes, and the newest that it reads.
+	// pointerVersion is the format version of CURRENT that this program writes, and the only one that
+	// it reads.
 	pointerVersion = 1
-	// maxEpoch keeps epochs countable: what is pushed next is one above.
+	// maxEpoch leaves room for further epochs: the next push has the next number.
 	maxEpoch = 1 << 53
-	// MaxLead bounds how far ahead an activation may lie. A server that waited longer would show
+	// MaxLead limits how far ahead a scheduled activation may be. A server that waited longer would show
 	// prices of the day before.
 	MaxLead = 24 * time.Hour
 )
 
-// Pointer is what CURRENT says.
+// Pointer is the content of CURRENT.
 type Pointer struct {
 	Format         int       `json:"format"`
-	Epoch          uint64    `json:"epoch"` // one above the epoch before
+	Epoch          uint64    `json:"epoch"` // greater than the epoch before
 	ID             string    `json:"id"`
 	ManifestSHA256 string    `json:"manifest_sha256"`
 	PublishedAt    time.Time `json:"published_at"`
-	// ActivateAt is when all servers begin to serve it; zero is at once.
+	// ActivateAt is when all servers begin to serve the snapshot; zero means at once.
 	ActivateAt    time.Time `json:"activate_at,omitzero"`
 	Previous      string    `json:"previous,omitempty"`
 	PreviousUntil time.Time `json:"previous_until,omitzero"` // when Previous was current for the last time
-	// Hold keeps the next push out until somebody releases it.
+	// Freeze refuses further pushes until one has PushOptions.Unfreeze.
 	Freeze bool `json:"hold,omitempty"`
 }
 
-// ErrVersion means: an object is not of the form that this program reads.
+// ErrVersion reports an object that is not in the format that this program reads.
 var ErrVersion = errors.New("this program does not read it")
 
-// appendSignature spells v with its signatures.
-func appendSignature(kind string, v any, keys ...*Key) ([]byte, error) {
+// encodeSigned encodes v with its signature.
+func encodeSigned(kind string, v any, key *Key) ([]byte, error) {
 	body, err := encode(v)
-	return sign(kind, body, keys...), err
+	return sign(kind, body, key), err
 }
 
-// encode writes v as a text that can be signed.
+// encode encodes v as a text that can be signed.
 func encode(v any) ([]byte, error) {
 	body, err := json.Marshal(v, jsontext.WithIndent("  "), json.Deterministic(true))
 	return append(body, '\n'), err
 }
 
-// parsePointer reads a pointer whose signature was checked.
-func parsePointer(body []byte) (Pointer, error) {
-	var p Pointer
-	if err := json.Unmarshal(body, &p); err != nil {
-		return Pointer{}, fmt.Errorf("cannot read CURRENT: %w: %w", ErrVersion, err)
-	}
-	if problem := p.problem(); problem != "" {
-		return Pointer{}, fmt.Errorf("cannot read CURRENT: it %s: %w", problem, ErrVersion)
-	}
-	return p, nil
-}
-
-// problem says what is wrong with a pointer; "" means nothing.
+// problem returns the reason why a pointer is invalid, "" if it is valid.
 func (p *Pointer) problem() string {
 	lead := p.ActivateAt.Sub(p.PublishedAt)
 
@@ -87,7 +76,7 @@ func (p *Pointer) problem() string {
 	return ""
 }
 
-// current is what a directory store keeps of the pointer.
+// current returns the pointer as a directory store has it.
 func (p *Pointer) current() snapshot.Current {
 	return snapshot.Current{
 		Epoch: p.Epoch, ID: p.ID, PublishedAt: p.PublishedAt.UTC(), Previous: p.Previous,
@@ -95,16 +84,16 @@ func (p *Pointer) current() snapshot.Current {
 	}
 }
 
-// epochName is the object that keeps the CURRENT of an epoch.
-func epochName(epoch uint64) string { return fmt.Sprintf("%s%012d", epochs, epoch) }
+// epochName is the object with the CURRENT of an epoch.
+func epochName(epoch uint64) string { return fmt.Sprintf("%s%012d", epochPrefix, epoch) }
 
-// The names of objects.
+// Names of objects, and their prefixes.
 const (
-	currentName = "CURRENT"
-	trustName   = "TRUST"
-	epochs      = "epochs/"
-	blobs       = "blobs/sha256/"
-	manifests   = "manifests/"
-	probes      = "probes/"
-	trustLog    = "trust/"
+	currentName    = "CURRENT"
+	trustName      = "TRUST"
+	epochPrefix    = "epochs/"
+	blobPrefix     = "blobs/sha256/"
+	manifestPrefix = "manifests/"
+	probePrefix    = "probes/"
+	trustPrefix    = "trust/"
 )

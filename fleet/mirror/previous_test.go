@@ -29,7 +29,7 @@ func aheadOf(t *testing.T, model *s3test.Model) (w *world, first, next string, d
 // fresh is a server that begins with an empty folder.
 func (w *world) fresh() *Follower {
 	return NewFollower(openAt(w.T, w.store), snapshot.OpenStore(w.TempDir()), FollowerOptions{
-		Publishers: []Publisher{w.key.Publisher()}, Recent: 15 * time.Minute,
+		Publishers: []Publisher{w.key.Publisher()}, RetainFor: 15 * time.Minute,
 	})
 }
 
@@ -61,7 +61,7 @@ func TestPullPrevious(t *testing.T) {
 	// Without it a server begins with what is published.
 	signed := model.Get("prod/" + epochName(1))
 	other := Pointer{Format: pointerVersion, Epoch: 1, ID: first, ManifestSHA256: done.ManifestSHA256, PublishedAt: day}
-	forged, err := appendSignature(kindCurrent, &other, newKey(t, "ops-2026"))
+	forged, err := encodeSigned(kindCurrent, &other, newKey(t, "ops-2026"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestPullPrevious(t *testing.T) {
 		}
 	}
 	model.Put("prod/"+epochName(1), signed)
-	model.Put("prod/"+manifests+first, []byte("{}"))
+	model.Put("prod/"+manifestPrefix+first, []byte("{}"))
 	w.pulls(w.fresh(), next, 2)
 }
 

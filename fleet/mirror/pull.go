@@ -16,41 +16,39 @@ import (
 	"ninepocket/snapshot"
 )
 
-// pulledRetained is how many snapshots a server keeps of those that it pulled: the one it serves,
-// the one before, and one to go back to without a network.
-const pulledRetained = 3
+// retainedSnapshots is how many pulled snapshots a server retains: the current one,
+// the previous one, and one to go back to without a network.
+const retainedSnapshots = 3
 
-// maxEpochsBack is how many epochs a server looks back for the publication before.
+// maxEpochsBack is how many epochs a server searches for the previous publication.
 const maxEpochsBack = 8
 
-// ErrNoPublication means: nothing is published in the store.
+// ErrNoPublication reports a bucket without a CURRENT.
 var ErrNoPublication = errors.New("nothing is published there")
 
-// ErrManifest means: a manifest is not the one that CURRENT names.
+// ErrManifest reports a manifest with another SHA-256 than CURRENT has.
 var ErrManifest = errors.New("its manifest is not the one that CURRENT names")
 
-// FollowerOptions say whom a cache believes.
+// FollowerOptions configure a Follower.
 type FollowerOptions struct {
-	// Publishers are the keys that are trusted before any TRUST was taken up.
+	// Publishers are the keys that are trusted before any TRUST was accepted.
 	Publishers []Publisher
-	// Recent keeps a snapshot that was current less than this time ago: a cursor may still lead to
-	// it.
-	Recent time.Duration
-	Log    *slog.Logger
+	// RetainFor is how long a snapshot is retained after it was current: a cursor may still name it.
+	RetainFor time.Duration
+	Log       *slog.Logger // nil logs nothing
 }
 
-// Follower follows a bucket into a directory store. Its methods may be called by several
-// goroutines.
+// Follower copies the publications of a bucket to a directory store. It is safe for concurrent use.
 type Follower struct {
-	bucket *Bucket
-	dir    *snapshot.Store
-	disk   disk.FS
-	o      FollowerOptions
+	bucket  *Bucket
+	dir     *snapshot.Store
+	disk    disk.FS
+	options FollowerOptions
 
-	mu           sync.Mutex // held while pulling; guards the next four
+	mu           sync.Mutex // locked during a pull; guards the next four
 	ring         *Trust     // nil before it was read
-	currentTag   string     // of the CURRENT that was activated last
-	trustTag     string     // tag of the TRUST that was looked at last
+	currentTag   string     // ETag of the CURRENT that was installed last
+	trustTag     string     // ETag of the TRUST that was read last
 	downloadSlot struct {
 		tag string // of the CURRENT that this server downloads
 		at  time.Time
@@ -58,49 +56,50 @@ type Follower struct {
 
 	statsMu   sync.Mutex // guards the next two
 	stats     Stats
-	published snapshot.Current // whether it is here or not
+	published snapshot.Current // last known state of the bucket, installed or not
 }
 
-// NewFollower returns a follower of the bucket into a directory store.
+// NewFollower returns a Follower of a bucket into a directory store.
 func NewFollower(bucket *Bucket, dir *snapshot.Store, options FollowerOptions) *Follower {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Follower{bucket: bucket, dir: dir, disk: disk.OS, o: options}
+	return &Follower{bucket: bucket, dir: dir, disk: disk.OS, options: options}
 }
 
-// Stats are figures of a cache.
+// Stats are the metrics of a Follower.
 type Stats struct {
-	Asked      time.Time // when the store last answered what is published; zero: never
-	Downloaded int64     // bytes
-	Took       time.Duration
-	Trust      uint64 // version of the TRUST that holds
-	Epoch      uint64 // that was activated last
-	Published  uint64 // epoch that the store told last
+	AnsweredAt     time.Time     // when the store last answered a read of CURRENT; zero: never
+	Downloaded     int64         // bytes of sections
+	PullTime       time.Duration // of all pulls of new snapshots
+	TrustVersion   uint64        // of the accepted TRUST
+	Epoch          uint64        // that was installed last
+	PublishedEpoch uint64        // of the last valid CURRENT of the bucket
 }
 
-// Stats returns the figures.
+// Stats returns the metrics.
 func (c *Follower) Stats() Stats {
 	c.statsMu.Lock()
 	defer c.statsMu.Unlock()
 	return c.stats
 }
 
-// update changes the figures.
+// update changes the metrics.
 func (c *Follower) update(change func(*Stats)) {
 	c.statsMu.Lock()
 	defer c.statsMu.Unlock()
 	change(&c.stats)
 }
 
-// Published is what the store said last, before its bytes are here; zero: it never said anything.
-func (c *Follower) Published() (cur snapshot.Current, asked time.Time) {
+// Published returns the last known state of the bucket, installed or not, and when the store last
+// answered; zero before the first answer.
+func (c *Follower) Published() (cur snapshot.Current, answeredAt time.Time) {
 	c.statsMu.Lock()
 	defer c.statsMu.Unlock()
-	return c.published, c.stats.Asked
+	return c.published, c.stats.AnsweredAt
 }
 
-// PullResult is what became of a pull.
+// PullResult is the result of a pull.
 type PullResult struct {
 	Pointer
 	By         string `json:"publisher"`        // key that signed it
@@ -108,21 +107,21 @@ type PullResult struct {
 	Downloaded int64  `json:"downloaded_bytes"` // of sections
 }
 
-// Pull asks once what is published and takes it up: first the signature, then the epoch, the
-// manifest, and the sections one by one. Whatever is wrong leaves the directory store as it was.
+// Pull reads CURRENT once and installs a new publication. It checks the signature, the epoch, the
+// manifest, and each section. An error leaves the directory store as it was.
 func (c *Follower) Pull(ctx context.Context) (PullResult, error) {
 	return c.pull(ctx, false)
 }
 
-// pull is Pull, which a patient server puts off until its turn.
-func (c *Follower) pull(ctx context.Context, retries bool) (PullResult, error) {
+// pull is Pull; a server that polls may delay the download until its slot.
+func (c *Follower) pull(ctx context.Context, mayDelay bool) (PullResult, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	done, tag, err := c.check(ctx)
+	done, tag, err := c.checkCurrent(ctx)
 	if err != nil || !done.Changed {
 		return done, err
 	}
-	if retries && c.mustWait(tag, &done.Pointer, time.Now()) {
+	if mayDelay && c.mustWait(tag, &done.Pointer, time.Now()) {
 		done.Changed = false
 		return done, nil
 	}
@@ -131,7 +130,7 @@ func (c *Follower) pull(ctx context.Context, retries bool) (PullResult, error) {
 	before := c.Stats().Downloaded
 	err = c.install(ctx, &done.Pointer, done.By)
 	done.Downloaded = c.Stats().Downloaded - before
-	c.update(func(s *Stats) { s.Took += time.Since(began) })
+	c.update(func(s *Stats) { s.PullTime += time.Since(began) })
 	if err != nil {
 		return done, fmt.Errorf("cannot pull epoch %d, snapshot %q, from %s: %w", done.Epoch, done.ID, c.bucket, err)
 	}
@@ -141,14 +140,14 @@ func (c *Follower) pull(ctx context.Context, retries bool) (PullResult, error) {
 	return done, nil
 }
 
-// check reads CURRENT and decides whether it is to be taken up.
-func (c *Follower) check(ctx context.Context) (done PullResult, tag string, err error) {
+// checkCurrent reads CURRENT, verifies it and decides whether it is new.
+func (c *Follower) checkCurrent(ctx context.Context) (done PullResult, tag string, err error) {
 	if err := c.loadTrust(); err != nil {
 		return done, "", err
 	}
 	content, tag, err := c.bucket.get(ctx, currentName, c.currentTag)
 	if err == nil || errors.Is(err, errNotModified) {
-		c.update(func(s *Stats) { s.Asked = time.Now().Truncate(time.Millisecond) })
+		c.update(func(s *Stats) { s.AnsweredAt = time.Now().Truncate(time.Millisecond) })
 	}
 	switch {
 	case errors.Is(err, errNotModified):
@@ -163,42 +162,41 @@ func (c *Follower) check(ctx context.Context) (done PullResult, tag string, err 
 	if err != nil {
 		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, err)
 	}
-	// A new CURRENT may be the first that a new key signs, or the last that an old one did.
+	// A new CURRENT may be signed by a key that only a new TRUST names, or retires.
 	if err := c.followTrust(ctx); err != nil {
 		return done, "", err
 	}
-	next, err := c.ring.pointer(&text)
+	next, err := c.ring.verifyPointer(&text)
 	if err != nil {
 		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, err)
 	}
 	done.Pointer = next.Pointer
-	done.By = next.by
+	done.By = next.signer
 
-	here, err := c.dir.Current()
+	installed, err := c.dir.Current()
 	switch {
 	case errors.Is(err, snapshot.ErrNoCurrent), errors.Is(err, snapshot.ErrDamaged):
 		done.Changed = true
 	case err != nil:
 		return done, "", err
-	case done.Epoch < here.Epoch, done.Epoch == here.Epoch && done.ID != here.ID:
-		err := &snapshot.StaleEpochError{Published: done.current(), Here: here}
+	case done.Epoch < installed.Epoch, done.Epoch == installed.Epoch && done.ID != installed.ID:
+		err := &snapshot.StaleEpochError{Published: done.current(), Here: installed}
 		return done, "", fmt.Errorf("cannot pull from %s: %w", c.bucket, err)
-	case done.Epoch == here.Epoch && c.dir.Has(here.ID):
+	case done.Epoch == installed.Epoch && c.dir.Has(installed.ID):
 		c.currentTag = tag
 		c.update(func(s *Stats) { s.Epoch = done.Epoch })
 	default:
 		done.Changed = true
 	}
 	c.update(func(s *Stats) {
-		s.Published = done.Epoch
+		s.PublishedEpoch = done.Epoch
 		c.published = done.current()
 	})
 	return done, tag, nil
 }
 
 // mustWait reports whether this server downloads a publication later: a thousand servers must not
-// ask the store for the same sections in the same second. It goes on asking what is published
-// meanwhile.
+// download the same sections in the same second. Meanwhile the server continues to read CURRENT.
 func (c *Follower) mustWait(tag string, next *Pointer, now time.Time) bool {
 	if c.downloadSlot.tag != tag {
 		c.downloadSlot.tag = tag
@@ -207,7 +205,7 @@ func (c *Follower) mustWait(tag string, next *Pointer, now time.Time) bool {
 	return now.Before(c.downloadSlot.at)
 }
 
-// jitter is a part of the time until all servers begin with a publication, another one on each.
+// jitter returns a random part, at most a quarter, of the time until a scheduled activation.
 func jitter(next *Pointer, now time.Time) time.Duration {
 	lead := next.ActivateAt.Sub(now)
 	if next.ActivateAt.IsZero() || lead <= 0 {
@@ -216,13 +214,14 @@ func jitter(next *Pointer, now time.Time) time.Duration {
 	return time.Duration(rand.Int64N(int64(lead)/4 + 1)) //nolint:gosec // it spreads load, and hides nothing
 }
 
-// install brings a snapshot into the directory store and makes it current there.
+// install copies a publication to the directory store and makes it current there.
 func (c *Follower) install(ctx context.Context, next *Pointer, by string) error {
 	cur := next.current()
 	if before, ok := c.previous(ctx, next); ok {
 		cur.PreviousEpoch = before.Epoch
 		if err := c.obtain(ctx, &before); err != nil {
-			c.o.Log.Warn("cannot pull the snapshot before: its cursors go on in the next one, or must start again",
+			c.options.Log.Warn(
+				"cannot pull the snapshot before: its cursors go on in the next one, or must start again",
 				slog.String("snapshot_id", before.ID), slog.Any("cause", err))
 		}
 	}
@@ -230,22 +229,22 @@ func (c *Follower) install(ctx context.Context, next *Pointer, by string) error 
 	if err := c.obtain(ctx, next); err != nil {
 		return err
 	}
-	return c.dir.PublishFrom(cur, by, snapshot.Retention{RetainCount: pulledRetained, MinAge: c.o.Recent})
+	return c.dir.PublishFrom(cur, by, snapshot.Retention{RetainCount: retainedSnapshots, MinAge: c.options.RetainFor})
 }
 
-// previous finds the publication before, when it is not here and cursors may still lead to it, or
-// all other servers still serve it. Its manifest is named by the CURRENT that was signed then.
+// previous finds the signed CURRENT of the previous publication, which has the hash of its manifest. It
+// is needed if it is not installed, while cursors may still name it or other servers still serve it.
 func (c *Follower) previous(ctx context.Context, next *Pointer) (before Pointer, found bool) {
-	if next.Previous == "" || time.Since(next.PreviousUntil) >= c.o.Recent || c.dir.Has(next.Previous) {
+	if next.Previous == "" || time.Since(next.PreviousUntil) >= c.options.RetainFor || c.dir.Has(next.Previous) {
 		return before, false
 	}
 
-	// Epochs may have been passed over, or be of the same snapshot.
+	// Epochs may be missing, or have the same snapshot.
 	for epoch := next.Epoch - 1; epoch > 0 && epoch+maxEpochsBack >= next.Epoch; epoch-- {
 		content, _, err := c.bucket.get(ctx, epochName(epoch), "")
-		var old signedPointer
+		var old verifiedCurrent
 		if err == nil {
-			old, err = c.ring.current(content)
+			old, err = c.ring.verifyCurrent(content)
 		}
 		if err == nil && old.ID == next.Previous && old.Epoch == epoch {
 			return old.Pointer, true
@@ -254,9 +253,9 @@ func (c *Follower) previous(ctx context.Context, next *Pointer) (before Pointer,
 	return Pointer{}, false
 }
 
-// obtain brings a snapshot into the directory store, unless it is there.
+// obtain copies a snapshot to the directory store, unless it is there.
 func (c *Follower) obtain(ctx context.Context, next *Pointer) error {
-	manifest, _, err := c.bucket.get(ctx, manifests+next.ID, "")
+	manifest, _, err := c.bucket.get(ctx, manifestPrefix+next.ID, "")
 	if err != nil {
 		return err
 	}
@@ -268,12 +267,12 @@ func (c *Follower) obtain(ctx context.Context, next *Pointer) error {
 		return err
 	}
 
-	if err := c.fetch(ctx, m); err != nil {
+	if err := c.fetchSections(ctx, m); err != nil {
 		return err
 	}
 	if err := c.dir.ImportSnapshot(next.ID, manifest, c.open); err != nil {
 		return err
 	}
-	_ = os.RemoveAll(c.incoming()) // what stays is used by the next pull, or removed by it
+	_ = os.RemoveAll(c.incomingDir()) // the next pull uses or removes what remains
 	return nil
 }

@@ -272,7 +272,7 @@ func TestPullRollback(t *testing.T) {
 	other := Pointer{
 		Format: pointerVersion, Epoch: 3, ID: w.build(9), ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
 	}
-	signed, err := appendSignature(kindCurrent, &other, w.key)
+	signed, err := encodeSigned(kindCurrent, &other, w.key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestPullUnknownKey(t *testing.T) {
 	w.refuses(server, ErrBadSignature, "")
 }
 
-// TestFollow counts the polls of a day: the store is asked every two seconds, a failure is told
+// TestFollow counts the polls of a day: the store is read every two seconds, a failure is logged
 // once, and waits grow to thirty seconds.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

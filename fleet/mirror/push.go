@@ -22,7 +22,8 @@ import (
 // maxParallel is how many sections are sent or fetched at the same time.
 const maxParallel = 4
 
-// What keeps a push from being published.
+// Reasons why a push fails. Nothing was published, except perhaps with ErrUnknownResult,
+// ErrNoConditionalWrites, or ErrTooLate after a lost answer.
 var (
 	ErrNoConditionalWrites = errors.New("the snapshot store ignores conditional writes")
 	ErrFrozen              = errors.New("publications are frozen")
@@ -32,23 +33,23 @@ var (
 	ErrContentDiffers      = errors.New("the store has other bytes there")
 )
 
-// PushOptions says how a snapshot is pushed.
+// PushOptions configure a push.
 type PushOptions struct {
 	Now time.Time
 	Key *Key
 	// Lead is how long after Now all servers begin to serve the snapshot; 0 is as soon as they have
 	// it.
 	Lead time.Duration
-	// Freeze keeps the next push out, and Release goes on although the last one did.
+	// Freeze refuses the pushes after this one; Unfreeze pushes although the last push had Freeze.
 	Freeze, Unfreeze bool
-	// MinEpoch is an epoch that servers name and the store lost: what is pushed is above it.
-	MinEpoch uint64
-	// ForceReplace goes on although no trusted key signed the CURRENT that is there: all keys were
-	// lost.
+	// AfterEpoch is the highest epoch that servers have seen, if the store lost it: a new publication
+	// gets a greater one.
+	AfterEpoch uint64
+	// ForceReplace replaces a CURRENT that no trusted key signed, after all keys were lost.
 	ForceReplace bool
 }
 
-// PushResult is what became of a push.
+// PushResult is the result of a push. It is only meaningful without an error.
 type PushResult struct {
 	Pointer
 	Changed bool  `json:"published"`  // false: it was published before
@@ -56,9 +57,9 @@ type PushResult struct {
 	Reused  int64 `json:"had_bytes"`  // of sections that the store had
 }
 
-// Push publishes a snapshot of a directory store to all servers that follow the bucket. What was
-// published before stays until CURRENT is written, which is the last step. Push writes CURRENT
-// only where it is still the one that Push read.
+// Push publishes a snapshot of a directory store to all servers that follow the bucket. They see
+// nothing of it until CURRENT is written, after all sections and the manifest, and only if nobody else
+// has written CURRENT since Push last read it. A copy under its epoch follows.
 func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o PushOptions) (PushResult, error) {
 	manifest, err := dir.ManifestBytes(id)
 	if err == nil && !dir.Has(id) {
@@ -75,23 +76,23 @@ func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o Pus
 	if err := b.probe(ctx); err != nil {
 		return PushResult{}, err
 	}
-	ring, err := b.publishers(ctx, o.Key)
+	ring, err := b.readSigners(ctx, o.Key)
 	if err != nil {
 		return PushResult{}, err
 	}
 
-	// A hold is told before anything is sent, and looked at again below.
-	old, _, err := b.published(ctx, &ring, &o)
+	// A freeze is reported before anything is sent, and checked again below.
+	old, _, err := b.readPublished(ctx, &ring, &o)
 	if err != nil {
 		return PushResult{}, err
 	}
-	// Where CURRENT went back, by an accident or by a thief, servers refuse it: it is no publication.
+	// Servers refuse a CURRENT that was set back, by accident or by a thief: the epochs tell the newest.
 	floor, err := b.lastEpoch(ctx, old.Epoch)
 	if err != nil {
 		return PushResult{}, err
 	}
-	floor = max(floor, o.MinEpoch)
-	if old.ID == id && old.by == o.Key.ID && old.Freeze == o.Freeze && old.Epoch >= floor {
+	floor = max(floor, o.AfterEpoch)
+	if old.ID == id && old.signer == o.Key.ID && old.Freeze == o.Freeze && old.Epoch >= floor {
 		return PushResult{Pointer: old.Pointer}, nil
 	}
 
@@ -99,11 +100,11 @@ func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o Pus
 	if err := b.sendSections(ctx, dir, m, &done); err != nil {
 		return done, fmt.Errorf("cannot push snapshot %q: %w", id, err)
 	}
-	if err := b.putImmutable(ctx, manifests+id, manifest); err != nil {
+	if err := b.putImmutable(ctx, manifestPrefix+id, manifest); err != nil {
 		return done, fmt.Errorf("cannot push snapshot %q: %w", id, err)
 	}
 
-	old, tag, err := b.published(ctx, &ring, &o)
+	old, tag, err := b.readPublished(ctx, &ring, &o)
 	if err != nil {
 		return done, err
 	}
@@ -114,17 +115,17 @@ func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o Pus
 	return done, b.publish(ctx, &ring, &done.Pointer, tag, o.Key)
 }
 
-// probe asks whether the store minds the conditions of writes. One that does not would let two
-// publishers overwrite each other.
+// probe checks that the store supports conditional writes. Without them two publishers would overwrite
+// each other.
 func (b *Bucket) probe(ctx context.Context) error {
-	name := probes + rand.Text()
-	tag, err := b.put(ctx, name, []byte("1\n"), condition{absent: true})
+	name := probePrefix + rand.Text()
+	tag, err := b.put(ctx, name, []byte("1\n"), writeCondition{absent: true})
 	if err != nil {
 		return err
 	}
-	defer b.remove(context.WithoutCancel(ctx), name) //nolint:errcheck // what stays does no harm
+	defer b.remove(context.WithoutCancel(ctx), name) //nolint:errcheck // a probe that remains does no harm
 
-	refused := func(header string, only condition) error {
+	mustRefuse := func(header string, only writeCondition) error {
 		switch _, err := b.put(ctx, name, []byte("2\n"), only); {
 		case err == nil:
 			const text = "%w (%s was answered 200): two publishers would overwrite each other"
@@ -134,19 +135,19 @@ func (b *Bucket) probe(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := refused("If-None-Match", condition{absent: true}); err != nil {
+	if err := mustRefuse("If-None-Match", writeCondition{absent: true}); err != nil {
 		return err
 	}
 
-	// The tag of an object that was replaced is a stale one.
-	if _, err := b.put(ctx, name, []byte("3\n"), condition{tag: tag}); err != nil {
+	// After this write the first ETag is stale.
+	if _, err := b.put(ctx, name, []byte("3\n"), writeCondition{tag: tag}); err != nil {
 		return err
 	}
-	return refused("If-Match", condition{tag: tag})
+	return mustRefuse("If-Match", writeCondition{tag: tag})
 }
 
-// publishers reads which keys may sign. The own key must be one of them.
-func (b *Bucket) publishers(ctx context.Context, key *Key) (Trust, error) {
+// readSigners reads TRUST, which must name key. A bucket without one trusts key alone.
+func (b *Bucket) readSigners(ctx context.Context, key *Key) (Trust, error) {
 	t, _, _, err := b.trust(ctx, trustName, "")
 	if errors.Is(err, errNotFound) {
 		return Trust{Keys: []Publisher{key.Publisher()}}, nil
@@ -158,40 +159,40 @@ func (b *Bucket) publishers(ctx context.Context, key *Key) (Trust, error) {
 		ErrNotPublisher)
 }
 
-// signedPointer is a CURRENT and who signed it.
-type signedPointer struct {
+// verifiedCurrent is the content of a CURRENT that a trusted key signed.
+type verifiedCurrent struct {
 	Pointer
-	by string
+	signer string // id of the key
 }
 
-// published reads what is published, and whether somebody holds it. Its tag is "" when nothing is
-// published.
-func (b *Bucket) published(ctx context.Context, ring *Trust, o *PushOptions) (old signedPointer, tag string,
+// readPublished reads CURRENT and its ETag, which is "" if nothing is published. The error is ErrFrozen
+// if publications are frozen.
+func (b *Bucket) readPublished(ctx context.Context, ring *Trust, o *PushOptions) (old verifiedCurrent, tag string,
 	err error,
 ) {
 	content, tag, err := b.get(ctx, currentName, "")
 	if errors.Is(err, errNotFound) {
-		return signedPointer{}, "", nil
+		return verifiedCurrent{}, "", nil
 	}
 	if err != nil {
-		return signedPointer{}, "", err
+		return verifiedCurrent{}, "", err
 	}
 
-	old, err = ring.current(content)
+	old, err = ring.verifyCurrent(content)
 	switch {
 	case err != nil && o.ForceReplace:
-		return signedPointer{}, tag, nil
+		return verifiedCurrent{}, tag, nil
 	case err != nil:
-		return signedPointer{}, "", fmt.Errorf("cannot publish after what is there: %w", err)
+		return verifiedCurrent{}, "", fmt.Errorf("cannot publish after what is there: %w", err)
 	case old.Freeze && !o.Unfreeze:
-		return old, tag, fmt.Errorf("cannot publish after epoch %d, which %q published at %s: %w", old.Epoch, old.by,
-			old.PublishedAt.Format(time.RFC3339), ErrFrozen)
+		return old, tag, fmt.Errorf("cannot publish after epoch %d, which %q published at %s: %w",
+			old.Epoch, old.signer, old.PublishedAt.Format(time.RFC3339), ErrFrozen)
 	}
 	return old, tag, nil
 }
 
-// successor is the pointer that follows old, above every epoch that there was.
-func (old *signedPointer) successor(id string, manifest []byte, floor uint64, o *PushOptions) (Pointer, error) {
+// successor returns the pointer that follows old, with an epoch greater than floor.
+func (old *verifiedCurrent) successor(id string, manifest []byte, floor uint64, o *PushOptions) (Pointer, error) {
 	now := o.Now.UTC().Truncate(time.Millisecond)
 	sum := sha256.Sum256(manifest)
 	next := Pointer{
@@ -206,7 +207,7 @@ func (old *signedPointer) successor(id string, manifest []byte, floor uint64, o 
 		next.PreviousUntil = now.Add(o.Lead)
 	}
 	if old.ID == id {
-		// Only the signature or the hold is new.
+		// Only the signature or the freeze is new.
 		next.Previous = old.Previous
 		next.PreviousUntil = old.PreviousUntil
 		next.ActivateAt = time.Time{}
@@ -220,28 +221,28 @@ func (old *signedPointer) successor(id string, manifest []byte, floor uint64, o 
 	return next, nil
 }
 
-// lastEpoch is the newest epoch after another one that was ever published; 0 when there is none.
+// lastEpoch returns the highest epoch above after that the bucket has a copy of, 0 if there is none.
 func (b *Bucket) lastEpoch(ctx context.Context, after uint64) (uint64, error) {
-	name, err := b.lastName(ctx, epochs, epochName(after))
+	name, err := b.lastName(ctx, epochPrefix, epochName(after))
 	if err != nil || name == "" {
 		return 0, err
 	}
 
-	epoch, err := strconv.ParseUint(strings.TrimPrefix(name, epochs), 10, 64)
+	epoch, err := strconv.ParseUint(strings.TrimPrefix(name, epochPrefix), 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("cannot read the epochs of %s: %q is none: %w", b, name, ErrVersion)
 	}
 	return epoch, nil
 }
 
-// publish writes CURRENT where it still has the tag, and keeps a copy of it.
+// publish writes CURRENT if it still has the ETag, and stores a copy under its epoch.
 func (b *Bucket) publish(ctx context.Context, ring *Trust, next *Pointer, tag string, key *Key) error {
-	signed, err := appendSignature(kindCurrent, next, key)
+	signed, err := encodeSigned(kindCurrent, next, key)
 	if err != nil {
 		return err
 	}
 
-	_, err = b.put(ctx, currentName, signed, condition{absent: tag == "", tag: tag})
+	_, err = b.put(ctx, currentName, signed, writeCondition{absent: tag == "", tag: tag})
 	if err != nil {
 		err = b.resolveWrite(ctx, ring, next, signed, tag, err)
 	}
@@ -249,7 +250,8 @@ func (b *Bucket) publish(ctx context.Context, ring *Trust, next *Pointer, tag st
 		return err
 	}
 
-	// It explains, and a lost CURRENT goes on from it. The publication stands without.
+	// The copy is a record, and the next push after a lost CURRENT continues from it. The publication
+	// is valid without it.
 	err = b.putImmutable(ctx, epochName(next.Epoch), signed)
 	if errors.Is(err, ErrContentDiffers) {
 		const text = "%w (two writes of epoch %d were answered 200): publish again, and mend the store"
@@ -261,26 +263,26 @@ func (b *Bucket) publish(ctx context.Context, ring *Trust, next *Pointer, tag st
 	return nil
 }
 
-// resolveWrite looks at what CURRENT is after a write that was refused, or whose answer was lost.
+// resolveWrite reads CURRENT after a write that was refused or whose answer was lost, and decides
+// whether the write took effect.
 func (b *Bucket) resolveWrite(
 	ctx context.Context, ring *Trust, next *Pointer, signed []byte, tag string, cause error,
 ) error {
 	content, now, err := b.get(ctx, currentName, "")
 	switch {
 	case err != nil && !errors.Is(err, errNotFound):
-		return fmt.Errorf("cannot tell whether epoch %d is published: %w: %w; then %w", next.Epoch, ErrUnknownResult,
-			cause,
-			err)
+		return fmt.Errorf("cannot tell whether epoch %d is published: %w: %w; then %w",
+			next.Epoch, ErrUnknownResult, cause, err)
 	case bytes.Equal(content, signed):
 		return nil
 	case now == tag && !errors.Is(cause, errPreconditionFailed):
 		return fmt.Errorf("cannot publish epoch %d: %w", next.Epoch, cause)
 	}
 
-	other, err := ring.current(content)
+	other, err := ring.verifyCurrent(content)
 	who := "somebody without a trusted key"
-	if other.by != "" {
-		who = strconv.Quote(other.by)
+	if other.signer != "" {
+		who = strconv.Quote(other.signer)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot publish epoch %d: %s wrote CURRENT: %w: %w", next.Epoch, who, ErrTooLate, err)
@@ -289,9 +291,9 @@ func (b *Bucket) resolveWrite(
 		other.Epoch, other.ID, other.PublishedAt.Format(time.RFC3339), ErrTooLate)
 }
 
-// sendSections sends the sections that the store does not have.
+// sendSections uploads the sections that the bucket does not have.
 func (b *Bucket) sendSections(ctx context.Context, dir *snapshot.Store, m *snapshot.Manifest, done *PushResult) error {
-	all := distinct(m)
+	all := distinctSections(m)
 	sent := make([]bool, len(all))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxParallel)
@@ -313,9 +315,9 @@ func (b *Bucket) sendSections(ctx context.Context, dir *snapshot.Store, m *snaps
 	return err
 }
 
-// sendSection sends a section unless the store has an object of its name and length.
+// sendSection uploads a section, unless the bucket has an object of its name and length.
 func (b *Bucket) sendSection(ctx context.Context, path string, section *snapshot.Section) (sent bool, err error) {
-	name := blobs + section.SHA256
+	name := blobPrefix + section.SHA256
 	length, err := b.head(ctx, name)
 	if err == nil && length == section.Bytes {
 		return false, nil
@@ -330,24 +332,24 @@ func (b *Bucket) sendSection(ctx context.Context, path string, section *snapshot
 	}
 	defer file.Close() //nolint:errcheck // only read
 
-	// The name follows from the bytes, so that whoever writes it writes the same.
-	_, err = b.upload(ctx, name, file, section.Bytes, condition{})
+	// The name is the hash of the bytes: two writers write the same.
+	_, err = b.upload(ctx, name, file, section.Bytes, writeCondition{})
 	return true, err
 }
 
-// putImmutable writes an object that never changes. One of the same bytes may be there.
+// putImmutable writes an object that never changes. It succeeds if the object exists with the same bytes.
 func (b *Bucket) putImmutable(ctx context.Context, name string, content []byte) error {
-	_, err := b.put(ctx, name, content, condition{absent: true})
+	_, err := b.put(ctx, name, content, writeCondition{absent: true})
 	if err == nil {
 		return nil
 	}
 
-	// It was there, or the answer was lost.
-	there, _, second := b.get(ctx, name, "")
+	// The object exists, or the answer was lost.
+	found, _, readErr := b.get(ctx, name, "")
 	switch {
-	case second == nil && bytes.Equal(there, content):
+	case readErr == nil && bytes.Equal(found, content):
 		return nil
-	case errors.Is(err, errPreconditionFailed) && second == nil:
+	case errors.Is(err, errPreconditionFailed) && readErr == nil:
 		return fmt.Errorf("cannot write %s: %w", name, ErrContentDiffers)
 	}
 	return err

@@ -15,7 +15,7 @@ import (
 )
 
 // TestPushRace lets eight operators publish at the same time, each from what it read last: every
-// epoch is won by one of them, and who lost is told who won.
+// epoch is won by one of them, and the losers learn who won.
 func TestPushRace(t *testing.T) { race(t, s3test.Start(t).Store) }
 
 func TestPushRaceOfARealStore(t *testing.T) { race(t, s3test.Versity(t)) }
@@ -71,7 +71,7 @@ func TestPushBesideAStranger(t *testing.T) {
 	model := s3test.Start(t)
 	w := newWorld(t, model.Store)
 	id := w.build(1)
-	forged, err := appendSignature(kindCurrent, &Pointer{
+	forged, err := encodeSigned(kindCurrent, &Pointer{
 		Format: pointerVersion, Epoch: 1, ID: id, ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
 	}, newKey(t, "ops-1999"))
 	if err != nil {
@@ -247,7 +247,7 @@ func TestPushLostCurrent(t *testing.T) {
 	}
 	w.pulls(server, id, 4)
 
-	// Where CURRENT went back, the same snapshot is published anew.
+	// Where CURRENT went back, the same snapshot is published again.
 	model.Put("prod/CURRENT", model.Get("prod/epochs/000000000001"))
 	w.refuses(server, nil, "epoch 1 is published, 4 was served here")
 	if done := w.push(id); done.Epoch != 5 {
@@ -264,7 +264,7 @@ func TestPushLostCurrent(t *testing.T) {
 	w.push(id)
 	w.refuses(server, nil, "epoch 1 is published, 5 was served here")
 	o := w.pushing()
-	o.MinEpoch = 5
+	o.AfterEpoch = 5
 	if done, err := w.bucket.Push(t.Context(), w.dir, id, o); err != nil || done.Epoch != 6 {
 		t.Errorf("the push above epoch 5: %+v, %v", done, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What keeps a rotation from happening.
+// Reasons why a rotation is refused.
 var (
 	ErrTrustExists    = errors.New("the store has a TRUST")
 	ErrNoTrust        = errors.New("the store has no TRUST")
@@ -15,8 +15,8 @@ var (
 	ErrNotTrustMember = errors.New("another key signed what is published")
 )
 
-// InitTrust writes the first TRUST, which names one key. When anew is set it may follow one that is
-// there: for operators who lost all keys, and whose servers have another publisher configured.
+// InitTrust writes the first TRUST, which names one key. With force it may follow an existing TRUST:
+// for operators who lost all keys, and whose servers have another publisher configured.
 func (b *Bucket) InitTrust(ctx context.Context, key *Key, force bool, now time.Time) (Trust, error) {
 	version := uint64(1)
 	old, tag, err := b.newestTrust(ctx)
@@ -42,13 +42,13 @@ func (b *Bucket) InitTrust(ctx context.Context, key *Key, force bool, now time.T
 	return first, err
 }
 
-// AddTrustedKey lets one key more sign.
+// AddTrustedKey writes a TRUST with one more key.
 func (b *Bucket) AddTrustedKey(ctx context.Context, key *Key, added Publisher, now time.Time) (Trust, error) {
-	return b.rotate(ctx, key, func(t *Trust) (Trust, error) { return t.with(added, now) })
+	return b.rotate(ctx, key, func(t *Trust) (Trust, error) { return t.withKey(added, now) })
 }
 
-// RetireTrustedKey takes a key out. It must not be the one that signs, nor that of the CURRENT that
-// is there: servers would then refuse what is published.
+// RetireTrustedKey writes a TRUST without a key. That must not be the key that signs it, nor the key of
+// the present CURRENT: servers would then refuse the publication.
 func (b *Bucket) RetireTrustedKey(ctx context.Context, key *Key, id string, now time.Time) (Trust, error) {
 	if id == key.ID {
 		return Trust{}, fmt.Errorf("cannot retire key %q: sign with another one: %w", id, ErrInUse)
@@ -61,11 +61,11 @@ func (b *Bucket) RetireTrustedKey(ctx context.Context, key *Key, id string, now 
 	if by == id {
 		return Trust{}, fmt.Errorf("cannot retire key %q: it signed the CURRENT that is there: %w", id, ErrInUse)
 	}
-	return b.rotate(ctx, key, func(t *Trust) (Trust, error) { return t.without(id, now) })
+	return b.rotate(ctx, key, func(t *Trust) (Trust, error) { return t.withoutKey(id, now) })
 }
 
-// currentSigner names the key that signed the CURRENT that is there; "" = there is none that can be
-// read.
+// currentSigner returns the id of the key that signed the present CURRENT, "" if there is none that can
+// be read.
 func (b *Bucket) currentSigner(ctx context.Context) (string, error) {
 	content, _, err := b.get(ctx, currentName, "")
 	if errors.Is(err, errNotFound) {
@@ -77,9 +77,9 @@ func (b *Bucket) currentSigner(ctx context.Context) (string, error) {
 
 	text, err := cutSigned(kindCurrent, content)
 	if err != nil {
-		return "", nil //nolint:nilerr // who signed it is not known
+		return "", nil //nolint:nilerr // the signer is unknown
 	}
-	return text.all[0].by, nil
+	return text.signatures[0].by, nil
 }
 
 // rotate writes the TRUST that follows the newest one.
@@ -104,17 +104,17 @@ func (b *Bucket) rotate(ctx context.Context, key *Key, change func(*Trust) (Trus
 	return next, err
 }
 
-// trust reads a TRUST under one of its names, unless its tag is the given one.
-func (b *Bucket) trust(ctx context.Context, name, unless string) (t Trust, content []byte, tag string, err error) {
-	content, tag, err = b.get(ctx, name, unless)
+// trust reads the TRUST in an object, as get does.
+func (b *Bucket) trust(ctx context.Context, name, knownTag string) (t Trust, content []byte, tag string, err error) {
+	content, tag, err = b.get(ctx, name, knownTag)
 	if err == nil {
 		t, _, err = parseTrust(content)
 	}
 	return t, content, tag, err
 }
 
-// newestTrust reads the newest TRUST and the tag of the object. A rotation that was cut off wrote
-// the copy of its version and not the object: the object is then brought up to that.
+// newestTrust reads the newest TRUST and the ETag of the object. An interrupted rotation may have
+// written the copy of its version alone: newestTrust then writes the object.
 func (b *Bucket) newestTrust(ctx context.Context) (t Trust, tag string, err error) {
 	t, _, tag, err = b.trust(ctx, trustName, "")
 	if err != nil && !errors.Is(err, errNotFound) {
@@ -122,7 +122,7 @@ func (b *Bucket) newestTrust(ctx context.Context) (t Trust, tag string, err erro
 	}
 
 	for {
-		next, content, _, err := b.trust(ctx, trustVersion(t.Version+1), "")
+		next, content, _, err := b.trust(ctx, trustVersionName(t.Version+1), "")
 		if errors.Is(err, errNotFound) && t.Version > 0 {
 			return t, tag, nil
 		}
@@ -131,25 +131,24 @@ func (b *Bucket) newestTrust(ctx context.Context) (t Trust, tag string, err erro
 		}
 
 		t = next
-		tag, err = b.put(ctx, trustName, content, condition{absent: tag == "", tag: tag})
+		tag, err = b.put(ctx, trustName, content, writeCondition{absent: tag == "", tag: tag})
 		if err != nil {
 			return t, "", err
 		}
 	}
 }
 
-// writeTrust writes a TRUST. Its version exists once: of two rotations at the same time one is
-// refused.
+// writeTrust writes a TRUST. A version is written once: of two concurrent rotations one is refused.
 func (b *Bucket) writeTrust(ctx context.Context, next *Trust, tag string, key *Key) error {
 	if err := b.probe(ctx); err != nil {
 		return err
 	}
-	signed, err := appendSignature(kindTrust, next, key)
+	signed, err := encodeSigned(kindTrust, next, key)
 	if err != nil {
 		return err
 	}
 
-	err = b.putImmutable(ctx, trustVersion(next.Version), signed)
+	err = b.putImmutable(ctx, trustVersionName(next.Version), signed)
 	if errors.Is(err, ErrContentDiffers) {
 		return fmt.Errorf("cannot write TRUST %d: %w", next.Version, ErrTooLate)
 	}
@@ -157,8 +156,8 @@ func (b *Bucket) writeTrust(ctx context.Context, next *Trust, tag string, key *K
 		return err
 	}
 
-	// Where somebody was faster, they began from the copy above, and wrote what follows it.
-	_, err = b.put(ctx, trustName, signed, condition{absent: tag == "", tag: tag})
+	// A failed condition is no error: another rotation has continued from the copy above.
+	_, err = b.put(ctx, trustName, signed, writeCondition{absent: tag == "", tag: tag})
 	if err != nil && !errors.Is(err, errPreconditionFailed) {
 		return fmt.Errorf("TRUST %d is decided and servers do not see it yet: run a trust command again: %w",
 			next.Version, err)

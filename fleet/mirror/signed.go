@@ -7,52 +7,50 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 )
 
-// The kinds of signed texts. The kind is signed with the text, so that none passes for another.
+// The kinds of signed texts. The kind is signed with the text, so that one cannot be used as another.
 const (
 	kindCurrent = "CURRENT"
 	kindTrust   = "TRUST"
 )
 
-// maxSigned bounds a signed text: a CURRENT has some 500 bytes, a TRUST 60 for each key.
+// maxSigned limits a signed text: a CURRENT has some 500 bytes, a TRUST 60 for each key.
 const maxSigned = 64 << 10
 
-// algorithm begins a line with a signature.
+// algorithm begins the line of a signature.
 const algorithm = "ed25519:"
 
-// ErrBadSignature means: a text is not what its signature is of, or it has none.
+// ErrBadSignature reports a text whose signature is missing or wrong.
 var ErrBadSignature = errors.New("its signature is not of its text")
 
-// signature is one line behind a signed text.
+// signature is one line after a signed text.
 type signature struct {
 	by    string // id of the key
 	bytes []byte
 }
 
-// signedText is a text with its signatures, of which none is checked yet.
+// signedText is a text with its signatures, which are not verified yet.
 type signedText struct {
-	kind string
-	body []byte // ends with a line feed
-	all  []signature
+	kind       string
+	body       []byte // ends with a line feed
+	signatures []signature
 }
 
-// message is what is signed of a text.
-func message(kind string, body []byte) []byte {
+// signedMessage returns the bytes that a signature covers.
+func signedMessage(kind string, body []byte) []byte {
 	return append([]byte("ninepocket "+kind+" 1\n"), body...)
 }
 
-// sign adds the signatures of the keys to a text, which ends with a line feed.
-func sign(kind string, body []byte, keys ...*Key) []byte {
-	signed := bytes.Clone(body)
-	for _, key := range keys {
-		made := ed25519.Sign(key.private, message(kind, body))
-		signed = fmt.Appendf(signed, "%s%s:%s\n", algorithm, key.ID, base64.StdEncoding.EncodeToString(made))
-	}
-	return signed
+// sign appends a signature to a copy of a text, which ends with a line feed.
+func sign(kind string, body []byte, key *Key) []byte {
+	made := ed25519.Sign(key.private, signedMessage(kind, body))
+	return fmt.Appendf(bytes.Clone(body), "%s%s:%s\n", algorithm, key.ID, base64.StdEncoding.EncodeToString(made))
 }
 
-// cutSigned takes a text and its signatures apart.
+// cutSigned splits a signed text into its body and its signatures.
 func cutSigned(kind string, b []byte) (signedText, error) {
 	cannot := func(why string) (signedText, error) {
 		return signedText{}, fmt.Errorf("%s is no signed text: %s: %w", kind, why, ErrBadSignature)
@@ -71,17 +69,17 @@ func cutSigned(kind string, b []byte) (signedText, error) {
 		if err != nil {
 			return cannot(err.Error())
 		}
-		text.all = append(text.all, made)
+		text.signatures = append(text.signatures, made)
 		text.body = text.body[:len(text.body)-len(line)-1]
 	}
 
-	if len(text.all) == 0 || len(text.body) == 0 || text.body[len(text.body)-1] != '\n' {
+	if len(text.signatures) == 0 || len(text.body) == 0 || text.body[len(text.body)-1] != '\n' {
 		return cannot("a line with a signature is missing")
 	}
 	return text, nil
 }
 
-// lastLine is the last line of a text, where it is one of a signature.
+// lastLine returns the last line of a text, if it is a signature.
 func lastLine(text []byte) (line string, found bool) {
 	whole, ended := bytes.CutSuffix(text, []byte("\n"))
 	if !ended {
@@ -93,7 +91,7 @@ func lastLine(text []byte) (line string, found bool) {
 
 func parseSignature(line string) (signature, error) {
 	id, text, _ := strings.Cut(strings.TrimPrefix(line, algorithm), ":")
-	if !keyID.MatchString(id) {
+	if !keyIDPattern.MatchString(id) {
 		return signature{}, fmt.Errorf("a signature names the key %q", id)
 	}
 
@@ -104,27 +102,38 @@ func parseSignature(line string) (signature, error) {
 	return signature{id, made}, nil
 }
 
-// currentSigner returns the first of the publishers that signed the text.
+// signer verifies the first signature by one of the publishers, and returns its key id.
 func (text *signedText) signer(publishers []Publisher) (string, error) {
-	for _, made := range text.all {
+	for _, made := range text.signatures {
 		for _, publisher := range publishers {
 			if publisher.ID != made.by {
 				continue
 			}
-			if !ed25519.Verify(publisher.Key, message(text.kind, text.body), made.bytes) {
+			if !ed25519.Verify(publisher.Key, signedMessage(text.kind, text.body), made.bytes) {
 				return "", fmt.Errorf("%s does not bear the signature of %q: %w", text.kind, made.by, ErrBadSignature)
 			}
 			return made.by, nil
 		}
 	}
-	return "", &UntrustedError{Object: text.kind, Key: text.all[0].by}
+	return "", &UntrustedError{Object: text.kind, Key: text.signatures[0].by}
 }
 
-// UntrustedError says that a text is signed by a key that nobody trusts.
+// decode decodes and validates the body of a text.
+func (text *signedText) decode(v interface{ problem() string }) error {
+	if err := json.Unmarshal(text.body, v); err != nil {
+		return fmt.Errorf("cannot read %s: %w: %w", text.kind, ErrVersion, err)
+	}
+	if problem := v.problem(); problem != "" {
+		return fmt.Errorf("cannot read %s: it %s: %w", text.kind, problem, ErrVersion)
+	}
+	return nil
+}
+
+// UntrustedError reports a text that no trusted key signed.
 type UntrustedError struct {
 	Object string // "CURRENT" or "TRUST"
 	Key    string
-	// Retired is the version of TRUST that the key is no longer in; 0 when it never was.
+	// Retired is the version of TRUST that retired the key, 0 if none did.
 	Retired uint64
 }
 

@@ -5,27 +5,24 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/go-json-experiment/json"
 )
 
 const (
-	// trustFormatVersion is the form of TRUST that this program writes, and the newest that it
-	// reads.
+	// trustFormatVersion is the format version of TRUST that this program writes, and the only one that
+	// it reads.
 	trustFormatVersion = 1
-	// maxKeys bounds the keys of a TRUST, and those that it retired: each text stays well below
-	// the bound of signed texts.
+	// maxKeys limits the keys of a TRUST, and its retired keys, so that it stays well below maxSigned.
 	maxKeys = 200
-	// maxVersions bounds how many versions a server follows at once: a rotation a week for 20
+	// maxVersions limits how many versions a server follows at once: a rotation a week for 20
 	// years.
 	maxVersions = 1000
 )
 
-// Trust is what TRUST says: which keys may sign CURRENT and the next TRUST. Before the first one there
-// are the keys that the configuration names, as version 0.
+// Trust is the content of TRUST: the keys that may sign CURRENT and the next TRUST. The keys of
+// the configuration are version 0.
 type Trust struct {
 	Format  int         `json:"format"`
-	Version uint64      `json:"version"` // one above the version before
+	Version uint64      `json:"version"` // the previous version plus one
 	At      time.Time   `json:"at"`
 	Keys    []Publisher `json:"keys"`
 	Retired []Retired   `json:"retired,omitempty"`
@@ -34,35 +31,33 @@ type Trust struct {
 // Retired is a key that may no longer sign.
 type Retired struct {
 	ID      string `json:"id"`
-	Version uint64 `json:"version"` // of the TRUST that left it out first
+	Version uint64 `json:"version"` // of the first TRUST without it
 }
 
 // ErrTrustBroken reports a trust list whose version or signature does not follow from the trusted
 // one.
 var ErrTrustBroken = errors.New("it does not follow from what is trusted here")
 
-func trustVersion(version uint64) string { return fmt.Sprintf("%s%012d", trustLog, version) }
+// trustVersionName is the object with a version of TRUST.
+func trustVersionName(version uint64) string { return fmt.Sprintf("%s%012d", trustPrefix, version) }
 
-// parseTrust reads a TRUST. One of its own keys must have signed it.
+// parseTrust parses a TRUST, which one of its own keys must have signed.
 func parseTrust(b []byte) (Trust, signedText, error) {
 	text, err := cutSigned(kindTrust, b)
 	if err != nil {
 		return Trust{}, text, err
 	}
 
+	// The keys to verify it with are in the text itself.
 	var t Trust
-	if err := json.Unmarshal(text.body, &t); err != nil {
-		return Trust{}, text, fmt.Errorf("cannot read TRUST: %w: %w", ErrVersion, err)
+	if err := text.decode(&t); err != nil {
+		return Trust{}, text, err
 	}
-	if problem := t.problem(); problem != "" {
-		return Trust{}, text, fmt.Errorf("cannot read TRUST: it %s: %w", problem, ErrVersion)
-	}
-
 	_, err = text.signer(t.Keys)
 	return t, text, err
 }
 
-// problem says what is wrong with a TRUST; "" means nothing.
+// problem returns the reason why a TRUST is invalid, "" if it is valid.
 func (t *Trust) problem() string {
 	switch {
 	case t.Format != trustFormatVersion:
@@ -95,7 +90,7 @@ func (t *Trust) trusts(key Publisher) bool {
 	return slices.ContainsFunc(t.Keys, same)
 }
 
-// currentSigner returns which trusted key signed a text.
+// signer verifies a text, and returns the id of the trusted key that signed it.
 func (t *Trust) signer(text *signedText) (string, error) {
 	by, err := text.signer(t.Keys)
 	if untrusted, ok := errors.AsType[*UntrustedError](err); ok {
@@ -108,9 +103,8 @@ func (t *Trust) signer(text *signedText) (string, error) {
 	return by, err
 }
 
-// next takes a TRUST up. It must be signed by a key that was trusted until now, and by one of its
-// own. A TRUST that is not newer is none to take up.
-func (t *Trust) next(b []byte) (Trust, error) {
+// verifyNext parses a newer TRUST. One of its own keys and one that t trusts must have signed it.
+func (t *Trust) verifyNext(b []byte) (Trust, error) {
 	next, text, err := parseTrust(b)
 	if err != nil {
 		return *t, err
@@ -125,26 +119,26 @@ func (t *Trust) next(b []byte) (Trust, error) {
 	return next, nil
 }
 
-// current reads a CURRENT that a trusted key signed.
-func (t *Trust) current(content []byte) (signedPointer, error) {
+// verifyCurrent parses a CURRENT, which a trusted key must have signed.
+func (t *Trust) verifyCurrent(content []byte) (verifiedCurrent, error) {
 	text, err := cutSigned(kindCurrent, content)
 	if err != nil {
-		return signedPointer{}, err
+		return verifiedCurrent{}, err
 	}
-	return t.pointer(&text)
+	return t.verifyPointer(&text)
 }
 
-// pointer is current of a text that was taken apart.
-func (t *Trust) pointer(text *signedText) (read signedPointer, err error) {
-	read.by, err = t.signer(text)
+// verifyPointer is verifyCurrent of a text that is split already.
+func (t *Trust) verifyPointer(text *signedText) (read verifiedCurrent, err error) {
+	read.signer, err = t.signer(text)
 	if err == nil {
-		read.Pointer, err = parsePointer(text.body)
+		err = text.decode(&read.Pointer)
 	}
 	return read, err
 }
 
-// without is the TRUST after t that leaves a key out.
-func (t *Trust) without(id string, now time.Time) (Trust, error) {
+// withoutKey returns the TRUST after t without a key.
+func (t *Trust) withoutKey(id string, now time.Time) (Trust, error) {
 	remaining := slices.DeleteFunc(slices.Clone(t.Keys), func(key Publisher) bool { return key.ID == id })
 	if len(remaining) == len(t.Keys) {
 		return *t, fmt.Errorf("cannot retire key %q: TRUST %d does not name it", id, t.Version)
@@ -157,8 +151,8 @@ func (t *Trust) without(id string, now time.Time) (Trust, error) {
 	}, nil
 }
 
-// with is the TRUST after t that names one key more.
-func (t *Trust) with(key Publisher, now time.Time) (Trust, error) {
+// withKey returns the TRUST after t with one more key.
+func (t *Trust) withKey(key Publisher, now time.Time) (Trust, error) {
 	next := Trust{trustFormatVersion, t.Version + 1, now.UTC(), append(slices.Clone(t.Keys), key), t.Retired}
 	if problem := next.problem(); problem != "" {
 		return *t, fmt.Errorf("cannot add key %q: TRUST %s", key.ID, problem)

@@ -59,7 +59,7 @@ func TestTrustRotation(t *testing.T) {
 
 	// Whoever stole the retired key and can write to the store reaches nobody who follows.
 	genuine := model.Get("prod/CURRENT")
-	stolen, err := appendSignature(kindCurrent, &Pointer{
+	stolen, err := encodeSigned(kindCurrent, &Pointer{
 		Format: pointerVersion, Epoch: 9, ID: first, ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
 	}, old)
 	if err != nil {
@@ -71,7 +71,7 @@ func TestTrustRotation(t *testing.T) {
 	}
 
 	// Nor by a TRUST of their own.
-	forged, err := appendSignature(kindTrust,
+	forged, err := encodeSigned(kindTrust,
 		&Trust{Format: trustFormatVersion, Version: 5, At: day, Keys: []Publisher{old.Publisher()}}, old)
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +180,7 @@ func TestTrustCutOff(t *testing.T) {
 	}
 }
 
-// TestTrustLost begins anew after all keys were lost: servers whose publishers are edited go on, and
+// TestTrustLost starts again after all keys were lost: servers whose publishers are edited go on, and
 // others do not.
 func TestTrustLost(t *testing.T) {
 	w := newWorld(t, s3test.Start(t).Store)
@@ -284,17 +284,17 @@ func TestTrustOutlivesPower(t *testing.T) {
 
 	c := server(folder, on)
 	for version := range uint64(3) {
-		content, err := appendSignature(kindTrust, &Trust{
+		content, err := encodeSigned(kindTrust, &Trust{
 			Format: trustFormatVersion, Version: version + 1, At: day, Keys: []Publisher{key.Publisher()},
 		}, key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		on.Set(func(call disktest.Call) disktest.Verdict {
+		on.Set(func(call disktest.Call) disktest.Effect {
 			if call.Writes() {
 				check("before "+call.String(), version)
 			}
-			return disktest.Verdict{}
+			return disktest.Effect{}
 		})
 		must(t)(Trust{}, c.saveTrust(content))
 		on.Set(nil)

@@ -6,25 +6,26 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// An Alias is another phrase for what is meant: words that are looked for instead of it, or a card.
+// An Alias is another phrase for what is meant: words to search in its place, or a card.
 type Alias struct {
 	Phrase      string
 	Replacement string // words; "" when it stands for a card
 	Card        int    // the card that it stands for, -1 for none
-	Game        int    // of which it is alone, -1 for all
+	Game        int    // the only game in which it counts, -1 for all
 }
 
-// alias is what a folded phrase stands for.
+// alias is the meaning of a folded phrase.
 type alias struct {
 	words string
 	card  uint32 // or none
-	games uint64 // in which it means that
+	games uint64 // in which it has this meaning
 }
 
-// maxAliasWords is how many words of a query a phrase may cover.
+// maxAliasWords is the maximum number of words of an alias.
 const maxAliasWords = 5
 
-// readPhrases notes which phrases are other names, so that whole names with one in them are kept.
+// readPhrases records the phrases of all aliases, so that whole names that contain one are
+// protected.
 func (b *builder) readPhrases() {
 	b.phrases = map[string]bool{}
 	for _, given := range b.corpus.Aliases {
@@ -33,8 +34,8 @@ func (b *builder) readPhrases() {
 	}
 }
 
-// addAliases takes over the aliases that the catalog itself does not contradict: a phrase that is
-// the name of a card, or the code of a set, means that.
+// addAliases adds the aliases that the catalog itself does not contradict. A phrase that is the
+// name of a card, or the code of a set, keeps that meaning.
 func (b *builder) addAliases() {
 	b.index.aliases = map[string]alias{}
 	for _, given := range b.corpus.Aliases {
@@ -61,7 +62,7 @@ func (b *builder) addAliases() {
 	}
 }
 
-// isName says whether the words just read are the whole name of a card of some game.
+// isName reports whether the words just read are the whole name of a card of some game.
 func (b *builder) isName(tokens []token) bool {
 	var key []byte
 	for game := range len(b.corpus.Games) + 1 {
@@ -77,7 +78,8 @@ func (b *builder) isName(tokens []token) bool {
 	return false
 }
 
-// readAliases puts what phrases stand for in their place, unless the words are taken as they were typed.
+// readAliases replaces the aliases in the query by what they stand for, unless typed asks for the
+// words as typed.
 func (q *query) readAliases(ix *Index, typed bool) {
 	q.card = none
 	q.rewritten = false
@@ -90,7 +92,7 @@ func (q *query) readAliases(ix *Index, typed bool) {
 
 	tokens := q.norm.tokens
 	var text []byte
-	last := 0 // behind the last phrase
+	last := 0 // the end of the last phrase
 	for i := 0; i < len(tokens); i++ {
 		for til := min(len(tokens), i+maxAliasWords); til > i; til-- {
 			alias, ok := ix.aliases[string(q.span(i, til))]
@@ -122,8 +124,8 @@ func (q *query) readAliases(ix *Index, typed bool) {
 	q.norm.read(string(text), maxTokens)
 }
 
-// isInName says whether the tokens from i to til are part of a whole name, or one word with the next
-// token: "eustass captain kid", "pre release".
+// isInName reports whether the tokens from i to til are part of a whole name, or one word with the
+// next token. Examples: "eustass captain kid", "pre release".
 func (q *query) isInName(ix *Index, i, til int) bool {
 	n := len(q.norm.tokens)
 	if til < n {
@@ -143,11 +145,11 @@ func (q *query) isInName(ix *Index, i, til int) bool {
 	return false
 }
 
-// isTradeTerm says whether a word is one of the trade: no other name stands for it, and it is no
-// misspelt word: "lot" is no set, and "mint" no Mina.
+// isTradeTerm reports whether a word is a term of the trade. It is no alias and no misspelled word:
+// "lot" is no set, and "mint" no Mina.
 func (kind stopClass) isTradeTerm() bool { return kind >= stopWord }
 
-// appendTyped appends the tokens from i to til as they would be typed.
+// appendTyped appends the tokens from i to til as a user would type them.
 func (q *query) appendTyped(text []byte, i, til int) []byte {
 	for _, tok := range q.norm.tokens[i:til] {
 		switch {
@@ -180,15 +182,14 @@ func (q *query) readTotals() {
 	}
 }
 
-// isHead says whether letters before a number are a word or another name of something.
-func (ix *Index) isHead(w []byte) bool {
+// isKnownWord reports whether letters before a number are a known word or an alias.
+func (ix *Index) isKnownWord(w []byte) bool {
 	_, ok := ix.aliases[string(w)]
 	return ok || ix.words.find(w) != none
 }
 
-// separate parts what was typed as one word and is a word and a number, or a set's code and a
-// number: "ex199", "svp085".
-func (q *query) separate(ix *Index) {
+// splitNumbers divides a token that is a word, or a set's code, and a number: "ex199", "svp085".
+func (q *query) splitNumbers(ix *Index) {
 	q.readTotals()
 	for i := 0; i < len(q.norm.tokens) && len(q.norm.tokens) < maxTokens; i++ {
 		tok := q.norm.tokens[i]
@@ -200,7 +201,7 @@ func (q *query) separate(ix *Index) {
 		head := slices.IndexFunc(word, cardvocab.IsDigit)
 		if head < 2 || !cardvocab.IsInteger(word[head:]) || tok.hash ||
 			ix.words.find(word) != none || ix.numbers.find(q.numberKey(i, i+1)) != none ||
-			!ix.isHead(word[:head]) || ix.isCode(q.numberKey(i, i+1)) {
+			!ix.isKnownWord(word[:head]) || ix.isCode(q.numberKey(i, i+1)) {
 			continue
 		}
 
@@ -212,7 +213,7 @@ func (q *query) separate(ix *Index) {
 		q.norm.tokens[i].stem = 0
 		q.norm.tokens = slices.Insert(q.norm.tokens, i+1, part)
 		if ix.numbers.find(q.numberKey(i+1, i+2)) == none {
-			// No card has the number, so that the word was none of these.
+			// No card has the number, so the token stays whole.
 			q.norm.tokens = slices.Delete(q.norm.tokens, i+1, i+2)
 			q.norm.tokens[i] = tok
 		}

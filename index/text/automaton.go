@@ -1,33 +1,33 @@
 package text
 
-// An automaton accepts the words near a pattern, one byte at a time, in the form in which bleve's
-// dictionaries ask: states are plain integers. It is the table of the Damerau distance (optimal
-// string alignment) computed row by row, of which only a band of five cells can stay within two
-// errors; both rows that a step needs fit into the integer, so that nothing is built before a
-// search and nothing is remembered during one. bleve's own automaton takes 51 to 273 µs to build
-// for every word (docs/SEARCH.md, Cost).
+// An automaton accepts the words near a pattern, one byte at a time. Its states are plain integers,
+// as bleve's dictionaries require. It computes the table of the Damerau distance (optimal string
+// alignment) row by row. Only a band of five cells can stay within two errors, and the two rows
+// that a step needs fit into the integer. So nothing is built before a search and nothing is stored
+// during one. bleve's own automaton takes 51 to 273 µs to build for every word (docs/SEARCH.md,
+// Cost).
 //
-// Every error costs 1, but one that changes the first letter costs 2 unless it swaps the first two
+// Every error costs 1, but a change of the first letter costs 2 unless it swaps the first two
 // letters.
 type automaton struct {
 	pattern []byte
 	limit   int  // the greatest distance accepted: 1 or 2
-	prefix  bool // accept words of which a beginning is near
+	prefix  bool // accept words with a prefix near the pattern
 }
 
-// A state holds, from the lowest bit on: the five cells around the diagonal of the last row and
-// those of the row before it (two bits each, 3 for "more than 2"), the last byte, and the number of
-// bytes taken. Two states are special.
+// A state packs two rows, the last byte, and the number of bytes taken, from the lowest bit on. The
+// rows are the last one and the one before it, each with the five cells around the diagonal (two
+// bits each, 3 for "more than 2"). Two states are special.
 const (
 	rejected = -1
-	// reached, with the distance added, is the state of a prefix automaton whose pattern is used
-	// up.
+	// reached, plus the distance, is the state of a prefix automaton that has matched its whole
+	// pattern.
 	reached = 1 << 40
 
 	cellBits  = 2
 	rowBits   = 5 * cellBits
 	rowMask   = 1<<rowBits - 1
-	tooFar    = 3 // in a cell: too far
+	tooFar    = 3 // in a cell: more than 2
 	tooFarRow = rowMask
 	byteAt    = 2 * rowBits
 	countAt   = byteAt + 8
@@ -45,7 +45,7 @@ func (a *automaton) Accept(state int, b byte) int {
 		return state
 	}
 
-	// The row to compute: the i-th byte of the word.
+	// The row to compute is that of the word's i-th byte.
 	i := state>>countAt + 1
 	if i > len(a.pattern)+2 && !a.prefix || i > maxWord+2 {
 		return rejected
@@ -97,7 +97,8 @@ func (a *automaton) Accept(state int, b byte) int {
 	}
 
 	if a.prefix {
-		// The pattern is used up within the limit: whatever follows, the beginning is near.
+		// The whole pattern matched within the limit, so the word has a near prefix, whatever
+		// follows.
 		if at := len(a.pattern) - i + 2; at >= 0 && at < 5 && cell(row, at) <= a.limit {
 			return reached + cell(row, at)
 		}
@@ -106,8 +107,8 @@ func (a *automaton) Accept(state int, b byte) int {
 	return row | last<<rowBits | int(b)<<byteAt | i<<countAt
 }
 
-// maySwap says whether byte i and the next may be two letters of the pattern swapped, which begins
-// two rows above the next: the cells of row i do not show it.
+// maySwap reports whether byte i and the next may be two letters of the pattern swapped. Such a
+// match starts two rows above the next row: the cells of row i do not show it.
 func (a *automaton) maySwap(i int, b byte, last int) bool {
 	for k := range 5 {
 		if j := i - 1 + k; j > 1 && j <= len(a.pattern) && a.pattern[j-1] == b && cell(last, k) < a.limit {
@@ -117,8 +118,8 @@ func (a *automaton) maySwap(i int, b byte, last int) bool {
 	return false
 }
 
-// cell computes column j of row i, swaps aside, from the cells diagonally before, above and to the
-// left of it.
+// cell computes column j of row i, without swaps, from the cells diagonally before, above and to
+// the left of it.
 func (a *automaton) cell(i, j int, b byte, diagonal, above, left int) int {
 	change := 1
 	if a.pattern[j-1] == b {
@@ -129,7 +130,7 @@ func (a *automaton) cell(i, j int, b byte, diagonal, above, left int) int {
 	return min(diagonal+change, above+1, left+1)
 }
 
-// cell reads cell k of a row; beyond the band everything is far.
+// cell returns cell k of a row; beyond the band every cell is too far.
 func cell(row, k int) int {
 	if k > 4 {
 		return tooFar
@@ -137,7 +138,7 @@ func cell(row, k int) int {
 	return row >> (k * cellBits) & tooFar
 }
 
-// distance returns the distance that a matching state stands for.
+// distance returns the distance of a matching state.
 func (a *automaton) distance(state int) int {
 	if state >= reached {
 		return state - reached
@@ -151,16 +152,16 @@ func (a *automaton) distance(state int) int {
 	return cell(state&rowMask, at)
 }
 
-// IsMatch says whether the bytes so far are a word near the pattern.
+// IsMatch reports whether the bytes so far are a word near the pattern.
 func (a *automaton) IsMatch(state int) bool { return state >= 0 && a.distance(state) <= a.limit }
 
-// CanMatch says whether more bytes may still make one.
+// CanMatch reports whether more bytes may still make a match.
 func (a *automaton) CanMatch(state int) bool { return state >= 0 }
 
-// WillAlwaysMatch says whether any more bytes make one.
+// WillAlwaysMatch reports whether every continuation is a match.
 func (a *automaton) WillAlwaysMatch(state int) bool { return state >= reached }
 
-// EditDistance and MatchAndDistance make bleve hand out the distance together with the word.
+// EditDistance and MatchAndDistance make bleve return the distance together with the word.
 func (a *automaton) EditDistance(state int) uint8 { return uint8(a.distance(state)) }
 
 // MatchAndDistance runs the automaton over a whole word.

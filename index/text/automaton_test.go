@@ -96,7 +96,7 @@ func TestAutomaton(t *testing.T) {
 			near, distance = a.MatchAndDistance(w)
 			want = limit + 1
 			for end := range len(w) {
-				if want > limit { // the first beginning that is near decides
+				if want > limit { // the first near prefix decides
 					want = damerau(typed, w[:end+1])
 				}
 			}

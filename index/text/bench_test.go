@@ -87,7 +87,7 @@ func syntheticIndex(tb testing.TB, n int) *Index {
 const longQuery = "gradrasgrachadrasstardra vaigreedrachuvaigreedrachu shaidonmabraitashaidon brouzardstagrabrouzard " +
 	"chadrastalgonchadrastal mabraichuvaimabraichuvai stardraigonstardraigon drachumabraidrachumabra gradras"
 
-// broadQuery asks for the eight beginnings of two letters that the most names have.
+// broadQuery has the eight prefixes of two letters that the most names have.
 func broadQuery(ix *Index) string {
 	size := map[string]int{}
 	for w := range uint32(ix.words.len()) {

@@ -11,10 +11,11 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// Longest run of words written together ("Monkey.D.Luffy") that is also known as one word.
+// maxJoined is the longest run of words written together ("Monkey.D.Luffy") that is also indexed as
+// one word.
 const maxJoined = 4
 
-// A builder gathers names, sets and numbers card by card, with words in the order of discovery, and
+// A builder collects names, sets and numbers card by card, with words in order of discovery, and
 // turns them into the columns of an Index.
 type builder struct {
 	corpus Corpus
@@ -23,15 +24,15 @@ type builder struct {
 	parser nameParser
 
 	word   interner
-	single map[uint32]bool // by order of discovery: the word also stands alone, not only joined
+	single map[uint32]bool // by order of discovery: the word also occurs alone, not only joined
 	names  []posting
 	sets   []posting
 	codes  []posting
 
-	plain      map[string]uint32 // game and display name → title, where no number or printing matters
-	groups     map[string]uint32 // game and words → title
+	plain      map[string]uint32 // game and display name → name group, where no number or printing matters
+	groups     map[string]uint32 // game and words → name group
 	family     map[string]uint32 // game and name words → family, the printings of one name
-	familyOf   []uint32          // by title
+	familyOf   []uint32          // by name group
 	familySize []int
 	key        []byte
 
@@ -39,14 +40,14 @@ type builder struct {
 	aliases map[string]uint32
 
 	protectedNames []string
-	phrases        map[string]bool // other names, folded
+	phrases        map[string]bool // of the aliases, folded
 	isCode         map[string]bool
 	traits         traitReader
 }
 
-// Build makes the index of a corpus. It costs a few milliseconds for ten thousand cards, most of it
-// in bleve. It calls step every ten microseconds or so, where work beside requests may rest; nil
-// never rests.
+// Build makes the index of a corpus. It takes a few milliseconds for ten thousand cards, most of it
+// in bleve. It calls step every ten microseconds or so, so that background work can pause; a nil
+// step never pauses.
 func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 	if step == nil {
 		step = func() {}
@@ -91,7 +92,7 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 	return ix, b.finishExpander()
 }
 
-// addNameGroup returns the title of card i, adding it when it is new.
+// addNameGroup returns the name group of card i, which it adds when it is new.
 func (b *builder) addNameGroup(i int) uint32 {
 	display := b.corpus.Name(i)
 	game := b.corpus.Game(i)
@@ -122,7 +123,7 @@ func (b *builder) addNameGroup(i int) uint32 {
 	return t
 }
 
-// internGroup returns the number of the title with the words of a name.
+// internGroup returns the number of the name group with the words of a name.
 func (b *builder) internGroup(parsed name, game uint8) uint32 {
 	key := b.key[:0]
 	key = append(key, game)
@@ -151,41 +152,32 @@ func (b *builder) internGroup(parsed name, game uint8) uint32 {
 	t := uint32(len(b.familyOf))
 	b.groups[string(key)] = t
 	b.familyOf = append(b.familyOf, family)
-	b.index.groups = append(b.index.groups, nameGroup{
-		termMask: newTermMask(len(parsed.words), parsed.core), traitBits: traitWordBits(parsed),
-		suffixBits: suffixWordBits(parsed),
-	})
+	b.index.groups = append(b.index.groups, newNameGroup(parsed))
 	b.names = b.addWords(b.names, t, parsed.words, parsed.core)
 	return t
 }
 
-// traitWordBits are the bits of the qualifying words of a name that say a rarity, finish or
-// edition.
-func traitWordBits(parsed name) (mask uint32) {
-	for i := parsed.core; i < len(parsed.words); i++ {
-		if _, ok := cardvocab.FindPreference([]byte(parsed.words[i].text)); ok || parsed.words[i].text == "art" {
-			mask |= 1 << i
+// newNameGroup returns the masks of a name's words.
+func newNameGroup(parsed name) nameGroup {
+	group := nameGroup{termMask: newTermMask(len(parsed.words), parsed.core)}
+	for i, w := range parsed.words {
+		if i < parsed.core {
+			if len(w.text) == 1 || slices.Contains(suffixes, w.text) {
+				group.suffixBits |= 1 << i
+			}
+		} else if _, ok := cardvocab.FindPreference([]byte(w.text)); ok || w.text == "art" {
+			group.traitBits |= 1 << i
 		}
 	}
-	return mask
-}
-
-// suffixWordBits are the bits of the words of a name itself that are suffixes or single letters.
-func suffixWordBits(parsed name) (mask uint32) {
-	for i, w := range parsed.words[:parsed.core] {
-		if len(w.text) == 1 || slices.Contains(suffixes, w.text) {
-			mask |= 1 << i
-		}
-	}
-	return mask
+	return group
 }
 
 func newTermMask(words, core int) termMask {
 	return termMask{nameBits: uint32(1<<core - 1), qualifierCount: uint8(words - core)}
 }
 
-// addWords files a holder under its words, the stems of its possessives and the joined forms of
-// what is written without spaces (docs/SEARCH.md, Normalise).
+// addWords indexes a document under its words, the stems of its possessives, and the joined forms
+// of words written without spaces (docs/SEARCH.md, Normalise).
 func (b *builder) addWords(to []posting, doc uint32, words []nameWord, core int) []posting {
 	for i, w := range words {
 		mask := uint32(1) << i
@@ -212,7 +204,7 @@ func (b *builder) addWords(to []posting, doc uint32, words []nameWord, core int)
 	return to
 }
 
-// A discovery numbers texts in the order in which they are found.
+// An interner numbers texts in the order in which they are found.
 type interner struct {
 	ids   map[string]uint32
 	texts []string
@@ -230,7 +222,7 @@ func (d *interner) intern(text string) uint32 {
 	return id
 }
 
-// sort makes a vocabulary of the texts, and of the order of discovery its numbers.
+// sort makes a vocabulary of the texts; rank maps the order of discovery to its numbers.
 func (d *interner) sort(step func()) (v vocabulary, rank []uint32) {
 	v = newVocabulary(slices.Clone(d.texts), step)
 	rank = make([]uint32, len(d.texts))
@@ -241,7 +233,7 @@ func (d *interner) sort(step func()) (v vocabulary, rank []uint32) {
 	return v, rank
 }
 
-// addSets files every set under the words of its name and under its codes.
+// addSets indexes every set under the words of its name and under its codes.
 func (b *builder) addSets() {
 	ix := b.index
 	sets := 0
@@ -276,7 +268,7 @@ func (b *builder) addSets() {
 	}
 }
 
-// addCode files a set under a code, and under its spelling without padding zeros: sv03, sv3.
+// addCode indexes a set under a code, and under its spelling without padding zeros: sv03, sv3.
 func (b *builder) addCode(set uint32, code string) {
 	for _, variant := range slices.Compact([]string{code, cardvocab.NumberKey(code)}) {
 		if variant != "" && len(code) <= maxWord {
@@ -286,8 +278,8 @@ func (b *builder) addCode(set uint32, code string) {
 	}
 }
 
-// addSetAlias files a set under another name: one word like a code, of several those that its name
-// does not have.
+// addSetAlias indexes a set under an alias: a single word like a code, several words as words that
+// its name does not have.
 func (b *builder) addSetAlias(set uint32, parsed setName, alias string) {
 	words := b.parser.readSet(alias, "")
 	for _, code := range words.codes {
@@ -303,7 +295,7 @@ func (b *builder) addSetAlias(set uint32, parsed setName, alias string) {
 	b.addSetWords(set, parsed, words.words)
 }
 
-// addSetWords files a set under words that its name does not have.
+// addSetWords indexes a set under words that its name does not have.
 func (b *builder) addSetWords(set uint32, parsed setName, words []nameWord) {
 	for _, w := range words {
 		if !slices.ContainsFunc(parsed.words, func(have nameWord) bool { return have.text == w.text }) {
@@ -312,8 +304,8 @@ func (b *builder) addSetWords(set uint32, parsed setName, words []nameWord) {
 	}
 }
 
-// optionalSetWords are the bits of "set" and "base set" at the end of a longer name: nobody says
-// them.
+// optionalSetWords returns the bits of "set" and "base set" at the end of a longer name: people
+// omit them.
 func optionalSetWords(words []nameWord) (optional uint32) {
 	n := len(words)
 	if n < 2 || words[n-1].text != "set" {
@@ -335,8 +327,8 @@ func joinWords(words []nameWord) string {
 	return joined.String()
 }
 
-// addProtectedName keeps a whole name that has a word which a query could leave out or read as
-// another name.
+// addProtectedName protects a whole name that has a word which a query could drop or replace as an
+// alias.
 func (b *builder) addProtectedName(words []nameWord) {
 	if len(words) > maxProtectedWords {
 		return
@@ -354,23 +346,22 @@ func (b *builder) addProtectedName(words []nameWord) {
 	}
 }
 
-// addNumber files card i under its number, the number of which it is a parallel, and its number
+// addNumber indexes card i under its number, the number of which it is a parallel, and its number
 // within the set.
 func (b *builder) addNumber(i int) {
 	ix := b.index
 	printed := b.corpus.Number(i)
 	key := cardvocab.NumberKey(printed)
+	ix.tailOf[i] = none
 	if key == "" {
 		ix.numberOf[i] = none
 		ix.baseOf[i] = none
-		ix.tailOf[i] = none
 		return
 	}
 
 	base := cardvocab.NumberBase(printed)
 	ix.numberOf[i] = b.number.intern(key)
 	ix.baseOf[i] = b.number.intern(base)
-	ix.tailOf[i] = none
 	if tail := cardvocab.NumberTail(base); tail != "" {
 		ix.tailOf[i] = b.number.intern(tailMark + tail)
 	}
@@ -385,10 +376,10 @@ func (b *builder) addNumber(i int) {
 	}
 }
 
-// tailMark tells the number within a set ("119" of OP05-119) from the same number standing alone.
+// tailMark distinguishes the number within a set ("119" of OP05-119) from the same number alone.
 const tailMark = "~"
 
-// trailingInt reads the digits at the end of a text: 30 of "tg30".
+// trailingInt returns the digits at the end of a text: 30 of "tg30".
 func trailingInt(text string) uint16 {
 	digits := text[len(strings.TrimRight(text, "0123456789")):]
 	n, err := strconv.ParseUint(digits, 10, 16)
@@ -409,7 +400,7 @@ func (b *builder) finish() *Index {
 	words, rank := b.word.sort(b.step)
 	ix.words = words
 
-	// A word that only ever came of joining others can still be split.
+	// A word that occurs only as a joined form can still be split.
 	ix.uses = make([]use, len(rank))
 	for i, w := range rank {
 		if !b.single[uint32(i)] {
@@ -438,8 +429,7 @@ func (b *builder) finish() *Index {
 	ix.groupCards = NewGrouping(len(ix.groups), cards, func(card int) uint32 { return ix.groupOf[card] }, Identity)
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
-		// Most cards say which total is printed behind their numbers; else the highest number
-		// stands in.
+		// Most cards have the total behind their numbers; otherwise the highest number replaces it.
 		cards := ix.setCard.Of(uint32(set))
 		ix.setTotal[set] = majority(ix.totalOf, cards)
 		if ix.setTotal[set] == 0 {
@@ -452,7 +442,7 @@ func (b *builder) finish() *Index {
 	return ix
 }
 
-// highest returns the highest plain number of the cards whose total is not known.
+// highest returns the highest plain number of the cards with an unknown total.
 func (b *builder) highest(cards []uint32) (highest uint16) {
 	for _, card := range cards {
 		if id := b.index.numberOf[card]; id != none && b.index.totalOf[card] == 0 {
@@ -479,7 +469,7 @@ func majority(of []uint16, cards []uint32) uint16 {
 
 func (b *builder) finishNumbers() {
 	ix := b.index
-	// Other spellings get numbers of their own behind those that cards have.
+	// Other spellings get numbers of their own after those of the cards.
 	own := len(b.number.texts)
 	for joined := range b.aliases {
 		b.number.intern(joined)
@@ -507,9 +497,9 @@ func (b *builder) finishNumbers() {
 	ix.numberCard = newNumberGrouping(ix.numbers.len(), ix.numberOf, ix.baseOf, ix.tailOf)
 }
 
-// newNumberGrouping files every card under each of its numbers once.
+// newNumberGrouping indexes every card under each of its numbers once.
 func newNumberGrouping(keys int, numberOf, baseOf, tailOf []uint32) Grouping {
-	// Three entries a card, of which the second is none where it would be the first again.
+	// Each card has three entries; the second is none if it would repeat the first.
 	key := func(i int) uint32 {
 		card := i / 3
 		switch {

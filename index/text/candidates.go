@@ -6,13 +6,13 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// collect finds out which words of the query each title and set has. Titles that lack more than
-// limit words need not be found.
+// collect finds the words of the query that each name group and set has. It need not find groups
+// that lack more than limit.
 func (s *search) collect(limit int) {
 	s.begin()
 	s.collectSets()
 
-	// Titles are found by their rarest words alone, and then looked at with all of them.
+	// Groups are found by the rarest words alone, and then checked for all words.
 	rare, size := s.rarestTerms(limit)
 	if size >= prefilterMin && len(s.query.terms) >= prefilterTerms {
 		s.prefilter(rare, limit)
@@ -22,13 +22,13 @@ func (s *search) collect(limit int) {
 	s.hitGroups()
 }
 
-// begin forgets what the round before found.
+// begin clears the results of the last round.
 func (s *search) begin() {
 	s.start = allMissing(len(s.query.terms))
 	s.prefiltered = false
 	s.stamp++
 
-	// The counter went round: old stamps would look new.
+	// The counter wrapped around: old stamps would look new.
 	if s.stamp == 0 {
 		clear(s.groups)
 		clear(s.sets)
@@ -39,7 +39,7 @@ func (s *search) begin() {
 	s.candidateSets = s.candidateSets[:0]
 }
 
-// hitGroups notes all readings, and the words beyond the units, in the titles found.
+// hitGroups records all expansions, and the tie terms, in the groups found.
 func (s *search) hitGroups() {
 	for i := range s.expansions.list {
 		s.hitNames(&s.expansions.list[i])
@@ -49,12 +49,13 @@ func (s *search) hitGroups() {
 	}
 }
 
-// rarestTerms picks words with few postings that weigh more than limit together. A title without
+// rarestTerms selects terms with few postings that weigh more than limit together. A group without
 // any of them lacks too much. "charizard ex" need not visit the thousand names with "ex": with both
-// words, a name is among those with "charizard". Words that sets or numbers can supply do not
-// count, and where they may be too many, all words are returned. A title without any word that
-// tells is no hit either, so that these are enough where they have fewer postings. It returns how
-// many these are, too.
+// words, a name is among those with "charizard".
+//
+// Terms that sets or numbers can supply do not count, and if these may be too many, all terms are
+// returned. A group without any key term is no hit either, so the key terms are returned if they
+// have fewer postings. The second result is the number of postings.
 func (s *search) rarestTerms(limit int) (rare uint8, postings int) {
 	var size [maxQueryTerms]int
 	for i := range s.expansions.list {
@@ -84,12 +85,12 @@ func (s *search) rarestTerms(limit int) (rare uint8, postings int) {
 	return rare, postings
 }
 
-// heavyTerms picks the words with the fewest postings that weigh more than limit together, all
-// where sets and numbers can supply too many.
+// heavyTerms selects the terms with the fewest postings that weigh more than limit together; all
+// terms if sets and numbers can supply too many.
 func (s *search) heavyTerms(limit int, size *[maxQueryTerms]int) (rare uint8) {
 	all := uint8(1<<len(s.query.terms) - 1)
-	// A title may lack the weight of limit, so that words of a little more are enough to find it
-	// by.
+	// A group may lack the weight of limit, so terms that weigh a little more are enough to find
+	// it.
 	for weight := 0; weight <= limit; {
 		pick := -1
 		for word := range s.query.terms {
@@ -110,11 +111,11 @@ func (s *search) heavyTerms(limit int, size *[maxQueryTerms]int) (rare uint8) {
 	return rare
 }
 
-// prefilterMin is how many postings are worth to be thinned, and prefilterTerms of how many units:
-// of fewer, noting their words costs less.
+// prefilterMin is the least number of postings, and prefilterTerms the least number of terms, for
+// which the prefilter pays. For fewer, recording them costs less.
 const prefilterMin, prefilterTerms = 1000, 3
 
-// apostropheAt notes for all titles which units each may have, a byte a title.
+// markPossible records which terms each name group may have, one byte per group.
 func (s *search) markPossible() {
 	if s.possible == nil {
 		s.possible = make([]uint8, len(s.ix.groups))
@@ -135,9 +136,9 @@ func (s *search) markPossible() {
 	}
 }
 
-// prefilter finds the marked titles that have a rare word and lack no more than limit, whatever
-// their words are found as and whatever sets add. Those that need a number besides are found by it:
-// few cards have it.
+// prefilter adds the groups that have a rare term and lack no more than limit, whatever the class
+// of their terms and whatever sets add. Groups that also need a number are found by it: few cards
+// have it.
 func (s *search) prefilter(rare uint8, limit int) {
 	s.prefiltered = true
 	s.markPossible()
@@ -167,8 +168,8 @@ func (s *search) prefilter(rare uint8, limit int) {
 	}
 }
 
-// fillMissingBounds notes for all units that a title may have what a card lacks at least, whichever
-// of the sets found it is in.
+// fillMissingBounds computes, for every combination of terms that a group may have, the least
+// weight that a card lacks, in any of the sets found.
 func (s *search) fillMissingBounds() {
 	var inSets [1 << maxQueryTerms]bool
 	inSets[0] = true
@@ -188,7 +189,7 @@ func (s *search) fillMissingBounds() {
 	}
 }
 
-// numberBits are the units that are numbers.
+// numberBits returns the terms that may be numbers.
 func (s *search) numberBits() (numbers uint8) {
 	for i := range s.query.numbers {
 		numbers |= s.query.numbers[i].bits
@@ -196,7 +197,7 @@ func (s *search) numberBits() (numbers uint8) {
 	return numbers
 }
 
-// addGroups counts the titles of the readings of rare words among those found.
+// addGroups adds the groups of the expansions of rare terms to the candidates.
 func (s *search) addGroups(rare uint8) {
 	names := &s.ix.names
 	for i := range s.expansions.list {
@@ -215,8 +216,8 @@ func (s *search) addGroups(rare uint8) {
 	}
 }
 
-// hitNames notes a reading in the titles found: by its postings, or by the words of the titles
-// where that is less.
+// hitNames records an expansion in the groups found. It reads the expansion's postings, or the
+// words of the groups if these are fewer.
 func (s *search) hitNames(r *termExpansion) {
 	names := &s.ix.names
 	docTerms := &s.ix.docTerms
@@ -224,7 +225,7 @@ func (s *search) hitNames(r *termExpansion) {
 	case r.second != none:
 		names.adjacent(r.lo, r.second, func(t, mask uint32) { s.hitName(t, r, mask) })
 	case names.size(r.lo, r.hi) > 2*len(s.candidates):
-		// Few titles were found: to go through their words is less than all titles of the word.
+		// Few groups were found, so their words are fewer than the groups of the word.
 		for _, t := range s.candidates {
 			for i := docTerms.start[t]; i < docTerms.start[t+1]; i++ {
 				if w := docTerms.doc[i]; w >= r.lo && w < r.hi {
@@ -259,8 +260,8 @@ func (s *search) addGroup(t uint32) {
 	}
 }
 
-// collectSets finds out which words of the query each set has. Until words are respelled, sets
-// count by their whole names only.
+// collectSets finds the words of the query that each set has. In the first pass, sets count only by
+// their whole names.
 func (s *search) collectSets() {
 	e := s.by.pass
 	for i := range s.expansions.list {
@@ -277,7 +278,7 @@ func (s *search) collectSets() {
 			}
 		}
 
-		// Two words that may be a code are a guess.
+		// Two words that may be a code together are a guess.
 		guess := r.class == prefixName && bits.OnesCount8(r.bits) > 1
 		if r.class != exactName && !guess {
 			continue
@@ -286,7 +287,8 @@ func (s *search) collectSets() {
 		for i := codes.start[r.lo]; i < codes.start[r.hi]; i++ {
 			set := codes.doc[i]
 			mask := uint32(0)
-			// A code names the set; alone, or where names have it, it may be a word like any other.
+			// A code names the set, unless it is the whole query or names have it: then it may be
+			// an ordinary word.
 			if r.class == exactName && (e > passExact || len(s.query.terms) > 1) && !s.ix.isUsed(r.lo, inName) {
 				mask = s.ix.setWords[set].nameBits
 			}
@@ -315,8 +317,8 @@ func (s *search) hitSet(set uint32, r *termExpansion, mask uint32) {
 	f.hit(r.bits, qualifierClass(r.class), mask, s.query.repeated)
 }
 
-// finishSets drops the sets that do not count yet, gives the word "set" to those that do, and notes
-// which words can come from sets and numbers.
+// finishSets drops the sets that do not count yet and adds the word "set" to the others. It records
+// which terms can come from sets and numbers.
 func (s *search) finishSets() {
 	s.suppliable = 0
 	word := uint8(0)
@@ -327,9 +329,9 @@ func (s *search) finishSets() {
 	for _, set := range s.candidateSets {
 		f := &s.sets[set]
 		core := s.ix.setWords[set].nameBits
-		// Part of a set's name is no set yet where nothing stands beside it: "base" alone is a word
-		// like any other.
-		if s.by.pass == passExact && f.covered&core != core && !s.longNumber(f) && !s.mayNarrow(f) {
+		// Part of a set's name is no set if the query has nothing else: "base" alone is an ordinary
+		// word.
+		if s.by.pass == passExact && f.covered&core != core && !s.hasLongNumber(f) && !s.mayNarrow(f) {
 			f.stamp = s.stamp - 1
 			continue
 		}
@@ -357,8 +359,8 @@ func (s *search) finishSets() {
 	}
 }
 
-// mayNarrow says whether the words found of a set may narrow others down: one of them is more than
-// a suffix, and another word that is no integer is left.
+// mayNarrow reports whether the words found of a set may restrict others. That is so if one of them
+// is more than a suffix, and another word that is no integer is left.
 func (s *search) mayNarrow(f *candidate) bool {
 	hasKeyTerm := false
 	others := false
@@ -374,8 +376,8 @@ func (s *search) mayNarrow(f *candidate) bool {
 	return hasKeyTerm && others
 }
 
-// longNumber says whether the set was found by a number of three digits or more: 151, 2016.
-func (s *search) longNumber(f *candidate) bool {
+// hasLongNumber reports whether the set was found by a number of three digits or more: 151, 2016.
+func (s *search) hasLongNumber(f *candidate) bool {
 	for word := range s.query.terms {
 		text := s.query.terms[word].text
 		if f.classes.at(word) != missing && len(text) >= 3 && cardvocab.IsInteger(text) {

@@ -68,7 +68,7 @@ func stepsOf(s *search, q string) (steps int) {
 	return steps
 }
 
-// lookedAt is how many postings and titles the round at hand looked at.
+// lookedAt is how many postings and name groups the current round visited.
 func (s *search) lookedAt(limit int) int {
 	rare, _ := s.rarestTerms(limit)
 	steps := 3 * len(s.candidates)
@@ -83,7 +83,7 @@ func (s *search) lookedAt(limit int) int {
 	return steps
 }
 
-// TestBoundedExpansion holds that a query is read up to eight units of forty bytes, and a word
+// TestBoundedExpansion holds that a query is read up to eight terms of forty bytes, and a word
 // expanded to no more words than its bounds.
 func TestBoundedExpansion(t *testing.T) {
 	ix := syntheticIndex(t, 30_000)

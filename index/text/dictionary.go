@@ -11,22 +11,22 @@ import (
 	"github.com/blevesearch/bleve/v2/mapping"
 )
 
-// A dictionary is bleve's part: the known words as the term dictionary of a scorch segment in
-// memory, walked with an automaton of our own. Text of a user never reaches bleve's query parsers.
+// A dictionary calls found with every word that a accepts, and its distance.
 //
-// The dictionary outlives the bleve index that made it: the index is closed (and with it its
-// goroutine ended) before newDictionary returns, the segment is plain memory, and walking it is
-// safe for concurrent use. So there is nothing to close, and an Index is given back by the garbage
-// collector like any other value.
+// It is bleve's part: the term dictionary of a scorch segment in memory, searched with our own
+// automaton. A user's text never reaches bleve's query parsers.
 //
-// It calls found with every word that a accepts, and its distance.
+// The dictionary outlives the bleve index that made it. That index is closed, and with it its
+// goroutine ends, before newDictionary returns. The segment is plain memory, and a search of it is
+// safe for concurrent use. So there is nothing to close, and the garbage collector frees an Index
+// like any other value.
 type dictionary func(a *automaton, found func(word string, distance uint8)) error
 
 const wordField = "w"
 
 var errSegments = errors.New("bleve made more or less than one segment")
 
-// newDictionary indexes every word of v in one batch, so that there is one segment to walk.
+// newDictionary indexes every word of v in one batch, so that there is one segment to search.
 func newDictionary(v *vocabulary, step func()) (_ dictionary, err error) {
 	if v.len() == 0 {
 		return func(*automaton, func(string, uint8)) error { return nil }, nil
@@ -42,7 +42,7 @@ func newDictionary(v *vocabulary, step func()) (_ dictionary, err error) {
 		}
 	}()
 
-	// One batch is one segment, which is all that is walked later.
+	// One batch makes one segment, which is all that later searches read.
 	batch := index.NewBatch()
 	for from := 0; from < v.len(); from += wordsPerDocument {
 		step()
@@ -62,9 +62,8 @@ func newDictionary(v *vocabulary, step func()) (_ dictionary, err error) {
 	return openDictionary(index)
 }
 
-// wordsPerDocument is how many words bleve is given as one document. Its work for a document costs
-// as much as ten words. How much memory a segment takes, it guesses from the size of the documents
-// before.
+// wordsPerDocument is how many words one bleve document has. bleve's work for a document costs as
+// much as ten words. bleve estimates the memory of a segment from the size of earlier documents.
 const wordsPerDocument = 64
 
 type wordDocument struct {
@@ -85,7 +84,7 @@ func wordMapping() *mapping.IndexMappingImpl {
 	return how
 }
 
-// openDictionary takes the term dictionary out of the index's current snapshot.
+// openDictionary returns the term dictionary of the index's current snapshot.
 func openDictionary(index bleve.Index) (dictionary, error) {
 	advanced, err := index.Advanced()
 	if err != nil {

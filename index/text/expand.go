@@ -6,36 +6,37 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// A reading takes some words of a query for known words: all those from lo up to hi, found as
-// class. A split reading takes one word for two that stand next to each other.
+// A termExpansion takes some terms of a query for known words: all those from lo up to hi, matched
+// as class. A split takes one term for two words that are neighbours.
 type termExpansion struct {
 	bits     uint8
 	class    matchClass
-	tieTerms uint16 // of the words beyond the units: the one that this is, and bits are none
+	tieTerms uint16 // the bit of a tie term, in which case bits is 0
 	lo, hi   uint32
 	second   uint32 // of a split; else none
 }
 
-// An effort is how far a search goes. Each goes on only where the one before left words missing.
+// A pass is how far a search goes. Each pass runs only if the one before left words missing.
 type pass uint8
 
 const (
-	// noAliases takes words as they are: exact, the last one also as a beginning, neighbours
-	// joined, unknown words split; sets count by their whole names.
+	// passExact takes words as typed: exact, the last one also as a prefix, neighbours joined,
+	// unknown words split; sets count by their whole names.
 	passExact pass = iota
-	// passFuzzy takes every word as a beginning or misspelled, and sets by any word of their names,
+	// passFuzzy takes every word as a prefix or misspelled, and sets by any word of their names,
 	// and by codes.
 	passFuzzy
-	// passFuzzyPrefix takes the last word as the misspelled beginning of a word.
+	// passFuzzyPrefix takes the last word as the misspelled prefix of a word.
 	passFuzzyPrefix
 	// passPhonetic takes words for those that sound like them.
 	passPhonetic
 )
 
-// Longest list of splits tried for one word.
+// maxSplits bounds how many splits of one word are tried.
 const maxSplits = 4
 
-// A reader takes the units of a query for known words. It keeps its memory for later queries.
+// A termExpander expands the terms of a query to known words. It reuses its memory for later
+// queries.
 type termExpander struct {
 	ix    *Index
 	query *query
@@ -43,8 +44,8 @@ type termExpander struct {
 	phoneticScratch
 }
 
-// expand lists the readings of every unit, unit by unit, the best first (docs/SEARCH.md, Expand).
-// It says whether the effort can find more than the one before.
+// expand lists the expansions of every term, term by term, the best first (docs/SEARCH.md, Expand).
+// It reports whether the pass can find more than the one before.
 func (rd *termExpander) expand(by round) bool {
 	e := by.pass
 	rd.list = rd.list[:0]
@@ -63,7 +64,7 @@ func (rd *termExpander) expand(by round) bool {
 			rd.add(bit, exactName, id)
 		}
 
-		// And what was typed as one may be two: "darkcharizard".
+		// And a word that was typed as one may be two: "darkcharizard".
 		if id == none || rd.ix.isUsed(id, onlyJoined) {
 			rd.expandSplit(bit, u.text)
 		}
@@ -75,7 +76,7 @@ func (rd *termExpander) expand(by round) bool {
 			}
 		}
 
-		// Where words may be missing besides, three letters are too few to guess by.
+		// If other words may be missing, three letters are too few to guess by.
 		if i == len(terms)-1 || e >= passFuzzy && (!by.partial || len(u.text) > 3) {
 			rd.expandPrefix(bit, u.text, id)
 		}
@@ -94,14 +95,14 @@ func (rd *termExpander) expand(by round) bool {
 	return true
 }
 
-// allowFuzzyPrefix says whether the last word is long enough to be the misspelled beginning of
+// allowFuzzyPrefix reports whether the last word is long enough to be the misspelled prefix of
 // another.
 func (q *query) allowFuzzyPrefix() bool {
 	last := &q.terms[len(q.terms)-1]
 	return !last.number && len(last.text) >= 5 && allowedTypos(last.text) > 0
 }
 
-// expandCode takes a word for a set's code whose padding zeros it has, or has not: sv03, sv3.
+// expandCode takes a word for a set's code with other padding zeros: sv03, sv3.
 func (rd *termExpander) expandCode(bit uint8, u *queryTerm) {
 	if u.number || !isNumberWord(u.text) || cardvocab.IsDigit(u.text[0]) {
 		return
@@ -117,7 +118,7 @@ func (rd *termExpander) add(bits uint8, c matchClass, id uint32) {
 	rd.list = append(rd.list, termExpansion{bits: bits, class: c, lo: id, hi: id + 1, second: none})
 }
 
-// expandJoined takes unit i and the next for one word, when that is known.
+// expandJoined takes term i and the next for one word, if that is known.
 func (rd *termExpander) expandJoined(i int) {
 	if i+1 >= len(rd.query.terms) {
 		return
@@ -133,14 +134,15 @@ func (rd *termExpander) expandJoined(i int) {
 	switch {
 	case id == none:
 	case rd.query.norm.tokens[next.first].before == ' ' && cardvocab.IsInteger(next.text) && !rd.ix.isUsed(id, inName):
-		// A set and a number behind a space are rather these than a code: "charizard base 4".
+		// A set and a number with a space between are more likely these than a code: "charizard
+		// base 4".
 		rd.add(3<<i, prefixName, id)
 	default:
 		rd.add(3<<i, exactName, id)
 	}
 }
 
-// expandSplit takes a word of five letters or more that stands nowhere alone for two known ones.
+// expandSplit takes a word of five letters or more that never occurs alone for two known ones.
 func (rd *termExpander) expandSplit(bit uint8, w []byte) {
 	found := 0
 	for at := 1; len(w) >= 5 && at < len(w) && found < maxSplits; at++ {
@@ -155,14 +157,14 @@ func (rd *termExpander) expandSplit(bit uint8, w []byte) {
 	}
 }
 
-// expandPrefix takes a word of two letters or more for the beginning of others. id is the word
-// itself, or none.
+// expandPrefix takes a word of two letters or more for the prefix of others. id is the word itself,
+// or none.
 func (rd *termExpander) expandPrefix(bit uint8, w []byte, id uint32) {
 	if len(w) < 2 || cardvocab.IsInteger(w) {
 		return
 	}
 
-	// The words with one beginning are neighbours; the word itself is the first of them.
+	// The words with one prefix are neighbours; the word itself is the first of them.
 	words := &rd.ix.words
 	var lo, hi uint32
 	if id == none {
@@ -177,13 +179,13 @@ func (rd *termExpander) expandPrefix(bit uint8, w []byte, id uint32) {
 	}
 }
 
-// expandTypos takes a word for those that it may be a misspelling of.
+// expandTypos takes a word for those of which it may be a misspelling.
 func (rd *termExpander) expandTypos(bit uint8, w []byte, starts bool) {
 	if allowedTypos(w) == 0 && len(w) != 3 {
 		return
 	}
 
-	// Words with one error come before guesses at a beginning, and those before two errors.
+	// Words with one error come before fuzzy prefixes, and those before words with two errors.
 	near := rd.ix.expander.expand(w, typos)
 	i := 0
 	for ; i < len(near) && near[i].distance == 1; i++ {

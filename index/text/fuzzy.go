@@ -7,28 +7,28 @@ import (
 	"sync/atomic"
 )
 
-// Bounds of what a word may be expanded to, so that the worst query stays cheap. The nearest and
-// then the most common words are kept.
+// Bounds of how many words one word is expanded to, so that the worst query stays cheap. The
+// nearest and then the most common words win.
 const (
 	maxNear       = 48
 	maxNearPrefix = 24
 )
 
-// A nearWord is a known word and how far it is from the one asked for.
+// A nearWord is a known word with its distance from the typed word.
 type nearWord struct {
 	id       uint32
 	distance uint8
 }
 
-// An expander answers which known words are near a word, and remembers it.
+// A fuzzyExpander returns the known words near a word, and caches them.
 //
-// The memory is a table of fixed size whose slots are overwritten: it needs no goroutine and no
-// closing, drops nothing that was just put in, and is freed with its index. ristretto, which the
-// engine uses for whole answers, would cost two goroutines per index to stop, and more time per
+// The cache is a table of fixed size whose slots are overwritten: it needs no goroutine and no
+// close, drops nothing that was just added, and is freed with its index. ristretto, which the
+// engine uses for whole pages, would cost two goroutines per index to stop, and more time per
 // lookup than the slot's load and compare.
 type fuzzyExpander struct {
 	words    *vocabulary
-	names    *postings // what more names hold is nearer
+	names    *postings // words of more names rank higher
 	near     dictionary
 	suffixes []uint32
 	seed     maphash.Seed
@@ -37,7 +37,7 @@ type fuzzyExpander struct {
 
 const cacheBits = 12
 
-// An expansion is what a word was expanded to. It never changes.
+// A fuzzyEntry is a word and its expansion. It never changes.
 type fuzzyEntry struct {
 	word string
 	kind fuzzyKind
@@ -48,12 +48,12 @@ type fuzzyKind uint8
 
 const (
 	typos      fuzzyKind = iota // words within the distance that the word's length allows
-	typoPrefix                  // words of which a beginning is one error away
+	typoPrefix                  // words with a prefix that is one error away
 )
 
-// allowedTypos is the greatest distance at which a word may be misspelled (docs/SEARCH.md, Expand):
-// none under four letters or with digits, one up to six, two from seven. Words of three letters are
-// compared with the suffixes only (see look).
+// allowedTypos is the largest distance at which a word may be misspelled (docs/SEARCH.md, Expand).
+// It is 0 under four letters or with digits, 1 up to six letters, 2 from seven. Words of three
+// letters are compared with the suffixes only (see lookup).
 func allowedTypos(w []byte) int {
 	switch {
 	case len(w) < 4 || len(w) > maxWord || !isLetters(w):
@@ -68,7 +68,7 @@ func allowedTypos(w []byte) int {
 // expand returns the known words near w, nearest first, without w itself. The result is shared: do
 // not change it.
 func (ex *fuzzyExpander) expand(w []byte, kind fuzzyKind) []nearWord {
-	// Two words may fight for a slot; then one of them is expanded again.
+	// If two words share a slot, one of them is expanded again.
 	slot := &ex.cache[(maphash.Bytes(ex.seed, w)^uint64(kind))&(1<<cacheBits-1)]
 	if known := slot.Load(); known != nil && known.kind == kind && known.word == string(w) {
 		return known.near
@@ -91,7 +91,7 @@ func (ex *fuzzyExpander) lookup(w []byte, kind fuzzyKind) []nearWord {
 	}
 
 	var near []nearWord
-	// The dictionary is plain memory, so that walking it does not fail; what was found would stand.
+	// The dictionary is plain memory, so the search of it cannot fail.
 	_ = ex.near(&a, func(word string, distance uint8) {
 		if id := ex.words.findString(word); id != none && distance > 0 {
 			near = append(near, nearWord{id: id, distance: distance})
@@ -130,8 +130,8 @@ func (ex *fuzzyExpander) best(near []nearWord, limit int) []nearWord {
 	return slices.Clip(near[:min(limit, len(near))])
 }
 
-// suffixes is the closed list of words that follow (or precede) a name, the only ones for which a
-// word of three letters may be a misspelling (docs/SEARCH.md, Expand).
+// suffixes is the closed list of words that follow (or precede) a name. Only these are compared
+// with a word of three letters (docs/SEARCH.md, Expand).
 var suffixes = []string{
 	"v", "ex", "gx", "vmax", "vstar", "break", "lv", "x", "lvx", "legend", "radiant", "star", "prism",
 }

@@ -2,7 +2,7 @@ package text
 
 import "math/bits"
 
-// gather appends the hits among the cards of the titles, sets and numbers found: those that lack
+// gather appends the hits among the cards of the groups, sets and numbers found: those that lack
 // the least, and at most limit.
 func (s *search) gather(limit int) {
 	n := s.query.total + 1
@@ -10,14 +10,14 @@ func (s *search) gather(limit int) {
 	s.bestMissing = n
 	s.games = 0
 	s.byNumber = s.numberCards() < len(s.candidates)
-	// The titles that may be best go first, so that the others are soon out of the question.
+	// The groups that may be best come first, so that the others are soon excluded.
 	own := n
-	first := 0 // the titles that lack own
+	first := 0 // how many groups lack own
 	known := s.start
 	weight := s.query.missingWeight(known)
 	for _, t := range s.candidates {
 		f := &s.groups[t]
-		// Many titles of few words are found alike.
+		// Many groups of few words have the same classes.
 		if f.classes != known {
 			known = f.classes
 			weight = s.query.missingWeight(known)
@@ -46,7 +46,7 @@ func (s *search) gather(limit int) {
 		}
 	}
 
-	// Sets and numbers bring cards whose titles have none of the words.
+	// Sets and numbers add cards whose names have none of the words.
 	numbers := s.numberBits()
 	for _, set := range s.candidateSets {
 		if s.query.missingWeight(s.sets[set].classes.improve(numbers, exactName)) > s.maxMissing {
@@ -59,7 +59,7 @@ func (s *search) gather(limit int) {
 		}
 	}
 
-	// Of most queries, a number without a name or a set is not enough.
+	// For most queries, a number without a name or a set is not enough.
 	if s.byNumber || s.query.missingWeight(s.start.improve(numbers|s.query.optional, exactName)) <= s.maxMissing {
 		for i, number := range s.query.numbers {
 			s.gatherNumber(i, number.exact)
@@ -68,7 +68,7 @@ func (s *search) gather(limit int) {
 	}
 }
 
-// numberCards is how many cards have the numbers of the query.
+// numberCards counts the cards that have a number of the query.
 func (s *search) numberCards() (n int) {
 	for _, number := range s.query.numbers {
 		n += len(s.ix.cardsOf(number.exact)) + len(s.ix.cardsOf(number.tail))
@@ -76,7 +76,7 @@ func (s *search) numberCards() (n int) {
 	return n
 }
 
-// cardsOf are the cards filed under a number, none for no number.
+// cardsOf returns the cards that are indexed under a number, none for no number.
 func (ix *Index) cardsOf(number uint32) []uint32 {
 	if number == none {
 		return nil
@@ -94,7 +94,7 @@ func (s *search) gatherGroup(t uint32) {
 			return
 		}
 
-		// Nothing but the name speaks for these cards, so that all of them score alike, but for
+		// Only the name matches these cards, so all of them have the same score, except for
 		// preferences.
 		score := s.query.score(&evidence{all: f.classes, missingWeight: weight, number: noNumber}, 0, group, f)
 		hasPreferences := len(s.query.preferences) > 0
@@ -113,7 +113,7 @@ func (s *search) gatherGroup(t uint32) {
 		if s.minMissing(t, s.suppliable, s.numberBits()) > s.maxMissing {
 			return
 		}
-		// Where a set cannot bring enough, a number must.
+		// If a set cannot supply enough, a number must.
 		if s.byNumber && s.minMissing(t, s.suppliableBySet, 0) > s.maxMissing {
 			f.byNumber = true
 			return
@@ -125,8 +125,8 @@ func (s *search) gatherGroup(t uint32) {
 	}
 }
 
-// minMissing is what a card of a title lacks at least, to which sets add some units and numbers
-// others.
+// minMissing is the least weight that a card of a name group lacks, if sets add some terms and
+// numbers others.
 func (s *search) minMissing(t uint32, sets, numbers uint8) int {
 	if s.prefiltered {
 		return s.missingBounds[s.possible[t]|numbers|s.query.optional]
@@ -134,8 +134,8 @@ func (s *search) minMissing(t uint32, sets, numbers uint8) int {
 	return s.query.missingWeight(s.groups[t].classes.improve(sets|numbers|s.query.optional, exactName))
 }
 
-// gatherNumber offers the cards filed under a number whose titles and sets were not found, or whose
-// titles lack too much without it, each once.
+// gatherNumber offers the cards with a number whose groups and sets were not found, or whose groups
+// lack too much without it, each once.
 func (s *search) gatherNumber(index int, number uint32) {
 	for _, card := range s.ix.cardsOf(number) {
 		f := &s.groups[s.ix.groupOf[card]]
@@ -149,7 +149,7 @@ func (s *search) gatherNumber(index int, number uint32) {
 			continue
 		}
 
-		// A card that an earlier number found is not offered again.
+		// A card of an earlier number is not offered again.
 		first := 0
 		for first < index && s.numberLevel(card, &s.query.numbers[first]) == noNumber {
 			first++
@@ -162,7 +162,7 @@ func (s *search) gatherNumber(index int, number uint32) {
 }
 
 func (s *search) setOf(card uint32) *candidate {
-	// No card of many is looked up where no set was found.
+	// Without a set, none of the many cards is looked up.
 	if len(s.candidateSets) == 0 {
 		return nil
 	}
@@ -174,17 +174,17 @@ func (s *search) setOf(card uint32) *candidate {
 	return &s.sets[set]
 }
 
-// evidence is what a card has of a query.
+// evidence is what a card matches of a query.
 type evidence struct {
 	all           matchClasses
-	missingWeight int        // what the missing words weigh
+	missingWeight int        // the weight of the missing words
 	set           *candidate // nil where its set was not found
 	wholeSet      bool       // the query has the set's whole name, or a word of its own
-	number        uint64     // how well its number is the one asked for
-	numbers       uint8      // the units that are its number
+	number        uint64     // how well its number matches: numberAndTotal and so on
+	numbers       uint8      // the terms that are its number
 }
 
-// collect finds out what a card has whose title was found as f, nil for not at all.
+// collect computes what a card matches whose name group was found as f, nil if it was not found.
 func (ev *evidence) collect(s *search, card uint32, f *candidate) {
 	own := s.start
 	if f != nil {
@@ -195,7 +195,7 @@ func (ev *evidence) collect(s *search, card uint32, f *candidate) {
 		own = s.improveYear(card, own)
 	}
 
-	// The best number counts: "4/102" is the number itself, "4" a bare one.
+	// The best match counts: "4/102" is the number itself, "4" a bare integer.
 	number := noNumber
 	numbers := uint8(0)
 	for i := range s.query.numbers {
@@ -205,7 +205,7 @@ func (ev *evidence) collect(s *search, card uint32, f *candidate) {
 		case noNumber:
 			continue
 		case numberOff:
-			// The total is another one: it may be mistyped.
+			// The total differs: it may be mistyped.
 			own = own.improve(wanted.bits, typoQualifier)
 			level = numberLoose
 		default:
@@ -228,15 +228,15 @@ func (ev *evidence) collect(s *search, card uint32, f *candidate) {
 
 	weight := s.query.missingWeight(all)
 	if weight > 0 && set != nil && !wholeSet {
-		// Where words are missing, everyday words of a part of a set's name tell nothing.
+		// If words are missing, common words in part of a set's name do not count.
 		all = own.best(set.classes | s.query.stopTerms)
 		weight = s.query.missingWeight(all)
 	}
 	*ev = evidence{all, weight, set, wholeSet, number, numbers}
 }
 
-// gatherCard offers a card whose title was found as f, nil for not at all, with what its set and
-// number add.
+// gatherCard offers a card with what its set and number add. f is its name group, nil if that was
+// not found.
 func (s *search) gatherCard(card uint32, f *candidate) {
 	var ev evidence
 	ev.collect(s, card, f)
@@ -257,14 +257,14 @@ func (s *search) gatherCard(card uint32, f *candidate) {
 	s.collectHit(card, ev.missingWeight, s.query.score(&ev, s.unmet(card), t, f))
 }
 
-// matchesTooLittle says whether less than a third of a name was found: where words of the query are
-// missing besides, that is no hit.
+// matchesTooLittle reports whether less than a third of a name was found: if words of the query are
+// also missing, that is no hit.
 func matchesTooLittle(t *nameGroup, f *candidate) bool {
 	return 3*bits.OnesCount32(f.covered&t.nameBits) < bits.OnesCount32(t.nameBits)
 }
 
-// missesKeyTerm says whether a word that tells is missing from a query of three or more, and less
-// than half of a name was found: "blue eyes white dragon" is no Blue Dragon Seal Water Stream.
+// missesKeyTerm reports whether a heavy term is missing from a query of three or more, and less
+// than half of a name was found. So "blue eyes white dragon" is no Blue Dragon Seal Water Stream.
 func (q *query) missesKeyTerm(all matchClasses, t *nameGroup, f *candidate) bool {
 	if len(q.terms) < 3 || all.unmatched()&q.heavy == 0 {
 		return false
@@ -276,20 +276,20 @@ func (q *query) missesKeyTerm(all matchClasses, t *nameGroup, f *candidate) bool
 	return 2*bits.OnesCount32(f.covered&strong) < bits.OnesCount32(strong)
 }
 
-// isWhole says whether the query has a set's whole name, or a word of it that no other set has.
+// isWhole reports whether the query has a set's whole name, or a word that only this set has.
 func (s *search) isWhole(set uint32, f *candidate) bool {
 	core := s.ix.setWords[set].nameBits
 	return core != 0 && (f.covered&core == core || f.covered&s.ix.setOwn[set] != 0)
 }
 
-// hasSetName says whether the query has all words of the name of a card's set, which was found.
+// hasSetName reports whether the query has all words of the name of a card's set, which was found.
 func (s *search) hasSetName(card uint32) bool {
 	set := s.ix.setOf[card]
 	core := s.ix.setWords[set].nameBits
 	return s.sets[set].covered&core == core
 }
 
-// improveYear counts a year as found in cards whose set was released in it.
+// improveYear counts a year as matched by cards whose set was released in it.
 func (s *search) improveYear(card uint32, all matchClasses) matchClasses {
 	set := s.ix.setOf[card]
 	if set < 0 || s.ix.setYear[set] == 0 {
@@ -305,7 +305,7 @@ func (s *search) improveYear(card uint32, all matchClasses) matchClasses {
 	return all
 }
 
-// numberLevel says how well the card's number is the one that is asked for.
+// numberLevel returns how well the card's number matches the number of the query.
 func (s *search) numberLevel(card uint32, number *numberCandidate) uint64 {
 	ix := s.ix
 	level := numberAlone
@@ -324,7 +324,7 @@ func (s *search) numberLevel(card uint32, number *numberCandidate) uint64 {
 	}
 
 	total := ix.totalOf[card]
-	// A total that is known must agree.
+	// A known total must agree.
 	if total != 0 && total != number.total {
 		if s.by.pass >= passFuzzy {
 			return numberOff
@@ -338,7 +338,7 @@ func (s *search) numberLevel(card uint32, number *numberCandidate) uint64 {
 	return s.totalLevel(card, number.total, total)
 }
 
-// totalLevel says how well a card whose number is right fits the total that was asked for. Its own
+// totalLevel returns how well a card with the right number matches the total of the query. Its own
 // total is the same, or unknown (0).
 func (s *search) totalLevel(card uint32, wanted, own uint16) uint64 {
 	set := s.ix.setOf[card]
@@ -356,8 +356,8 @@ func (s *search) totalLevel(card uint32, wanted, own uint16) uint64 {
 	return numberAlone
 }
 
-// collectHit takes a card that lacks so much: it counts for what the query means, and is a hit
-// when it is kept and no card lacks less.
+// collectHit takes a card that lacks weight. The card counts for the meaning of the query; it is a
+// hit if the caller accepts it and no card lacks less.
 func (s *search) collectHit(card uint32, weight int, score uint64) {
 	game := uint64(1) << min(s.ix.gameOf[card], 63)
 	if game&s.query.games == 0 {
@@ -373,7 +373,7 @@ func (s *search) collectHit(card uint32, weight int, score uint64) {
 		s.games |= game
 	}
 
-	// What the query means was noted above; what the caller wants to see is judged here.
+	// The card was counted for the query's meaning above; here the caller's filter applies.
 	if s.only&game == 0 || s.accept != nil && !s.accept(card) {
 		return
 	}

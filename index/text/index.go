@@ -8,25 +8,23 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// A Corpus is what the text index needs to know of the catalog. Cards are numbered densely from 0
-// to Len-1; names, numbers and sets are asked for in their display form, "" or -1 where there is
-// none.
+// A Corpus gives the text index access to the catalog. Cards are numbered densely from 0 to Len-1.
+// Names, numbers and sets are in their display form, "" or -1 where there is none.
 type Corpus struct {
 	Len     int
 	Name    func(i int) string
 	Number  func(i int) string // as printed, with or without its "/total"
 	SetName func(i int) string
 	SetCode func(i int) string // the set's short code ("OBF", "OP05")
-	// Printing is the art or edition where the name does not tell ("Alternate Art").
+	// Printing is the art or edition if the name does not have it ("Alternate Art").
 	Printing func(i int) string
 	// Total is the total printed behind the card's number (102 of "58/102"), for catalogs whose
-	// numbers leave it out. Where it is unknown (0), the highest number of the set stands in for it.
+	// numbers omit it. If it is unknown (0), the highest number of the set replaces it.
 	Total func(i int) int
 	Game  func(i int) uint8
 	Set   func(i int) int32 // dense set number, -1 none
-	// Rarity is as printed. Finishes calls each with what the card's prices are stored under
-	// ("holofoil", "1st_edition"). SetAliases calls each with other names and codes of the card's
-	// set.
+	// Rarity is as printed. Finishes calls each with the variants of the card's prices ("holofoil",
+	// "1st_edition"). SetAliases calls each with the aliases and other codes of the card's set.
 	Rarity     func(i int) string
 	Finishes   func(i int, each func(finish string))
 	SetAliases func(i int, each func(alias string))
@@ -37,20 +35,21 @@ type Corpus struct {
 	Aliases    []Alias
 }
 
-// An Index answers which cards a free-text query means. It is immutable and safe for concurrent
-// use, holds neither goroutines nor files, and need not be closed.
+// An Index finds the cards that a free-text query means. It is immutable and safe for concurrent
+// use. It has neither goroutines nor open files, and need not be closed.
 //
-// Cards with the same words in their names share a title; words point to titles, titles to cards.
+// Cards with the same words in their names share a name group; postings lead from words to groups,
+// and groups have their cards.
 type Index struct {
 	words vocabulary
 	uses  []use    // by word
-	names postings // by word: the titles that hold it
-	sets  postings // by word: the sets that hold it
-	codes postings // by word: the sets that are called so
+	names postings // by word: the name groups that have it
+	sets  postings // by word: the sets that have it
+	codes postings // by word: the sets with this code
 
-	docTerms   postings // by title: the words it holds, the names turned round
+	docTerms   postings // by name group: its words; names inverted
 	groups     []nameGroup
-	groupCards Grouping // by title: its cards
+	groupCards Grouping // by name group: its cards
 	groupOf    []uint32
 
 	setWords []termMask // by set
@@ -61,18 +60,18 @@ type Index struct {
 	setOf    []int32
 
 	numbers        vocabulary
-	numberCard     Grouping // by number: the cards filed under it
+	numberCard     Grouping // by number: its cards
 	numberOf       []uint32
 	baseOf         []uint32 // the number of which the card's is a parallel
 	tailOf         []uint32 // the number within its set, of a number that names the set too
-	aliasOf        []uint32 // by number: the number that another spelling means, mostly itself
+	aliasOf        []uint32 // by number: the number of which it is another spelling, mostly itself
 	totalOf        []uint16
 	gameOf         []uint8
 	traits         []cardvocab.Traits // by card
 	phrases        phraseDict
-	protectedNames vocabulary       // whole names and sets, folded, that have a word of noise.txt or a wish
+	protectedNames vocabulary       // whole names and sets, folded, that contain a stop word or a preference
 	aliases        map[string]alias // by folded phrase
-	weights        []uint8          // by word: what it costs where it is missing
+	weights        []uint8          // by word: the weight if it is missing
 	phonetic       phoneticIndex
 
 	expander fuzzyExpander
@@ -81,22 +80,22 @@ type Index struct {
 	scratch  sync.Pool
 }
 
-// A use is how the catalog uses a word.
+// A use is a bit set of how the catalog uses a word.
 type use uint8
 
 const (
-	onlyJoined use = 1 << iota // it is only the joined form of several
-	ofPhrase                   // the phrasebook has it
-	inName                     // it is part of a name itself
-	minorTerm                  // it qualifies names, and is part of few
+	onlyJoined use = 1 << iota // only the joined form of several words
+	ofPhrase                   // a word of phraseDict
+	inName                     // part of a name itself
+	minorTerm                  // qualifies names, and is part of few
 )
 
 func (ix *Index) isUsed(word uint32, as use) bool { return ix.uses[word]&as != 0 }
 
-// A title is what the cards of one name share.
+// A nameGroup is what the cards of one name share.
 type nameGroup struct {
 	termMask
-	// traitBits are the bits of qualifying words that say a rarity, finish or edition.
+	// traitBits are the bits of qualifiers that state a rarity, finish or edition.
 	traitBits uint32
 	// suffixBits are the bits of suffixes and single letters.
 	suffixBits uint32
@@ -105,30 +104,30 @@ type nameGroup struct {
 	popularity uint16
 }
 
-// A termMask says which bits the words of a name or set have in the masks of its postings.
+// A termMask maps the words of a name or set to the bits in its postings.
 type termMask struct {
 	nameBits       uint32 // the bits of the name itself
-	qualifierCount uint8  // how many more bits qualify it
+	qualifierCount uint8  // how many further bits are qualifiers
 }
 
-// fitStep is how many steps of the score one extra name word takes.
+// fitStep is how many steps of the score one additional name word takes.
 const fitStep = 32
 
 func popularity(printings int) uint16 {
 	return uint16(math.Round(0.6 * math.Log2(float64(printings)+1) * fitStep))
 }
 
-// A Grouping is a list of rows for each key, in one piece of memory. It never changes.
+// A Grouping is a list of rows for each key, in one block of memory. It never changes.
 type Grouping struct {
 	start []uint32 // len = keys + 1
 	rows  []uint32
 }
 
-// Of are the rows of a key, in the order in which they were given. Do not change them.
+// Of returns the rows of a key, in the order in which they were given. Do not change them.
 func (col *Grouping) Of(key uint32) []uint32 { return col.rows[col.start[key]:col.start[key+1]] }
 
-// NewGrouping groups n entries by key: entry i files rowOf(i) under keyOf(i), or nowhere where that
-// is ^uint32(0).
+// NewGrouping groups n entries by key: entry i puts rowOf(i) under keyOf(i), or nowhere if that is
+// ^uint32(0).
 func NewGrouping(keys, n int, keyOf, rowOf func(i int) uint32) Grouping {
 	start := make([]uint32, keys+1)
 	for i := range n {
@@ -157,12 +156,12 @@ func NewGrouping(keys, n int, keyOf, rowOf func(i int) uint32) Grouping {
 // Identity is the row of an entry where entry i is row i.
 func Identity(i int) uint32 { return uint32(i) }
 
-// qualifierBit is the bit in a posting's mask that marks a word which does not belong to the name
-// but only qualifies it.
+// qualifierBit is the bit in a posting's mask that marks a qualifier, a word outside the name
+// itself.
 const qualifierBit = 1 << 31
 
-// postings are, for each word, the holders (titles or sets) that hold it, in ascending order, and
-// which of their words it stands for.
+// postings are, for each word, the documents (name groups or sets) that have it, in ascending
+// order, and which of their words it is.
 type postings struct {
 	start []uint32
 	doc   []uint32
@@ -171,19 +170,19 @@ type postings struct {
 
 func (ps *postings) of(word uint32) (lo, hi uint32) { return ps.start[word], ps.start[word+1] }
 
-// docs are those of one word.
+// docs returns the documents of one word.
 func (ps *postings) docs(word uint32) []uint32 { return ps.doc[ps.start[word]:ps.start[word+1]] }
 
-// size returns how many holders the words from lo up to hi have, those that hold several counted
-// for each.
+// size returns how many documents the words from lo up to hi have; a document with several of them
+// counts for each.
 func (ps *postings) size(lo, hi uint32) int { return int(ps.start[hi] - ps.start[lo]) }
 
-// adjacent calls found with the holders that hold word b right behind word a, and the mask of both.
+// adjacent calls found with the documents in which word b follows word a, and the mask of both.
 func (ps *postings) adjacent(a, b uint32, found func(doc, mask uint32)) {
 	i, iEnd := ps.of(a)
 	j, jEnd := ps.of(b)
 
-	// Both lists ascend by holder, so that one walk over them meets all that they share.
+	// Both lists ascend by document, so one merge finds all that they share.
 	for i < iEnd && j < jEnd {
 		switch {
 		case ps.doc[i] < ps.doc[j]:
@@ -191,7 +190,8 @@ func (ps *postings) adjacent(a, b uint32, found func(doc, mask uint32)) {
 		case ps.doc[i] > ps.doc[j]:
 			j++
 		default:
-			// Both hold it, perhaps several times: some pair of the bits must be neighbours.
+			// Both words are in it, perhaps several times: some pair of the bits must be
+			// neighbours.
 			doc := ps.doc[i]
 			for ; i < iEnd && ps.doc[i] == doc; i++ {
 				for k := j; k < jEnd && ps.doc[k] == doc; k++ {
@@ -204,7 +204,8 @@ func (ps *postings) adjacent(a, b uint32, found func(doc, mask uint32)) {
 	}
 }
 
-// invert is postings turned round: for each holder its words, in ascending order, and their masks.
+// invert returns the forward index: for each document its words, in ascending order, and their
+// masks.
 func (ps *postings) invert(docs int) postings {
 	entries := make([]posting, len(ps.doc))
 	for w := range uint32(len(ps.start) - 1) {
@@ -215,15 +216,16 @@ func (ps *postings) invert(docs int) postings {
 	return newPostings(docs, entries, func(doc uint32) uint32 { return doc })
 }
 
-// A posting is one entry while the postings are gathered, its word still in the order of discovery.
+// A posting is one entry while the postings are collected, its word still in the order of
+// discovery.
 type posting struct{ word, doc, mask uint32 }
 
-// newPostings sorts what was gathered by word and holder. rank maps the order of discovery to word
-// numbers. A holder that has a word twice ("Muk & Alolan Muk") is listed twice.
+// newPostings groups the collected entries by word. rank maps the order of discovery to word
+// numbers. A document that has a word twice ("Muk & Alolan Muk") is listed twice.
 func newPostings(words int, entries []posting, rank func(word uint32) uint32) postings {
-	// Holders come in ascending order, and stay so.
+	// Documents come in ascending order, and stay so.
 	word := func(i int) uint32 { return rank(entries[i].word) }
-	col := NewGrouping(words, len(entries), word, func(i int) uint32 { return entries[i].doc })
+	docs := NewGrouping(words, len(entries), word, func(i int) uint32 { return entries[i].doc })
 	masks := NewGrouping(words, len(entries), word, func(i int) uint32 { return entries[i].mask })
-	return postings{col.start, col.rows, masks.rows}
+	return postings{docs.start, docs.rows, masks.rows}
 }

@@ -7,25 +7,25 @@ type NoteKind uint8
 
 // The kinds of notes.
 const (
-	Dropped       NoteKind = iota // the words were not looked for
-	Replaced                      // another name was read as what it stands for
-	Corrected                     // a word was taken for another
+	Dropped       NoteKind = iota // the words were not searched
+	Replaced                      // an alias was replaced
+	Corrected                     // a word's spelling was corrected
 	Missing                       // the card does not have the word
 	MatchedSet                    // the words are of the card's set
 	MatchedNumber                 // the words are the card's number
 	Preferred                     // cards that have this rarity, finish, edition or year come first
-	InGame                        // the game that was meant
-	matchedName                   // the word is the card's name; never told
+	InGame                        // the words name the game
+	matchedName                   // the word is of the card's name; never reported
 )
 
 // A Note explains how one part of a query was interpreted.
 type Note struct {
 	Kind     NoteKind
-	From, To string // To is what the words were taken for, where that is something else
+	From, To string // To is what the words were taken for, if that is something else
 }
 
-// Interpret appends notes that explain how a query matched card, its first hit. There are none
-// where all words are the card's name (docs/SEARCH.md, What the answer tells).
+// Interpret appends notes that explain how a query matched card, its first hit. There are none if
+// all words are of the card's name (docs/SEARCH.md, What the answer tells).
 func (ix *Index) Interpret(dst []Note, query string, hit Hit) []Note {
 	s := ix.take()
 	defer ix.scratch.Put(s)
@@ -33,7 +33,7 @@ func (ix *Index) Interpret(dst []Note, query string, hit Hit) []Note {
 	q.parse(ix, query, hit.by.noAliases)
 
 	if q.rewritten {
-		dst = append(dst, Note{Kind: Replaced, From: query, To: q.spaced(0, len(q.norm.tokens))})
+		dst = append(dst, Note{Kind: Replaced, From: query, To: q.spacedText(0, len(q.norm.tokens))})
 	}
 	dst = ix.explainRoles(dst, q, hit.Card)
 	if hit.isPlain() && q.optional == 0 {
@@ -42,15 +42,15 @@ func (ix *Index) Interpret(dst []Note, query string, hit Hit) []Note {
 	return s.explainTerms(dst, hit)
 }
 
-// isPlain says whether the score tells that all words were found in the name as they were typed.
+// isPlain reports whether, by the score, all words were found in the name as they were typed.
 func (hit Hit) isPlain() bool {
 	quality := QualityOf(hit.Score)
 	exact := hit.Score>>inexactAt&(1<<(setAt-inexactAt)-1) == 0 || hit.by.pass == passExact
 	return quality.Missing+quality.Typos+quality.OutsideName == 0 && exact && hit.Score>>numberAt&noNumber == noNumber
 }
 
-// spaced are the words of some tokens, with spaces.
-func (q *query) spaced(from, til int) string {
+// spacedText returns the words of some tokens, separated by spaces.
+func (q *query) spacedText(from, til int) string {
 	var text []byte
 	for i, tok := range q.norm.tokens[from:til] {
 		if i > 0 {
@@ -61,8 +61,8 @@ func (q *query) spaced(from, til int) string {
 	return string(text)
 }
 
-// collectRoles tells what was left out, preferred and taken for a game; neighbours are told
-// together.
+// explainRoles notes which words were dropped, preferred, or taken for a game; neighbours share a
+// note.
 func (ix *Index) explainRoles(dst []Note, q *query, card uint32) []Note {
 	for i := 0; i < len(q.roles); {
 		til := i + 1
@@ -71,17 +71,17 @@ func (ix *Index) explainRoles(dst []Note, q *query, card uint32) []Note {
 		}
 
 		switch q.roles[i].kind {
-		case roleStop, roleGrade:
-			dst = append(dst, Note{Kind: Dropped, From: q.spaced(i, til)})
+		case roleStop, roleCopy:
+			dst = append(dst, Note{Kind: Dropped, From: q.spacedText(i, til)})
 		case rolePreference:
-			// Where the first hit does not come near it, none does.
+			// If the first hit is not near it, no hit is.
 			kind := Preferred
 			if preference := q.roles[i].preference; !ix.comesNear(card, preference) {
 				kind = Missing
 			}
-			dst = append(dst, Note{Kind: kind, From: q.spaced(i, til)})
+			dst = append(dst, Note{Kind: kind, From: q.spacedText(i, til)})
 		case roleGame:
-			dst = append(dst, Note{Kind: InGame, From: q.spaced(i, til)})
+			dst = append(dst, Note{Kind: InGame, From: q.spacedText(i, til)})
 		case roleTerm, roleYear:
 		}
 
@@ -91,8 +91,8 @@ func (ix *Index) explainRoles(dst []Note, q *query, card uint32) []Note {
 	return dst
 }
 
-// explainTerms makes the round again that found a hit, for this card alone, and tells what each
-// unit was found as, unless it is a word of the card's name.
+// explainTerms repeats the round that found a hit, for this card alone. It notes how each term was
+// matched, unless it is a word of the card's name.
 func (s *search) explainTerms(dst []Note, hit Hit) []Note {
 	s.expand(hit.by.pass, hit.by.partial)
 	s.begin()
@@ -104,7 +104,7 @@ func (s *search) explainTerms(dst []Note, hit Hit) []Note {
 	var ev evidence
 	ev.collect(s, hit.Card, name)
 
-	number := uint8(0) // the units of the number that was told last
+	number := uint8(0) // the terms of the number in the last note
 	for i := range s.query.terms {
 		text := s.query.terms[i].text
 		note := Note{}
@@ -113,7 +113,7 @@ func (s *search) explainTerms(dst []Note, hit Hit) []Note {
 		case name.classes.at(i) <= exactQualifier:
 			continue
 		case ev.numbers>>i&1 != 0:
-			// Words that are one number together are told together: "swsh 039".
+			// Words that are one number together share a note: "swsh 039".
 			if number>>i&1 != 0 {
 				dst[len(dst)-1].From += " " + string(text)
 				continue
@@ -139,7 +139,7 @@ func (s *search) explainTerms(dst []Note, hit Hit) []Note {
 	return dst
 }
 
-// numberOf are the units of the numbers that a card has, as which unit i was read.
+// numberOf returns the terms of the card's numbers of which term i is a part.
 func (s *search) numberOf(card uint32, i int) (terms uint8) {
 	for k := range s.query.numbers {
 		number := &s.query.numbers[k]
@@ -150,8 +150,9 @@ func (s *search) numberOf(card uint32, i int) (terms uint8) {
 	return terms
 }
 
-// foundAs says what unit i was found as that no card has as it was typed, and as which word. What was heard
-// together with a word that is found by itself is missing: "monkey ld" sounds like Monkey.
+// foundAs returns how term i matched, which no card has as typed, and as which word. A term that
+// sounds like a word only together with a term that matches by itself is missing: "monkey ld"
+// sounds like Monkey.
 func (s *search) foundAs(card uint32, i int, all matchClasses) (NoteKind, string) {
 	begins := all.at(i) <= prefixQualifier
 	for k := range s.expansions.list {
@@ -160,9 +161,10 @@ func (s *search) foundAs(card uint32, i int, all matchClasses) (NoteKind, string
 		switch {
 		case r.bits>>i&1 == 0 || !s.ix.NameHasTerm(card, r.lo) && !s.ix.SetHasTerm(card, r.lo):
 		case begins && !alone && r.class == prefixName:
-			return MatchedSet, "" // a code that stands apart: "swsh 07"
+			return MatchedSet, "" // a code that was typed as two words: "swsh 07"
 
-		// A beginning is told where it may as well be a misspelling, but at the end, where it may go on.
+		// A prefix is reported if it may also be a misspelling, except at the end, where the user
+		// may go on typing.
 		case begins && (r.class != typoName && r.class != twoTyposName || i == len(s.query.terms)-1):
 		case r.class >= typoName && (alone || r.bits&^all.phonetic() == 0):
 			return Corrected, string(s.ix.words.word(r.lo))
@@ -175,7 +177,7 @@ func (s *search) foundAs(card uint32, i int, all matchClasses) (NoteKind, string
 	return Missing, ""
 }
 
-// matches are the words that were found by their sound.
+// phonetic returns the words that were found by their sound.
 func (cs matchClasses) phonetic() (terms uint8) {
 	for word := range maxQueryTerms {
 		if c := cs.at(word); c == phoneticName || c == phoneticQualifier {
@@ -185,25 +187,25 @@ func (cs matchClasses) phonetic() (terms uint8) {
 	return terms
 }
 
-// NameHasTerm says whether a card's name, or what qualifies it, has a word.
+// NameHasTerm reports whether a card's name or its qualifiers have a word.
 func (ix *Index) NameHasTerm(card, word uint32) bool {
 	return word != none && slices.Contains(ix.docTerms.docs(ix.groupOf[card]), word)
 }
 
-// SetHasTerm says whether a card's set is called by a word, among others: of its name, or a code.
+// SetHasTerm reports whether the name of a card's set has a word, or the word is one of its codes.
 func (ix *Index) SetHasTerm(card, word uint32) bool {
 	set := ix.setOf[card]
 	return word != none && set >= 0 && (slices.Contains(ix.sets.docs(word), uint32(set)) ||
 		slices.Contains(ix.codes.docs(word), uint32(set)))
 }
 
-// NumberGroup is a number that cards of one collector number, parallels included, have in common;
-// false without a number.
+// NumberGroup returns a number that a card shares with the cards of the same collector number,
+// parallels included; ok is false without a number.
 func (ix *Index) NumberGroup(card uint32) (group uint32, ok bool) {
 	return ix.baseOf[card], ix.baseOf[card] != none
 }
 
-// TermID is the number of a folded word; false for one that no name, number or set has.
+// TermID returns the id of a folded word; ok is false for one that no name, number or set has.
 func (ix *Index) TermID(folded string) (word uint32, ok bool) {
 	word = ix.words.findString(folded)
 	return word, word != none

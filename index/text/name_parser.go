@@ -7,29 +7,30 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// Words of a name beyond this one are not kept: they have no bit in a cover.
+// maxNameWords bounds the words of a name: further words have no bit in a mask.
 const maxNameWords = 31
 
-// A name is a card's name taken apart: the words that are the name itself, then those that qualify
-// it ("(Alternate Art)", "- 2016 (Shintaro Ito)"), which a query may use but need not.
+// A name is a card's parsed name: first the words of the name itself, then its qualifiers.
+// Qualifiers are words such as "(Alternate Art)" and "- 2016 (Shintaro Ito)", which a query may
+// contain but need not.
 type name struct {
 	words []nameWord
-	core  int // so many of the words are the name itself
-	// numbered says that the card's number stood in the name and was left out: the same text with
-	// another number may be another name.
+	core  int // how many of the words are the name itself
+	// numbered reports that the name contained the card's number, which was removed: the same text
+	// with another number may be another name.
 	numbered bool
 }
 
 type nameWord struct {
 	text string
 	stem int  // as in token
-	tied bool // written without a space behind the word before it: "Ho-Oh"
+	tied bool // no space separates it from the previous word: "Ho-Oh"
 }
 
-// A nameParser takes names apart. TCGCSV writes into its names what other sources keep elsewhere;
+// A nameParser parses names. TCGCSV's names contain what other sources have in other fields;
 // docs/SEARCH.md, Normalise:
 //   - " - OP01-016", "(001)", "(#12)" and "(74 Delta)" repeat the card's own number, which is
-//     left out;
+//     dropped;
 //   - "(Delta Species)", "(Prism Star)", "(Star)" and "Nidoran (F)" are symbols, and part of
 //     the name;
 //   - the other words in brackets or behind a dash only qualify the name.
@@ -92,7 +93,7 @@ func (reader *nameParser) read(display, number string) name {
 	return name{words: append(core, extra...), core: len(core), numbered: numbered}
 }
 
-// word makes a token the word after those in core.
+// word makes a token the next word of core.
 func (reader *nameParser) word(core []nameWord, tok token) nameWord {
 	w := reader.norm.word(tok)
 	if len(core) > 0 && len(w) == 1 && core[len(core)-1].text == "nidoran" {
@@ -101,7 +102,7 @@ func (reader *nameParser) word(core []nameWord, tok token) nameWord {
 	return nameWord{text: string(w), stem: tok.stem, tied: tok.before != ' ' && len(core) > 0}
 }
 
-// words returns the words of a text that is not taken apart.
+// words returns the words of a text without qualifiers.
 func (reader *nameParser) words(text string) []nameWord {
 	reader.norm.read(text, 0)
 	words := make([]nameWord, len(reader.norm.tokens))
@@ -114,7 +115,7 @@ func (reader *nameParser) words(text string) []nameWord {
 // qualify adds the words of a printing that the name does not have yet.
 func (parsed *name) qualify(printing []nameWord) {
 	for _, w := range printing {
-		// The name may say the printing already.
+		// The name may contain the printing already.
 		extra := parsed.words[parsed.core:]
 		known := slices.ContainsFunc(extra, func(have nameWord) bool { return have.text == w.text })
 		if !known && len(parsed.words) < maxNameWords {
@@ -124,7 +125,7 @@ func (parsed *name) qualify(printing []nameWord) {
 	}
 }
 
-// cutNumber cuts the card's number off the front of a bracket or of what follows a dash:
+// cutNumber removes the card's number from the front of a bracket or of the text behind a dash:
 // "OP01-016", "001", "4/102", "#12", "74 Delta".
 func (reader *nameParser) cutNumber(tokens []token) (rest []token, cut bool) {
 	if reader.own == "" {
@@ -152,8 +153,8 @@ func (reader *nameParser) cutNumber(tokens []token) (rest []token, cut bool) {
 	return tokens[end:], true
 }
 
-// numberAtEnd says how many of the name's words, neither bracketed nor behind a dash, are the
-// card's number at their end: "Rayquaza V 100/159". A bare integer is none: "Baby 5".
+// numberAtEnd returns how many words at the end of the name, neither bracketed nor behind a dash,
+// are the card's number: "Rayquaza V 100/159". A bare integer is no number: "Baby 5".
 func (reader *nameParser) numberAtEnd(tokens []token, core int) int {
 	first := core - 1
 	for first > 0 && (tokens[first].before == '/' || tokens[first].before == '-' &&
@@ -171,7 +172,7 @@ func (reader *nameParser) numberAtEnd(tokens []token, core int) int {
 	return core - first
 }
 
-// symbolWords says how many of the words in a bracket spell out a symbol of the name before it.
+// symbolWords returns how many of the words in a bracket spell out a symbol of the name before it.
 func (reader *nameParser) symbolWords(tokens []token, core []nameWord) int {
 	if len(tokens) == 0 || len(tokens) > 2 || tokens[0].bracket == 0 || len(core) == 0 {
 		return 0
@@ -195,7 +196,7 @@ func (reader *nameParser) symbolWords(tokens []token, core []nameWord) int {
 	return 0
 }
 
-// genderOf spells out the letter by which TCGCSV writes the sign of Nidoran ♀ and Nidoran ♂.
+// genderOf spells out the letter that TCGCSV writes for the sign of Nidoran ♀ and Nidoran ♂.
 func genderOf(w []byte) []byte {
 	switch w[0] {
 	case 'f':
@@ -206,7 +207,7 @@ func genderOf(w []byte) []byte {
 	return w
 }
 
-// A set's name has words that are its name, and a code in front of it in some feeds: "SWSH07:
+// A setName is a parsed name of a set. Some feeds put a code in front of the name: "SWSH07:
 // Evolving Skies", "SM - Cosmic Eclipse".
 type setName struct {
 	words []nameWord
@@ -214,7 +215,7 @@ type setName struct {
 }
 
 func (reader *nameParser) readSet(display, code string) setName {
-	// The code in front names the set by itself, and is no word of its name.
+	// The code in front identifies the set by itself, and is no word of its name.
 	parsed := setName{codes: reader.norm.words(display[:codeEnd(display)])}
 	words := reader.words(display)[len(parsed.codes):]
 	parsed.words = words[:min(len(words), maxNameWords)]
@@ -231,8 +232,8 @@ func (reader *nameParser) readSet(display, code string) setName {
 	return parsed
 }
 
-// codeEnd returns where the code in front of a set's name ends, 0 when there is none: at most six
-// letters and digits before ": " or " - ".
+// codeEnd returns the end of the code in front of a set's name, 0 without one. The code is at most
+// six letters and digits before ": " or " - ".
 func codeEnd(display string) int {
 	n := 0
 	for n < len(display) && cardvocab.IsWordByte(cardvocab.Lower(display[n])) {
@@ -247,7 +248,7 @@ func codeEnd(display string) int {
 	return n
 }
 
-// appendNumberWord appends the letters and digits of a code, as a word of a query would be written:
+// appendNumberWord appends the letters and digits of a code, as they would be typed in a query:
 // "OP-01" is op01.
 func appendNumberWord(dst []byte, code string) []byte {
 	for i := range len(code) {

@@ -6,35 +6,35 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// A token is one normalised word of a name or of a query: where it stands in the normaliser's text,
-// and how it was written. docs/SEARCH.md, Normalise.
+// A token is one normalised word of a name or query: its place in the normaliser's text, and how it
+// was written. docs/SEARCH.md, Normalise.
 type token struct {
 	start, end int
 	// stem is the length of the word without its possessive ending ("mistys": 5), or 0.
 	stem int
-	// before is what stands between the word and the one before it: ' ' when there is a space (or
-	// no word before), else '-', '_', '/', '.' for that sign alone and 't' for any other.
+	// before is the sign between the word and the previous one. It is ' ' for a space (or no
+	// previous word), '-', '_', '/', '.' for that sign alone, and 't' for any other.
 	before byte
-	// hash says that a number sign stands right before the word.
+	// hash reports a number sign directly before the word.
 	hash bool
-	// bracket is the number of the pair of brackets around the word, 0 when there is none; dash
-	// says that the word stands behind a dash with spaces around it: TCGCSV's places for what is
-	// not the name.
+	// bracket is the number of the pair of brackets around the word, 0 without one. dash reports
+	// that the word is behind a dash with spaces around it. These are TCGCSV's places for
+	// qualifiers.
 	bracket int
 	dash    bool
 }
 
-// A normaliser turns text into tokens. It keeps its buffers between calls; the tokens are valid
-// until the next one.
+// A normaliser splits text into tokens. It reuses its buffers: the tokens are valid until the next
+// call.
 type normaliser struct {
 	text   []byte
 	tokens []token
-	signs  []byte // scratch: what came of one character
+	signs  []byte // scratch: the decomposition of one character
 }
 
 func (norm *normaliser) word(tok token) []byte { return norm.text[tok.start:tok.end] }
 
-// words are the normalised words of a text.
+// words returns the normalised words of a text.
 func (norm *normaliser) words(text string) []string {
 	norm.read(text, 0)
 	words := make([]string, len(norm.tokens))
@@ -44,9 +44,10 @@ func (norm *normaliser) words(text string) []string {
 	return words
 }
 
-// read splits a text into normalised words: HTML-unescaped, symbols spelled out, decomposed, without
-// marks and apostrophes, lower case, divided at every other sign, the word "and" left out. It stops
-// after limit words, or 400 folded bytes; 0 means no limit.
+// read splits a text into normalised words. It decodes HTML entities, spells out symbols,
+// decomposes characters, drops diacritics, apostrophes and the word "and", and separates words at
+// every other sign. Words are in lower case. It stops after limit words, or 400 folded bytes; 0
+// means no limit.
 func (norm *normaliser) read(text string, limit int) {
 	norm.text = norm.text[:0]
 	norm.tokens = norm.tokens[:0]
@@ -69,15 +70,15 @@ func (norm *normaliser) read(text string, limit int) {
 type scanner struct {
 	norm  *normaliser
 	limit int
-	// start of the open word in norm.text, -1 when none is open; mark is the word's length at its last
-	// apostrophe, 0 when it has none.
+	// start of the open word in norm.text, -1 when none is open; apostropheAt is the word's length
+	// at its last apostrophe, 0 when it has none.
 	start, apostropheAt int
 	before              byte
 	hash                bool
 	depth, brackets     int
 	dash                bool
 	spaced              bool // the last sign was a space
-	slashed             bool // a slash stands somewhere behind the last word
+	slashed             bool // a slash follows the last word somewhere
 	pending             bool // a dash after a space: " - " when a space follows
 }
 
@@ -86,7 +87,7 @@ func (sc *scanner) full() bool {
 }
 
 func (sc *scanner) rune(c string, char rune) {
-	// Most characters are plain letters and digits, and are themselves in lower case.
+	// Most characters are plain letters and digits, which need only lower case.
 	plain := cardvocab.Lower(byte(char))
 	if char < utf8.RuneSelf && cardvocab.IsWordByte(plain) {
 		sc.beginWord()
@@ -99,7 +100,7 @@ func (sc *scanner) rune(c string, char rune) {
 		return
 	}
 
-	// Feed what comes of the character sign by sign: a ligature or a fraction is several.
+	// A ligature or a fraction decomposes into several signs.
 	sc.norm.signs = cardvocab.AppendPlain(sc.norm.signs[:0], c, char)
 	for i := 0; i < len(sc.norm.signs); {
 		char, size := cardvocab.DecodeRune(sc.norm.signs[i:])
@@ -122,14 +123,14 @@ func (sc *scanner) rune(c string, char rune) {
 	}
 }
 
-// apostrophe leaves out an apostrophe, remembering where the open word had it.
+// apostrophe skips an apostrophe, and records where the open word had it.
 func (sc *scanner) apostrophe() {
 	if sc.start >= 0 {
 		sc.apostropheAt = len(sc.norm.text) - sc.start
 	}
 }
 
-// symbol feeds the words that a symbol stands for; they are words of their own.
+// symbol scans the words that a symbol stands for; they are words of their own.
 func (sc *scanner) symbol(words string) {
 	sc.endWord()
 	for _, char := range words { // ASCII
@@ -138,7 +139,7 @@ func (sc *scanner) symbol(words string) {
 	}
 }
 
-// plain takes one sign of plain text.
+// plain scans one sign of plain text.
 func (sc *scanner) plain(c []byte, char rune) {
 	if cardvocab.IsWordRune(char) {
 		sc.beginWord()
@@ -178,7 +179,7 @@ func (sc *scanner) plain(c []byte, char rune) {
 	}
 }
 
-// beginWord opens a word where none is open.
+// beginWord opens a word if none is open.
 func (sc *scanner) beginWord() {
 	if sc.start < 0 {
 		sc.start = len(sc.norm.text)
@@ -188,7 +189,7 @@ func (sc *scanner) beginWord() {
 	sc.pending = false
 }
 
-// tie notes a sign between two words that touch it.
+// tie records a sign directly between two words.
 func (sc *scanner) tie(sign byte) {
 	switch sc.before {
 	case ' ', sign:

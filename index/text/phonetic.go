@@ -8,25 +8,26 @@ import (
 	"strings"
 )
 
-// phoneticIndex find the words of names that sound like what was typed: "dragonight", "pick a chew"
-// (docs/SEARCH.md, Last resort). Words are reduced to how they sound, and compared by the runs of
-// three letters that they share.
+// phoneticIndex finds the words of names that sound like a typed word: "dragonight", "pick a chew"
+// (docs/SEARCH.md, Last resort). Words are reduced to how they sound, and compared by their common
+// trigrams.
 type phoneticIndex struct {
 	words    []uint32 // word numbers
-	size     []uint8  // by sound: how many runs it has
+	size     []uint8  // by sound: how many trigrams it has
 	trigrams []uint32 // distinct, ascending
-	start    []uint32 // by run: where its sounds begin in of
+	start    []uint32 // by trigram: where its sounds begin in entries
 	entries  []uint32 // sounds
 }
 
 const (
-	// minPhoneticLen is how many letters a word needs to be compared; maxPhoneticLen bounds them.
+	// minPhoneticLen is the least number of letters of a word that is compared; maxPhoneticLen is
+	// the largest.
 	minPhoneticLen, maxPhoneticLen = 4, 24
-	// maxPhoneticMatches is how many words one run of words is read as.
+	// maxPhoneticMatches bounds the words that one run of typed words is taken for.
 	maxPhoneticMatches = 3
 	// maxPhoneticTokens is how many typed words may stand for one.
 	maxPhoneticTokens = 4
-	// maxPhoneticTerms is how many units a query has at most that is heard.
+	// maxPhoneticTerms bounds the terms of a query with a phonetic pass.
 	maxPhoneticTerms = 5
 )
 
@@ -74,7 +75,7 @@ func isLetters(w []byte) bool {
 	return len(w) > 0 && !slices.ContainsFunc(w, func(b byte) bool { return b < 'a' || b > 'z' })
 }
 
-// appendTrigrams appends every run of three letters of a sound, its ends padded.
+// appendTrigrams appends every run of three letters of a sound, with padded ends.
 func appendTrigrams(dst []uint32, sound []byte) []uint32 {
 	trigram := uint32(' ')<<8 | ' '
 	for i := range len(sound) + 1 {
@@ -92,7 +93,7 @@ func appendTrigrams(dst []uint32, sound []byte) []uint32 {
 //go:embed sounds.txt
 var phoneticText string
 
-// A phoneticRule says how letters sound that are spelt so.
+// A phoneticRule is the sound of some letters.
 type phoneticRule struct{ letters, sound string }
 
 // phoneticRules are the lines of sounds.txt.
@@ -136,16 +137,16 @@ func appendPhonetic(dst, word []byte) []byte {
 	return dst
 }
 
-// A listener is the scratch memory of comparing sounds.
+// A phoneticScratch is the working memory of a phonetic comparison.
 type phoneticScratch struct {
 	joined, sound []byte
 	trigrams      []uint32
-	shared        []uint8 // by sound: the runs that it shares with what was spoken
+	shared        []uint8 // by sound: how many trigrams it shares with the typed sound
 	matches       []uint32
 	best          []phoneticMatch
 }
 
-// phoneticMatch is a known word and how much it sounds like another, in thousandths.
+// phoneticMatch is a known sound with its similarity to another, in thousandths.
 type phoneticMatch struct {
 	sound uint32
 	share int
@@ -153,27 +154,27 @@ type phoneticMatch struct {
 
 // expandPhonetic takes up to four neighbouring words of letters for one that sounds like them.
 func (rd *termExpander) expandPhonetic() {
-	l := &rd.phoneticScratch
+	scratch := &rd.phoneticScratch
 	tokens := rd.query.norm.tokens
 	for i := range tokens {
-		l.joined = l.joined[:0]
+		scratch.joined = scratch.joined[:0]
 		for til := i + 1; til <= min(i+maxPhoneticTokens, len(tokens)); til++ {
 			word := rd.query.norm.word(tokens[til-1])
-			if !isLetters(word) || len(l.joined)+len(word) > maxPhoneticLen {
+			if !isLetters(word) || len(scratch.joined)+len(word) > maxPhoneticLen {
 				break
 			}
 
-			l.joined = append(l.joined, word...)
-			if bits := rd.termsWithin(i, til); bits != 0 && len(l.joined) >= minPhoneticLen {
-				l.sound = appendPhonetic(l.sound[:0], l.joined)
+			scratch.joined = append(scratch.joined, word...)
+			if bits := rd.termsWithin(i, til); bits != 0 && len(scratch.joined) >= minPhoneticLen {
+				scratch.sound = appendPhonetic(scratch.sound[:0], scratch.joined)
 				rd.addPhonetic(bits)
 			}
 		}
 	}
 }
 
-// termsWithin are the units that the tokens from i to til are, 0 when that is none, or a single
-// word that names have or that is one of the trade.
+// termsWithin returns the terms between the tokens i and til. It returns 0 for none, and for a
+// single token that names have or that is a trade term.
 func (rd *termExpander) termsWithin(i, til int) (bits uint8) {
 	known := 0
 	for k := range rd.query.terms {
@@ -193,57 +194,56 @@ func (rd *termExpander) termsWithin(i, til int) (bits uint8) {
 	return bits
 }
 
-// addPhonetic adds the words that share at least half of all runs with the sound.
+// addPhonetic adds the words that share at least half of all trigrams with the sound.
 func (rd *termExpander) addPhonetic(bits uint8) {
 	index := &rd.ix.phonetic
-	l := &rd.phoneticScratch
-	if len(l.shared) < len(index.words) {
-		l.shared = make([]uint8, len(index.words))
+	scratch := &rd.phoneticScratch
+	if len(scratch.shared) < len(index.words) {
+		scratch.shared = make([]uint8, len(index.words))
 	}
 
-	l.matches = l.matches[:0]
+	scratch.matches = scratch.matches[:0]
 
-	// "hahaha" has a run again and again, which counts once: two such words share no more than they
-	// have.
-	l.trigrams = appendTrigrams(l.trigrams[:0], l.sound)
-	slices.Sort(l.trigrams)
-	l.trigrams = slices.Compact(l.trigrams)
+	// "hahaha" repeats a trigram, which counts once: two such words share no more than they have.
+	scratch.trigrams = appendTrigrams(scratch.trigrams[:0], scratch.sound)
+	slices.Sort(scratch.trigrams)
+	scratch.trigrams = slices.Compact(scratch.trigrams)
 
-	for _, trigram := range l.trigrams {
+	for _, trigram := range scratch.trigrams {
 		at, ok := slices.BinarySearch(index.trigrams, trigram)
 		if !ok {
 			continue
 		}
 		for _, other := range index.entries[index.start[at]:index.start[at+1]] {
-			if l.shared[other] == 0 {
-				l.matches = append(l.matches, other)
+			if scratch.shared[other] == 0 {
+				scratch.matches = append(scratch.matches, other)
 			}
-			l.shared[other]++
+			scratch.shared[other]++
 		}
 	}
 
-	l.best = l.best[:0]
-	for _, other := range l.matches {
-		shared := int(l.shared[other])
-		l.shared[other] = 0
-		if all := len(l.trigrams) + int(index.size[other]) - shared; 2*shared >= all {
-			l.best = append(l.best, phoneticMatch{other, shared * 1000 / all})
+	scratch.best = scratch.best[:0]
+	for _, other := range scratch.matches {
+		shared := int(scratch.shared[other])
+		scratch.shared[other] = 0
+		if all := len(scratch.trigrams) + int(index.size[other]) - shared; 2*shared >= all {
+			scratch.best = append(scratch.best, phoneticMatch{other, shared * 1000 / all})
 		}
 	}
 
-	slices.SortFunc(l.best, func(one, b phoneticMatch) int {
+	slices.SortFunc(scratch.best, func(one, b phoneticMatch) int {
 		return cmp.Or(cmp.Compare(b.share, one.share), cmp.Compare(one.sound, b.sound))
 	})
-	for _, one := range l.best[:min(len(l.best), maxPhoneticMatches)] {
-		// What is far behind the best is none.
-		if one.share*4 >= l.best[0].share*3 {
+	for _, one := range scratch.best[:min(len(scratch.best), maxPhoneticMatches)] {
+		// A match far behind the best is dropped.
+		if one.share*4 >= scratch.best[0].share*3 {
 			rd.add(bits, phoneticName, index.words[one.sound])
 		}
 	}
 }
 
-// allowPhonetic says whether a search may go on to sounds: a word of letters is there that tells
-// little or is not known, and there are few enough words.
+// allowPhonetic reports whether a search may run the phonetic pass: some word of letters is a stop
+// word or unknown, and there are few enough words.
 func (q *query) allowPhonetic() bool {
 	if len(q.terms) > maxPhoneticTerms {
 		return false

@@ -81,7 +81,8 @@ func TestTotalsApart(t *testing.T) {
 	checkFirst(t, ix, "199 / 165", 2)
 }
 
-// TestTagTeam holds that Tag Team is a wish, and a word that a set's code is stays a name's.
+// TestTagTeam holds that Tag Team is a preference, and that a set's code that is a word stays part
+// of a name.
 func TestTagTeam(t *testing.T) {
 	ix := buildSmall(t, nil, [][4]string{
 		{"Mewtwo", "150/165", "MEW: 151", "Rare"},

@@ -155,7 +155,7 @@ func sorted(hits []Hit) []Hit {
 	return hits
 }
 
-// TestFilter holds that a filter narrows the answer: Search with keep is Search filtered
+// TestFilter holds that a filter restricts the result: Search with accept is Search filtered
 // afterwards, as long as that leaves anything.
 func TestFilter(t *testing.T) {
 	c := officialCatalog(t)
@@ -223,8 +223,8 @@ func TestOrderOfCards(t *testing.T) {
 	}
 }
 
-// TestNarrow holds that looking only at the names with the rarest word, and thinning them, changes no
-// round of a search.
+// TestNarrow holds that a search of only the groups with the rarest word, and the prefilter, change
+// no round of a search.
 func TestNarrow(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(11, 11))
@@ -260,7 +260,7 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// hitsIn are the hits of the round at hand among the titles that a function finds.
+// hitsIn returns the hits of the current round among the name groups that a function finds.
 func (s *search) hitsIn(limit int, addGroups func(rare uint8)) []Hit {
 	s.only = ^uint64(0)
 	s.dst = nil

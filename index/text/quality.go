@@ -1,19 +1,18 @@
 package text
 
-// A MatchQuality says how a hit answers the query.
+// A MatchQuality is how well a hit matches the query.
 type MatchQuality struct {
-	Missing         int // what the words of the query that the card does not have weigh
-	UnmetPreference int // what the card lacks of the rarity, finish and edition that the query prefers
-	Typos           int // errors in the others
-	// how much of the query the card has beside its name: words of its set, bare integers as its
+	Missing         int // the weight of the query's words that the card does not have
+	UnmetPreference int // how far the card is from the preferred rarity, finish and edition
+	Typos           int // spelling errors in the other words
+	// OutsideName counts what matches outside the card's name: words of its set, bare integers as its
 	// number
 	OutsideName int
-	// the query has every word of the card's name, as typed; what only qualifies the name may be
-	// left out
-	Whole bool
+	// WholeName says that the query has every word of the card's name, as typed; qualifiers may be missing
+	WholeName bool
 }
 
-// QualityOf reads the fit from a hit's score.
+// QualityOf decodes the quality from a hit's score.
 func QualityOf(score uint64) MatchQuality {
 	level := func(at, next int) int { return int(score >> at & (1<<(next-at) - 1)) }
 	return MatchQuality{
@@ -21,6 +20,6 @@ func QualityOf(score uint64) MatchQuality {
 		UnmetPreference: level(unmetAt, partAt),
 		Typos:           level(typosAt, dropAt),
 		OutsideName:     level(outsideNameAt, unmetAt),
-		Whole:           level(partAt, tieTermsAt) == 0,
+		WholeName:       level(partAt, tieTermsAt) == 0,
 	}
 }

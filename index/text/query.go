@@ -8,7 +8,7 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// Bounds of a query (docs/SEARCH.md, Cost): what comes behind them is not read.
+// Bounds of a query (docs/SEARCH.md, Cost): the rest of it is not read.
 const (
 	maxQueryTerms = 8
 	maxTokens     = 24
@@ -17,75 +17,79 @@ const (
 	maxCode       = 8   // longest code of a set that a number may follow
 )
 
-// A unit is one word of a query as far as counting goes: a word, or a collector number written as
-// one ("4/102", "OP05-119_p1"). Units are distinct.
+// A queryTerm is one word of a query as it is counted: a word, or a collector number written as one
+// ("4/102", "OP05-119_p1"). Terms are distinct.
 type queryTerm struct {
 	text       []byte
 	start, end int // of text among the normalised query; joined neighbours are contiguous
 	stem       int
-	first, til int    // its tokens, the total behind a slash left out
+	first, til int    // its tokens, without the total behind a slash
 	total      uint16 // behind the slash
-	id         uint32 // the word that it is, or none
-	number     bool   // written as a number: never misspelled
-	inside     bool   // the total is among its tokens: "199-165"
+	id         uint32 // the id of its word, or none
+	number     bool   // written as a number: never corrected
+	inside     bool   // its tokens include the total: "199-165"
 	repeated   bool   // typed more than once
 	stopClass  stopClass
 	year       bool
 }
 
-// A numberCandidate takes some units of a query for a collector number.
+// A numberCandidate takes some terms of a query for a collector number.
 type numberCandidate struct {
 	bits  uint8
 	class matchClass
-	exact uint32 // the number asked for, or none
+	exact uint32 // the number's id, or none
 	tail  uint32 // the same as a number within a set, or none
 	total uint16
 }
 
-// A query is a text taken apart: its units, and the numbers among them (docs/SEARCH.md, Numbers).
+// A query is a parsed text: its terms, and the numbers among them (docs/SEARCH.md, Numbers).
 type query struct {
 	norm     normaliser
 	terms    []queryTerm
 	numbers  []numberCandidate
-	repeated uint8 // the units that were typed more than once
-	// further are known words that are no units, and tell apart what fits equally: those beyond the
-	// eight, of which there are counted, then those of wishes.
+	repeated uint8 // the terms that were typed more than once
+	// tieTerms are known words that are no terms, and break ties between equal matches: first the
+	// overflow words beyond the eighth term, then those of preferences.
 	tieTerms []uint32
 	overflow int
 	key      []byte
 
-	// What the words say beside what is looked for: roles.go.
+	// What words are other than terms to search: roles.go.
 	roles          []role
-	preferences    []cardvocab.Preference // the preferences that it tells
-	games          uint64                 // the games that are meant
-	card           uint32                 // the card that the whole query is another name of, or none
-	aliasGames     uint64                 // the games in which other names mean what they were read as
-	rewrites       []string               // what other names were read as, each by itself
-	rewritten      bool                   // another name was read as what it stands for
-	rewrittenWhole bool                   // it was all there is
-	leftOut        bool                   // words were left out that say which copy is meant
-	optional       uint8                  // the units that may be missing for nothing
-	unpriced       bool                   // prices do not say which of several cards is meant
+	preferences    []cardvocab.Preference // rarities, finishes and editions that it prefers
+	games          uint64                 // the games that it names
+	card           uint32                 // the card of which the whole query is an alias, or none
+	aliasGames     uint64                 // the games in which its aliases count
+	rewrites       []string               // the replacements of its aliases, one each
+	rewritten      bool                   // an alias was replaced
+	rewrittenWhole bool                   // the whole query was an alias
+	leftOut        bool                   // words were dropped that describe a copy
+	optional       uint8                  // the terms that may be missing without cost
+	unpriced       bool                   // prices do not show which of several cards is meant
 
-	// What a missing word costs: weigh.
-	weight    [maxQueryTerms]uint8
-	total     int
-	minWeight int          // the least weight that a unit has, beside none
-	keyTerms  matchClasses // the units of which one must be found
-	heavy     matchClasses // those that weigh as much as words of names
-	stopTerms matchClasses // those of everyday, all bits of each
-	known     uint8        // the units that are words of the catalog
+	termWeights
 }
 
-// parse takes a text apart; typed with the words that it has, and no others.
+// termWeights are the weights of the terms of a query if they are missing.
+type termWeights struct {
+	weight    [maxQueryTerms]uint8
+	total     int
+	minWeight int          // the least weight of a term, 0 aside
+	keyTerms  matchClasses // the terms of which one must be found
+	heavy     matchClasses // those that weigh as much as words of names
+	stopTerms matchClasses // those with the weight of a stop word, all bits of each
+	known     uint8        // the terms that are words of the catalog
+}
+
+// parse parses a text; typed disables aliases.
 func (q *query) parse(ix *Index, text string, typed bool) {
 	q.norm.read(text, maxTokens)
-	q.separate(ix)
+	q.splitNumbers(ix)
 	q.readAliases(ix, typed)
 	q.readTerms(ix)
 }
 
-// readTerms makes the units of the tokens.
+// readTerms makes the terms of the tokens.
 func (q *query) readTerms(ix *Index) {
 	q.classifyTokens(ix)
 	q.unpriced = ix.unpriced
@@ -103,9 +107,9 @@ func (q *query) readTerms(ix *Index) {
 			continue
 		}
 
-		// A number that is written as one is one unit, its total included.
+		// A number that is written as one is one term, its total included.
 		u := q.termAt(ix, i)
-		u.id = q.roles[i].id
+		u.id = q.roles[i].wordID
 		if !bytes.Equal(u.text, q.norm.word(tokens[i])) {
 			u.id = ix.words.find(u.text)
 		}
@@ -120,7 +124,7 @@ func (q *query) readTerms(ix *Index) {
 			i++
 		}
 
-		// A word that is typed twice is looked for once, and may cover two words of a name.
+		// A word that is typed twice is searched once, and may cover two words of a name.
 		if have := q.index(u.text); have >= 0 {
 			q.terms[have].repeat(&u)
 		} else {
@@ -133,8 +137,8 @@ func (q *query) readTerms(ix *Index) {
 	q.findNumbers(ix)
 }
 
-// repeat notes that a unit was typed again. A number that also stands as a bare integer is that number,
-// typed once: "Darkrai (3) 3/106".
+// repeat records that a term was typed again. A number that also occurs as a bare integer is that
+// number, typed once: "Darkrai (3) 3/106".
 func (u *queryTerm) repeat(other *queryTerm) {
 	switch {
 	case other.number && !u.number:
@@ -144,13 +148,13 @@ func (u *queryTerm) repeat(other *queryTerm) {
 	}
 }
 
-// selectTerms keeps the eight units that tell most, in their order: numbers, words of names, words
-// of sets, then the rest.
+// selectTerms selects the eight most significant terms, in their order: numbers, words of names,
+// words of sets, then the rest.
 func (q *query) selectTerms(ix *Index) {
 	for len(q.terms) > maxQueryTerms {
 		worst := 0
 		for i := range q.terms {
-			// Of equals the last one goes: what is typed first tells more.
+			// Of equals the last one is dropped: the first words are more significant.
 			if q.rankOf(ix, &q.terms[i]) >= q.rankOf(ix, &q.terms[worst]) {
 				worst = i
 			}
@@ -163,8 +167,8 @@ func (q *query) selectTerms(ix *Index) {
 	}
 
 	for i := range q.roles {
-		if m := &q.roles[i]; m.kind == rolePreference && m.id != none && len(q.tieTerms) < maxTieTerms {
-			q.tieTerms = append(q.tieTerms, m.id)
+		if m := &q.roles[i]; m.kind == rolePreference && m.wordID != none && len(q.tieTerms) < maxTieTerms {
+			q.tieTerms = append(q.tieTerms, m.wordID)
 		}
 	}
 
@@ -178,7 +182,7 @@ func (q *query) selectTerms(ix *Index) {
 	}
 }
 
-// index returns the place of the unit with this text, or -1.
+// index returns the index of the term with this text, or -1.
 func (q *query) index(text []byte) int {
 	for i := range q.terms {
 		if bytes.Equal(q.terms[i].text, text) {
@@ -188,13 +192,13 @@ func (q *query) index(text []byte) int {
 	return -1
 }
 
-// termAt reads the unit that begins at token i.
+// termAt reads the term that begins at token i.
 func (q *query) termAt(ix *Index, i int) queryTerm {
 	tokens := q.norm.tokens
 	u := queryTerm{first: i, til: q.numberEnd(ix, i), start: tokens[i].start, stem: tokens[i].stem}
 	u.number = u.til > i+1 || tokens[i].hash
 	if u.til < len(tokens) && tokens[u.til].before == '/' {
-		// What stands behind a slash is the total, if the number before it is one.
+		// The word behind a slash is the total, if the number before it is one.
 		total := trailingInt(string(q.norm.word(tokens[u.til])))
 		if total > 0 && (isNumberWord(q.norm.word(tokens[u.til-1])) || tokens[i].end-tokens[i].start == 1) {
 			u.total = total
@@ -214,7 +218,7 @@ func (q *query) termAt(ix *Index, i int) queryTerm {
 	u.end = tokens[last].end
 	u.text = q.norm.text[u.start:u.end]
 
-	// Keyboards have no ♂ and ♀: "nidoran m" is what people write.
+	// Keyboards have no ♂ and ♀, so people write "nidoran m".
 	if len(u.text) == 1 && len(q.terms) > 0 && string(q.terms[len(q.terms)-1].text) == "nidoran" {
 		u.text = genderOf(u.text)
 	}
@@ -224,7 +228,7 @@ func (q *query) termAt(ix *Index, i int) queryTerm {
 	return u
 }
 
-// clipWord is what is read of a word: maxWord bytes at most, and whole characters.
+// clipWord cuts a word to maxWord bytes, at the boundary of a character.
 func clipWord(w []byte) []byte {
 	if len(w) <= maxWord {
 		return w
@@ -237,13 +241,13 @@ func clipWord(w []byte) []byte {
 	return w[:end]
 }
 
-// isRange says whether two tokens are both plain integers.
+// isRange reports whether two tokens are both plain integers.
 func (q *query) isRange(i, k int) bool {
 	return cardvocab.IsInteger(q.norm.word(q.norm.tokens[i])) && cardvocab.IsInteger(q.norm.word(q.norm.tokens[k]))
 }
 
-// numberEnd returns the end of the tokens that are one number: those tied by dashes and low lines,
-// when the first has a digit ("OP05-119_p1") or the whole is a known number ("P-001").
+// numberEnd returns the end of the tokens that are one number. These are tied by dashes and low
+// lines, and the first has a digit ("OP05-119_p1") or the whole is a known number ("P-001").
 func (q *query) numberEnd(ix *Index, i int) int {
 	tokens := q.norm.tokens
 	til := i + 1
@@ -256,7 +260,7 @@ func (q *query) numberEnd(ix *Index, i int) int {
 		return i + 1
 	}
 	known := ix.numbers.find(q.numberKey(i, til)) != none ||
-		til > i+2 && ix.numbers.find(q.numberKey(i, til-1)) != none // a parallel that only other catalogs tell apart
+		til > i+2 && ix.numbers.find(q.numberKey(i, til-1)) != none // a parallel that only other catalogs distinguish
 	if !known && ix.isCode(q.norm.word(tokens[i])) {
 		// A set's code and a number: "base1-4".
 		return i + 1
@@ -276,7 +280,7 @@ func (q *query) numberKey(i, til int) []byte {
 		word := q.norm.word(q.norm.tokens[k])
 		for at, b := range word {
 			q.key = append(q.key, b)
-			// The key grows as NumberKey would make it of the whole.
+			// The key grows as NumberKey would build it from the whole.
 			last := len(q.key) - 1
 			q.key = cardvocab.NormaliseLastDigit(q.key, last, at == 0 && k > i)
 		}
@@ -285,13 +289,13 @@ func (q *query) numberKey(i, til int) []byte {
 	return q.key
 }
 
-// isNumberWord says whether the word has a digit.
+// isNumberWord reports whether the word has a digit.
 func isNumberWord(w []byte) bool {
 	return slices.ContainsFunc(w, cardvocab.IsDigit)
 }
 
-// findNumbers lists the numbers that the units may mean: each that has a digit, and up to three
-// neighbours that are a known number together ("op05 119", "tg 23").
+// findNumbers lists the numbers that the terms may mean. These are each term with a digit, and up
+// to three neighbours that are a known number together ("op05 119", "tg 23").
 func (q *query) findNumbers(ix *Index) {
 	for i := range q.terms {
 		q.readNumber(ix, i)
@@ -310,7 +314,8 @@ func (q *query) readNumber(ix *Index, i int) {
 			number.class = bareNumber
 		}
 	case !isNumberWord(u.text) && u.total == 0:
-		// A number of letters alone (Unown's) only counts behind the name, more than one letter at the end.
+		// A number of letters alone (Unown's) counts only after the name, and more than one letter
+		// only at the end.
 		alone := len(u.text) == 1 && len(q.terms) > 1
 		if !alone && (i == 0 || i != len(q.terms)-1 || len(u.text) > 5) {
 			return
@@ -325,7 +330,7 @@ func (q *query) readNumber(ix *Index, i int) {
 
 	number.exact = ix.findNumber(q.numberKey(u.first, til))
 	if number.exact == none && u.til-u.first > 2 {
-		// A parallel that only other catalogs tell apart.
+		// A parallel that only other catalogs distinguish.
 		number.exact = ix.findNumber(q.numberKey(u.first, u.til-1))
 	}
 
@@ -339,10 +344,9 @@ func (q *query) readNumber(ix *Index, i int) {
 	}
 }
 
-// joinNumber takes the units from i to til for one number, when there is such a number and it is
-// not all digits.
+// joinNumber takes the terms from i to til for one number, if it is known and not all digits.
 func (q *query) joinNumber(ix *Index, i, til int) {
-	// A set's code and a number may stand apart: "op05 119".
+	// A set's code and a number may be separate words: "op05 119".
 	integers := true
 	for k := i; k < til; k++ {
 		u := &q.terms[k]
@@ -364,7 +368,8 @@ func (q *query) joinNumber(ix *Index, i, til int) {
 	}
 }
 
-// findNumber returns the number with this key, or which this key is another spelling of, or none.
+// findNumber returns the number with this key, the number of which the key is another spelling, or
+// none.
 func (ix *Index) findNumber(key []byte) uint32 {
 	id := ix.numbers.find(key)
 	if id == none {

@@ -7,15 +7,17 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// A mark says what a word of a query is beside a word to look for (docs/SEARCH.md, Noise).
+// A role is what a word of a query is: a term to search, or one of the kinds that are not searched
+// (docs/SEARCH.md, Noise).
 type role struct {
 	kind       roleKind
 	game       uint8                // of roleGame
-	preference cardvocab.Preference // of the first word of a wish
-	id         uint32               // of the token: the word that it is, or none
-	// sealed is a word of roleStop that names a product of cards.
+	preference cardvocab.Preference // of the first word of a phrase of rolePreference; its other words have none
+	wordID     uint32               // of the token: its word, or none
+	// sealed reports a word of roleStop that names a sealed product.
 	sealed bool
-	// maxWords is, in a phrasebook, how many words a phrase has at most that begins with this one.
+	// maxWords is, in a phraseDict, the maximum number of words of the phrases that begin with this
+	// word.
 	maxWords uint8
 }
 
@@ -24,20 +26,20 @@ type roleKind uint8
 const (
 	roleTerm roleKind = iota
 	roleStop
-	roleGrade
+	roleCopy // a grade, a condition or another word about one copy: not searched
 	roleGame
 	rolePreference
 	roleYear
 )
 
-// maxPreferences is how many preferences of a query count.
+// maxPreferences bounds the preferences of a query that count.
 const maxPreferences = 7
 
-// Longest whole name that noise words are looked for in, in words.
+// maxProtectedWords is the largest number of words of a name or set that protectNames finds.
 const maxProtectedWords = 12
 
-// classifyTokens finds out what the words of the query are. What is part of a whole name or set is
-// a word to look for whatever else it may be; where nothing else is left, so is everything.
+// classifyTokens finds the role of every word of the query. A word that is part of a whole name or
+// set is a term whatever else it may be. If no term is left, restoreTerms makes some, where it can.
 func (q *query) classifyTokens(ix *Index) {
 	tokens := q.norm.tokens
 	q.roles = append(q.roles[:0], make([]role, len(tokens))...)
@@ -48,7 +50,7 @@ func (q *query) classifyTokens(ix *Index) {
 	hasRoles := false
 	graded := false
 	for i := range tokens {
-		q.roles[i].id = ix.words.find(q.norm.word(tokens[i]))
+		q.roles[i].wordID = ix.words.find(q.norm.word(tokens[i]))
 	}
 
 	for i := 0; i < len(tokens); {
@@ -59,9 +61,9 @@ func (q *query) classifyTokens(ix *Index) {
 		}
 
 		hasRoles = true
-		graded = graded || m.kind == roleGrade
+		graded = graded || m.kind == roleCopy
 		for k := i; k < i+n; k++ {
-			m.id = q.roles[k].id
+			m.wordID = q.roles[k].wordID
 			q.roles[k] = m
 			m.preference = cardvocab.Preference{}
 		}
@@ -74,36 +76,36 @@ func (q *query) classifyTokens(ix *Index) {
 	}
 
 	q.protectNames(ix)
-	q.protectSealed(ix)
+	q.protectAdjacent(ix)
 	q.protectCode(ix)
-	q.protectTradeNames(ix)
+	q.protectStopNames(ix)
 	q.restoreTerms()
 	q.collectRoles()
 }
 
-// span is the folded text of the tokens from i to til.
+// span returns the folded text of the tokens from i to til.
 func (q *query) span(i, til int) []byte {
 	return q.norm.text[q.norm.tokens[i].start:q.norm.tokens[til-1].end]
 }
 
-// roleAt reads what begins at token i: how many tokens, and what they are. The longest reading
-// counts.
+// roleAt reads the role that begins at token i, and returns its number of tokens. The longest
+// phrase wins.
 func (q *query) roleAt(ix *Index, i int, graded bool) (int, role) {
 	tokens := q.norm.tokens
 	if tokens[i].hash {
 		return 1, role{}
 	}
 
-	// Most words are known, and of known ones is known whether they are more than words.
+	// Most words are known, and for these the index knows whether a phrase contains them.
 	word := q.norm.word(tokens[i])
-	id := q.roles[i].id
+	id := q.roles[i].wordID
 	more := id == none || ix.isUsed(id, ofPhrase)
 	if !more && !cardvocab.IsDigit(word[len(word)-1]) {
 		return 1, role{}
 	}
 
 	if n := q.gradeAt(i, graded); n > 0 {
-		return n, role{kind: roleGrade}
+		return n, role{kind: roleCopy}
 	}
 	if cardvocab.IsInteger(word) {
 		if cardvocab.IsYear(word) && !q.isNumberPart(i, i+1) {
@@ -121,22 +123,25 @@ func (q *query) roleAt(ix *Index, i int, graded bool) (int, role) {
 	}
 
 	for n := min(int(first.maxWords), len(tokens)-i); n > 1; n-- {
-		if m := ix.phrases[string(q.span(i, i+n))]; m.kind != roleTerm && q.mayBe(m, i, n) {
+		if m := ix.phrases[string(q.span(i, i+n))]; m.kind != roleTerm && q.allowsRole(m, i, n) {
 			return n, m
 		}
 	}
 
 	// A letter at the end is part of a name: "unown a".
-	if first.kind == roleTerm || !q.mayBe(first, i, 1) || len(word) == 1 && i == len(tokens)-1 && i > 0 {
+	if first.kind == roleTerm || !q.allowsRole(first, i, 1) || len(word) == 1 && i == len(tokens)-1 && i > 0 {
 		return 1, role{}
 	}
 	return 1, first
 }
 
-// mayBe says whether n tokens from i on may be the phrase of a mark, and are no part of a number.
-func (q *query) mayBe(m role, i, n int) bool { return m.kind == roleGame || !q.isNumberPart(i, i+n) }
+// allowsRole reports whether n tokens from i on may have role m: a part of a number may only be a
+// game.
+func (q *query) allowsRole(m role, i, n int) bool {
+	return m.kind == roleGame || !q.isNumberPart(i, i+n)
+}
 
-// isNumberPart says whether a sign ties the tokens to a number.
+// isNumberPart reports whether a sign ties the tokens to a number.
 func (q *query) isNumberPart(i, til int) bool {
 	tokens := q.norm.tokens
 	tie := func(k int) bool {
@@ -148,8 +153,9 @@ func (q *query) isNumberPart(i, til int) bool {
 	return tie(i) || til < len(tokens) && tie(til)
 }
 
-// gradeAt returns how many tokens from i on are a grade: "psa 10", "bgs 9.5", "psa10", and a figure
-// behind another grading word.
+// gradeAt returns how many tokens from i on are a grader, with its grade if there is one: "psa",
+// "psa 10", "bgs 9.5", "psa10". Right after another word of roleCopy, a grade alone counts too. graded
+// reports whether there is such a word before i.
 func (q *query) gradeAt(i int, graded bool) int {
 	tokens := q.norm.tokens
 	word := q.norm.word(tokens[i])
@@ -158,7 +164,7 @@ func (q *query) gradeAt(i int, graded bool) int {
 	case isGrader(word):
 	case len(word) > 3 && isGrader(word[:3]) && cardvocab.IsInteger(word[3:]) && len(word) <= 5:
 		return n
-	case graded && i > 0 && q.roles[i-1].kind == roleGrade && q.isGrade(i):
+	case graded && i > 0 && q.roles[i-1].kind == roleCopy && q.isGrade(i):
 		n = 0
 	default:
 		return 0
@@ -174,14 +180,15 @@ func (q *query) gradeAt(i int, graded bool) int {
 	return n
 }
 
-// isGrade says whether a token is a figure from 1 to 10 that is no number of a card.
+// isGrade reports whether a token is an integer from 0 to 10 that is no part of a card's number.
 func (q *query) isGrade(i int) bool {
 	word := q.norm.word(q.norm.tokens[i])
 	small := len(word) == 1 && cardvocab.IsDigit(word[0]) || string(word) == "10"
 	return small && !q.isNumberPart(i, i+1) && !q.norm.tokens[i].hash
 }
 
-// protectNames keeps the words that are part of a whole name or set: "The Peak", "Pokémon Catcher".
+// protectNames makes terms of the words that are part of a whole name or set: "The Peak", "Pokémon
+// Catcher".
 func (q *query) protectNames(ix *Index) {
 	n := len(q.norm.tokens)
 	for i := range n {
@@ -190,19 +197,20 @@ func (q *query) protectNames(ix *Index) {
 				continue
 			}
 			for k := i; k < til; k++ {
-				q.roles[k] = role{id: q.roles[k].id}
+				q.roles[k] = role{wordID: q.roles[k].wordID}
 			}
 			break
 		}
 	}
 }
 
-// protectSealed keeps words for products, and noise in brackets, where a name or a set has them
-// beside the word beside them: "ancient booster", "premium booster", "pikachu (portuguese)".
-func (q *query) protectSealed(ix *Index) {
+// protectAdjacent makes terms of words for products, and of stop words and copy words in brackets, if
+// a name or a set has them next to the same term. Examples: "ancient booster", "premium booster", "pikachu
+// (portuguese)".
+func (q *query) protectAdjacent(ix *Index) {
 	adjacent := func(i, k int) bool {
-		a := q.roles[i].id
-		b := q.roles[k].id
+		a := q.roles[i].wordID
+		b := q.roles[k].wordID
 		if a == none || b == none {
 			return false
 		}
@@ -214,13 +222,13 @@ func (q *query) protectSealed(ix *Index) {
 	}
 
 	for i := range q.roles {
-		isStop := q.roles[i].kind == roleStop || q.roles[i].kind == roleGrade
+		isStop := q.roles[i].kind == roleStop || q.roles[i].kind == roleCopy
 		if !q.roles[i].sealed && (!isStop || q.norm.tokens[i].bracket == 0) {
 			continue
 		}
 		behind := i > 0 && q.roles[i-1].kind == roleTerm && adjacent(i-1, i)
 		if behind || i+1 < len(q.roles) && q.roles[i+1].kind == roleTerm && adjacent(i, i+1) {
-			q.roles[i] = role{id: q.roles[i].id}
+			q.roles[i] = role{wordID: q.roles[i].wordID}
 		}
 	}
 }
@@ -229,7 +237,8 @@ func (q *query) areTerms(i, til int) bool {
 	return !slices.ContainsFunc(q.roles[i:til], func(m role) bool { return m.kind != roleTerm })
 }
 
-// protectCode keeps the code of a set where nothing but a number stands beside it: "TR 4".
+// protectCode makes a term of a set's code of two or three characters that has another role, if all
+// terms of the query are numbers: "TR 4".
 func (q *query) protectCode(ix *Index) {
 	code := -1
 	for i := range q.roles {
@@ -243,31 +252,31 @@ func (q *query) protectCode(ix *Index) {
 	}
 
 	if code >= 0 && len(q.roles) > 1 {
-		q.roles[code] = role{id: q.roles[code].id}
+		q.roles[code] = role{wordID: q.roles[code].wordID}
 	}
 }
 
-// protectTradeNames keeps words of the trade that are whole names where nothing but rarities, years
-// and games stands beside them: "will card", "how much is will".
-func (q *query) protectTradeNames(ix *Index) {
+// protectStopNames makes terms of stop words and copy words that are whole names, if the query
+// has no term: "will card", "how much is will".
+func (q *query) protectStopNames(ix *Index) {
 	if slices.ContainsFunc(q.roles, func(m role) bool { return m.kind == roleTerm }) {
 		return
 	}
 
 	for i := range q.roles {
-		trade := q.roles[i].kind == roleStop || q.roles[i].kind == roleGrade
+		trade := q.roles[i].kind == roleStop || q.roles[i].kind == roleCopy
 		if trade && ix.protectedNames.find(q.span(i, i+1)) != none {
-			q.roles[i] = role{id: q.roles[i].id}
+			q.roles[i] = role{wordID: q.roles[i].wordID}
 		}
 	}
 }
 
-// restoreTerms makes words of what was marked where nothing else is left to look for: rarities
-// before games. Of noise a word by itself is looked for, which may be a name's or the beginning of
-// one; several are nothing: "my lot of cards".
+// restoreTerms makes terms of words with roles if nothing else is left to search: rarities before
+// games. A single stop word is searched, because it may be a name or a prefix of one; several are
+// not: "my lot of cards".
 func (q *query) restoreTerms() {
 	if len(q.roles) == 1 {
-		q.roles[0] = role{id: q.roles[0].id}
+		q.roles[0] = role{wordID: q.roles[0].wordID}
 		return
 	}
 
@@ -275,7 +284,7 @@ func (q *query) restoreTerms() {
 		found := false
 		for i := range q.roles {
 			if q.roles[i].kind == kind {
-				q.roles[i] = role{id: q.roles[i].id}
+				q.roles[i] = role{wordID: q.roles[i].wordID}
 				found = true
 			}
 		}
@@ -285,14 +294,14 @@ func (q *query) restoreTerms() {
 	}
 }
 
-// collectRoles sums up what the marks say.
+// collectRoles sets the games and preferences that the roles name, and leftOut if one is roleCopy.
 func (q *query) collectRoles() {
 	games := uint64(0)
 	for i := range q.roles {
 		switch m := &q.roles[i]; m.kind {
 		case roleGame:
 			games |= 1 << min(m.game, 63)
-		case roleGrade:
+		case roleCopy:
 			q.leftOut = true
 		case rolePreference:
 			if m.preference.Exact != 0 && len(q.preferences) < maxPreferences {
@@ -308,66 +317,65 @@ func (q *query) collectRoles() {
 	q.limitAliasGames()
 }
 
-// limitAliasGames leaves the games in which another name means what it was read as.
+// limitAliasGames restricts the query to the games in which its aliases count.
 func (q *query) limitAliasGames() {
 	if games := q.games & q.aliasGames; games != 0 {
 		q.games = games
 	}
 }
 
-// A phrasebook says what words are beside words to look for: by folded phrase, and by the first
-// words of longer ones.
+// A phraseDict has the roles of words: by folded phrase, and by the first words of longer phrases.
 type phraseDict map[string]role
 
-// newPhraseDict gathers the noise, the wishes, and the games of a catalog by their names.
+// newPhraseDict collects the stop words, the preferences, and the names of the games of a catalog.
 func newPhraseDict(games []string) phraseDict {
-	book := phraseDict{}
+	dict := phraseDict{}
 	roles := map[stopClass]role{
-		stopWord: {kind: roleStop}, sealedTerm: {kind: roleStop, sealed: true}, copyWord: {kind: roleGrade},
+		stopWord: {kind: roleStop}, sealedTerm: {kind: roleStop, sealed: true}, copyWord: {kind: roleCopy},
 	}
 	for phrase, kind := range stopWords {
 		if m, ok := roles[kind]; ok {
-			book.add(phrase, m)
+			dict.add(phrase, m)
 		}
 	}
 
 	for _, phrase := range cardvocab.ConditionPhrases() {
-		book.add(phrase, role{kind: roleGrade})
+		dict.add(phrase, role{kind: roleCopy})
 	}
 
 	for phrase, preference := range cardvocab.Preferences() {
-		book.add(phrase, role{kind: rolePreference, preference: preference})
+		dict.add(phrase, role{kind: rolePreference, preference: preference})
 	}
 
 	var norm normaliser
 	for game, display := range games {
-		book.add(strings.Join(norm.words(display), " "), role{kind: roleGame, game: uint8(game)})
+		dict.add(strings.Join(norm.words(display), " "), role{kind: roleGame, game: uint8(game)})
 		for short, of := range gameAbbreviations {
 			if of == string(norm.text) {
-				book.add(short, role{kind: roleGame, game: uint8(game)})
+				dict.add(short, role{kind: roleGame, game: uint8(game)})
 			}
 		}
 	}
 
-	return book
+	return dict
 }
 
-// add adds a phrase, its words divided by spaces.
-func (book phraseDict) add(phrase string, m role) {
+// add adds a phrase, its words separated by spaces.
+func (dict phraseDict) add(phrase string, m role) {
 	words := strings.Fields(phrase)
 	folded := strings.Join(words, "")
 	if folded == "" {
 		return
 	}
 
-	m.maxWords = book[folded].maxWords
-	book[folded] = m
-	first := book[words[0]]
+	m.maxWords = dict[folded].maxWords
+	dict[folded] = m
+	first := dict[words[0]]
 	first.maxWords = max(first.maxWords, uint8(len(words)))
-	book[words[0]] = first
+	dict[words[0]] = first
 }
 
-// isCode says whether a word is the code of a set, or another spelling of one.
+// isCode reports whether a word is the code of a set, or another spelling of one.
 func (ix *Index) isCode(w []byte) bool {
 	id := ix.words.find(w)
 	return id != none && len(ix.codes.docs(id)) > 0

@@ -2,18 +2,19 @@ package text
 
 import "math/bits"
 
-// A class says how well a word of the query was found, best first. Four bits a word.
+// A matchClass is how well a word of the query was matched, best first. It takes four bits per
+// word.
 type matchClass = uint8
 
 const (
 	exactName            matchClass = iota // a word of the name, its joined form or stem; or a number written as one
-	exactQualifier                         // a word of what qualifies the name, of the set's name, or its code
+	exactQualifier                         // a qualifier of the name, a word of the set's name, or its code
 	bareNumber                             // an integer that is the card's number
-	prefixName                             // the beginning of a word of the name
+	prefixName                             // a prefix of a word of the name
 	prefixQualifier                        //
 	typoName                               // a word of the name with one error
 	typoQualifier                          //
-	fuzzyPrefixName                        // the beginning of a word of the name with one error
+	fuzzyPrefixName                        // a prefix of a word of the name with one error
 	fuzzyPrefixQualifier                   //
 	twoTyposName                           // a word of the name with two errors
 	twoTyposQualifier                      //
@@ -22,11 +23,11 @@ const (
 	missing              matchClass = 15   // not at all
 )
 
-// qualifierClass turns a class of a name word into that of a word beside the name, which counts
-// slightly less.
+// qualifierClass returns the class of a match outside the name, which counts slightly less than the
+// same match in the name.
 func qualifierClass(c matchClass) matchClass { return c + 1 }
 
-// What a class counts for in the levels of the score.
+// How much a class counts in the levels of the score.
 var (
 	classTypos = [16]uint64{
 		typoName: 1, typoQualifier: 1, fuzzyPrefixName: 1, fuzzyPrefixQualifier: 1, twoTyposName: 2,
@@ -40,21 +41,21 @@ var (
 	classInexact = [16]uint64{prefixName: 1, prefixQualifier: 1, fuzzyPrefixName: 1, fuzzyPrefixQualifier: 1}
 )
 
-// classes are the classes of all words of a query, four bits each, the first word lowest. Words
-// beyond the query's last count as found.
+// matchClasses are the classes of all words of a query, four bits each, the first word lowest.
+// Words beyond the query's last count as matched.
 type matchClasses uint32
 
-// allMissing returns the costs of n words none of which was found.
+// allMissing returns the classes of n words, all missing.
 func allMissing(n int) matchClasses { return matchClasses(1<<(4*n) - 1) }
 
 func (cs matchClasses) at(word int) matchClass { return matchClass(cs>>(4*word)) & 15 }
 
-// unmatched are the words that are missing, the lowest bit of each.
+// unmatched returns the missing words, the lowest bit of each.
 func (cs matchClasses) unmatched() matchClasses {
 	return cs & (cs >> 1) & (cs >> 2) & (cs >> 3) & 0x11111111
 }
 
-// terms are the words whose lowest bit is set.
+// terms returns the words whose lowest bit is set.
 func (cs matchClasses) terms() (terms uint8) {
 	for word := range maxQueryTerms {
 		terms |= uint8(cs>>(4*word)&1) << word
@@ -73,7 +74,7 @@ func (cs matchClasses) improve(set uint8, to matchClass) matchClasses {
 	return cs
 }
 
-// best takes the better class of each word.
+// best returns the better class of each word.
 func (cs matchClasses) best(other matchClasses) matchClasses {
 	for shift := 0; other>>shift != 0 && shift < 32; shift += 4 {
 		if better := other >> shift & 15; better < cs>>shift&15 {
@@ -83,29 +84,31 @@ func (cs matchClasses) best(other matchClasses) matchClasses {
 	return cs
 }
 
-// A finding is what a search found out about one title or set.
+// A candidate is the result of a search for one name group or set.
 type candidate struct {
-	stamp   uint32 // of the search; of an older one, all else is void
+	stamp   uint32 // of the round; with an older stamp, all else is void
 	classes matchClasses
 	covered uint32 // the words of the name that the query covers
-	// further are the words beyond the units that it has, and twice the units that it has twice.
+	// tieTerms are the tie terms that it has, and repeated the terms that it has twice.
 	tieTerms      uint16
 	repeated      uint8
 	named         bool  // the query is the whole name of the set and nothing else
-	byNumber      bool  // of a title: its cards come by their numbers
+	byNumber      bool  // of a name group: its cards are found by their numbers
 	last          int8  // the last of the words covered
-	swaps         uint8 // how often the query's order left the name's
-	missingWeight uint8 // the weight of the words that it does not have, once all are noted
+	swaps         uint8 // how often the query's order differs from the name's
+	missingWeight uint8 // the weight of its missing words, once all are recorded
 }
 
-// hit notes that the words in set were found as class c in the words of the name in mask. One word
-// of the query covers one word of the name, unless it was typed repeatedly: then set is in again.
+// hit records that the words in set were matched as class c by the words of the name in mask. One
+// word of the query covers one word of the name, unless it was typed repeatedly: then set is also
+// in repeated.
 func (f *candidate) hit(set uint8, c matchClass, mask uint32, repeated uint8) {
 	if mask&qualifierBit != 0 {
 		c = qualifierClass(c)
 	}
 
-	// Only a better class counts; the same one again says nothing new, unless it was typed again.
+	// Only a better class counts; the same class again is nothing new, unless the word was typed
+	// again.
 	better := f.classes.improve(set, c)
 	mask &^= qualifierBit
 	if better == f.classes {
@@ -131,8 +134,7 @@ func (f *candidate) hit(set uint8, c matchClass, mask uint32, repeated uint8) {
 	f.last = int8(bits.TrailingZeros32(ahead))
 }
 
-// hitRepeated notes that words that were typed repeatedly were found in other words of the name,
-// too.
+// hitRepeated records that words that were typed repeatedly matched further words of the name.
 func (f *candidate) hitRepeated(set uint8, c matchClass, mask uint32) {
 	have := f.classes.at(bits.TrailingZeros8(set))
 	if c != have && c > exactQualifier {
@@ -145,11 +147,11 @@ func (f *candidate) hitRepeated(set uint8, c matchClass, mask uint32) {
 	f.covered |= mask
 }
 
-// How well a number hit fits.
+// How well a number matches.
 const (
 	numberAndTotal uint64 = iota // the total agrees too, and is that of the set
 	numberAlone
-	numberLoose // a parallel of the number asked for, or of a set that seems too small for the total
+	numberLoose // a parallel of the query's number, or in a set that seems too small for the total
 	noNumber
 	numberOff // the number alone is right, the total is not; no level of a score
 )
@@ -157,23 +159,23 @@ const (
 // Places of the levels of the order in docs/SEARCH.md in a score, from the highest down.
 const (
 	missingAt     = 50 // the weight of the words that are missing
-	dropAt        = 42 // which: those on the right are dropped first
+	dropAt        = 42 // which words are missing: those on the right count least
 	typosAt       = 37
-	tieTermsAt    = 33 // words beyond the eight, and repeated ones, that the card does not have
+	tieTermsAt    = 33 // tie terms and repeated words that the card does not have
 	partAt        = 32 // not the exact full name
 	unmetAt       = 28 // preferences that the card does not have
-	outsideNameAt = 23 // words found beside the name or as a bare number ("slightly less than name words")
+	outsideNameAt = 23 // words matched outside the name or as a bare number ("slightly less than name words")
 	numberAt      = 21
 	setAt         = 20 // not the whole set name
 	inexactAt     = 16
-	fitAt         = 4 // fame less extra name words
+	fitAt         = 4 // popularity less additional name words
 	swapsAt       = 0
 
 	fitZero = 1 << 11
 )
 
-// missingTieTerms is how many of the words beyond the units, and of the words typed repeatedly, a
-// card does not have, whose title and set were found so.
+// missingTieTerms counts the tie terms, and the repeated words, that a card does not have, whose
+// name group and set are f and set.
 func (q *query) missingTieTerms(f, set *candidate) uint64 {
 	if q.repeated == 0 && q.overflow == 0 {
 		return 0
@@ -195,7 +197,7 @@ func (q *query) missingTieTerms(f, set *candidate) uint64 {
 	return uint64(q.overflow - bits.OnesCount16(have) + bits.OnesCount8(q.repeated&^repeated))
 }
 
-// exact are those of some units that were found as they were typed.
+// exact returns those of some terms that were matched as typed.
 func (cs matchClasses) exact(terms uint8) (exact uint8) {
 	for rest := terms; rest != 0; rest &= rest - 1 {
 		if word := bits.TrailingZeros8(rest); cs.at(word) <= exactQualifier {
@@ -205,18 +207,18 @@ func (cs matchClasses) exact(terms uint8) (exact uint8) {
 	return exact
 }
 
-// qualifierMask are the bits of the words that qualify a name.
+// qualifierMask returns the bits of the words that qualify a name.
 func (t *nameGroup) qualifierMask() uint32 {
 	n := bits.OnesCount32(t.nameBits)
 	return 1<<(n+int(t.qualifierCount)) - 1<<n
 }
 
-// score packs the levels for a card of title t found as f (nil: not found). unmet is what it lacks of
-// the preferences.
+// score packs the levels for a card of name group t, which was found as f (nil: not found). unmet
+// is how far the card is from the preferences.
 func (q *query) score(ev *evidence, unmet uint64, t *nameGroup, f *candidate) uint64 {
 	tieTerms := q.missingTieTerms(f, ev.set)
 	var drop, typos, borrowed, inexact, worst uint64
-	hasQualifier := false // a word stands beside the name as it was typed
+	hasQualifier := false // a word matched outside the name as typed
 	for word := range q.terms {
 		c := ev.all.at(word)
 		if q.optional>>word&1 != 0 {
@@ -247,8 +249,8 @@ func (q *query) score(ev *evidence, unmet uint64, t *nameGroup, f *candidate) ui
 		full = true
 	}
 	if full && hasQualifier {
-		// Of what stands beside the name, all must be asked for: the set's whole name, or every
-		// qualifying word.
+		// The query must have all of the words outside the name: the set's whole name, or every
+		// qualifier.
 		full = ev.wholeSet || ev.set == nil && (f.covered|t.traitBits)&^t.nameBits == t.qualifierMask()
 	}
 
@@ -260,8 +262,8 @@ func (q *query) score(ev *evidence, unmet uint64, t *nameGroup, f *candidate) ui
 		score |= 1 << setAt
 	}
 
-	// What the name has beyond the query counts against it; what only qualifies it, a quarter of
-	// that. Where no name was asked for, none is better than another, unless nothing else can tell.
+	// Additional words of the name count against it; additional qualifiers a quarter of that. If
+	// the query has no name, all names are equal, unless there are no prices to decide.
 	worse := 0
 	switch {
 	case f != nil:

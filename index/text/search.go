@@ -7,49 +7,48 @@ import (
 )
 
 // A Hit is a card that a query means. A smaller Score is a better hit: it packs the levels of the
-// order in docs/SEARCH.md, each of which only breaks the ties of those before. Hits with equal
-// scores fit equally well; their order is the catalog's (decision 22).
+// order in docs/SEARCH.md, each of which breaks only the ties of the levels before. Hits with equal
+// scores match equally well; their order is the catalog's (decision 22).
 type Hit struct {
 	Card  uint32
 	by    round
 	Score uint64
 }
 
-// A round is how a search looks for hits: by one effort, at all cards that lack no more than a limit.
+// A round is how a search looks for hits: in one pass, and whether cards may lack words.
 type round struct {
 	pass      pass
-	partial   bool // the limit is more than nothing
-	noAliases bool // no word was read as another name
+	partial   bool // cards may lack words
+	noAliases bool // no alias was replaced
 }
 
-// HasTerms reports whether a query has anything to look for. "And", or an apostrophe alone, has
-// not: nothing is left of it.
+// HasTerms reports whether a query contains a search term. "And" alone, or an apostrophe alone, is
+// none: nothing is left of it.
 func (ix *Index) HasTerms(text string) bool {
-	return ix.asked(text, func(q *query) bool { return len(q.terms) > 0 })
+	return ix.checkQuery(text, func(q *query) bool { return len(q.terms) > 0 })
 }
 
 // DropsCopyWords reports whether the search drops words that identify a copy: a grade, a condition,
-// a language, or another name for what was looked for.
+// a language, or an alias that was replaced.
 func (ix *Index) DropsCopyWords(text string) bool {
-	return ix.asked(text, func(q *query) bool { return q.leftOut || q.rewritten })
+	return ix.checkQuery(text, func(q *query) bool { return q.leftOut || q.rewritten })
 }
 
-// asked takes a query apart and reports what is said of it.
-func (ix *Index) asked(text string, is func(q *query) bool) bool {
+// checkQuery parses a query and reports whether is holds for it.
+func (ix *Index) checkQuery(text string, is func(q *query) bool) bool {
 	s := ix.take()
 	defer ix.scratch.Put(s)
 	s.query.parse(ix, text, false)
 	return is(&s.query)
 }
 
-// Search appends to dst every card that q means and that keep accepts (nil keeps all), in no order.
-// A query without a letter or digit means no card.
+// Search appends to dst every card that q means and that accept accepts (nil accepts all), in no
+// order. A query without a letter or digit means no card.
 //
-// What q means is decided by the whole catalog: words are taken for misspelled only where no card
-// has them all as they were typed. Of the cards kept, those with the fewest missing words are hits,
-// and never one that lacks more than half. So a filter narrows the answer, and where it leaves
-// nothing of the best answer, the next best one counts; but only in the games of the best: "roronoa
-// zoro" means no Pokémon card.
+// The whole catalog decides what q means: words count as misspelled only if no card has them all as
+// typed. Of the accepted cards, those with the fewest missing words are hits, but never one that
+// lacks more than half. So a filter narrows the result, and if it excludes the best cards, the next
+// best count; but only in the games of the best: "roronoa zoro" means no Pokémon card.
 func (ix *Index) Search(dst []Hit, q string, accept func(card uint32) bool) []Hit {
 	return ix.search(dst, q, accept, passPhonetic)
 }
@@ -80,7 +79,7 @@ func (ix *Index) search(dst []Hit, q string, accept func(card uint32) bool, last
 	return dst
 }
 
-// take returns scratch memory, which goes back to the pool after use.
+// take returns a scratch search, which goes back to the pool after use.
 func (ix *Index) take() *search {
 	if s, ok := ix.scratch.Get().(*search); ok {
 		return s
@@ -89,56 +88,55 @@ func (ix *Index) take() *search {
 	return newSearch(ix)
 }
 
-// A search is the scratch memory of one Search, reused by later ones. It goes on in rounds: each
-// makes one effort to find cards that lack no more words than its limit.
+// A search is the working memory of one Search, reused by later ones. It runs in rounds: each makes
+// one pass for cards that lack no more than its limit.
 type search struct {
 	ix         *Index
 	query      query
 	expansions termExpander
 
-	// What a round found out: collect.
+	// What a round found: collect.
 	stamp           uint32
-	start           matchClasses // of a title or set of which nothing was found
+	start           matchClasses // of a name group or set before any match
 	groups          []candidate
 	sets            []candidate
-	candidates      []uint32                // titles found
+	candidates      []uint32                // name groups found
 	candidateSets   []uint32                // sets found
-	suppliable      uint8                   // words that sets or numbers can supply
-	suppliableBySet uint8                   // those of sets
-	prefiltered     bool                    // the titles were thinned
-	possible        []uint8                 // by title: the units that it may have, while titles are thinned
-	missingBounds   [1 << maxQueryTerms]int // by the units that a title may have: what a card lacks at least
+	suppliable      uint8                   // terms that sets or numbers can supply
+	suppliableBySet uint8                   // terms that sets can supply
+	prefiltered     bool                    // the groups were prefiltered
+	possible        []uint8                 // by name group: the terms that it may have, for the prefilter
+	missingBounds   [1 << maxQueryTerms]int // by the terms that a group may have: the least weight that a card lacks
 
-	// What it makes of that: gather.
+	// What it makes of these: gather.
 	by          round
 	accept      func(card uint32) bool
 	dst         []Hit
 	base        int    // where the round's hits begin in dst
-	maxMissing  int    // the most that a card may lack, and what the hits in dst do lack
-	byNumber    bool   // fewer cards have the numbers than titles were found
-	bestMissing int    // the least that any card lacks, kept or not; more than the query's weight for no card
+	maxMissing  int    // the largest weight that a card may lack, which is what the hits in dst lack
+	byNumber    bool   // fewer cards have the numbers than groups were found
+	bestMissing int    // the least weight that any card lacks, accepted or not; above the query's weight without a card
 	games       uint64 // games of the cards that lack least
 	only        uint64 // games to which hits are restricted
 
-	lastPass pass // that is made
-	best     int  // the least that a card lacks in any round of the query
+	lastPass pass // the last pass that is made
+	best     int  // the least weight that a card lacks in any round of the query
 }
 
 func newSearch(ix *Index) *search {
 	s := &search{
 		ix: ix, groups: make([]candidate, len(ix.groups)), sets: make([]candidate, len(ix.setWords)),
-		lastPass: passPhonetic,
-		only:     ^uint64(0),
+		only: ^uint64(0),
 	}
 	s.expansions = termExpander{ix: ix, query: &s.query}
 	return s
 }
 
-// answer runs the query, in the games that it names; where these have nothing, in all.
+// answer runs the query in the games that it names; if these have no hit, in all games.
 func (s *search) answer() {
 	s.by = round{}
 
-	// The whole query is another name of one card, so that no other is meant.
+	// The whole query is the alias of one card, so it means no other.
 	if s.query.card != none {
 		s.base = len(s.dst)
 		s.bestMissing = 0
@@ -154,8 +152,8 @@ func (s *search) answer() {
 	}
 }
 
-// answerWithAliases runs a query in which words are another name. Where a card has all of them as
-// they were typed, that is meant: "don big mom" is a card of this name.
+// answerWithAliases runs a query that contains an alias. If a card has all words as typed, that
+// card is meant: "don big mom" is a card of this name.
 func (s *search) answerWithAliases(text string) {
 	begin := len(s.dst)
 	s.query.parse(s.ix, text, true)
@@ -170,8 +168,8 @@ func (s *search) answerWithAliases(text string) {
 	s.answer()
 }
 
-// run makes efforts until cards with all words are found, then, when none has them, until no effort
-// finds cards that lack less.
+// run makes passes until it finds cards with all words. If no card has all, it makes passes until
+// none finds cards that lack less.
 func (s *search) run() {
 	begin := len(s.dst)
 	s.best = s.query.total + 1
@@ -196,7 +194,7 @@ func (s *search) run() {
 			continue
 		}
 
-		// More effort found nothing that lacks less.
+		// A further pass found nothing that lacks less.
 		if s.bestMissing >= s.best {
 			s.dst = s.dst[:end]
 			continue
@@ -209,22 +207,20 @@ func (s *search) run() {
 	}
 }
 
-// retryWithoutMinor looks for cards that have all words as they were typed but some that only
-// qualify names, where effort e found all words by respelling: "pikachu staff" is no Pichu. It says
-// false, the hits of e being what they were, where there are none.
+// retryWithoutMinor searches cards that have all words as typed except minor terms, if pass e
+// matched all words only by correction. So "pikachu staff" is no Pichu. It returns false, with the
+// hits of e unchanged, if there are none.
 func (s *search) retryWithoutMinor(e pass, begin int) bool {
 	minor := s.query.minorTerms(s.ix)
 	if minor == 0 || !s.allCorrected(begin) {
 		return false
 	}
 
-	// No word but a note is as light as they together.
-	weight := s.query.weight
-	total := s.query.total
+	// No other term is as light as the minor terms together.
+	weights := s.query.termWeights
 	limit := s.query.reduceWeight(minor)
 	found := s.runRound(passExact, limit, begin) && len(s.dst) > begin && s.maxMissing == s.bestMissing
-	s.query.weight = weight
-	s.query.total = total
+	s.query.termWeights = weights
 	if found {
 		s.best = s.bestMissing
 		return true
@@ -234,22 +230,22 @@ func (s *search) retryWithoutMinor(e pass, begin int) bool {
 	return false
 }
 
-// allCorrected says whether each hit behind begin, of which there are some, has a word that was
-// typed otherwise.
+// allCorrected reports whether there are hits behind begin, and each has a corrected word.
 func (s *search) allCorrected(begin int) bool {
 	return len(s.dst) > begin &&
 		!slices.ContainsFunc(s.dst[begin:], func(hit Hit) bool { return QualityOf(hit.Score).Typos == 0 })
 }
 
-// expand lists the readings of a round. It says whether they can find more than those of the effort before.
+// expand lists the expansions of a round. It reports whether they can find more than those of the
+// pass before.
 func (s *search) expand(e pass, partial bool) bool {
 	s.by.pass = e
 	s.by.partial = partial
 	return s.expansions.expand(s.by)
 }
 
-// runRound makes one effort, its hits behind base. It says false, having done nothing, where the
-// effort is the same as the one before.
+// runRound makes one pass, with its hits behind base. It returns false, without a search, if the
+// pass is the same as the one before.
 func (s *search) runRound(e pass, limit, base int) bool {
 	if !s.expand(e, limit > 0) {
 		return false
@@ -262,18 +258,18 @@ func (s *search) runRound(e pass, limit, base int) bool {
 	return true
 }
 
-// searchUnfiltered looks for other hits where keep left none of the best ones, which effort e
-// found. A word that no card knows as a word of its own may have been misspelled after all
-// ("ninetails" is Nine-Tails in one game and Ninetales in the other): then further efforts may find
-// cards that have all words. Else the next best cards count, in the games of the best.
+// searchUnfiltered searches further if the caller accepted none of the best hits, which pass e
+// found. A word that no card has as a word of its own may have been misspelled after all
+// ("ninetails" is Nine-Tails in one game and Ninetales in the other): then later passes may find
+// cards that have all words. Otherwise the next best cards count, in the games of the best.
 func (s *search) searchUnfiltered(e pass, begin int) {
 	if len(s.dst) > begin && s.maxMissing == s.bestMissing {
 		return
 	}
 
-	// Whatever is looked for from here on, the games of the best stay what they were.
+	// The games of the best hits are fixed from here on.
 	games := s.games
-	if !s.knowsAll() {
+	if !s.allTermsKnown() {
 		for next := e + 1; next <= passFuzzyPrefix; next++ {
 			if s.runRound(next, 0, begin) && len(s.dst) > begin {
 				return
@@ -286,8 +282,8 @@ func (s *search) searchUnfiltered(e pass, begin int) {
 	s.only = ^uint64(0)
 }
 
-// knowsAll says whether each unit is a word that stands alone somewhere, or a number.
-func (s *search) knowsAll() bool {
+// allTermsKnown reports whether each term is a number or a word that occurs alone.
+func (s *search) allTermsKnown() bool {
 	for i := range s.query.terms {
 		u := &s.query.terms[i]
 		id := s.ix.words.find(u.text)

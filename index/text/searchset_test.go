@@ -174,7 +174,7 @@ func spelledPlainly(c *testCatalog) *testCatalog {
 	return &plain
 }
 
-// appendTyped writes a card of TCGCSV the way the expectations of the search sets are written.
+// respell writes a card of TCGCSV the way the expectations of the search sets are written.
 func (c *testCard) respell() {
 	delta := strings.Contains(c.name, "(Delta Species)") || strings.Contains(c.name, " Delta)")
 	c.name = brackets.Replace(c.name)

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// A noise says how little a word tells (docs/SEARCH.md, Noise).
+// A stopClass is how little a word says (docs/SEARCH.md, Noise).
 type stopClass uint8
 
 const (
 	significant stopClass = iota
-	// stopTerms words tell little where they are missing.
+	// commonWord words weigh little if they are missing.
 	commonWord
-	// stopWord words are left out, and the card is the same.
+	// stopWord words are dropped; the card is the same without them.
 	stopWord
-	// sealedTerm words are quiet ones, but beside a word that a name or a set has them beside.
+	// sealedTerm words are stop words, unless a name or a set has them next to the same neighbour.
 	sealedTerm
-	// copyWord words are left out, but the copy is another one: a grade, a condition, a language.
+	// copyWord words are dropped, but they describe another copy: a grade, a condition, a language.
 	copyWord
 )
 
-//go:embed noise.txt
+//go:embed stopwords.txt
 var stopText string
 
-// stopWords are the words and phrases of noise.txt, the words of a phrase divided by spaces.
+// stopWords are the words and phrases of stopwords.txt, the words of a phrase separated by spaces.
 var stopWords = readStopWords(stopText)
 
 func readStopWords(text string) map[string]stopClass {
@@ -45,7 +45,7 @@ func readStopWords(text string) map[string]stopClass {
 		}
 
 		for word := range strings.FieldsSeq(line) {
-			// A word that is in two sections is what the first one says.
+			// If a word is in two sections, the first counts.
 			word = strings.ReplaceAll(word, "_", " ")
 			if table[word] == significant {
 				table[word] = kind
@@ -56,28 +56,28 @@ func readStopWords(text string) map[string]stopClass {
 	return table
 }
 
-// isGrader says whether a word is a company whose name a grade follows: "psa 10", "bgs 9.5".
+// isGrader reports whether a word is a company whose name a grade follows: "psa 10", "bgs 9.5".
 func isGrader(w []byte) bool {
 	return slices.Contains([]string{"psa", "cgc", "bgs", "sgc", "beckett"}, string(w))
 }
 
-// gameAbbreviations are what people call games beside their names, which the catalog has.
+// gameAbbreviations are common abbreviations of the games' names, which the catalog has.
 var gameAbbreviations = map[string]string{
 	"ptcg": "pokemon", "pkmn": "pokemon", "optcg": "onepiece",
 }
 
-// StopPhrases calls each with the words and phrases that tell little or nothing, their words
-// divided by spaces.
+// StopPhrases calls each with the words and phrases that say little or nothing, their words
+// separated by spaces.
 func StopPhrases(each func(phrase string)) {
 	for phrase := range stopWords {
 		each(phrase)
 	}
 }
 
-// IsStopPhrase says whether the card is the same without some folded words, divided by spaces:
+// IsStopPhrase reports whether the card is the same without some folded words, separated by spaces:
 // "the", "english".
 func IsStopPhrase(phrase string) bool { return stopWords[phrase] == stopWord }
 
-// IsCopyPhrase says whether folded words, divided by spaces, say that a copy is another one: "psa",
+// IsCopyPhrase reports whether folded words, separated by spaces, describe another copy: "psa",
 // "japanese". Conditions do, too.
 func IsCopyPhrase(phrase string) bool { return stopWords[phrase] == copyWord }

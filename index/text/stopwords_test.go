@@ -20,7 +20,7 @@ func TestNoiseAlone(t *testing.T) {
 		words[strings.ReplaceAll(phrase, " ", "")] = kind
 	}
 	if len(words) < 1000 {
-		t.Fatalf("noise.txt has only %d words", len(words))
+		t.Fatalf("stopwords.txt has only %d words", len(words))
 	}
 
 	names := 0
@@ -40,7 +40,7 @@ func TestNoiseAlone(t *testing.T) {
 	}
 
 	if names > 20 {
-		t.Errorf("%d words of noise.txt are whole names", names)
+		t.Errorf("%d words of stopwords.txt are whole names", names)
 	}
 }
 

@@ -6,15 +6,15 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// A traitReader finds the traits of cards: what their rarities, printings, names' qualifiers, sets
-// and finishes say. It remembers texts, of which a catalog has few.
+// A traitReader finds the traits of cards in their rarities, printings, names' qualifiers, sets and
+// finishes. It caches texts, of which a catalog has few.
 type traitReader struct {
 	corpus Corpus
 	norm   normaliser
 	known  map[string]cardvocab.Traits
-	// rarities are apart: "L" says more as a rarity than elsewhere.
+	// rarities are cached separately: "L" says more as a rarity than elsewhere.
 	rarities map[string]cardvocab.Traits
-	// current is what the finishes of the card at hand say; finish adds one to it.
+	// current is the traits of the current card's finishes; finish adds one to it.
 	current cardvocab.Traits
 	finish  func(string)
 }
@@ -23,12 +23,12 @@ func newTraitReader(corpus Corpus) traitReader {
 	return traitReader{corpus: corpus, known: map[string]cardvocab.Traits{}, rarities: map[string]cardvocab.Traits{}}
 }
 
-// entries returns the traits of card i.
+// of returns the traits of card i.
 func (tr *traitReader) of(i int) cardvocab.Traits {
 	name := tr.corpus.Name(i)
 	all := tr.cached(tr.rarities, tr.corpus.Rarity(i), cardvocab.RarityTraits) | tr.traitsOf(tr.corpus.Printing(i))
 
-	// What stands in brackets behind a name qualifies it.
+	// Brackets behind a name qualify it.
 	if at := strings.IndexAny(name, "(["); at >= 0 {
 		all |= tr.traitsOf(name[at:])
 	}
@@ -38,7 +38,7 @@ func (tr *traitReader) of(i int) cardvocab.Traits {
 	ofSets := cardvocab.Shadowless | cardvocab.Promo | cardvocab.AltArt | cardvocab.Shiny
 	all |= tr.traitsOf(tr.corpus.SetName(i)) & ofSets
 
-	// Without finishes, rarity says whether a card shines: "Rare Holo", "Rare".
+	// Without finishes, the rarity says whether a card is holo: "Rare Holo", "Rare".
 	tr.current = 0
 	if tr.finish == nil {
 		tr.finish = func(finish string) {
@@ -60,18 +60,18 @@ func (tr *traitReader) of(i int) cardvocab.Traits {
 	return all
 }
 
-// isTagTeam says whether a name is of several, as only Tag Team cards have it: "Mewtwo & Mew GX".
+// isTagTeam reports whether a name has several names, as only Tag Team cards do: "Mewtwo & Mew GX".
 func isTagTeam(name string) bool {
 	_, behind, several := strings.Cut(name, " & ")
 	return several && strings.Contains(behind, "GX")
 }
 
-// traitsOf returns the traits that a text says.
+// traitsOf returns the traits that a text states.
 func (tr *traitReader) traitsOf(text string) cardvocab.Traits {
 	return tr.cached(tr.known, text, cardvocab.TraitsOf)
 }
 
-// cached returns the traits of a text by its words, if they are not known yet.
+// cached returns the traits of a text, which of derives from its words if they are not cached.
 func (tr *traitReader) cached(
 	known map[string]cardvocab.Traits, text string, of func([]string) cardvocab.Traits,
 ) cardvocab.Traits {
@@ -83,12 +83,12 @@ func (tr *traitReader) cached(
 	return traits
 }
 
-// lastFirstEdition is the year until which first editions were marked: where no price tells, an old
-// set comes near one.
+// lastFirstEdition is the last year in which first editions were marked. If no price decides, an
+// old set is a near match for one.
 const lastFirstEdition = 2001
 
-// unmet says how far a card is from the preferences of a query: 0 for one that it has, 1 for one
-// that it comes near, 2 for one that it has not.
+// unmet returns how far a card is from the preferences of a query. Each adds 0 for a card that has
+// it, 1 for a near match and 2 for none.
 func (s *search) unmet(card uint32) (sum uint64) {
 	for _, preference := range s.query.preferences {
 		switch {
@@ -106,13 +106,14 @@ func (s *search) unmet(card uint32) (sum uint64) {
 // Traits returns a card's rarity, finishes and edition as a bit set.
 func (ix *Index) Traits(card uint32) cardvocab.Traits { return ix.traits[card] }
 
-// NearlyMatches reports whether a card has not what words wish for, but comes near it.
+// NearlyMatches reports whether a card does not have the preferred trait of some words, but is a
+// near match.
 func (ix *Index) NearlyMatches(card uint32, words string) bool {
 	preference, ok := cardvocab.FindPreference([]byte(strings.ReplaceAll(words, " ", "")))
 	return ok && ix.traits[card]&preference.Exact == 0 && ix.comesNear(card, preference)
 }
 
-// comesNear says whether a card has what is wished for, or comes near it.
+// comesNear reports whether a card has a preferred trait or is a near match.
 func (ix *Index) comesNear(card uint32, preference cardvocab.Preference) bool {
 	if ix.traits[card]&(preference.Exact|preference.Near) != 0 {
 		return true

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A vocabulary is a set of distinct words in byte order: the word's place is its number, so that
-// the words with a common prefix are a range of numbers. It holds no pointers but its columns.
+// A vocabulary is a set of distinct words in byte order: a word's index is its id. So the words
+// with a common prefix are a range of ids. Its columns contain no pointers.
 type vocabulary struct {
 	arena []byte
 	start []uint32 // len = words + 1
@@ -17,10 +17,10 @@ type vocabulary struct {
 	seed  maphash.Seed
 }
 
-// none is the number of a word that is not in the vocabulary.
+// none is the id of a word that is not in the vocabulary.
 const none = ^uint32(0)
 
-// Every calls step at element i of a loop over small ones, once in 256.
+// Every calls step at element i of a loop over small elements, once in 256.
 func Every(step func(), i int) {
 	if i&255 == 0 {
 		step()
@@ -69,7 +69,7 @@ func (v *vocabulary) word(id uint32) []byte { return v.arena[v.start[id]:v.start
 
 func (v *vocabulary) slot(hash uint64) uint32 { return uint32(hash) & uint32(len(v.slots)-1) }
 
-// find returns the number of w, or none.
+// find returns the id of w, or none.
 func (v *vocabulary) find(w []byte) uint32 { return probe(v, maphash.Bytes(v.seed, w), w) }
 
 func (v *vocabulary) findString(w string) uint32 { return probe(v, maphash.String(v.seed, w), w) }
@@ -92,8 +92,8 @@ func (v *vocabulary) prefix(head []byte) (lo, hi uint32) {
 	return uint32(begin), v.prefixEnd(uint32(begin), head)
 }
 
-// prefixEnd returns the end of the words from lo on that begin with head. They are few for most words,
-// so that it looks near lo first.
+// prefixEnd returns the end of the words from lo on that begin with head. For most words they are
+// few, so it searches near lo first.
 func (v *vocabulary) prefixEnd(lo uint32, head []byte) uint32 {
 	begins := func(i int) bool { return i < v.len() && bytes.HasPrefix(v.word(uint32(i)), head) }
 	from := int(lo)

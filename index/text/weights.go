@@ -9,8 +9,8 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// What a missing word costs (docs/SEARCH.md, Missing words). A hit may lack half of the weight of a
-// query.
+// The weights of missing words (docs/SEARCH.md, Missing words). A hit may lack half of the weight
+// of a query.
 const (
 	weightStopWord  = 2
 	weightSuffix    = 3
@@ -23,16 +23,11 @@ const (
 	weightCommonest = 5
 )
 
-// collect notes what each unit costs where it is missing.
+// weigh computes the weight of each term if it is missing.
 func (q *query) weigh(ix *Index) {
-	q.total = 0
-	q.minWeight = weightRarest
-	q.keyTerms = 0
-	q.heavy = 0
-	q.stopTerms = 0
-	q.known = 0
+	q.termWeights = termWeights{minWeight: weightRarest}
 	every := matchClasses(0)
-	codes := q.codes(ix)
+	codes := q.codeTerms(ix)
 	for i := range q.terms {
 		weight, known := ix.weightOf(&q.terms[i])
 		if known {
@@ -64,15 +59,15 @@ func (q *query) weigh(ix *Index) {
 		q.total += int(weight)
 	}
 
-	// Words that tell nothing may be found alone when there are no others.
+	// If there are no key terms, any term may be found alone.
 	if q.keyTerms == 0 {
 		q.keyTerms = every
 	}
 }
 
-// codes are the units that a set's code was read as: together they weigh what a code does, and less
-// than a name beside them.
-func (q *query) codes(ix *Index) (codes uint8) {
+// codeTerms returns the terms that a set's code was replaced by. Together they weigh as much as a code,
+// and less than a name next to them.
+func (q *query) codeTerms(ix *Index) (codes uint8) {
 	for _, words := range q.rewrites {
 		var found uint8
 		n := 0
@@ -89,7 +84,7 @@ func (q *query) codes(ix *Index) (codes uint8) {
 	return codes
 }
 
-// ofOneSet says whether some units are all words of the name of one set.
+// ofOneSet reports whether some terms are all words of the name of one set.
 func (ix *Index) ofOneSet(q *query, terms uint8) bool {
 	hasAll := func(set uint32) bool {
 		for rest := terms; rest != 0; rest &= rest - 1 {
@@ -105,7 +100,7 @@ func (ix *Index) ofOneSet(q *query, terms uint8) bool {
 	return first != none && slices.ContainsFunc(ix.sets.docs(first), hasAll)
 }
 
-// weightOf returns what a unit costs where it is missing, and whether it is a word of the catalog.
+// weightOf returns the weight of a missing term, and whether it is a word of the catalog.
 func (ix *Index) weightOf(u *queryTerm) (weight uint8, known bool) {
 	switch {
 	case u.number:
@@ -124,8 +119,8 @@ func (ix *Index) weightOf(u *queryTerm) (weight uint8, known bool) {
 	return weightUnknown, false
 }
 
-// missingWeight returns the weight of the words that were not found; more than the whole when none
-// that tells anything was.
+// missingWeight returns the weight of the words that were not found; more than the whole query's if
+// no key term was found.
 func (q *query) missingWeight(cs matchClasses) int {
 	unmatched := cs.unmatched()
 	if unmatched == 0 {
@@ -145,8 +140,7 @@ func (q *query) missingWeight(cs matchClasses) int {
 	return sum
 }
 
-// missingTable is what the units weigh that are missing where some are found; more than the whole
-// where none that tells is found.
+// missingTable returns missingWeight for every combination of found terms.
 func (q *query) missingTable() (weights [1 << maxQueryTerms]int) {
 	keyTerms := int(q.keyTerms.terms())
 	for found := range weights {
@@ -164,7 +158,7 @@ func (q *query) missingTable() (weights [1 << maxQueryTerms]int) {
 	return weights
 }
 
-// minorTerms are the units that are known and mostly qualify names; none where there are no others.
+// minorTerms returns the known terms that mostly qualify names; none if there are no others.
 func (q *query) minorTerms(ix *Index) (minor uint8) {
 	for i := range q.terms {
 		u := &q.terms[i]
@@ -179,8 +173,8 @@ func (q *query) minorTerms(ix *Index) (minor uint8) {
 	return minor
 }
 
-// reduceWeight gives units the least weight that is one, and returns how much of it a hit may lack:
-// less than a word of a name weighs.
+// reduceWeight gives terms the weight 1. It returns how much of that a hit may lack: less than a
+// word of a name weighs.
 func (q *query) reduceWeight(terms uint8) (limit int) {
 	for ; terms != 0; terms &= terms - 1 {
 		i := bits.TrailingZeros8(terms)
@@ -191,7 +185,8 @@ func (q *query) reduceWeight(terms uint8) (limit int) {
 	return min(limit, weightCommonest-1)
 }
 
-// rankOf says how late a unit is chosen: numbers, words of names, words of sets, the rest.
+// rankOf returns the priority of a term, the best first: numbers, words of names, words of sets,
+// the rest.
 func (q *query) rankOf(ix *Index, u *queryTerm) int {
 	weight, known := ix.weightOf(u)
 	switch {
@@ -210,7 +205,7 @@ func (q *query) rankOf(ix *Index, u *queryTerm) int {
 	return 5
 }
 
-// findOwnWords notes which words of a set's name no other set has, but for everyday ones: "151",
+// findOwnWords finds the words of a set's name that no other set has, without common words: "151",
 // "prismatic".
 func (ix *Index) findOwnWords() {
 	ix.setOwn = make([]uint32, len(ix.setWords))
@@ -224,8 +219,8 @@ func (ix *Index) findOwnWords() {
 	}
 }
 
-// weighWords computes what every known word costs: the rarer a word is among the names that it is
-// part of, the more.
+// weighWords computes the weight of every known word: the fewer names contain a word, the more it
+// weighs.
 func (ix *Index) weighWords(step func()) {
 	ix.weights = make([]uint8, ix.words.len())
 	for w := range uint32(ix.words.len()) {
@@ -258,7 +253,7 @@ func (ix *Index) weighWords(step func()) {
 		case stopWords[string(word)] != significant:
 			ix.weights[w] = weightStopWord
 		case core > 0 && len(word) == 1:
-			// A letter tells less than any word beside it.
+			// A letter says less than any other word.
 			ix.weights[w] = weightSuffix
 		case core > 0 && 3*core >= qualifying && ix.namesSet(w):
 			ix.weights[w] = weightCommonest
@@ -272,7 +267,7 @@ func (ix *Index) weighWords(step func()) {
 	}
 }
 
-// namesSet says whether a word is the whole name of a set: "jungle".
+// namesSet reports whether a word is the whole name of a set: "jungle".
 func (ix *Index) namesSet(w uint32) bool {
 	lo, hi := ix.sets.of(w)
 	for i := lo; i < hi; i++ {

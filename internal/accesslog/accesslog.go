@@ -1,5 +1,5 @@
-// Package accesslog writes what a server tells of itself, aside from requests: a line a request, and a log whose reader
-// may hang.
+// Package accesslog writes log lines without blocking requests: an access log with a line a
+// request, and a log whose reader may hang.
 package accesslog
 
 import (
@@ -16,38 +16,38 @@ import (
 )
 
 const (
-	// maxWaitingLines is how many lines wait for a slow disk; more are dropped and counted.
-	maxWaitingLines = 8192
-	// flushInterval is how long a line waits at most before it is written.
+	// maxWaitingEntries is how many lines wait for a slow disk; more are dropped and counted.
+	maxWaitingEntries = 8192
+	// flushInterval is the longest time before a line is written.
 	flushInterval = time.Second
 )
 
-// Log writes a line a request, aside: no request waits for it.
+// Log writes a line a request on its own goroutine: no request waits for it.
 type Log struct {
-	path   string
-	every  uint64
-	stdout io.Writer
-	log    *slog.Logger
+	path        string
+	sampleEvery uint64
+	stdout      io.Writer
+	log         *slog.Logger
 
-	lines   chan []byte
-	free    sync.Pool
-	seen    atomic.Uint64
-	dropped atomic.Uint64
-	reopen  chan struct{}
+	lines     chan []byte
+	freeLines sync.Pool
+	seen      atomic.Uint64
+	dropped   atomic.Uint64
+	reopen    chan struct{}
 
-	// What Run alone touches.
+	// Used by Run alone.
 	out           io.WriteCloser
 	buffer        *bufio.Writer
 	buffered      uint64 // lines in the buffer
-	errorReported bool   // that it cannot be written
+	errorReported bool   // a write error was logged
 }
 
-// Open opens an access log at path, - for stdout, with a line for one request in every; errors of the
-// server always have one. A file that cannot be written is an error here, and is told to log later on.
+// Open opens an access log at path, - for stdout, with a line for one request in every; 5xx errors
+// always have one. A file that cannot be written is an error here, and is logged later on.
 func Open(path string, every int, stdout io.Writer, log *slog.Logger) (*Log, error) {
 	l := &Log{
-		path: path, every: uint64(max(1, every)), stdout: stdout, log: log,
-		lines: make(chan []byte, maxWaitingLines), reopen: make(chan struct{}, 1),
+		path: path, sampleEvery: uint64(max(1, every)), stdout: stdout, log: log,
+		lines: make(chan []byte, maxWaitingEntries), reopen: make(chan struct{}, 1),
 	}
 	file, err := l.open()
 	if err != nil {
@@ -56,39 +56,39 @@ func Open(path string, every int, stdout io.Writer, log *slog.Logger) (*Log, err
 	return l, file.Close()
 }
 
-// Dropped is how many lines a slow or failing disk has cost.
+// Dropped returns how many lines a slow or failing disk has cost.
 func (l *Log) Dropped() uint64 { return l.dropped.Load() }
 
-type stdoutLog struct{ io.Writer }
+type nopCloser struct{ io.Writer }
 
-func (stdoutLog) Close() error { return nil }
+func (nopCloser) Close() error { return nil }
 
 func (l *Log) open() (io.WriteCloser, error) {
 	if l.path == "-" {
-		return stdoutLog{l.stdout}, nil
+		return nopCloser{l.stdout}, nil
 	}
 	return os.OpenFile(l.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640) //nolint:gosec // for a group that reads logs
 }
 
-// Add takes an entry. It never waits.
+// Add queues a line for an entry. It never waits.
 func (l *Log) Add(e server.AccessLogEntry) {
-	if n := l.seen.Add(1); l.every > 1 && n%l.every != 0 && e.Status < 500 {
+	if n := l.seen.Add(1); l.sampleEvery > 1 && n%l.sampleEvery != 0 && e.Status < 500 {
 		return
 	}
 
-	line, _ := l.free.Get().([]byte) // nil when there is none
+	line, _ := l.freeLines.Get().([]byte) // nil if there is none
 	line = appendLine(line[:0], &e)
 	select {
 	case l.lines <- line:
 	// A request never waits for a disk.
 	default:
 		l.dropped.Add(1)
-		l.free.Put(line) //nolint:staticcheck // a slice's header is cheap beside the line
+		l.freeLines.Put(line) //nolint:staticcheck // a slice's header is cheap compared with the line
 	}
 }
 
-// appendLine spells an entry as a line. The texts are names that the program or an operator gave,
-// or an id of a checked form, so that nothing in them needs an escape.
+// appendLine encodes an entry as a line. The texts are names from the program or an operator, or a
+// validated id, so nothing needs an escape.
 func appendLine(dst []byte, e *server.AccessLogEntry) []byte {
 	text := func(name, value string) {
 		dst = append(dst, `,"`...)
@@ -120,15 +120,15 @@ func appendLine(dst []byte, e *server.AccessLogEntry) []byte {
 	return append(dst, "}\n"...)
 }
 
-// Reopen has the file opened again, after a rotation.
+// Reopen lets Run open the file again, after a rotation.
 func (l *Log) Reopen() {
 	select {
 	case l.reopen <- struct{}{}:
-	default: // it is about to be
+	default: // it is requested already
 	}
 }
 
-// Run writes until done is closed, and then what still waits.
+// Run writes lines until done is closed, and then the queued ones.
 func (l *Log) Run(done <-chan struct{}) {
 	l.reopenFile()
 	flush := time.NewTicker(flushInterval)
@@ -143,7 +143,7 @@ func (l *Log) Run(done <-chan struct{}) {
 		case <-l.reopen:
 			l.reopenFile()
 		case <-done:
-			// Nobody adds any more.
+			// No more lines are added.
 			for len(l.lines) > 0 {
 				l.write(<-l.lines)
 			}
@@ -154,7 +154,7 @@ func (l *Log) Run(done <-chan struct{}) {
 	}
 }
 
-// reopenFile opens the file anew.
+// reopenFile closes the file and opens it again.
 func (l *Log) reopenFile() {
 	if l.out != nil {
 		l.flush()
@@ -165,7 +165,7 @@ func (l *Log) reopenFile() {
 	l.out, err = l.open()
 	if err != nil {
 		l.log.Error("the access log cannot be opened: its lines are dropped until a SIGHUP", slog.Any("cause", err))
-		l.out = stdoutLog{io.Discard}
+		l.out = nopCloser{io.Discard}
 	}
 	l.buffer = bufio.NewWriterSize(l.out, 1<<16)
 	l.errorReported = false
@@ -176,11 +176,11 @@ func (l *Log) write(line []byte) {
 		l.flush()
 	}
 	l.buffered++
-	_, _ = l.buffer.Write(line) // an error stays for the flush
-	l.free.Put(line)            //nolint:staticcheck // as above
+	_, _ = l.buffer.Write(line) // flush returns the error
+	l.freeLines.Put(line)       //nolint:staticcheck // as above
 }
 
-// flush writes what is held. What a full disk does not take is dropped, and the next line is a new
+// flush writes the buffer. Lines that a full disk refuses are dropped, and the next line is a new
 // try.
 func (l *Log) flush() {
 	err := l.buffer.Flush()

@@ -60,7 +60,7 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// at is the line with a time, which JSON keeps to the millisecond.
+// at is the line with a time, which JSON has to the millisecond.
 func (l Line) at(when time.Time) Line {
 	if l.Time.Truncate(time.Millisecond).Equal(when) {
 		l.Time = when
@@ -73,7 +73,7 @@ func (l Line) at(when time.Time) Line {
 func TestAccessLogNeverWaits(t *testing.T) {
 	t.Parallel()
 	l := openLog(t, filepath.Join(t.TempDir(), "access.log"), 1)
-	for range maxWaitingLines + 10 {
+	for range maxWaitingEntries + 10 {
 		l.Add(server.AccessLogEntry{ID: []byte("req_x"), Status: 200})
 	}
 	if n := l.Dropped(); n != 10 {
@@ -99,7 +99,7 @@ func TestAccessLogOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestAccessLogSample keeps one line in three, and every error of the server.
+// TestAccessLogSample writes one line in three, and every error of the server.
 func TestAccessLogSample(t *testing.T) {
 	t.Parallel()
 	l := openLog(t, filepath.Join(t.TempDir(), "access.log"), 3)

@@ -30,7 +30,7 @@ func (h *stallingWriter) String() string {
 }
 
 // TestAsyncWriter writes more lines than wait for a reader that hangs: nobody waits, what is too
-// much is dropped, counted and told once the reader is back, and the others are there in their
+// much is dropped, counted and reported once the reader is back, and the others are there in their
 // order.
 func TestAsyncWriter(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Line is a line of an access log as a reader takes it.
+// Line is a decoded line of an access log.
 type Line struct {
 	Time      time.Time `json:"time"`
 	RequestID string    `json:"request_id"`
@@ -27,8 +27,8 @@ type Line struct {
 	Micros    int64     `json:"duration_us"`
 }
 
-// Find reads the log at path, which may be compressed (.gz, .zst), for the requests with an id: a
-// client may send one twice.
+// Find returns the lines of the log at path with a request id: a client may use one twice. The log
+// may be compressed (.gz, .zst).
 func Find(path, id string) (all []Line, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -48,12 +48,12 @@ func Find(path, id string) (all []Line, err error) {
 	}
 
 	lines := bufio.NewScanner(in)
-	// Longer than any line of ours: another program may have written into the file.
+	// Longer than any line of ours: another program may have written to the file.
 	lines.Buffer(nil, 1<<20)
 	wanted := []byte(`"request_id":"` + id + `"`)
 	for lines.Scan() {
 		var line Line
-		// Most lines are passed over without being decoded.
+		// Most lines are skipped without being decoded.
 		if bytes.Contains(lines.Bytes(), wanted) && json.Unmarshal(lines.Bytes(), &line) == nil {
 			all = append(all, line)
 		}

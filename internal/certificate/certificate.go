@@ -1,5 +1,5 @@
-// Package certificate keeps the TLS certificate of a listener current: it is read from two files,
-// and again when they change, without a connection noticing.
+// Package certificate reads the TLS certificate of a listener from two files, and again when they
+// change, without an effect on open connections.
 package certificate
 
 import (
@@ -13,25 +13,26 @@ import (
 	"time"
 )
 
-// Poll is how often Watch looks at the files. Certificates are renewed weeks before they expire.
+// Poll is the time between two checks of the files. Certificates are renewed weeks before they
+// expire.
 const Poll = time.Minute
 
-// Certificate is the pair of a certificate chain and its private key, both PEM files.
+// Certificate is a certificate chain and its private key, both PEM files.
 type Certificate struct {
 	certFile, keyFile string
 	current           atomic.Pointer[tls.Certificate]
 	mu                sync.Mutex
-	seen              [2]fileState // what was last tried, good or bad
+	seen              [2]fileState // the files that were last read, valid or not
 }
 
-// fileState tells whether a file was written or replaced since it was last looked at.
+// fileState shows whether a file was written or replaced since it was last read.
 type fileState struct {
 	modified time.Time
 	size     int64
 	missing  bool
 }
 
-// Open reads the pair; the error names what is wrong with either file.
+// Open reads the pair. The error names what is wrong with either file.
 func Open(certFile, keyFile string) (*Certificate, error) {
 	c := &Certificate{certFile: certFile, keyFile: keyFile}
 	if err := c.Reload(); err != nil {
@@ -40,8 +41,8 @@ func Open(certFile, keyFile string) (*Certificate, error) {
 	return c, nil
 }
 
-// Config is for a listener that serves HTTP/1.1 with the current pair. A client that connected
-// before a change keeps its connection; the next one gets the new pair.
+// Config returns the TLS configuration of a listener that serves HTTP/1.1 with the current pair. A
+// connection keeps its pair; after a change new connections get the new one.
 func (c *Certificate) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -52,10 +53,11 @@ func (c *Certificate) Config() *tls.Config {
 	}
 }
 
-// Expires is when the current certificate stops being valid.
+// Expires returns when the current certificate expires.
 func (c *Certificate) Expires() time.Time { return c.current.Load().Leaf.NotAfter }
 
-// Reload reads the files now. When they are bad the pair stays as it was, and the error says why.
+// Reload reads the files now. If they are invalid the pair stays as it was, and the error has the
+// reason.
 func (c *Certificate) Reload() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,9 +65,9 @@ func (c *Certificate) Reload() error {
 	return c.read()
 }
 
-// Watch reads the files again whenever they changed, until ctx is done, and reports each outcome.
-// Files that are bad are not tried again before they change: in the middle of a renewal the two may
-// not match, which the second one mends.
+// Watch reads the files again whenever they changed, until ctx is done, and reports each result.
+// Invalid files are not read again before they change: during a renewal the two may not match until
+// the second one is written.
 func (c *Certificate) Watch(ctx context.Context, every time.Duration, report func(error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -82,7 +84,7 @@ func (c *Certificate) Watch(ctx context.Context, every time.Duration, report fun
 	}
 }
 
-// refresh reads the files when they changed since they were last tried.
+// refresh reads the files if they changed since they were last read.
 func (c *Certificate) refresh() (changed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +93,7 @@ func (c *Certificate) refresh() (changed bool, err error) {
 		return false, nil
 	}
 
-	// What is written after this look is seen as a change by the next one.
+	// A write after statFiles is a change for the next refresh.
 	c.seen = now
 	return true, c.read()
 }

@@ -1,5 +1,5 @@
-// Package connlimit accepts TCP connections within bounds. When the system cannot give another one,
-// it waits and goes on: what ends by itself must not end the server.
+// Package connlimit accepts TCP connections within bounds. If the system has no resources for another
+// one, it waits and tries again: a temporary failure must not end the server.
 package connlimit
 
 import (
@@ -17,15 +17,15 @@ import (
 
 // Options are the bounds of a Limiter.
 type Options struct {
-	// Max is how many connections may be open at a time; 0 is no bound.
+	// Max is how many connections may be open at a time; 0 = no bound.
 	Max int
-	// MaxPerAddr is how many of them one address may have; 0 is no bound. An IPv6 network of 64
-	// bits is one address.
+	// MaxPerAddr is how many of them one address may have; 0 = no bound. An IPv6 network of 64 bits
+	// counts as one address.
 	MaxPerAddr int
-	// Exempt reports whether Each does not hold for an address; nil exempts none.
+	// Exempt reports whether MaxPerAddr does not apply to an address; nil exempts none.
 	Exempt func(netip.Addr) bool
-	// WriteBuffer is what the system may buffer of answers that a client does not take, in bytes. 0
-	// leaves it to the system, which takes megabytes.
+	// WriteBuffer is the size of the system's buffer for responses that a client does not read, in
+	// bytes. 0 leaves it to the system, which uses megabytes.
 	WriteBuffer int
 	// Log receives refusals and accept errors, at most once a minute; nil disables it.
 	Log *slog.Logger
@@ -33,8 +33,8 @@ type Options struct {
 
 // Reasons to refuse a connection.
 const (
-	AtMax        = iota // Most connections are open
-	AtMaxPerAddr        // Each of them are the address's
+	AtMax        = iota // Max connections are open
+	AtMaxPerAddr        // MaxPerAddr connections of the address are open
 	reasons
 )
 
@@ -42,17 +42,17 @@ const (
 type Stats struct {
 	Open    int
 	Refused [reasons]uint64 // by reason
-	Failed  uint64          // tries to accept that the system could not serve
+	Failed  uint64          // accepts that failed for lack of resources
 }
 
-// Limiter counts the connections of its listeners, from being accepted to being closed.
+// Limiter counts the connections of its listeners, from accept to close.
 type Limiter struct {
 	Options
-	mu     sync.Mutex
-	open   int
-	from   map[netip.Addr]int
-	stats  Stats
-	logged struct {
+	mu      sync.Mutex
+	open    int
+	perAddr map[netip.Addr]int
+	stats   Stats
+	logged  struct {
 		at time.Time
 		Stats
 	}
@@ -63,29 +63,29 @@ func New(o Options) *Limiter {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Limiter{Options: o, from: map[netip.Addr]int{}}
+	return &Limiter{Options: o, perAddr: map[netip.Addr]int{}}
 }
 
 // Stats returns the figures so far.
-func (d *Limiter) Stats() Stats {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+func (limiter *Limiter) Stats() Stats {
+	limiter.mu.Lock()
+	defer limiter.mu.Unlock()
 
-	s := d.stats
-	s.Open = d.open
+	s := limiter.stats
+	s.Open = limiter.open
 	return s
 }
 
-// Listen returns a listener that takes the connections of l through the door.
-func (d *Limiter) Listen(l net.Listener) net.Listener {
+// Listen returns a listener that accepts the connections of l within the bounds.
+func (limiter *Limiter) Listen(l net.Listener) net.Listener {
 	closed, stop := context.WithCancel(context.Background())
-	return &listener{Listener: l, limiter: d, closed: closed, stop: stop}
+	return &listener{Listener: l, limiter: limiter, closed: closed, stop: stop}
 }
 
 type listener struct {
 	net.Listener
 	limiter *Limiter
-	closed  context.Context //nolint:containedctx // it ends the pause of an Accept when the listener is closed
+	closed  context.Context //nolint:containedctx // ends the pause of an Accept when the listener is closed
 	stop    context.CancelFunc
 }
 
@@ -95,8 +95,8 @@ func (l *listener) Close() error {
 	return l.Listener.Close()
 }
 
-// How long Accept pauses when the system cannot give a connection: longer each time, and short
-// enough that a client hardly notices that it was over.
+// How long Accept pauses after a failure of the system: longer each time, and short enough that a
+// client hardly notices.
 const (
 	minPause = 5 * time.Millisecond
 	maxPause = 250 * time.Millisecond
@@ -128,8 +128,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// transientErrors are the failures of accept(2) that pass: there are no descriptors or no memory at
-// the moment, or what failed is the one connection.
+// transientErrors are the temporary failures of accept(2): there are no descriptors or no memory at
+// present, or only the one connection failed.
 var transientErrors = []error{
 	syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
 	syscall.ECONNABORTED, syscall.EPROTO, syscall.EPERM, syscall.ENETDOWN, syscall.ENETUNREACH, syscall.EHOSTDOWN,
@@ -137,19 +137,19 @@ var transientErrors = []error{
 }
 
 // failed counts a failure of accept.
-func (d *Limiter) failed(cause error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.stats.Failed++
-	d.report(slog.Any("cause", cause))
+func (limiter *Limiter) failed(cause error) {
+	limiter.mu.Lock()
+	defer limiter.mu.Unlock()
+	limiter.stats.Failed++
+	limiter.report(slog.Any("cause", cause))
 }
 
-// admit takes a connection in, or closes it and returns nil.
-func (d *Limiter) admit(c net.Conn) net.Conn {
+// admit returns a counted connection, or closes it and returns nil.
+func (limiter *Limiter) admit(c net.Conn) net.Conn {
 	from := addressOf(c)
 	tcp, _ := c.(*net.TCPConn)
-	if !d.acquire(from) {
-		// At once, and without anything of it being left: a flood is the last to be waited for.
+	if !limiter.acquire(from) {
+		// It is reset at once, without lingering: a flood must cost nothing.
 		if tcp != nil {
 			_ = tcp.SetLinger(0)
 		}
@@ -157,14 +157,14 @@ func (d *Limiter) admit(c net.Conn) net.Conn {
 		return nil
 	}
 
-	// A connection that has no such buffer is served with the one it has.
-	if tcp != nil && d.WriteBuffer > 0 {
-		_ = tcp.SetWriteBuffer(d.WriteBuffer)
+	// If setting the buffer fails, the connection is served with the one it has.
+	if tcp != nil && limiter.WriteBuffer > 0 {
+		_ = tcp.SetWriteBuffer(limiter.WriteBuffer)
 	}
-	return &Conn{Conn: c, tcp: tcp, limiter: d, from: from}
+	return &Conn{Conn: c, tcp: tcp, limiter: limiter, addr: from}
 }
 
-// addressOf is what a connection counts as; invalid for one without an IP address.
+// addressOf returns the address that a connection counts for; invalid for one without an IP address.
 func addressOf(c net.Conn) netip.Addr {
 	remote, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
@@ -179,72 +179,74 @@ func addressOf(c net.Conn) netip.Addr {
 	return a
 }
 
-// acquire counts a connection in, unless a bound is reached.
-func (d *Limiter) acquire(from netip.Addr) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// acquire counts an opened connection, unless a bound is reached.
+func (limiter *Limiter) acquire(from netip.Addr) bool {
+	limiter.mu.Lock()
+	defer limiter.mu.Unlock()
 
-	full := d.Max > 0 && d.open >= d.Max
-	busy := d.MaxPerAddr > 0 && from.IsValid() && d.from[from] >= d.MaxPerAddr && (d.Exempt == nil || !d.Exempt(from))
+	full := limiter.Max > 0 && limiter.open >= limiter.Max
+	busy := limiter.MaxPerAddr > 0 && from.IsValid() && limiter.perAddr[from] >= limiter.MaxPerAddr &&
+		(limiter.Exempt == nil || !limiter.Exempt(from))
 	switch {
 	case full:
-		d.stats.Refused[AtMax]++
-		d.report()
+		limiter.stats.Refused[AtMax]++
+		limiter.report()
 		return false
 	case busy:
-		d.stats.Refused[AtMaxPerAddr]++
-		d.report(slog.String("address", from.String()))
+		limiter.stats.Refused[AtMaxPerAddr]++
+		limiter.report(slog.String("address", from.String()))
 		return false
 	}
 
-	d.open++
-	d.from[from]++
+	limiter.open++
+	limiter.perAddr[from]++
 	return true
 }
 
-// release counts a connection out.
-func (d *Limiter) release(from netip.Addr) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// release counts a closed connection.
+func (limiter *Limiter) release(from netip.Addr) {
+	limiter.mu.Lock()
+	defer limiter.mu.Unlock()
 
-	d.open--
-	d.from[from]--
-	if d.from[from] == 0 {
-		delete(d.from, from)
+	limiter.open--
+	limiter.perAddr[from]--
+	if limiter.perAddr[from] == 0 {
+		delete(limiter.perAddr, from)
 	}
 }
 
-// logInterval is how long the log is not told again.
+// logInterval is the minimum time between two log lines.
 const logInterval = time.Minute
 
-// report logs what was refused and what failed since the last line. The door is locked.
-func (d *Limiter) report(what ...slog.Attr) {
+// report logs refusals and failures since the last line. The caller holds mu.
+func (limiter *Limiter) report(what ...slog.Attr) {
 	now := time.Now()
-	if !d.logged.at.IsZero() && now.Sub(d.logged.at) < logInterval {
+	if !limiter.logged.at.IsZero() && now.Sub(limiter.logged.at) < logInterval {
 		return
 	}
 
-	last := d.logged.Stats
-	d.logged.at = now
-	d.logged.Stats = d.stats
-	what = append(what, slog.Int("open", d.open), slog.Int("most", d.Max), slog.Int("most_of_an_address", d.MaxPerAddr),
-		slog.Uint64("refused_full", d.stats.Refused[AtMax]-last.Refused[AtMax]),
-		slog.Uint64("refused_by_address", d.stats.Refused[AtMaxPerAddr]-last.Refused[AtMaxPerAddr]),
-		slog.Uint64("failed", d.stats.Failed-last.Failed))
-	d.Log.LogAttrs(context.Background(), slog.LevelWarn, "connections are refused or cannot be accepted", what...)
+	last := limiter.logged.Stats
+	limiter.logged.at = now
+	limiter.logged.Stats = limiter.stats
+	what = append(what, slog.Int("open", limiter.open), slog.Int("most", limiter.Max),
+		slog.Int("most_of_an_address", limiter.MaxPerAddr),
+		slog.Uint64("refused_full", limiter.stats.Refused[AtMax]-last.Refused[AtMax]),
+		slog.Uint64("refused_by_address", limiter.stats.Refused[AtMaxPerAddr]-last.Refused[AtMaxPerAddr]),
+		slog.Uint64("failed", limiter.stats.Failed-last.Failed))
+	limiter.Log.LogAttrs(context.Background(), slog.LevelWarn, "connections are refused or cannot be accepted", what...)
 }
 
-// Conn is a connection that came through a door.
+// Conn is a connection that a Limiter counts.
 type Conn struct {
 	net.Conn
 	tcp      *net.TCPConn // nil when it is something else
 	limiter  *Limiter
-	from     netip.Addr
+	addr     netip.Addr
 	released atomic.Bool
 }
 
-// Write writes. When that fails, closing the connection throws away what was not taken: the system
-// would keep it for a client that is not reading, for minutes.
+// Write writes. After an error, closing the connection drops the data that was not sent: the system
+// would buffer it for minutes for a client that does not read.
 func (c *Conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	if err != nil && c.tcp != nil {
@@ -253,7 +255,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// CloseWrite ends what is sent, and leaves open what is received.
+// CloseWrite closes the sending side, and leaves the receiving side open.
 func (c *Conn) CloseWrite() error {
 	if c.tcp == nil {
 		return errors.ErrUnsupported
@@ -261,11 +263,11 @@ func (c *Conn) CloseWrite() error {
 	return c.tcp.CloseWrite()
 }
 
-// Close closes the connection, which then counts no more.
+// Close closes the connection, which then does not count any more.
 func (c *Conn) Close() error {
 	err := c.Conn.Close()
 	if !c.released.Swap(true) {
-		c.limiter.release(c.from)
+		c.limiter.release(c.addr)
 	}
 	return err
 }

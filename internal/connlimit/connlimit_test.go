@@ -78,9 +78,9 @@ func TestAcceptGoesOn(t *testing.T) {
 	for _, cause := range transientErrors {
 		synctest.Test(t, func(t *testing.T) {
 			var log lines
-			d := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			limiter := New(Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 			raw := newScripted()
-			l := d.Listen(raw)
+			l := limiter.Listen(raw)
 			defer l.Close()
 
 			begun := time.Now()
@@ -96,7 +96,7 @@ func TestAcceptGoesOn(t *testing.T) {
 			}
 			defer c.Close()
 
-			s := d.Stats()
+			s := limiter.Stats()
 			if late := time.Since(begun) - 150*time.Second; late > 2*maxPause {
 				t.Errorf("%v: accepted %v after the fault had ended", cause, late)
 			}
@@ -140,9 +140,10 @@ func TestBounds(t *testing.T) {
 		maxOpen := 1 + dice.IntN(12)
 		maxEach := dice.IntN(4)
 		proxy := netip.MustParseAddr("10.0.0.1")
-		d := New(Options{Max: maxOpen, MaxPerAddr: maxEach, Exempt: func(a netip.Addr) bool { return a == proxy }})
+		isProxy := func(a netip.Addr) bool { return a == proxy }
+		limiter := New(Options{Max: maxOpen, MaxPerAddr: maxEach, Exempt: isProxy})
 		raw := newScripted()
-		l := d.Listen(raw)
+		l := limiter.Listen(raw)
 
 		accepted := make(chan net.Conn)
 		go func() {
@@ -196,15 +197,15 @@ func TestBounds(t *testing.T) {
 			}
 		}
 
-		if s := d.Stats(); s.Open != len(open) || s.Refused != refused {
+		if s := limiter.Stats(); s.Open != len(open) || s.Refused != refused {
 			t.Errorf("seed %d, most %d, each %d: %+v, want %d open, %v refused", seed, maxOpen, maxEach, s, len(open),
 				refused)
 		}
 		for _, c := range open {
 			_ = c.Close()
 		}
-		if len(d.from) != 0 {
-			t.Errorf("seed %d: addresses are remembered without a connection: %v", seed, d.from)
+		if len(limiter.perAddr) != 0 {
+			t.Errorf("seed %d: addresses are remembered without a connection: %v", seed, limiter.perAddr)
 		}
 		_ = l.Close()
 	}
@@ -214,12 +215,12 @@ func TestBounds(t *testing.T) {
 // touched, and one line a minute.
 func TestRefusedAtOnce(t *testing.T) {
 	var log lines
-	d := New(Options{Max: 3, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	limiter := New(Options{Max: 3, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	raw, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := d.Listen(raw)
+	l := limiter.Listen(raw)
 	defer l.Close()
 	go func() {
 		var accepted []net.Conn // the collector closes a connection that nobody has
@@ -263,7 +264,7 @@ func TestRefusedAtOnce(t *testing.T) {
 			t.Errorf("connection %d of 3 reads %v", i, err)
 		}
 	}
-	if s := d.Stats(); s.Open != 3 || s.Refused[AtMax] != 50 || log.count() != 1 {
+	if s := limiter.Stats(); s.Open != 3 || s.Refused[AtMax] != 50 || log.count() != 1 {
 		t.Errorf("%+v, %d lines: %s", s, log.count(), &log)
 	}
 }

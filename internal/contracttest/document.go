@@ -1,4 +1,4 @@
-// Package contracttest validates HTTP responses against the OpenAPI document, and tells tests what
+// Package contracttest validates HTTP responses against the OpenAPI document. It also returns what
 // the document declares: its operations, the bounds of their parameters, and the error codes of
 // each surface.
 package contracttest
@@ -38,10 +38,10 @@ type document struct {
 	schemas map[string]*jsonschema.Schema // by pointer
 
 	nodes  sync.Map // by pointer
-	passed sync.Map // what was said in bodies that passed, by fingerprint
+	passed sync.Map // members of bodies that passed, by fingerprint
 }
 
-// path is a path of the document, split at its slashes.
+// path is a path of the document, split at slashes.
 type path struct {
 	template string
 	segments []string
@@ -85,7 +85,7 @@ func (d *document) schema(pointer string) (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// node is an object of the document and where it stands.
+// node is an object of the document and its JSON pointer.
 type node struct {
 	pointer string
 	object
@@ -125,7 +125,7 @@ func (d *document) lookUp(pointer string) node {
 	return node{pointer, asObject(value)}
 }
 
-// child returns a member of a node, following references. It has no object where the member is
+// child returns a member of a node, following references. It has no object if the member is
 // missing.
 func (d *document) child(n node, name string) node {
 	if _, has := n.object[name]; !has {
@@ -151,8 +151,8 @@ func asObject(value any) object {
 	return o
 }
 
-// find returns the path that a request belongs to, and whether it has the method: a literal path
-// before one with parameters, unless only the latter has the method.
+// find returns the path that a request belongs to, and whether it has the method. A literal path
+// comes before one with parameters, unless only the latter has the method.
 func (d *document) find(requested, method string) (found path, hasMethod bool) {
 	segments := strings.Split(requested, "/")
 	if len(segments) > 2 && segments[len(segments)-1] == "" {

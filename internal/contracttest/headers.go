@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// checkHeaders checks the declared headers, and that no header of the contract comes where it is
-// not declared.
+// checkHeaders checks the declared headers, and that the response has no undeclared header of the
+// contract.
 func (v *validation) checkHeaders() {
 	headers := v.child(v.declared, "headers")
 	names := headers.names()
@@ -60,9 +60,9 @@ func (v *validation) checkHeader(name string, header node) {
 	}
 }
 
-// ofContract reports whether a header with a value is one that the document speaks of. Cache-Control
-// may come on any response, and so may headers of HTTP itself. Where a server has origins of its own,
-// any response depends on the caller's.
+// ofContract reports whether a header with a value must be declared in the document. Cache-Control
+// may come with any response, and so may headers of HTTP itself. If a server has a list of origins,
+// any response depends on the caller's origin.
 func ofContract(name, value string) bool {
 	name = strings.ToLower(name)
 	return name == "etag" || name == "link" || name == "allow" || name == "retry-after" || name == "www-authenticate" ||
@@ -71,7 +71,7 @@ func ofContract(name, value string) bool {
 		name == "x-ignored-params" || name == "x-unknown-values" || name == "x-search-interpretation"
 }
 
-// canonical returns the spelling in which a header is declared.
+// canonical returns the name of a header as it is declared.
 func canonical(declared []string, name string) string {
 	i := slices.IndexFunc(declared, func(d string) bool { return strings.EqualFold(d, name) })
 	if i < 0 {

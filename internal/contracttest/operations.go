@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// Operation is what the document declares of one operation.
+// Operation is the declaration of one operation in the document.
 type Operation struct {
 	ID         string
 	Method     string // GET or POST; HEAD goes with every GET
 	Path       string // with {parameters}
 	Surface    string
-	Scope      string // what a preview key needs, where the operation says so
+	Scope      string // required scope of a preview key, "" for none
 	Parameters []Parameter
-	Statuses   []int // declared one by one, ascending; 408, 413 and 431 may come beside them
+	Statuses   []int // declared one by one, ascending; 408, 413 and 431 are possible, too
 }
 
 // Parameter is one declared parameter with its bounds; a bound that is not declared is nil.
 type Parameter struct {
 	Name, In             string // In is query, path or header
-	Surface              string // Preview where only that surface takes it
+	Surface              string // Preview if only that surface has it
 	Required             bool
 	Type                 string // string, integer or number
 	Minimum, Maximum     *int64
 	MinLength, MaxLength *int64
 	Pattern              string
-	Enum                 []string // as they are spelled in a query
-	Default              string   // "" where there is none
+	Enum                 []string // as they are written in a query
+	Default              string   // "" for none
 	Example              string
 }
 
@@ -68,7 +68,8 @@ func (d *document) operation(template, method string) Operation {
 	return op
 }
 
-// surface tells the surface of an operation. It is shared when a part of it is marked as preview.
+// surface returns the surface of an operation. It is Shared if a part of the operation is marked as
+// preview.
 func (d *document) surface(operation node) string {
 	if operation.text("x-surface") == Preview {
 		return Preview
@@ -153,7 +154,7 @@ func Codes(surface string) map[string]int {
 	return codes
 }
 
-// statusOf returns the status of a response: of the default response, the code decides.
+// statusOf returns the status of a response; for the default response, the error code decides.
 func statusOf(declared, code string) int {
 	if status, err := strconv.Atoi(declared); err == nil {
 		return status

@@ -21,27 +21,27 @@ const (
 	problemType = "application/problem+json"
 )
 
-// anyTime are the statuses with which any request may be refused before it is understood; the
-// document describes them in an operation's default response.
+// anyTime are the statuses of requests that are rejected before they are parsed. The document
+// describes them in an operation's default response.
 var anyTime = []int{http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusRequestHeaderFieldsTooLarge}
 
-// Response is what a test got for a request.
+// Response is a response with its request.
 type Response struct {
 	Method string
 	Path   string // as it was requested, with or without the query
 	Status int
 	Header http.Header
 	Body   []byte // after any content coding
-	// LiveOnly says that the server has the preview contract switched off.
+	// LiveOnly is true if the preview contract is off in the server.
 	LiveOnly bool
 }
 
-// Validate returns every difference between a response and the document. It looks at the status,
-// the content type, declared and undeclared headers, the body against its schema, and figures that
-// should be equal in header and body. A path that the document does not have must be answered 404,
-// a method that its path does not have 405, in the envelope of the path's surface.
+// Validate returns every difference between a response and the document. It checks the status, the
+// content type, declared and undeclared headers, the body by its schema, and values that must be
+// equal in header and body. A path that the document does not have must be answered 404, a method
+// that its path does not have 405, in the envelope of the path's surface.
 //
-// The answer to a CORS preflight is not in the document and passes.
+// The response to a CORS preflight is not in the document and passes.
 func Validate(r Response) error {
 	if r.Method == http.MethodOptions && r.Status == http.StatusNoContent {
 		return nil
@@ -74,7 +74,7 @@ func (v *validation) fault(format string, args ...any) {
 	v.faults = append(v.faults, fmt.Errorf("- "+format, args...))
 }
 
-// declared finds the response of the document that r should be.
+// declared returns the declared response that r must match.
 func (d *document) declared(r Response) (node, error) {
 	requested, _, _ := strings.Cut(r.Path, "?")
 	method := strings.ToLower(r.Method)
@@ -84,7 +84,7 @@ func (d *document) declared(r Response) (node, error) {
 
 	p, hasMethod := d.find(requested, method)
 	if !hasMethod && p.item != nil {
-		// Every operation declares how its path answers another method.
+		// Every operation declares the response of its path to another method.
 		method = firstMethod(p)
 	}
 
@@ -102,14 +102,14 @@ func (d *document) declared(r Response) (node, error) {
 		return node{}, fmt.Errorf("- the document has no method %s at %s, so that 405 was due", r.Method, p.template)
 	}
 
-	// A declared status comes first, then what any path may answer at any time.
+	// A declared status comes first, then the responses that are possible for any path.
 	status := strconv.Itoa(r.Status)
 	responses := d.at("/paths/" + escape(p.template) + "/" + method + "/responses")
 	if _, has := responses.object[status]; has {
 		return d.child(responses, status), nil
 	}
 	if early {
-		// What is refused before its path is known comes in the live envelope.
+		// A request that is rejected before its path is known gets the live error body.
 		if response := d.child(responses, "default"); r.Header.Get("Content-Type") != problemType ||
 			response.text("x-surface") != Preview {
 			return response, nil
@@ -121,8 +121,8 @@ func (d *document) declared(r Response) (node, error) {
 		strings.Join(responses.names(), ", "))
 }
 
-// chooseSurface tells the surface of a response that the document declares for both by its content
-// type, or by the header that every preview response has.
+// chooseSurface finds the surface of a response that is declared for both: by its content type, or
+// by the header that every preview response has.
 func (v *validation) chooseSurface() {
 	content := v.child(v.declared, "content")
 	_, problem := content.object[problemType]
@@ -169,7 +169,7 @@ func (v *validation) checkBody() {
 		return
 	}
 
-	// The schema validator would take the last of two equal members.
+	// The schema validator would use the last of two equal members.
 	if !jsontext.Value(v.Body).IsValid() {
 		v.fault("the body is not strict JSON (UTF-8, no member twice, nothing after it)")
 		return
@@ -198,18 +198,18 @@ func (v *validation) checkBody() {
 	}
 }
 
-// minCachedBody is the length of bodies that are judged once, however often they come. Short ones
-// are judged at once, and most of them are no other's, for they have the id of a request.
+// minCachedBody is the length of bodies whose result is cached. Short ones are fast to validate,
+// and most of them are unique, because they have a request id.
 const minCachedBody = 1 << 10
 
-// fingerprint stands for a body and the schema that it is held against.
+// fingerprint identifies a body and its schema.
 type fingerprint [sha256.Size]byte
 
 func fingerprintOf(pointer string, body []byte) fingerprint {
 	return sha256.Sum256(append(append([]byte(pointer), 0), body...))
 }
 
-// withoutLists leaves out what no header agrees with, so that it need not be kept.
+// withoutLists removes members that no header repeats, so that they need not be stored.
 func withoutLists(body object) object {
 	stripped := maps.Clone(body)
 	maps.DeleteFunc(stripped, func(_ string, member any) bool {
@@ -219,26 +219,27 @@ func withoutLists(body object) object {
 	return stripped
 }
 
-// schemaPointer picks, from a schema that is a choice of the surfaces, the one of the response's surface.
+// schemaPointer returns the schema for the response's surface if the schema is a choice between the
+// surfaces.
 func (v *validation) schemaPointer(media node) string {
 	schema := v.child(media, "schema")
 	alternatives, _ := schema.object["oneOf"].([]any)
 
-	// The document marks the schemas of preview; what is not marked is of live.
+	// The schemas of preview are marked; the others are of live.
 	of := map[bool]string{}
 	for i := range alternatives {
 		one := v.at(schema.pointer + "/oneOf/" + strconv.Itoa(i))
 		of[one.text("x-surface") == Preview] = one.pointer
 	}
-	if len(alternatives) != len(of) || len(of) < 2 { // another choice, which a surface has as a whole
+	if len(alternatives) != len(of) || len(of) < 2 { // another choice, which applies to the surface as a whole
 		return schema.pointer
 	}
 	return of[v.surface == Preview]
 }
 
-// checkAgreement holds what header and body both say against each other.
+// checkAgreement compares the values that header and body both have.
 func (v *validation) checkAgreement(body object) {
-	// Where the body speaks of the response itself.
+	// The object of the body that describes the response itself.
 	said := node{object: body}
 	for _, name := range []string{"error", "meta"} {
 		if inner := asObject(body[name]); inner != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// sample is a response made of the document's own examples.
+// sample is a response made of the document's examples.
 type sample struct {
 	name string
 	Response
@@ -92,7 +92,7 @@ func exampleHeaders(d *document, declared node, surface string) http.Header {
 	return out
 }
 
-// agreeing spells an example's body and lets the headers say the same.
+// agreeing encodes an example's body and sets the headers to the same values.
 func agreeing(t *testing.T, value object, header http.Header) []byte {
 	t.Helper()
 	for _, o := range []object{value, asObject(value["error"]), asObject(value["meta"])} {
@@ -134,8 +134,7 @@ func TestExamplesPass(t *testing.T) {
 	}
 }
 
-// TestMissingHeadersFail takes every header away in turn: those that the document requires must be
-// missed.
+// TestMissingHeadersFail removes every header in turn and expects an error for the required ones.
 func TestMissingHeadersFail(t *testing.T) {
 	missed := 0
 	for _, s := range samples(t) {
@@ -277,7 +276,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A literal segment hides a path's parameter only for the methods it has.
+	// A literal path hides one with a parameter only for its own methods.
 	missing = pick(t, "cards_get 404 not_found")
 	missing.Path = "/v1/cards/batch"
 	if err := Validate(missing); err != nil {

@@ -6,32 +6,32 @@ import (
 	"syscall"
 )
 
-// ErrNoSpace means: a log has grown into the room that is left for what makes it shorter again, a
-// new segment and a checkpoint.
+// ErrNoSpace reports that a log has grown into the space reserved for a new segment and a checkpoint,
+// which make it shorter.
 var ErrNoSpace = fmt.Errorf("the rest is kept for a checkpoint: %w", syscall.ENOSPC)
 
-// How much of a file that grows is allocated and mapped at a time: as much again as was written, within
-// these bounds. One that is written looks for room as often.
+// How much of a growing file is allocated and mapped at a time: its length, within these bounds. A
+// written file checks the free space as often.
 const (
 	minChunk = 64 << 10
 	maxChunk = 1 << 20
 )
 
-// reservedSpace is what a log that grows leaves free on its file system. When a disk is full of the
-// log itself, nothing but a checkpoint makes room, and that needs some: two segments, and pages.
+// reservedSpace is what a growing log leaves free on its file system. When the log itself has filled
+// the disk, only a checkpoint frees space, and it needs some: for two segments, and pages.
 const reservedSpace = 256 << 10
 
-// writtenFile is a file that grows with each write(2): what there is where files cannot be mapped.
+// writtenFile is a log file that grows with each write(2), for systems where files cannot be mapped.
 type writtenFile struct {
 	*os.File
 	grown
-	checkedTo int64 // up to where there was room when it was looked for
+	checkedTo int64 // the last check found enough space for a file of this length
 }
 
-// grown is how far a file has grown.
+// grown is the written length of a file.
 type grown struct {
-	head int64 // length of the first write: a file that has no more may take the room that is spared
-	size int64 // of what was written
+	head int64 // length of the first write: a file with no more may use the reserved space
+	size int64
 }
 
 func (g *grown) wrote(n int) {
@@ -49,8 +49,8 @@ func writeFile(name string) (File, error) {
 	return &writtenFile{File: file, checkedTo: minChunk}, nil
 }
 
-// Write implements io.Writer. The first write of what a new segment takes over is not refused, however
-// long it is.
+// Write implements io.Writer. The second write, of records that a new segment takes over, is not
+// refused, however long it is.
 func (f *writtenFile) Write(p []byte) (int, error) {
 	if f.size > f.head && f.size+int64(len(p)) > f.checkedTo {
 		if err := checkSpace(f.File, f.size, len(p)); err != nil {

@@ -1,5 +1,5 @@
-// Package disk is the calls by which the program changes a file system: all that must survive a crash
-// goes through them, so that a test can put a disk in their place that fails, waits, tears and forgets.
+// Package disk has the calls that change a file system. All data that must survive a crash go through
+// them, so that a test can replace the disk by one that fails, waits, and tears or loses writes.
 package disk
 
 import (
@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// FS is a file system. Names are paths as of package os. What root makes belongs to who its folder
-// belongs to: see [InheritOwner]. Names are looked up with package os, which changes nothing.
+// FS is a file system. Names are paths as of package os, which also looks them up. Files that root makes
+// get the owner of their folder: see [InheritOwner].
 type FS interface {
 	// Open opens a file for reading or writing, as os.OpenFile does.
 	Open(name string, flag int, mode fs.FileMode) (File, error)
@@ -18,11 +18,11 @@ type FS interface {
 	Append(name string, mapped bool) (File, error)
 	// Mkdir makes a folder; it is an fs.ErrExist when there is something of that name.
 	Mkdir(name string, mode fs.FileMode) error
-	// Link makes another name of a file, or a symbolic link that holds a path.
+	// Link makes another name of a file, or a symbolic link to a path.
 	Link(from, to string, symbolic bool) error
 	// Rename moves a file or a folder, replacing a file of the new name.
 	Rename(from, to string) error
-	// Remove removes a file, or a folder with all that is in it. It is no error when there is none.
+	// Remove removes a file, or a folder with its content. A missing one is no error.
 	Remove(name string) error
 	// List returns the entries of a folder in the order of their names.
 	List(name string) ([]fs.DirEntry, error)
@@ -43,11 +43,10 @@ type File interface {
 	Sync() error
 }
 
-// OS is the disk of this machine. Tests of the whole program put a faulty one in its place before main
-// runs. What a mapped file of its Append gets is copied into the page cache, which outlives the
-// process; the file is longer than what was written, by zeros. It is errors.ErrUnsupported where files
-// cannot be mapped. When a write would take the room that a checkpoint needs, it is an
-// [ErrNoSpace].
+// OS is the disk of this machine. Tests of the whole program replace it by a faulty one before main
+// runs. A write to a mapped file of Append is a copy into the page cache, which survives the process;
+// the file is longer than its data, by zeros. Append returns errors.ErrUnsupported where files cannot
+// be mapped. A write that would use the space reserved for a checkpoint is an [ErrNoSpace].
 var OS FS = machine{}
 
 type machine struct{}
@@ -55,7 +54,7 @@ type machine struct{}
 func (machine) Open(name string, flag int, mode fs.FileMode) (File, error) {
 	file, err := os.OpenFile(name, flag, mode)
 	if err != nil {
-		return nil, err // and not a File that holds no *os.File
+		return nil, err // and not a File with a nil *os.File
 	}
 	if flag&os.O_CREATE != 0 {
 		InheritOwner(name)
@@ -83,7 +82,7 @@ func (machine) Link(from, to string, symbolic bool) error {
 	return os.Link(from, to)
 }
 
-// inheritIfMade keeps the owner of what was made, unless it was not.
+// inheritIfMade sets the owner of a file if it was made without an error.
 func inheritIfMade(name string, err error) error {
 	if err == nil {
 		InheritOwner(name)
@@ -105,19 +104,19 @@ func (machine) SyncDir(name string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Unsynced reports whether a disk leaves out what makes files durable, as those of tests may. A
-// library that syncs by itself then does not either.
+// Unsynced reports whether a disk skips all syncs, as those of tests may. A library that syncs by itself
+// then must not do so either.
 func Unsynced(on FS) bool {
 	quick, is := on.(interface{ SyncsNothing() bool })
 	return is && quick.SyncsNothing()
 }
 
-// Raw returns the descriptor of a file for a library that wants one. No faulty disk sees what the
-// library does by it.
+// Raw returns the os.File of a file, for a library that needs one. A faulty disk does not see the
+// library's calls.
 func Raw(file File) *os.File {
 	if over, is := file.(interface{ Below() File }); is {
 		return Raw(over.Below())
 	}
-	raw, _ := file.(*os.File) // nil: no file of this machine, which a library refuses
+	raw, _ := file.(*os.File) // nil for another kind of file, which a library refuses
 	return raw
 }

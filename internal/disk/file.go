@@ -12,26 +12,26 @@ import (
 	"syscall"
 )
 
-// NoFileError says that something that is no regular file has the name of one.
-type NoFileError struct{ Name, Kind string }
+// NotRegularError reports that a path is not a regular file.
+type NotRegularError struct{ Name, Kind string }
 
-func (e *NoFileError) Error() string { return fmt.Sprintf("%q is %s", e.Name, e.Kind) }
+func (e *NotRegularError) Error() string { return fmt.Sprintf("%q is %s", e.Name, e.Kind) }
 
-// ReadFile reads a file. Anything else in its place, such as a folder, is a *NoFileError. To open a
-// fifo would wait for its writer: that is not done.
+// ReadFile reads a file. Anything else at its path, such as a folder, is a *NotRegularError. A fifo is
+// never opened, because that would wait for its writer.
 func ReadFile(on FS, name string) ([]byte, error) {
 	if err := CheckFile(name); err != nil {
 		return nil, err
 	}
 
-	// It may have become another one since.
+	// It may have been replaced since.
 	file, err := on.Open(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	info, err := file.Stat()
-	err = cmp.Or(err, wantFile(name, info))
+	err = cmp.Or(err, checkRegular(name, info))
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func ReadFile(on FS, name string) ([]byte, error) {
 	return all.Bytes(), err
 }
 
-// ReadAny reads whatever has a name, such as a file or a pipe.
+// ReadAny reads anything that can be opened, such as a file or a pipe.
 func ReadAny(on FS, name string) ([]byte, error) {
 	file, err := on.Open(name, os.O_RDONLY, 0)
 	if err != nil {
@@ -52,17 +52,17 @@ func ReadAny(on FS, name string) ([]byte, error) {
 	return io.ReadAll(file)
 }
 
-// CheckFile refuses what is there and is no regular file, as [ReadFile] does.
+// CheckFile returns an error for an existing path that is not a regular file, as [ReadFile] does.
 func CheckFile(name string) error {
 	info, err := os.Stat(name)
 	if err != nil {
-		return nil //nolint:nilerr // whoever opens it finds out
+		return nil //nolint:nilerr // opening it returns the error
 	}
-	return wantFile(name, info)
+	return checkRegular(name, info)
 }
 
-// wantFile refuses what is no regular file.
-func wantFile(name string, info fs.FileInfo) error {
+// checkRegular returns an error for anything but a regular file.
+func checkRegular(name string, info fs.FileInfo) error {
 	if info == nil || info.Mode().IsRegular() {
 		return nil
 	}
@@ -70,10 +70,11 @@ func wantFile(name string, info fs.FileInfo) error {
 	if info.IsDir() {
 		kind = "a directory"
 	}
-	return &NoFileError{name, kind}
+	return &NotRegularError{name, kind}
 }
 
-// Create makes a file that must not exist, writes it, and returns when its content is durable.
+// Create makes a file that must not exist, writes it, and returns when its content is durable. It calls
+// each function before it writes.
 func Create(on FS, name string, data []byte, mode fs.FileMode, each ...func(File) error) error {
 	file, err := on.Open(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
@@ -92,9 +93,9 @@ func Create(on FS, name string, data []byte, mode fs.FileMode, each ...func(File
 	return errors.Join(err, file.Close())
 }
 
-// Replace puts a file in place as a whole. After a crash it is the old one or the new one, and it
-// is the new one when Replace has returned. Nobody else uses it, and what a crash left there is
-// removed. The rest is as of [Create].
+// Replace replaces a file atomically, through the file staged: after a crash it is the old one or the
+// new one. The new one is durable when Replace returns. No other caller uses staged, and a leftover of
+// a crash is removed. The rest is as of [Create].
 func Replace(on FS, staged, name string, data []byte, mode fs.FileMode, each ...func(File) error) error {
 	err := on.Remove(staged)
 	if err == nil {
@@ -104,14 +105,14 @@ func Replace(on FS, staged, name string, data []byte, mode fs.FileMode, each ...
 		err = on.Rename(staged, name)
 	}
 	if err != nil {
-		_ = on.Remove(staged) // takes room, and does no harm
+		_ = on.Remove(staged) // a leftover only takes space
 		return err
 	}
 	return on.SyncDir(filepath.Dir(name))
 }
 
-// MkdirAll makes a folder and those above it that are not there. Those above it are named on the disk
-// when it returns; the folder itself is when the caller has synced the one that it is in.
+// MkdirAll makes a folder and missing ones above it. Those above it have durable names when it returns;
+// the folder itself has when the caller has synced its parent.
 func MkdirAll(on FS, name string, mode fs.FileMode) error {
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
@@ -123,14 +124,14 @@ func MkdirAll(on FS, name string, mode fs.FileMode) error {
 		if err := MkdirAll(on, parent, mode); err != nil {
 			return err
 		}
-		// A caller syncs the folder that it writes into: nobody would sync those above it.
+		// A caller syncs only the folder that it writes into.
 		if err := on.SyncDir(filepath.Dir(parent)); err != nil {
 			return err
 		}
 	}
 	err = on.Mkdir(name, mode)
 	if errors.Is(err, fs.ErrExist) {
-		// Somebody else made it meanwhile, or it is no folder.
+		// Another process made it meanwhile, or it is not a folder.
 		return os.MkdirAll(name, mode)
 	}
 	return err

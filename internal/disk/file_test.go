@@ -88,11 +88,11 @@ func TestReplacePowerCut(t *testing.T) {
 			}
 		}
 
-		on.Set(func(call disktest.Call) disktest.Verdict {
+		on.Set(func(call disktest.Call) disktest.Effect {
 			if call.Writes() {
 				cut(false)
 			}
-			return disktest.Verdict{Lie: call.Op == lie}
+			return disktest.Effect{Lie: call.Op == lie}
 		})
 		if err := disk.Replace(on, staged, name, after, 0o600); err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func TestMkdirAllPowerCut(t *testing.T) {
 		top := t.TempDir()
 		on := disktest.New(nil)
 		on.Watch(top)
-		on.Set(func(call disktest.Call) disktest.Verdict { return disktest.Verdict{Lie: call.Op == lie} })
+		on.Set(func(call disktest.Call) disktest.Effect { return disktest.Effect{Lie: call.Op == lie} })
 
 		store := filepath.Join(top, "srv", "cards", "store")
 		name := filepath.Join(store, "CURRENT")
@@ -151,7 +151,7 @@ func TestReadFile(t *testing.T) {
 	}
 	for path, kind := range map[string]string{dir: "a directory", fifo: "neither file nor directory"} {
 		_, err := disk.ReadFile(disk.OS, path)
-		wrong, is := errors.AsType[*disk.NoFileError](err)
+		wrong, is := errors.AsType[*disk.NotRegularError](err)
 		if !is || wrong.Kind != kind || disk.CheckFile(path) == nil {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -9,26 +9,25 @@ import (
 	"syscall"
 )
 
-// mappedFile is a file whose end is mapped into memory, so that writing is copying. What was copied is
-// in the page cache, as after write(2): it outlives the process, and Sync puts it on disk.
+// mappedFile is a file whose end is mapped into memory, so that writing is copying. The copied data are
+// in the page cache, as after write(2): they survive the process, and Sync puts them on disk.
 //
-// The file is longer than what was written. The rest is zeros, which no record begins with, and it
-// stays: cutting it off would take the disk longer than all else in the change to a new segment.
+// The file is longer than its data. The rest is zeros, which no record begins with, and it stays: to
+// cut it off would take the disk longer than all else in the change to a new segment.
 //
-// Blocks are allocated before they are mapped, on file systems that write a block where it is. So a
-// full disk is an error of the allocation. What can still make a page fail (a damaged disk, a file
-// cut short or shared by someone else) arrives as a fault of the copying goroutine, and Write makes
-// an error of it.
+// Blocks are allocated before they are mapped, on file systems that write a block in place. So a full
+// disk is an error of the allocation. Other failures of a page (a damaged disk, a file cut short or
+// shared by another program) are faults of the copying goroutine, and Write converts them into errors.
 type mappedFile struct {
 	*os.File
 	grown
 	chunk  []byte // the mapped part of the file; nil once closed
-	base   int64  // where the chunk begins in the file
+	base   int64  // offset of the chunk in the file
 	length int64  // of the file
 }
 
-// inPlace is the file systems that keep a file's blocks when they are written again: ext4, XFS and
-// tmpfs. Others may need a new block for a write into an allocated one, and a full disk has none.
+// inPlace are the file systems that overwrite a file's blocks in place: ext4, XFS and tmpfs. Others may
+// need a new block for a write into an allocated one, and a full disk has none.
 var inPlace = []int64{0xef53, 0x58465342, 0x01021994}
 
 func mapFile(name string) (File, error) {
@@ -63,8 +62,8 @@ func (f *mappedFile) checkSystem() error {
 
 func (f *mappedFile) fd() int { return int(f.File.Fd()) }
 
-// Write implements io.Writer. What is written first, the header, is alone in the file until the
-// next write, before which it is synced: a longer file without a header was damaged.
+// Write implements io.Writer. The first write, of the header, is the only data in the file until the
+// next write, and must be synced before that: a longer file without a header is damaged.
 func (f *mappedFile) Write(p []byte) (int, error) {
 	switch {
 	case f.chunk == nil:
@@ -87,7 +86,7 @@ func (f *mappedFile) Write(p []byte) (int, error) {
 		}
 	}
 
-	// Memory behind the end of a file cannot be written: the file gets its length first.
+	// Memory after the end of a file cannot be written: the file gets its length first.
 	if end := f.base + int64(len(f.chunk)); f.length < end {
 		if err := f.File.Truncate(end); err != nil {
 			return 0, err
@@ -102,7 +101,7 @@ func (f *mappedFile) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begin allocates and maps the beginning: where there is little room, less than usual.
+// begin allocates and maps the beginning: less than usual if there is little space.
 func (f *mappedFile) begin() (err error) {
 	for minSize := minChunk; minSize >= 4<<10; minSize /= 2 {
 		err = f.grow(0, int64(minSize))
@@ -113,8 +112,8 @@ func (f *mappedFile) begin() (err error) {
 	return err
 }
 
-// grow allocates and maps the page where the next record begins and what follows, with room for n
-// bytes and more, least of them or more.
+// grow allocates and maps the page where the next record begins and the pages after it. They have space
+// for n bytes, for as much as was written within bounds, and for at least minSize.
 func (f *mappedFile) grow(n int, minSize int64) error {
 	if err := f.unmap(); err != nil {
 		return err
@@ -125,7 +124,7 @@ func (f *mappedFile) grow(n int, minSize int64) error {
 	length := max(min(f.size, maxChunk), minSize, f.size-f.base+int64(n))
 	length = (length + page - 1) / page * page
 
-	// The blocks are there before the file is longer: a crash here leaves no zeros to read.
+	// The blocks exist before the file is longer: a crash here leaves no zeros to read.
 	const keepSize = 1 // FALLOC_FL_KEEP_SIZE
 	err := retryInterrupted(func() error { return syscall.Fallocate(f.fd(), keepSize, f.base, length) })
 	if err != nil {
@@ -143,9 +142,8 @@ func (f *mappedFile) grow(n int, minSize int64) error {
 	return nil
 }
 
-// store copies p, its first eight bytes last: they hold the first record's checksum and length,
-// without which a reader takes nothing of p. So a process that dies while it copies leaves all of p
-// or none of it.
+// store copies p, its first eight bytes last: they have the first record's checksum and length, without
+// which a reader ignores p. So a process that dies while it copies leaves all of p or none of it.
 func store(dst, p []byte) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -160,8 +158,8 @@ func store(dst, p []byte) (err error) {
 	return nil
 }
 
-// Sync implements [File]. On Linux a file's sync writes the pages that were changed through its
-// mappings, too. The file's times, which fdatasync leaves out, do not matter.
+// Sync implements [File]. On Linux the sync of a file also writes the pages that were changed through
+// its mappings. The file's times, which fdatasync skips, do not matter.
 func (f *mappedFile) Sync() error {
 	return retryInterrupted(func() error { return syscall.Fdatasync(f.fd()) })
 }
@@ -175,14 +173,14 @@ func (f *mappedFile) unmap() error {
 	}
 
 	chunk := f.chunk
-	f.chunk = nil // also after a failure: what is left of it must not be written
+	f.chunk = nil // also after a failure: the rest of it must not be written
 	if err := syscall.Munmap(chunk); err != nil {
 		return fmt.Errorf("unmap: %w", err)
 	}
 	return nil
 }
 
-// retryInterrupted makes a system call again as long as a signal interrupts it.
+// retryInterrupted repeats a system call as long as a signal interrupts it.
 func retryInterrupted(call func() error) error {
 	for {
 		if err := call(); !errors.Is(err, syscall.EINTR) {
@@ -191,12 +189,12 @@ func retryInterrupted(call func() error) error {
 	}
 }
 
-// checkSpace is ErrNoSpace when a segment of size bytes cannot grow by n of them, and as much again
-// as segments usually do, without taking the room that is spared.
+// checkSpace returns ErrNoSpace if a segment of size bytes cannot grow by n of them, and by the usual
+// step of segments, without using the reserved space.
 func checkSpace(file *os.File, size int64, n int) error {
 	var system syscall.Statfs_t
 	if err := retryInterrupted(func() error { return syscall.Fstatfs(int(file.Fd()), &system) }); err != nil {
-		return nil //nolint:nilerr // whoever writes finds out
+		return nil //nolint:nilerr // the write returns the error
 	}
 
 	free := uint64(system.Bsize) * system.Bavail

@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// mapFile is of Linux: elsewhere it is not known that what was copied into a mapping and synced by its
-// file is on disk.
+// mapFile is only for Linux: elsewhere it is not known whether the sync of a file also writes what was
+// copied into its mapping.
 func mapFile(string) (File, error) { return nil, errors.ErrUnsupported }
 
-// checkSpace is of Linux: elsewhere nobody asks how much room there is.
+// checkSpace is only for Linux: elsewhere the free space is not checked.
 func checkSpace(*os.File, int64, int) error { return nil }

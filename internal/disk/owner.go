@@ -6,10 +6,9 @@ import (
 )
 
 // InheritOwner sets the owner of a new file to the owner of its folder. A store, a feed and a state
-// directory belong to the user of the server: what a command of root leaves behind in them must not
-// keep that user from replacing or removing it. Only root can give, and only root has to: for
-// others, and where it fails, everything stays as it is. Root's own folders tell nothing about that
-// user.
+// directory belong to the user of the server, who must be able to replace and remove files that a
+// command of root made there. Only root can do that, and only root has to: for other users, and on an
+// error, nothing changes. Folders of root do not show who that user is.
 func InheritOwner(path string) {
 	if os.Geteuid() != 0 {
 		return

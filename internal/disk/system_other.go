@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// OwnerOf knows no users here.
-func Of(fs.FileInfo) (uid, gid int, known bool) { return -1, -1, false }
+// OwnerOf knows no users on this system.
+func OwnerOf(fs.FileInfo) (uid, gid int, known bool) { return -1, -1, false }
 
-// Unlock has nothing to do here: closing the file gives up its lock.
+// Unlock has nothing to do on this system: closing the file releases its lock.
 func Unlock(*os.File) error { return nil }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// OwnerOf returns the user and the group that a file belongs to.
+// OwnerOf returns the user and the group of a file.
 func OwnerOf(info fs.FileInfo) (uid, gid int, known bool) {
 	stat, known := info.Sys().(*syscall.Stat_t)
 	if !known {
@@ -17,6 +17,6 @@ func OwnerOf(info fs.FileInfo) (uid, gid int, known bool) {
 	return int(stat.Uid), int(stat.Gid), true
 }
 
-// Unlock releases the lock that a library has of an open file. It does so at once, also where a
-// process that is being forked holds a copy of the descriptor for a moment.
+// Unlock releases the lock that a library has of an open file. It does so at once, also if a process
+// that is being forked has a copy of the descriptor.
 func Unlock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }

@@ -1,9 +1,8 @@
-// Package feedtest is a fake of the TCGCSV feed, for tests of what pulls it.
+// Package feedtest is a fake of the TCGCSV feed, for tests of its client.
 //
-// It serves the live tree: last-updated.txt at the root, tcgplayer/CATEGORY/groups, and products and
-// prices of every group below it. What it has is made from numbers, so that a test knows each price
-// without asking: Cents is the oracle. Rebuild moves it to another day, and Faults says how it
-// behaves:
+// It serves the live tree: last-updated.txt at the root, tcgplayer/CATEGORY/groups, and products
+// and prices of every group below it. All data are computed from numbers, so that a test knows each
+// price: Cents is the oracle. Rebuild moves it to another day, and Faults sets its failures:
 //
 //	fast             the zero Faults
 //	slow             Slow, before each answer
@@ -27,23 +26,25 @@ import (
 	"time"
 )
 
-// Faults is how the feed behaves. Paths are as they are asked for, such as tcgplayer/3/101/prices.
+// Faults are the failures of the feed. Paths are as in requests, such as tcgplayer/3/101/prices.
 type Faults struct {
 	Slow time.Duration // before each answer
-	// Busy answers each path 429 so many times first, asking to wait for After seconds.
+	// Busy is how many times each path is answered 429 first, with After seconds in Retry-After.
 	Busy  int
 	After int
-	// BusyUntil answers 429 to everything before an instant, asking to wait for After seconds.
+	// BusyUntil is the instant before which every path is answered 429, with After seconds in
+	// Retry-After.
 	BusyUntil time.Time
-	// Broken answers each path 503 so many times first.
+	// Broken is how many times each path is answered 503 first.
 	Broken int
-	Lost   []string // paths that are 404; one that ends in / stands for all below it
-	Cut    []string // paths whose answer ends half-way
-	Page   []string // paths that answer an error page with 200
-	Empty  []string // paths of products and prices that answer no results
-	// Wrong are paths of prices in cents, as if they were dollars.
+	Lost   []string // paths that are 404; one that ends in / includes all below it
+	Cut    []string // paths whose body is truncated
+	Page   []string // paths that return an error page with status 200
+	Empty  []string // paths of products and prices that return no results
+	// Wrong are paths of prices in cents instead of dollars.
 	Wrong []string
-	// Of is the day whose prices are served, zero for that of the feed: yesterday's file again.
+	// Of is the day whose prices are served, as if an old file were served again; zero for the day
+	// of the feed.
 	Of time.Time
 	// Doubled are paths of prices that are twice what they should be.
 	Doubled []string
@@ -51,18 +52,19 @@ type Faults struct {
 	Stamp string
 	// Modified is the Last-Modified of every file, zero for none.
 	Modified time.Time
-	// RebuildAfter rebuilds the feed, a minute later, after so many requests; 0 for never.
+	// RebuildAfter is the number of requests after which the feed is rebuilt, as of a minute later;
+	// 0 for never.
 	RebuildAfter int
-	Down         bool // every request is 500
+	Down         bool // every request is answered 500
 }
 
-// Asked is a request that came.
+// Asked is a request that the feed received.
 type Asked struct {
 	Path, Agent string
 	At          time.Time
 }
 
-// Feed is the fake; it is an http.Handler. Groups are of Pokémon and One Piece by turns, and have
+// Feed is the fake; it is an http.Handler. Groups alternate between Pokémon and One Piece, and have
 // PerGroup cards and one booster box each.
 type Feed struct {
 	Groups, PerGroup int
@@ -72,22 +74,22 @@ type Feed struct {
 	faults Faults
 	failed map[string]int
 	asked  []Asked
-	since  int // requests since the weather was set
+	since  int // requests since Set
 }
 
-// New is a feed that was built at an instant.
+// New returns a feed that was built at an instant.
 func New(groups, perGroup int, at time.Time) *Feed {
 	return &Feed{Groups: groups, PerGroup: perGroup, at: at, failed: map[string]int{}}
 }
 
-// Rebuild is the feed at another instant: other prices, when it is another day.
+// Rebuild moves the feed to another instant, with other prices if it is another day.
 func (f *Feed) Rebuild(at time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.at = at
 }
 
-// Set changes how the feed behaves, and forgets what it was asked.
+// Set changes the failures of the feed, and clears the list of requests.
 func (f *Feed) Set(faults Faults) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,31 +99,30 @@ func (f *Feed) Set(faults Faults) {
 	f.since = 0
 }
 
-// Asked returns what was asked since the weather was set.
+// Asked returns the requests since Set.
 func (f *Feed) Asked() []Asked {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.asked)
 }
 
-// At is when the feed was built.
+// At returns the instant at which the feed was built.
 func (f *Feed) At() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.at
 }
 
-// Category is that of group g, from 0 on.
+// Category returns the category of group g, from 0 on.
 func Category(g int) string { return []string{"3", "68"}[g%2] }
 
-// Group is the number of group g.
+// Group returns the number of group g.
 func Group(g int) int { return 101 + g }
 
-// Product is the number of card c of group g; that of its booster box comes after its cards.
+// Product returns the number of card c of group g; the booster box has the number after its cards.
 func Product(g, c int) int { return 1000*Group(g) + c }
 
-// Cents is the oracle: what a product costs on a day. Prices move by a few percent a day, and most
-// of them do.
+// Cents is the oracle: the price of a product on a day. Most prices change by a few percent a day.
 func Cents(product int, day time.Time) int64 {
 	n := day.UTC().Unix() / 86_400
 	base := int64(200 + product*7919%20_000)
@@ -129,13 +130,14 @@ func Cents(product int, day time.Time) int64 {
 	return base + base*swing/1000
 }
 
-// Picture begins every picture of the fake; its path comes after that.
+// Picture is the begin of every picture of the fake; the path of the picture follows.
 const Picture = "\xff\xd8\xff"
 
-// PicturePath is that of the picture of a product, which another host serves in the real feed.
+// PicturePath returns the path of the picture of a product, which another host serves in the real
+// feed.
 func PicturePath(product int) string { return fmt.Sprintf("product/%d_200w.jpg", product) }
 
-// Path is that of a file of group g.
+// Path returns the path of a file of group g.
 func Path(g int, file string) string {
 	return fmt.Sprintf("tcgplayer/%s/%d/%s", Category(g), Group(g), file)
 }
@@ -176,7 +178,7 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// take notes a request and says what is to become of it: a status, or 0 for the file.
+// take records a request and returns the status of its response, or 0 to serve the file.
 func (f *Feed) take(path, agent string) (at time.Time, faults Faults, status int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -207,7 +209,7 @@ func named(list []string, path string) bool {
 	})
 }
 
-// body is a file of the tree, "" for none.
+// body returns a file of the tree, "" for none.
 func (f *Feed) body(path string, at time.Time, faults Faults) string {
 	if path == "last-updated.txt" && faults.Stamp != "" {
 		return faults.Stamp

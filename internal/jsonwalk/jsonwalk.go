@@ -1,8 +1,8 @@
-// Package jsonwalk walks JSON that is known to be valid.
+// Package jsonwalk reads members and elements of valid JSON without decoding it.
 //
-// [Parse] checks a whole body once. What follows only has to find where things end: [Value.Members] and
-// [Value.Elements] step from one value to the next, and nothing is copied or decoded that nobody asks for. A value
-// aliases the body that it was parsed from.
+// [Parse] checks a whole body once. After that, only the ends of values have to be found:
+// [Value.Members] and [Value.Elements] step from one value to the next. Only a requested value is
+// copied or decoded. A value aliases the body that it was parsed from.
 package jsonwalk
 
 import (
@@ -17,16 +17,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Value is a valid JSON value without space around it.
+// Value is a valid JSON value without white space around it.
 type Value []byte
 
-// ErrTrailing says that a body goes on after its JSON value.
+// ErrTrailing reports data after the JSON value of a body.
 var ErrTrailing = errors.New("there is data after the JSON value")
 
 // Parse checks that a body is one JSON value of RFC 8259 in UTF-8, with unique names in every
-// object, and returns it. The error of another body tells what is wrong: it is [ErrTrailing], or
-// jsontext's, which wraps a *jsontext.SyntacticError with the place, jsontext.ErrDuplicateName, or
-// io.EOF and io.ErrUnexpectedEOF where the body ends too early.
+// object, and returns it. The error is [ErrTrailing] or one of jsontext, which wraps a
+// *jsontext.SyntacticError with the position, jsontext.ErrDuplicateName, or io.EOF and
+// io.ErrUnexpectedEOF if the body ends too early.
 func Parse(body []byte) (Value, error) {
 	if !jsontext.Value(body).IsValid() {
 		return nil, syntaxError(body)
@@ -34,12 +34,11 @@ func Parse(body []byte) (Value, error) {
 	return bytes.Trim(body, " \t\n\r"), nil
 }
 
-// syntaxError says what is wrong with a body that is not valid: only such a body is read a second
-// time.
+// syntaxError returns the error of an invalid body. Only such a body is read a second time.
 func syntaxError(body []byte) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
 
-	// A good value must be all there is.
+	// If the value is valid, there must be data after it.
 	_, err := d.ReadValue()
 	if err == nil {
 		_, err = d.ReadToken()
@@ -50,7 +49,7 @@ func syntaxError(body []byte) error {
 	return err
 }
 
-// Kind is the value's first byte, '0' for any number, and 0 for no value at all.
+// Kind returns the value's first byte: '0' for every number, and 0 for no value.
 func (v Value) Kind() byte {
 	if v == nil {
 		return 0
@@ -61,15 +60,15 @@ func (v Value) Kind() byte {
 	return v[0]
 }
 
-// KindName is what values of a kind are called in a problem: "an object", "null".
+// KindName returns the name of a kind of value for error messages: "an object", "null".
 func KindName(kind byte) string { return kindNames[kind] }
 
 var kindNames = map[byte]string{
 	'{': "an object", '[': "an array", '"': "a string", 't': "true", 'f': "false", 'n': "null", '0': "a number",
 }
 
-// Text is the text of a string. It aliases the body where the string has no escapes, as most have
-// none: who keeps it longer than the body clones it.
+// Text returns the text of a string. The text aliases the body if the string has no escapes, as
+// most have none; clone it to use it longer than the body.
 func (v Value) Text() string {
 	inner := v[1 : len(v)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
@@ -83,7 +82,8 @@ func (v Value) Text() string {
 // Is reports whether a value is the string s.
 func (v Value) Is(s string) bool { return v.Kind() == '"' && v.Text() == s }
 
-// Member is an object's member of a name, nil where there is none and for what is not an object.
+// Member returns the value of an object's member. It returns nil if there is none, or if the value
+// is no object.
 func (v Value) Member(name string) Value {
 	for have, member := range v.Members() {
 		if have.Is(name) {
@@ -93,7 +93,7 @@ func (v Value) Member(name string) Value {
 	return nil
 }
 
-// Members walks an object's names and values, in their order. What is not an object has none.
+// Members yields an object's names and values in their order. Another kind of value has none.
 func (v Value) Members() iter.Seq2[Value, Value] {
 	return func(yield func(Value, Value) bool) {
 		if v.Kind() != '{' {
@@ -103,9 +103,9 @@ func (v Value) Members() iter.Seq2[Value, Value] {
 		rest := skipSpace(v[1:])
 		for rest[0] != '}' {
 			var name, member Value
-			name, rest = first(rest)
+			name, rest = splitFirst(rest)
 			rest = skipSpace(rest)
-			member, rest = first(skipSpace(rest[1:])) // behind the colon
+			member, rest = splitFirst(skipSpace(rest[1:])) // after the colon
 			if !yield(name, member) {
 				return
 			}
@@ -115,7 +115,7 @@ func (v Value) Members() iter.Seq2[Value, Value] {
 	}
 }
 
-// Elements walks an array's values. What is not an array has none.
+// Elements yields an array's values. Another kind of value has none.
 func (v Value) Elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		if v.Kind() != '[' {
@@ -125,7 +125,7 @@ func (v Value) Elements() iter.Seq[Value] {
 		rest := skipSpace(v[1:])
 		for rest[0] != ']' {
 			var element Value
-			element, rest = first(rest)
+			element, rest = splitFirst(rest)
 			if !yield(element) {
 				return
 			}
@@ -142,7 +142,7 @@ func skipSpace(b []byte) []byte {
 	return b
 }
 
-// skipComma goes to the next value of a list, or to the bracket that ends it.
+// skipComma skips to the next value of a list, or to the bracket that ends the list.
 func skipComma(b []byte) []byte {
 	b = skipSpace(b)
 	if b[0] == ',' {
@@ -151,20 +151,20 @@ func skipComma(b []byte) []byte {
 	return b
 }
 
-// first splits off the value that b begins with.
-func first(b []byte) (v Value, rest []byte) {
+// splitFirst splits off the first value of b.
+func splitFirst(b []byte) (v Value, rest []byte) {
 	depth := 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
 			i = stringEnd(b, i)
 		case '{', '[':
-			depth++ // and the value ends no earlier than its bracket
+			depth++ // the value ends with its closing bracket
 			continue
 		case '}', ']':
 			depth--
 		default:
-			// The last byte of a scalar is the one before what cannot be part of it.
+			// A scalar ends before the first byte that cannot be part of it.
 			if depth > 0 || i+1 < len(b) && strings.IndexByte(" \t\n\r,}]:", b[i+1]) < 0 {
 				continue
 			}
@@ -177,7 +177,7 @@ func first(b []byte) (v Value, rest []byte) {
 	return b, nil
 }
 
-// stringEnd is the place of the quote that ends the string which begins at place i.
+// stringEnd returns the index of the closing quote of the string that begins at index i.
 func stringEnd(b []byte, i int) int {
 	for i++; b[i] != '"'; i++ {
 		if b[i] == '\\' {
@@ -187,11 +187,11 @@ func stringEnd(b []byte, i int) int {
 	return i
 }
 
-// Deeper reports whether a value is nested more than limit levels deep.
-func (v Value) Deeper(limit int) bool {
+// DeeperThan reports whether a value is nested more than limit levels deep.
+func (v Value) DeeperThan(limit int) bool {
 	depth := 0
 
-	// Brackets count, but for those in strings.
+	// Brackets within strings do not count.
 	for i := 0; i < len(v); i++ {
 		switch v[i] {
 		case '"':
@@ -209,8 +209,8 @@ func (v Value) Deeper(limit int) bool {
 	return false
 }
 
-// MaxInteger is the largest integer that Integer tells from a larger one: far beyond every bound of
-// a parameter.
+// MaxInteger is the largest integer that Integer reads exactly. Every bound of a parameter is far
+// below it.
 const MaxInteger = 1_000_000_000_000_000_000
 
 // Integer reads a number that is mathematically an integer: 10, 10.0 and 1e1 are all ten. It is
@@ -220,17 +220,17 @@ func (v Value) Integer() (n int64, ok bool) {
 		return 0, false
 	}
 
-	// Exactly, and not as a float, which has 53 bits.
+	// A float would not be exact: it has 53 bits.
 	mantissa := unsafe.String(unsafe.SliceData(v), len(v))
 	power := 0
 	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
-		power, _ = strconv.Atoi(mantissa[i+1:]) // the largest int where it is out of range
+		power, _ = strconv.Atoi(mantissa[i+1:]) // Atoi returns the largest int if it is out of range
 		mantissa = mantissa[:i]
 	}
 	mantissa, negative := strings.CutPrefix(mantissa, "-")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 
-	// The number is digits times ten to the power, and digits end in no zero.
+	// The number is digits · 10^power, and digits has no zero at its end.
 	all := whole + fraction
 	digits := strings.TrimRight(all, "0")
 	power = min(max(power, -math.MaxInt32), math.MaxInt32) - len(fraction) + len(all) - len(digits)

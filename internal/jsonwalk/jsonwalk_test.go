@@ -47,7 +47,7 @@ func TestInteger(t *testing.T) {
 	f("null", 0, false)
 }
 
-// TestParseNamesTheProblem holds the errors that callers tell apart.
+// TestParseNamesTheProblem checks the errors that callers distinguish.
 func TestParseNamesTheProblem(t *testing.T) {
 	f := func(body string, want error, offset int64) {
 		t.Helper()
@@ -98,7 +98,7 @@ func TestDeeper(t *testing.T) {
 	f := func(text string, limit int, want bool) {
 		t.Helper()
 
-		if got := Value(text).Deeper(limit); got != want {
+		if got := Value(text).DeeperThan(limit); got != want {
 			t.Errorf("%s deeper than %d: %t, want %t", text, limit, got, want)
 		}
 	}
@@ -129,7 +129,7 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// TestTextAliasesTheBody holds what Text promises: no copy without an escape.
+// TestTextAliasesTheBody checks that Text makes no copy without an escape.
 func TestTextAliasesTheBody(t *testing.T) {
 	plain := Value(`"no escape in it"`)
 	escaped := Value(`"an \u0065scape"`)
@@ -167,7 +167,7 @@ func TestIntegerAgreesWithRationals(t *testing.T) {
 	})
 }
 
-// TestValuesAreWalked holds the walk of valid JSON against the standard library's.
+// TestValuesAreWalked compares the members and elements of valid JSON with the standard library's.
 func TestValuesAreWalked(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `[]`, `""`, `null`, ` { "a" : 1 , "b":[ 2,{"c":"}]\""} ] } `, `[1 , "x\\" , [] ,{} , true ]`,

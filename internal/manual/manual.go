@@ -1,4 +1,4 @@
-// Package manual makes the manual pages of a program of what its commands say of themselves.
+// Package manual makes the manual pages of a program from the help of its commands.
 package manual
 
 import (
@@ -16,7 +16,7 @@ import (
 	"ninepocket/internal/settings"
 )
 
-// Write writes the page of a command and of those below it into dir, each under its name.
+// Write writes the pages of a command and of its sub-commands into dir, a file each.
 func Write(cmd *cobra.Command, version, dir string) error {
 	page, err := Page(cmd, version)
 	if err == nil {
@@ -39,7 +39,7 @@ func Write(cmd *cobra.Command, version, dir string) error {
 	return nil
 }
 
-// Documented are the commands below cmd that have a page.
+// Documented returns the sub-commands of cmd that have a page.
 func Documented(cmd *cobra.Command) (subs []*cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		if sub.IsAvailableCommand() && !sub.IsAdditionalHelpTopicCommand() {
@@ -49,10 +49,10 @@ func Documented(cmd *cobra.Command) (subs []*cobra.Command) {
 	return subs
 }
 
-// Page is the manual page of a command in roff, from what --help knows of it.
+// Page returns the manual page of a command in roff, made from the text of its --help.
 func Page(cmd *cobra.Command, version string) ([]byte, error) {
-	// The page is made from a description in Markdown, which the command gets for as long as that
-	// takes.
+	// The library makes the page from a description in Markdown, so the command has that
+	// description meanwhile.
 	long := cmd.Long
 	cmd.Long = description(cmd)
 	cmd.DisableAutoGenTag = true
@@ -70,7 +70,8 @@ func Page(cmd *cobra.Command, version string) ([]byte, error) {
 	return []byte(strings.ReplaceAll(undated, "-", `\-`)), nil
 }
 
-// description is what a command does, in Markdown, with the sections that only manual pages have.
+// description returns a command's description in Markdown, with the sections that only manual pages
+// have.
 func description(cmd *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(markdown.Replace(cmp.Or(cmd.Long, cmd.Short+".")))
@@ -96,6 +97,6 @@ func description(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// markdown escapes what Markdown would take for markup.
+// markdown escapes the characters that are markup in Markdown.
 var markdown = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`, "#", `\#`, "|", `\|`)

@@ -1,5 +1,5 @@
-// Package postgrestest is a kit: a PostgreSQL server of its own for the tests of a package. It runs as
-// another user where the tests run as root, in a directory that goes with it, and without fsync.
+// Package postgrestest is a kit: a PostgreSQL server for the tests of a package. It runs in a
+// temporary directory, without fsync, and as another user if the tests run as root.
 package postgrestest
 
 import (
@@ -21,21 +21,21 @@ import (
 	"time"
 )
 
-// Password is that of the server's user. No message may hold it.
+// Password is the password of the server's user. No message may contain it.
 const Password = "correct-horse-staple"
 
-// serverTimeout is how long a server may take to start or to end on a busy machine.
+// serverTimeout bounds the start and the end of a server on a busy machine.
 const serverTimeout = 90 * time.Second
 
 // Server is a running PostgreSQL server.
 type Server struct {
 	folder, data string
 	port         int
-	up           bool                // it answered once
+	up           bool                // it has responded once
 	owner        *syscall.Credential // nil = this user
 
 	cmd  *exec.Cmd
-	done chan struct{} // closed when the process ended
+	done chan struct{} // closed when the process has exited
 	log  *os.File
 }
 
@@ -46,14 +46,14 @@ var (
 	names   atomic.Int64
 )
 
-// Installed reports whether PostgreSQL is.
+// Installed reports whether PostgreSQL is installed.
 func Installed() bool {
 	_, err := program("initdb")
 	return err == nil
 }
 
-// Start returns the server of this test binary, which the first caller starts. It skips the test where
-// PostgreSQL is not installed. The binary's TestMain calls Stop.
+// Start returns the server of this test binary, which the first call starts. It skips the test if
+// PostgreSQL is not installed. TestMain must call Stop.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	mu.Lock()
@@ -80,7 +80,7 @@ func Stop() {
 	mu.Lock()
 	defer mu.Unlock()
 	if shared != nil {
-		// Fast, and nothing of it stays in memory.
+		// SIGINT is a fast shutdown, which also frees the shared memory.
 		shared.end(syscall.SIGINT)
 		_ = shared.log.Close()
 		_ = os.RemoveAll(shared.folder)
@@ -88,7 +88,7 @@ func Stop() {
 	}
 }
 
-// program finds a program of PostgreSQL, which Debian keeps out of the path.
+// program returns the path of a program of PostgreSQL, which Debian does not put on PATH.
 func program(name string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {
 		return path, nil
@@ -114,7 +114,7 @@ func begin() (_ *Server, err error) {
 	}()
 	s.data = filepath.Join(s.folder, "data")
 
-	// PostgreSQL refuses to run as root.
+	// PostgreSQL does not run as root.
 	if os.Getuid() == 0 {
 		s.owner, err = unprivilegedUser()
 	}
@@ -143,7 +143,7 @@ func begin() (_ *Server, err error) {
 	return s, err
 }
 
-// unprivilegedUser is a user that the server may run as.
+// unprivilegedUser returns a user as whom the server can run.
 func unprivilegedUser() (*syscall.Credential, error) {
 	found, err := user.Lookup("nobody")
 	if err != nil {
@@ -166,7 +166,7 @@ func freePort() (int, error) {
 	return int(port), l.Close()
 }
 
-// command is a program of PostgreSQL as the server's user.
+// command returns a command for a program of PostgreSQL, run as the server's user.
 func (s *Server) command(name string, args ...string) (*exec.Cmd, error) {
 	path, err := program(name)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *Server) command(name string, args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// run runs a program to its end.
+// run runs a program and waits for it.
 func (s *Server) run(name string, args ...string) error {
 	cmd, err := s.command(name, args...)
 	if err != nil {
@@ -192,8 +192,8 @@ func (s *Server) run(name string, args ...string) error {
 	return nil
 }
 
-// start starts the server and returns when it answers. One that was killed may have left processes
-// that have to end first.
+// start starts the server and returns when it responds. After a kill, processes of the old server
+// may have to end first.
 func (s *Server) start() error {
 	deadline := time.After(serverTimeout)
 	for {
@@ -209,7 +209,7 @@ func (s *Server) start() error {
 				text, _ := os.ReadFile(s.log.Name())
 				return fmt.Errorf("it does not answer within %s: %s", serverTimeout, text)
 			case <-time.After(20 * time.Millisecond):
-				// By its own socket: another server may have taken the port.
+				// Through its own socket, because another server may have taken the port.
 				if s.run("pg_isready", "-q", "-h", s.folder, "-p", strconv.Itoa(s.port)) == nil {
 					s.up = true
 					return nil
@@ -224,7 +224,8 @@ func (s *Server) start() error {
 		case <-time.After(100 * time.Millisecond):
 		}
 
-		// The port may have been taken between the choice and the start. Later it has to stay.
+		// Another program may have taken the port before the first start. Later the port must not
+		// change.
 		if !s.up {
 			port, err := freePort()
 			if err != nil {
@@ -235,7 +236,7 @@ func (s *Server) start() error {
 	}
 }
 
-// launch starts the process. It dies with this one.
+// launch starts the process, which dies with this one.
 func (s *Server) launch() error {
 	cmd, err := s.command("postgres", "-D", s.data, "-k", s.folder, "-h", "127.0.0.1", "-p", strconv.Itoa(s.port),
 		"-c", "fsync=off", "-c", "shared_buffers=16MB", "-c", "max_connections=60", "-c", "autovacuum=off",
@@ -250,7 +251,7 @@ func (s *Server) launch() error {
 	done := make(chan struct{})
 	started := make(chan error)
 	go func() {
-		// The system sends the signal when the thread ends that started the process.
+		// The kernel sends the signal when the thread that started the process ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -270,26 +271,26 @@ func (s *Server) end(signal syscall.Signal) {
 	<-s.done
 }
 
-// Kill ends the server and what it started, as kill -9 of all of them does.
+// Kill kills the server and all its child processes, as kill -9 does.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
 	children := s.children()
 	s.end(syscall.SIGKILL)
 
-	// Those that serve connections would go on until they notice.
+	// Processes of connections would run on until they notice.
 	for _, child := range children {
 		_ = syscall.Kill(child, syscall.SIGKILL)
 	}
 }
 
-// Signal sends a signal to the server and what it started.
+// Signal sends a signal to the server and its child processes.
 func (s *Server) Signal(signal syscall.Signal) {
 	for _, pid := range append(s.children(), s.cmd.Process.Pid) {
 		_ = syscall.Kill(pid, signal)
 	}
 }
 
-// children are the processes that the server started.
+// children returns the child processes of the server.
 func (s *Server) children() (all []int) {
 	pid := s.cmd.Process.Pid
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
@@ -301,7 +302,7 @@ func (s *Server) children() (all []int) {
 	return all
 }
 
-// Resume starts it again, where it was and with what it had.
+// Resume starts the server again, on the same port and with the same data.
 func (s *Server) Resume(t testing.TB) {
 	t.Helper()
 	if err := s.start(); err != nil {
@@ -319,7 +320,8 @@ func (s *Server) Database(t testing.TB) string {
 	return fmt.Sprintf("postgres://np:%s@127.0.0.1:%d/%s?sslmode=disable", Password, s.port, name)
 }
 
-// SQL runs statements in the database of a URL and returns what psql prints: values alone, a row a line.
+// SQL runs statements in the database of a URL and returns the output of psql: values alone, one
+// row per line.
 func (s *Server) SQL(t testing.TB, url, statements string) string {
 	t.Helper()
 	cmd, err := s.command("psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statements, url)

@@ -5,5 +5,5 @@ import (
 	"syscall"
 )
 
-// endWithParent lets the system end a process when this one dies.
+// endWithParent makes the kernel end a process when this one dies.
 func endWithParent(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -16,22 +16,22 @@ import (
 	"time"
 )
 
-// waitTimeout is how long a test waits for a process: a machine that is busy is no fault of it.
+// waitTimeout is how long a test waits for a process. It is long, because the machine may be busy.
 const waitTimeout = 90 * time.Second
 
-// Process is a redis-server of a test's own.
+// Process is a redis-server process of a test.
 type Process struct {
 	t            testing.TB
 	Dir          string
 	port         int
 	args         []string
-	overrideArgs []string // instead of all others: a Sentinel's
+	overrideArgs []string // replace all others; for a Sentinel
 	cmd          *exec.Cmd
 	log          *os.File
-	exited       atomic.Pointer[chan struct{}] // closed when the process has ended
+	exited       atomic.Pointer[chan struct{}] // closed when the process has exited
 }
 
-// Need skips a test where there is no redis-server.
+// Need skips a test if redis-server is not installed.
 func Need(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
@@ -39,8 +39,7 @@ func Need(t testing.TB) {
 	}
 }
 
-// Start starts a redis-server that keeps nothing on disk, with more arguments. It ends with the
-// test.
+// Start starts a redis-server without persistence, with more arguments. It ends with the test.
 func Start(t testing.TB, args ...string) *Process {
 	t.Helper()
 	Need(t)
@@ -49,8 +48,8 @@ func Start(t testing.TB, args ...string) *Process {
 	return r
 }
 
-// Sentinel starts a Sentinel that watches a primary under a name. Within a minute it takes none for
-// down by itself: a test tells it when to fail over.
+// Sentinel starts a Sentinel that watches a primary under a name. It detects a failure only after a
+// minute, so that a test decides when to fail over.
 func Sentinel(t testing.TB, primary *Process, name string) *Process {
 	t.Helper()
 	r := &Process{t: t, Dir: t.TempDir()}
@@ -68,7 +67,7 @@ func Sentinel(t testing.TB, primary *Process, name string) *Process {
 	return r
 }
 
-// StartIn starts a redis-server in a directory. Who asks for it ends it.
+// StartIn starts a redis-server in a directory. The caller must end it.
 func StartIn(t testing.TB, dir string, args ...string) *Process {
 	t.Helper()
 	Need(t)
@@ -77,8 +76,8 @@ func StartIn(t testing.TB, dir string, args ...string) *Process {
 	return r
 }
 
-// startOnFreePort starts the process on a port of its own. Somebody else may take a free one just
-// before.
+// startOnFreePort starts the process on a free port. It tries again if another process takes the
+// port first.
 func (r *Process) startOnFreePort(prepare func()) {
 	r.t.Helper()
 	for range 5 {
@@ -102,16 +101,16 @@ func freePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// Address is where it listens.
+// Address returns the host and port on which it listens.
 func (r *Process) Address() string { return "127.0.0.1:" + strconv.Itoa(r.port) }
 
-// Port is where it listens.
+// Port returns the port on which it listens.
 func (r *Process) Port() string { return strconv.Itoa(r.port) }
 
-// URL leads to its first database.
+// URL returns the URL of its first database.
 func (r *Process) URL() string { return "redis://" + r.Address() + "/0" }
 
-// Restart starts the process and waits until it answers.
+// Restart starts the process again and waits until it responds.
 func (r *Process) Restart() {
 	r.t.Helper()
 	if !r.start() {
@@ -119,7 +118,8 @@ func (r *Process) Restart() {
 	}
 }
 
-// start starts the process, and reports whether it answers. One that cannot ends by itself.
+// start starts the process, and reports whether it responds. A process that cannot start exits by
+// itself.
 func (r *Process) start() bool {
 	r.t.Helper()
 	args := append([]string{
@@ -158,7 +158,7 @@ func (r *Process) start() bool {
 	return false
 }
 
-// hasExited reports whether the process is there no longer. It is safe beside all others.
+// hasExited reports whether the process has exited. It is safe for concurrent use.
 func (r *Process) hasExited() bool {
 	select {
 	case <-*r.exited.Load():
@@ -168,14 +168,14 @@ func (r *Process) hasExited() bool {
 	}
 }
 
-// fatal ends the test with what the process said.
+// fatal fails the test with the output of the process.
 func (r *Process) fatal(what string) {
 	r.t.Helper()
 	said, _ := os.ReadFile(filepath.Join(r.Dir, "log"))
 	r.t.Fatalf("redis-server on %d: never that %s:\n%s", r.port, what, said)
 }
 
-// Kill ends the process at once.
+// Kill kills the process.
 func (r *Process) Kill() {
 	if r.cmd == nil {
 		return
@@ -189,7 +189,7 @@ func (r *Process) Kill() {
 // Signal sends a signal to the process.
 func (r *Process) Signal(s os.Signal) { _ = r.cmd.Process.Signal(s) }
 
-// Until waits for something that has to happen.
+// Until waits until ready returns true, and fails the test after waitTimeout.
 func (r *Process) Until(what string, ready func() bool) {
 	r.t.Helper()
 	deadline := time.Now().Add(waitTimeout)
@@ -201,9 +201,9 @@ func (r *Process) Until(what string, ready func() bool) {
 	}
 }
 
-// Try sends a command on a connection of its own, and again while there is no answer. The command
-// has to be one that may be sent twice. "" = the process has ended or never answers, or the answer
-// is nothing.
+// Try sends a command over a new connection, and again until there is a response. The command must
+// be safe to repeat. Try returns "" if the process has exited or never responds, or if the response
+// is empty.
 func (r *Process) Try(words ...string) string {
 	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if answer, ok := r.ask(words...); ok {
@@ -216,7 +216,7 @@ func (r *Process) Try(words ...string) string {
 	return ""
 }
 
-// ask sends a command once, and reports whether it was answered.
+// ask sends a command once, and reports whether there was a response.
 func (r *Process) ask(words ...string) (answer string, ok bool) {
 	conn, err := net.DialTimeout("tcp", r.Address(), time.Second)
 	if err != nil {
@@ -239,7 +239,7 @@ func (r *Process) ask(words ...string) (answer string, ok bool) {
 		return strings.TrimLeft(line, "+:-"), true
 	}
 
-	// A text of a length; what is not there has none.
+	// A bulk string has its length first; null has none.
 	size, err := strconv.Atoi(line[1:])
 	if err != nil || size < 0 {
 		return "", err == nil

@@ -9,18 +9,18 @@ import (
 	"ninepocket/access/keys"
 )
 
-// Bill is a part of the ledger with whose it is.
+// Bill is a part of the ledger, with the keys and plans to bill it.
 type Bill struct {
 	Keys  *keys.File
 	Plans keys.Plans
 	Rows  []access.LedgerRow
 }
 
-// Total is what a tenant did on a surface. Limits are those of today's plan, null where the
+// Total is the usage of a tenant on a surface. Limits are those of the present plan, null if the
 // configuration does not have it.
 type Total struct {
 	Tenant    string `json:"tenant"`
-	Surface   string `json:"surface"` // unknown of a key that is not in the keys file
+	Surface   string `json:"surface"` // unknown if the key is not in the keys file
 	Plan      string `json:"plan"`
 	PerMinute *int   `json:"per_minute"`
 	PerDay    *int64 `json:"per_day"`
@@ -30,7 +30,7 @@ type Total struct {
 	Credits   int64  `json:"credits"` // on preview
 }
 
-// Totals sum up each tenant and surface, in order.
+// Totals returns the sums of each tenant and surface, sorted.
 func (b *Bill) Totals() []Total {
 	surfaces := map[string]string{}
 	for _, key := range b.Keys.Keys {
@@ -49,7 +49,7 @@ func (b *Bill) Totals() []Total {
 		}
 
 		sum.Calls += row.Calls
-		// Credits and units of a day are not one currency.
+		// Credits and units of a day must not be added.
 		if surface == keys.Preview.String() {
 			sum.Credits += row.Charged
 		} else {
@@ -65,10 +65,10 @@ func (b *Bill) Totals() []Total {
 	return all
 }
 
-// limits fills in the plan of a tenant on a surface.
+// limits sets the plan of a tenant on a surface, and its limits.
 func (b *Bill) limits(sum *Total) {
 	tenant := b.Keys.Tenants[sum.Tenant]
-	// What was charged is billed all the same.
+	// Charges without a known tenant are billed nevertheless.
 	if tenant == nil || sum.Surface == "unknown" {
 		return
 	}

@@ -1,4 +1,5 @@
-// Package registry is where keys and bills are kept: the state directory of one machine, or the database of a fleet.
+// Package registry reads and changes keys and bills: in the state directory of one machine, or in
+// the database of a fleet.
 package registry
 
 import (
@@ -19,22 +20,22 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// Store is a place of keys and bills.
+// Store has keys and bills.
 type Store interface {
-	// ReadKeys returns the keys; an error where there are none yet.
+	// ReadKeys returns the keys; the error is not nil if there are none yet.
 	ReadKeys(ctx context.Context) (*keys.File, error)
 	UpdateKeys(ctx context.Context, change func(*keys.File) error) error
-	// ReadLedger returns the rows of a tenant ("" = all) from a day to another, both included.
+	// ReadLedger returns the rows of a tenant ("" = all) between two days, both included.
 	ReadLedger(ctx context.Context, tenant string, since, until calendar.Day) ([]access.LedgerRow, error)
-	// ReadLastUse returns when each key was used last, by its id.
+	// ReadLastUse returns when each key was last used, by key id.
 	ReadLastUse(ctx context.Context) (map[string]time.Time, error)
-	// AppendKeyLog adds a line to the record of commands that changed keys; Notes are its lines,
-	// the oldest first.
+	// AppendKeyLog appends a line to the log of commands that changed keys; KeyLog returns its
+	// lines, the oldest first.
 	AppendKeyLog(ctx context.Context, line []byte) error
 	KeyLog(ctx context.Context) ([][]byte, error)
 }
 
-// ErrNoKeys means: the database of a fleet has no keys yet.
+// ErrNoKeys reports a fleet's database without keys.
 var ErrNoKeys = errors.New("it has none yet")
 
 // DirStore is the state directory of one machine.
@@ -58,8 +59,8 @@ func (f DirStore) ReadLastUse(context.Context) (map[string]time.Time, error) {
 	return access.ReadLastUse(string(f))
 }
 
-// keyLogName is the file of a state directory that holds the commands that changed keys, a JSON
-// object a line.
+// keyLogName is the file in a state directory with the commands that changed keys, a JSON object a
+// line.
 const keyLogName = "keys.log"
 
 // AppendKeyLog implements Store.
@@ -69,9 +70,9 @@ func (f DirStore) AppendKeyLog(_ context.Context, line []byte) error {
 	if err != nil {
 		return err
 	}
-	// The server's user writes it too.
+	// The server's user must be able to write it.
 	disk.InheritOwner(name)
-	// One write a line, so that commands side by side do not mix theirs.
+	// One write a line, so that concurrent commands do not mix their lines.
 	_, err = file.Write(append(line, '\n'))
 	if err == nil {
 		err = file.Sync()
@@ -82,7 +83,7 @@ func (f DirStore) AppendKeyLog(_ context.Context, line []byte) error {
 // KeyLog implements Store.
 func (f DirStore) KeyLog(context.Context) ([][]byte, error) {
 	text, err := os.ReadFile(filepath.Join(string(f), keyLogName))
-	// No command changed keys so far.
+	// No command has changed keys yet.
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -95,7 +96,7 @@ func (f DirStore) KeyLog(context.Context) ([][]byte, error) {
 // ControlStore is the database of a fleet.
 type ControlStore struct{ *control.DB }
 
-// ReadKeys wants some to be there, as in a state directory.
+// ReadKeys returns an error if there are no keys, as for a state directory.
 func (f ControlStore) ReadKeys(ctx context.Context) (*keys.File, error) {
 	file, err := f.DB.ReadKeys(ctx)
 	if err == nil && len(file.Keys) == 0 {
@@ -104,20 +105,20 @@ func (f ControlStore) ReadKeys(ctx context.Context) (*keys.File, error) {
 	return file, err
 }
 
-// Change is a command that changed keys, as the record has it. It holds neither a key nor its hash.
+// Change is a line of the key log: a command that changed keys. It has neither a key nor its hash.
 type Change struct {
 	At      time.Time `json:"at"`
 	By      string    `json:"by"`
 	Command string    `json:"command"` // create, rotate, revoke or reset-day
 	Tenant  string    `json:"tenant"`
 	Key     string    `json:"key,omitempty"`  // its id
-	From    string    `json:"from,omitempty"` // the key that a rotation follows
+	From    string    `json:"from,omitempty"` // the rotated key, whose successor is Key
 	Surface string    `json:"surface,omitempty"`
 	Plan    string    `json:"plan,omitempty"`
-	What    string    `json:"what,omitempty"` // that was reset
+	What    string    `json:"what,omitempty"` // which quota was reset
 }
 
-// Record notes a change, to the second.
+// Record appends a change to the key log, with its time in seconds.
 func Record(ctx context.Context, in Store, change Change) error {
 	change.At = change.At.UTC().Truncate(time.Second)
 	line, err := json.Marshal(change)
@@ -127,8 +128,8 @@ func Record(ctx context.Context, in Store, change Change) error {
 	return in.AppendKeyLog(ctx, line)
 }
 
-// Changes are those of the record, the oldest first. The lines that are none, such as a torn one, are
-// left out; odd has their numbers.
+// Changes returns the changes of the key log, the oldest first. Invalid lines, such as a torn one,
+// are left out; unreadable has their numbers.
 func Changes(ctx context.Context, in Store) (all []Change, unreadable []int, err error) {
 	lines, err := in.KeyLog(ctx)
 	all = []Change{}

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Model is a store in this process. It asks for no signature.
+// Model is a store in this process. It does not check signatures.
 type Model struct {
 	*Store
 
@@ -33,14 +33,14 @@ func Start(tb testing.TB) *Model {
 	return m
 }
 
-// IgnoreConditions makes it ignore the conditions of writes, as some stores do.
+// IgnoreConditions makes the model ignore the conditions of writes, as some stores do.
 func (m *Model) IgnoreConditions(ignore bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ignoreConditions = ignore
 }
 
-// Get returns an object, nil when there is none.
+// Get returns an object, nil if there is none.
 func (m *Model) Get(name string) []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -109,7 +109,7 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer does what is asked, and returns the object that the answer is about.
+// answer runs a request, and returns the object that the response is about.
 func (m *Model) answer(r *http.Request, name string, body, content []byte, found bool) (status int, about []byte) {
 	match := r.Header.Get("If-Match")
 	none := r.Header.Get("If-None-Match")
@@ -134,7 +134,7 @@ func (m *Model) answer(r *http.Request, name string, body, content []byte, found
 	return http.StatusNotImplemented, nil
 }
 
-// list answers as one page.
+// list returns all objects as one page.
 func (m *Model) list(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

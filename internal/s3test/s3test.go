@@ -1,12 +1,12 @@
-// Package s3test has S3-compatible stores for tests: a model in this process, and versitygw where
-// it is installed. A test can put weather before either: answers that are lost, cut, changed or
+// Package s3test has S3-compatible stores for tests: a model in this process, and versitygw if it
+// is installed. A test can add faults to either: responses that are lost, truncated, changed or
 // late.
 package s3test
 
 import (
 	"context"
 	"io"
-	"log" //nolint:depguard // what the proxy of net/http takes
+	"log" //nolint:depguard // net/http's proxy needs it
 	"maps"
 	"net"
 	"net/http"
@@ -25,13 +25,13 @@ import (
 // Bucket is the bucket that every store has.
 const Bucket = "cards"
 
-// What every store lets in.
+// The credentials of every store.
 const (
 	AccessKey = "tester"
 	Secret    = "a-secret-of-tests"
 )
 
-// Faults stands before a store. next answers as the store does.
+// Faults is a handler in front of a store; next is the store.
 type Faults func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
 // Store is a running store.
@@ -43,12 +43,12 @@ type Store struct {
 	asked  []string
 }
 
-// Place is the URL of a folder of the store's bucket.
+// Place returns the URL of a folder of the store's bucket.
 func (s *Store) Place(prefix string) string {
 	return "s3://" + Bucket + "/" + prefix + "?endpoint=" + url.QueryEscape(s.URL) + "&region=us-east-1"
 }
 
-// Set changes the weather; nil is fair. It forgets what was asked.
+// Set sets the faults, nil for none. It clears the list of requests.
 func (s *Store) Set(faults Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,14 +56,14 @@ func (s *Store) Set(faults Faults) {
 	s.asked = nil
 }
 
-// Asked lists the requests since the weather changed: method and path without the bucket.
+// Asked returns the requests since Set: method and path without the bucket.
 func (s *Store) Asked() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.asked...)
 }
 
-// begin starts a server before a store, and gives the test the credentials.
+// begin starts a server in front of a store, and sets the credentials for the test.
 func begin(tb testing.TB, behind http.Handler) *Store {
 	tb.Helper()
 	s := &Store{}
@@ -89,7 +89,8 @@ func begin(tb testing.TB, behind http.Handler) *Store {
 	return s
 }
 
-// Versity starts versitygw over a folder of the test, which is skipped where it is not installed.
+// Versity starts versitygw with a folder of the test. It skips the test if versitygw is not
+// installed.
 func Versity(tb testing.TB) *Store {
 	tb.Helper()
 	program := find()
@@ -102,7 +103,7 @@ func Versity(tb testing.TB) *Store {
 		tb.Fatal(err)
 	}
 
-	// Another program may take the port in between: then once more.
+	// Another program may take the port meanwhile; then it is tried again.
 	for range 5 {
 		address, stop := try(tb, program, root)
 		if address == "" {
@@ -111,7 +112,7 @@ func Versity(tb testing.TB) *Store {
 		tb.Cleanup(stop)
 		behind := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address})
 		behind.FlushInterval = -1
-		behind.ErrorLog = log.New(io.Discard, "", 0) // clients that go are no news
+		behind.ErrorLog = log.New(io.Discard, "", 0) // clients that disconnect are no errors
 		return begin(tb, behind)
 	}
 	tb.Fatal("versitygw does not start")
@@ -132,7 +133,7 @@ func find() string {
 	return ""
 }
 
-// try starts versitygw on a port that was free a moment ago.
+// try starts versitygw on a port that was free just now.
 func try(tb testing.TB, program, root string) (address string, stop func()) {
 	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -175,7 +176,8 @@ func try(tb testing.TB, program, root string) (address string, stop func()) {
 	}
 }
 
-// Lose lets the store do what it was asked, and the answer of the nth matching request is lost.
+// Lose returns faults that lose one response: the store runs the first matching request, but its
+// response is lost.
 func Lose(matches func(*http.Request) bool) Faults {
 	var once sync.Once
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -192,8 +194,8 @@ func Lose(matches func(*http.Request) bool) Faults {
 	}
 }
 
-// Change lets a function change the bodies of matching answers. Their length is then that of the new
-// body, and where it is shorter than announced, the connection ends.
+// Change returns faults that change the bodies of matching responses by a function. The response
+// has the announced length; if the new body is shorter, the connection is closed.
 func Change(matches func(*http.Request) bool, change func(body []byte) (changed []byte, announced int)) Faults {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if !matches(r) {
@@ -209,13 +211,13 @@ func Change(matches func(*http.Request) bool, change func(body []byte) (changed 
 		w.WriteHeader(made.Code)
 		w.Write(body)
 		if len(body) < announced {
-			http.NewResponseController(w).Flush() // or what was written would be lost with the connection
+			http.NewResponseController(w).Flush() // otherwise the written part would be lost with the connection
 			panic(http.ErrAbortHandler)
 		}
 	}
 }
 
-// Answer answers matching requests with a status alone.
+// Answer returns faults that answer matching requests with a status alone.
 func Answer(matches func(*http.Request) bool, status int) Faults {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if matches(r) {
@@ -227,7 +229,7 @@ func Answer(matches func(*http.Request) bool, status int) Faults {
 	}
 }
 
-// Of matches requests of a method for objects whose names hold a text.
+// Of matches requests of a method for objects whose names contain a text.
 func Of(method, part string) func(*http.Request) bool {
 	return func(r *http.Request) bool { return r.Method == method && strings.Contains(r.URL.Path, part) }
 }

@@ -1,4 +1,5 @@
-// Package settings is what a server and the day's work are configured by: keys, their values and where each came from.
+// Package settings is the configuration of a server and of the day's work: its keys, their values
+// and the origin of each.
 package settings
 
 import (
@@ -18,16 +19,16 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// Config is what serve runs with: defaults < TOML file < environment < flags. Its keys, and
+// Config is the configuration of serve: defaults < TOML file < environment < flags. Its keys, and
 // their help, are the tags of its fields.
 type Config struct {
 	Store string `toml:"store" flag:"snapshot store <DIR>, or s3://… that many servers follow"`
-	// What a store of many servers publishes is kept in a folder, and believed when one of the keys signed it.
+	// Publications of a bucket are stored in a folder, and accepted if one of the keys signed them.
 	StoreCache string   `toml:"store_cache" flag:"<DIR> for what is pulled from a store s3://…"`
 	Publishers []string `toml:"publishers" help:"keys ID:KEY that may sign what a store s3://… publishes"`
 
 	State string `toml:"state" flag:"<DIR> with keys and metering; one server at a time"`
-	// Many servers share what these two hold; without them one machine needs nothing but its state directory.
+	// Many servers share these two; without them one machine needs only its state directory.
 	Metering string `toml:"metering" flag:"Redis or Valkey <URL> with the rights that hold over many servers; wants --control"` // air: a tag is one text
 	Control  string `toml:"control" flag:"PostgreSQL <URL> with the keys and bills of many servers"`
 
@@ -40,7 +41,7 @@ type Config struct {
 	BaseURL   string `toml:"base_url" flag:"<URL> that clients reach the API by (default: the listen address)"`
 	SiteURL   string `toml:"site_url" flag:"<URL> of the site that card and set pages are on (default: the base URL)"`
 	Images    string `toml:"images" flag:"<DIR> with card images, by the names that the catalog gives"`
-	// The small copies of these images.
+	// The thumbnails of these images.
 	ImageCache string `toml:"image_cache" flag:"<DIR> that small copies of card images are kept in (default: STATE/small-images)"` // air: a tag is one text
 
 	NoSite    bool   `toml:"no_site" flag:"serve no public pages"`
@@ -65,11 +66,11 @@ type Config struct {
 	Daily  Daily
 	Fleet  Fleet
 	MCP    MCP
-	Guards map[string]*float64 // the limits of the guards before publishing, by name
+	Guards map[string]*float64 // the limits of the guards, by name
 	Plans  map[string]*Plan
 }
 
-// Feed is the [feed] table: what daily pulls, and feed pull too where it is given the file.
+// Feed is the [feed] table: what daily pulls, and feed pull with --config.
 type Feed struct {
 	Into          string   `toml:"into" help:"directory that daily pulls the TCGCSV feed into; none for no pull"`
 	URL           string   `toml:"url" help:"base URL of the feed"`
@@ -96,7 +97,7 @@ type MCP struct {
 	AllowedOrigins []string `toml:"allowed_origins" help:"origins whose pages may call MCP"`
 }
 
-// Plan is a [plans.NAME] table; what is left out keeps its default (decision 14).
+// Plan is a [plans.NAME] table; an omitted key keeps its default (decision 14).
 type Plan struct {
 	PerMinute   int    `toml:"per_minute" help:"calls in any 60 seconds, 1 to 10000000"`
 	PerDay      int64  `toml:"per_day" help:"successful calls a UTC day"`
@@ -106,11 +107,11 @@ type Plan struct {
 	StatsWindow string `toml:"stats_window" help:"longest statistics window: none, 7d, 30d or 90d"`
 }
 
-// DefaultRetention is how many of the newest snapshots a publication leaves in the store, unless
+// DefaultRetention is how many of the newest snapshots a publication retains in the store, unless
 // configured: a month of daily ones.
 const DefaultRetention = 30
 
-// PulledFeed is how the sources of daily name the tree that was pulled.
+// PulledFeed stands in the sources of daily for the pulled tree.
 const PulledFeed = "feed"
 
 // Default is the configuration without a file, a variable or a flag.
@@ -138,7 +139,7 @@ func (c *Config) Validate() error {
 	wrong.AddIf(!slices.Contains(c.Surfaces, "live"), "cannot use surfaces: live cannot be switched off")
 	wrong.AddIf(!slices.Contains(c.Surfaces, c.DefaultSurface),
 		"cannot use default_surface %q: it is not one of surfaces", c.DefaultSurface)
-	wrong.AddIf(!validPrefix(c.ProductPrefix),
+	wrong.AddIf(!validProductPrefix(c.ProductPrefix),
 		"cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix)
 
 	wrong.AddIf(c.MaxIdempotencyRecords < 1, "cannot use replies_max %d: want 1 or more", c.MaxIdempotencyRecords)
@@ -152,27 +153,26 @@ func (c *Config) Validate() error {
 		"cannot use log_format %q: want text or json", c.LogFormat)
 	_, err := c.Lead()
 	wrong.AddIf(err != nil, "cannot use drain_lead %q: %w", c.DrainLead, err)
-	count := func(key string, n int) {
-		wrong.AddIf(n < 0, "cannot use %s %d: want 0, for the default, or more", key, n)
-	}
-	count("max_connections", c.MaxConnections)
-	count("max_connections_per_address", c.MaxConnectionsPerAddress)
+	wrong.AddIf(c.MaxConnections < 0, "cannot use max_connections %d: want 0, for the default, or more",
+		c.MaxConnections)
+	wrong.AddIf(c.MaxConnectionsPerAddress < 0,
+		"cannot use max_connections_per_address %d: want 0, for the default, or more", c.MaxConnectionsPerAddress)
 	wrong.AddIf(c.AccessLogSample < 1, "cannot use access_log_sample %d: want 1, for every request, or more",
 		c.AccessLogSample)
-	// A certificate without its key would serve in the clear.
+	// With one of them alone, TLS would be off.
 	wrong.AddIf((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
 	_, proxies := c.Proxies()
 	_, plans := c.PlanTable()
-	// All problems at once: each costs an operator a restart.
+	// All problems at once, so that an operator needs one restart.
 	return errors.Join(wrong.Err(), proxies, plans, c.GuardLimits().Validate(), c.CheckDaily(), c.checkFleet(),
 		c.checkMirror())
 }
 
-// MaxLead bounds drain_lead: the whole drain has to end before service managers lose patience.
+// MaxLead limits drain_lead: the whole drain must end before the timeout of service managers.
 const MaxLead = 10 * time.Second
 
-// Lead is how long requests still come in after SIGTERM, on open connections and new ones,
-// each answered with Connection: close.
+// Lead is how long requests are still accepted after SIGTERM, on open and new connections, each
+// answered with Connection: close.
 func (c *Config) Lead() (time.Duration, error) {
 	lead, err := time.ParseDuration(c.DrainLead)
 	if err != nil || lead < 0 || lead > MaxLead {
@@ -181,7 +181,7 @@ func (c *Config) Lead() (time.Duration, error) {
 	return lead, nil
 }
 
-// defaultGuards are the limits of all guards unless configured.
+// defaultGuards returns the default limits of all guards.
 func defaultGuards() map[string]*float64 {
 	limits := map[string]*float64{}
 	for _, g := range guard.Describe() {
@@ -190,7 +190,7 @@ func defaultGuards() map[string]*float64 {
 	return limits
 }
 
-// GuardLimits returns the limit of every guard as configured, by the guard's name.
+// GuardLimits returns the configured limit of every guard, by the guard's name.
 func (c *Config) GuardLimits() guard.Limits {
 	limits := guard.Limits{}
 	for name, limit := range c.Guards {
@@ -199,7 +199,7 @@ func (c *Config) GuardLimits() guard.Limits {
 	return limits
 }
 
-// MissingSettings says what serve cannot do without; the error joins every problem.
+// MissingSettings returns an error for settings that serve needs and that are not given, joined.
 func (c *Config) MissingSettings() error {
 	if c.Store == "" || c.State == "" {
 		return errors.New("cannot serve: the store or the state directory is not given")
@@ -214,8 +214,9 @@ func (c *Config) MissingSettings() error {
 	return errors.Join(CheckFolder("store", c.Store), CheckFolder("state", c.State))
 }
 
-// addressProblem wants HOST:PORT. Without HOST it is every address of the machine, without PORT a
-// free port. Whether it can be listened on is found out by listening.
+// addressProblem returns the reason why an address is not HOST:PORT, "" if it is valid. Without
+// HOST it is every address of the machine, without PORT a free port. Only binding shows whether it
+// is available.
 func addressProblem(s string) string {
 	_, port, err := net.SplitHostPort(s)
 	if err == nil {
@@ -227,7 +228,8 @@ func addressProblem(s string) string {
 	return ""
 }
 
-// urlProblem wants an absolute http or https URL, or none; it is put into answers as it is.
+// urlProblem returns the reason why a text is not an absolute http or https URL, "" if it is one or
+// empty. It is used in responses unchanged.
 func urlProblem(s string) string {
 	u, err := url.Parse(s)
 	switch {
@@ -244,12 +246,13 @@ func urlProblem(s string) string {
 	return ""
 }
 
-// Proxies are the networks of proxies whose X-Forwarded-For is believed; the error joins every problem.
+// Proxies returns the networks of proxies whose X-Forwarded-For is trusted. The error joins every
+// problem.
 func (c *Config) Proxies() (all []netip.Prefix, err error) {
 	var wrong Problems
 	for _, text := range c.TrustedProxies {
 		prefix, err := netip.ParsePrefix(text)
-		// An address alone stands for the network that holds only this address.
+		// An address alone is the network with only this address.
 		if addr, alone := netip.ParseAddr(text); alone == nil {
 			prefix, err = addr.Prefix(addr.BitLen())
 		}
@@ -259,28 +262,28 @@ func (c *Config) Proxies() (all []netip.Prefix, err error) {
 	return all, wrong.Err()
 }
 
-// HidesClientIPs reports whether clients come through a proxy that is not trusted to say who they
-// are. Then pages are served, and the base URL is one that the listener itself cannot answer.
+// HidesClientIPs reports whether clients come through a proxy that is not trusted for their
+// addresses. It is true if pages are served, and the listener itself cannot answer the base URL.
 func (c *Config) HidesClientIPs() bool {
 	base, err := url.Parse(c.BaseURL)
 	if err != nil || base.Host == "" || c.NoSite || len(c.TrustedProxies) > 0 {
 		return false
 	}
 
-	// TLS that ends elsewhere, or a public name before a private listener: something is in between.
+	// TLS that ends elsewhere, or a public name for a private listener: there is a proxy.
 	host, _, err := net.SplitHostPort(c.Listen)
-	return base.Scheme == "https" && c.TLSCert == "" || err == nil && local(host) && !local(base.Hostname())
+	return base.Scheme == "https" && c.TLSCert == "" || err == nil && isLocalHost(host) && !isLocalHost(base.Hostname())
 }
 
-// local reports whether a host is a loopback address or "localhost", which only this machine itself
+// isLocalHost reports whether a host is a loopback address or "localhost", which only this machine
 // can reach.
-func local(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
+func isLocalHost(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
-func validPrefix(s string) bool {
+func validProductPrefix(s string) bool {
 	return s != "" && len(s) <= 16 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
-// PlanTable is the default plans with the configured changes; the error joins every problem.
+// PlanTable returns the default plans with the configured changes. The error joins every problem.
 func (c *Config) PlanTable() (keys.Plans, error) {
 	plans := keys.DefaultPlans()
 	var wrong Problems
@@ -289,7 +292,7 @@ func (c *Config) PlanTable() (keys.Plans, error) {
 		window, ok := map[string]int{"": 0, "none": keys.NoStats, "7d": 7, "30d": 30, "90d": 90}[plan.StatsWindow]
 		wrong.AddIf(!ok, "cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, plan.StatsWindow)
 
-		// What the table leaves out is zero, and keeps its default.
+		// An omitted key is zero, and keeps its default.
 		plans.Set(name, keys.Plan{
 			PerMinute: plan.PerMinute, PerDay: plan.PerDay, MaxCards: plan.MaxCards, MaxPrices: plan.MaxPrices,
 			HistoryDays: plan.HistoryDays, StatsWindow: window,

@@ -8,7 +8,7 @@ import (
 	"ninepocket/loader"
 )
 
-// CheckDaily returns every problem of the tables for pulling and building, joined.
+// CheckDaily returns every problem of [feed] and [daily], joined.
 func (c *Config) CheckDaily() error {
 	var wrong Problems
 	if c.Feed.Into != "" {
@@ -30,7 +30,7 @@ func (c *Config) CheckDaily() error {
 	return wrong.Err()
 }
 
-// Pulling are the options of a pull as configured; the error joins every problem.
+// Pulling returns the configured options of a pull. The error joins every problem.
 func (c *Config) Pulling() (pulling feed.Options, err error) {
 	var wrong Problems
 	duration := func(key, text string) time.Duration {

@@ -11,8 +11,8 @@ import (
 	"ninepocket/fleet/mirror"
 )
 
-// Fleet is the [fleet] table: how servers share rights and bills. It means nothing without
-// metering or control.
+// Fleet is the [fleet] table: how servers share limits and bills. It has no effect without metering
+// or control.
 type Fleet struct {
 	Acks     string `toml:"acks" help:"what a grant of rights waits for: replica, aof or none"`
 	Replicas int    `toml:"replicas" help:"replicas that must have a grant, with acks = replica"`
@@ -22,8 +22,8 @@ type Fleet struct {
 	Prefix   string `toml:"prefix" help:"begins the names of all that is kept in Redis"`
 }
 
-// The bounds of [fleet]. A call that waits longer than the longest timeout has lost its client. A
-// lease bounds how late a lowered plan holds. A report that comes seldom is an alert.
+// The limits of [fleet]. The client of a call that waits longer than maxTimeout is gone. A lease
+// limits how late a lowered plan takes effect. A rare export is an alert.
 const (
 	MaxReplicas = 9
 	MaxPrefix   = 16
@@ -38,8 +38,8 @@ const (
 // Acks are the values of fleet.acks.
 var Acks = map[string]limiter.Acks{"replica": limiter.AcksReplica, "aof": limiter.AcksAOF, "none": limiter.AcksNone}
 
-// FleetOptions reads the [fleet] table: how rights are shared, as far as it is configured, and how
-// often charges are reported. The error joins every problem.
+// FleetOptions reads the [fleet] table: the options of the limiter, as far as they are configured,
+// and the export interval. The error joins every problem.
 func (c *Config) FleetOptions() (options limiter.Options, export time.Duration, err error) {
 	given := &c.Fleet
 	var wrong Problems
@@ -52,10 +52,11 @@ func (c *Config) FleetOptions() (options limiter.Options, export time.Duration, 
 
 	options = limiter.Options{
 		URL: c.Metering, Acks: Acks[given.Acks], Replicas: given.Replicas, Prefix: given.Prefix,
-		Timeout: duration("timeout", given.Timeout, minTimeout, maxTimeout), RepliesMax: c.MaxIdempotencyRecords,
+		Timeout:               duration("timeout", given.Timeout, minTimeout, maxTimeout),
+		MaxIdempotencyRecords: c.MaxIdempotencyRecords,
 	}
 	export = duration("export", given.Export, minExport, maxExport)
-	// None is shorter than the shortest one.
+	// 0s, for no lease, is less than minLease.
 	if d, err := time.ParseDuration(given.Lease); err != nil || d != 0 {
 		options.Lease = duration("lease", given.Lease, minLease, maxLease)
 	}
@@ -64,20 +65,18 @@ func (c *Config) FleetOptions() (options limiter.Options, export time.Duration, 
 	wrong.AddIf(!known, "cannot use fleet.acks %q: want replica, aof or none", given.Acks)
 	wrong.AddIf(given.Replicas < 1 || given.Replicas > MaxReplicas,
 		"cannot use fleet.replicas %d: want 1 to %d", given.Replicas, MaxReplicas)
-	wrong.AddIf(!ValidPrefix(given.Prefix),
+	wrong.AddIf(!ValidRedisPrefix(given.Prefix),
 		"cannot use fleet.prefix %q: want 1 to %d letters, digits, - or _", given.Prefix, MaxPrefix)
 	return options, export, wrong.Err()
 }
 
-// ValidPrefix reports whether names in Redis may begin with a text.
-func ValidPrefix(s string) bool { return len(s) <= MaxPrefix && bareKey(s) }
+// ValidRedisPrefix reports whether names in Redis may begin with a text.
+func ValidRedisPrefix(s string) bool { return len(s) <= MaxPrefix && isBareKey(s) }
 
-// checkFleet returns every problem of what servers share.
+// checkFleet returns every problem of the settings of a fleet.
 func (c *Config) checkFleet() error {
 	_, _, err := c.FleetOptions()
-	var wrong Problems
-	wrong.Add(err)
-	wrong.Add(CheckMetering(c.Metering))
+	wrong := Problems{err, CheckMetering(c.Metering)}
 	if c.Control != "" {
 		wrong.Add(CheckControl(c.Control))
 	}
@@ -85,8 +84,8 @@ func (c *Config) checkFleet() error {
 	return wrong.Err()
 }
 
-// CheckControl wants the URL of a PostgreSQL database; the error shows no password. Whether it can be
-// reached is found out by connecting.
+// CheckControl returns an error unless s is the URL of a PostgreSQL database. It contains no
+// password. Only connecting shows whether the database is available.
 func CheckControl(s string) error { return invalidValue("control", s, controlProblem(s)) }
 
 func controlProblem(s string) string {
@@ -94,13 +93,13 @@ func controlProblem(s string) string {
 	if err != nil {
 		return "it is not a URL; /, #, ? and % of its password are written as %2F, %23, %3F and %25"
 	}
-	// A socket in a folder is a parameter.
+	// The folder of a socket is a parameter.
 	host := u.Host != "" || u.Query().Get("host") != ""
 	if u.Scheme != "postgres" && u.Scheme != "postgresql" || !host || len(u.Path) < 2 {
 		return "want postgres://USER@HOST/DATABASE"
 	}
 
-	// The driver takes what is behind the first @ for the host, and messages name hosts.
+	// The driver takes the text after the first @ for the host, and messages name hosts.
 	_, rest, _ := strings.Cut(s, "://")
 	authority, _, _ := strings.Cut(rest, "/")
 	if strings.Count(authority, "@") > 1 {
@@ -109,8 +108,8 @@ func controlProblem(s string) string {
 	return ""
 }
 
-// CheckMetering wants the URL of Redis or Valkey, the addresses of its Sentinels with the name of
-// what they watch, or nothing. The error shows no password.
+// CheckMetering returns an error for an invalid URL of Redis or Valkey. With Sentinels it has their
+// addresses and the name that they watch. Empty is valid. The error contains no password.
 func CheckMetering(s string) error { return invalidValue("metering", s, meteringProblem(s)) }
 
 func meteringProblem(s string) string {
@@ -118,7 +117,7 @@ func meteringProblem(s string) string {
 		return ""
 	}
 	scheme, rest, _ := strings.Cut(s, "://")
-	// A password may hold an @ of its own.
+	// A password may contain an @.
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		rest = rest[at+1:]
 	}
@@ -131,17 +130,17 @@ func meteringProblem(s string) string {
 			return ""
 		}
 	case "redis+sentinel", "rediss+sentinel":
-		if hosts != "" && !slices.Contains(strings.Split(hosts, ","), "") && bareKey(name) {
+		if hosts != "" && !slices.Contains(strings.Split(hosts, ","), "") && isBareKey(name) {
 			return ""
 		}
 	}
 	return "want redis://HOST:PORT/0, rediss://HOST:PORT/0 or redis+sentinel://HOST,HOST,HOST/NAME"
 }
 
-// UsesBucket reports whether the store is one that many servers follow.
+// UsesBucket reports whether the store is a bucket that many servers follow.
 func (c *Config) UsesBucket() bool { return strings.HasPrefix(c.Store, mirror.Scheme) }
 
-// StoreFolder is the folder that snapshots are served from.
+// StoreFolder returns the folder that snapshots are served from.
 func (c *Config) StoreFolder() string {
 	if c.UsesBucket() {
 		return c.StoreCache
@@ -149,7 +148,7 @@ func (c *Config) StoreFolder() string {
 	return c.Store
 }
 
-// ParsePublishers reads the keys that are trusted, each as ID:KEY; the error joins every problem.
+// ParsePublishers parses trusted keys, each as ID:KEY. The error joins every problem.
 func ParsePublishers(texts []string) ([]mirror.Publisher, error) {
 	var wrong Problems
 	var all []mirror.Publisher
@@ -161,11 +160,10 @@ func ParsePublishers(texts []string) ([]mirror.Publisher, error) {
 	return all, wrong.Err()
 }
 
-// checkMirror checks the settings of a store that many servers follow.
+// checkMirror returns every problem of the settings of a bucket.
 func (c *Config) checkMirror() error {
-	var wrong Problems
 	_, err := ParsePublishers(c.Publishers)
-	wrong.Add(err)
+	wrong := Problems{err}
 	wrong.AddIf(c.StoreCache != "" && c.Store != "" && !c.UsesBucket(),
 		"cannot use store_cache %q: the store is a folder already", c.StoreCache)
 	if c.UsesBucket() {

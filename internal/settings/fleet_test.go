@@ -18,7 +18,7 @@ func TestFleetSettings(t *testing.T) {
 	got, export, err := config.FleetOptions()
 	want := limiter.Options{
 		URL: "redis://cache", Acks: limiter.AcksReplica, Replicas: 1, Timeout: 100 * time.Millisecond, Prefix: "np",
-		RepliesMax: config.MaxIdempotencyRecords,
+		MaxIdempotencyRecords: config.MaxIdempotencyRecords,
 	}
 	diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(limiter.Options{}))
 	if err != nil || diff != "" || export != 5*time.Second {

@@ -13,27 +13,26 @@ import (
 	"ninepocket/internal/term"
 )
 
-// Row is a setting with its effective value and where that came from.
+// Row is a setting with its effective value and the value's origin.
 type Row struct {
 	Key   string `json:"key"`
-	Value any    `json:"value"` // no password is in it
+	Value any    `json:"value"` // without passwords
 	From  string `json:"from"`
 }
 
-// Rows are all settings of the effective configuration, in the order of the file.
+// Rows returns all settings of the effective configuration, in the order of the file.
 func (c *Merged) Rows() (rows []Row) {
 	c.eachSetting(func(setting *Setting, name string, whole *Config) {
 		key := dotted(setting.path(name))
-		rows = append(rows, Row{key, redacted(setting.value(whole, name)), cmp.Or(c.from[key], "default")})
+		rows = append(rows, Row{key, redactValue(setting.value(whole, name)), cmp.Or(c.origins[key], "default")})
 	})
 	return rows
 }
 
-// eachSetting calls visit with every setting of the effective configuration, those of a table one
-// after the other.
+// eachSetting calls visit with every setting of the effective configuration, table by table.
 func (c *Config) eachSetting(visit func(setting *Setting, name string, whole *Config)) {
-	whole := c.effective()
-	// Plans are the last tables: each is printed whole.
+	whole := c.withAllPlans()
+	// Plans are the last tables: each has all its settings together.
 	plans := slices.IndexFunc(Settings, (*Setting).hasPlaceholder)
 	for _, setting := range Settings[:plans] {
 		visit(setting, "", &whole)
@@ -46,12 +45,12 @@ func (c *Config) eachSetting(visit func(setting *Setting, name string, whole *Co
 	}
 }
 
-// effective is the configuration with all plans as they come out, spelt as their tables do.
-func (c *Config) effective() Config {
+// withAllPlans returns the configuration with all effective plans, as their tables encode them.
+func (c *Config) withAllPlans() Config {
 	whole := *c
 	whole.Plans = nil
 
-	// A bad one comes out as it was given.
+	// An invalid plan stays as it was given.
 	plans, _ := c.PlanTable()
 	for name, plan := range plans {
 		window := "none"
@@ -66,8 +65,8 @@ func (c *Config) effective() Config {
 	return whole
 }
 
-// Print prints the effective configuration as a file that Read takes, each value with its origin.
-// out keeps the first error.
+// Print prints the effective configuration as a file that Read accepts, each value with its origin.
+// out stores the first error.
 func (c *Merged) Print(out *bufio.Writer) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	table := ""
@@ -80,12 +79,11 @@ func (c *Merged) Print(out *bufio.Writer) {
 		fmt.Fprintf(t, "%s = %s\t# %s\n", key, tomlValue(row.Value), row.From)
 	}
 
-	// out keeps the error.
+	// out stores the error.
 	_ = t.Flush()
 }
 
-// Example is a file in which every key is commented out with its default, made from the table of
-// settings.
+// Example returns a file with every key and its default, commented out, from the table of settings.
 func Example() []byte {
 	var b bytes.Buffer
 	b.WriteString("# Configuration of ninepocket serve. Every key is here with its default; take away the # before " +
@@ -104,7 +102,7 @@ func Example() []byte {
 				b.WriteString("# A name of your choice makes another one.\n")
 			}
 		}
-		// The second plan needs no explanation.
+		// Only the first plan is explained.
 		if !explained[setting.Key] {
 			explained[setting.Key] = true
 			fmt.Fprintf(&b, "\n# %s\n# %s\n", strings.ReplaceAll(setting.Help, "`", ""), setting.EnvName())
@@ -115,7 +113,7 @@ func Example() []byte {
 	return b.Bytes()
 }
 
-// splitKey parts a spelt key into its table and its last level, which is never quoted.
+// splitKey splits an encoded key into its table and its last level, which is never quoted.
 func splitKey(key string) (table, last string) {
 	if dot := strings.LastIndexByte(key, '.'); dot >= 0 {
 		return key[:dot], key[dot+1:]
@@ -123,23 +121,23 @@ func splitKey(key string) (table, last string) {
 	return "", key
 }
 
-// dotted spells the path of a key as TOML does.
+// dotted encodes the path of a key as TOML does.
 func dotted(path []string) string {
 	levels := slices.Clone(path)
 	for i, level := range levels {
-		if !bareKey(level) {
+		if !isBareKey(level) {
 			levels[i] = tomlValue(level)
 		}
 	}
 	return strings.Join(levels, ".")
 }
 
-func bareKey(s string) bool {
+func isBareKey(s string) bool {
 	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
-// redacted hides passwords in a value.
-func redacted(v any) any {
+// redactValue hides passwords in a value.
+func redactValue(v any) any {
 	switch v := v.(type) {
 	case string:
 		return Redact(v)
@@ -152,7 +150,7 @@ func redacted(v any) any {
 	return v
 }
 
-// tomlValue spells a value. TOML writes basic strings, lists and numbers as JSON does, except that
+// tomlValue encodes a value. TOML encodes basic strings, lists and numbers like JSON, except that
 // DEL must be escaped.
 func tomlValue(v any) string {
 	if list, ok := v.([]string); ok {
@@ -165,7 +163,7 @@ func tomlValue(v any) string {
 
 	var b bytes.Buffer
 	if err := term.JSON(&b, v); err != nil {
-		// A value of a setting is text, a truth, a finite number or a list of texts.
+		// Unreachable: a value is text, a boolean, a finite number or a list of texts.
 		panic(err)
 	}
 	return strings.ReplaceAll(strings.TrimSpace(b.String()), "\x7f", `\u007F`)

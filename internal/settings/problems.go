@@ -10,20 +10,20 @@ import (
 	"ninepocket/loader"
 )
 
-// Problems are what is wrong with flags or settings: all of it is told at once.
+// Problems are the problems of flags or settings, which are reported together.
 type Problems []error
 
-// Add notes an error. A nil error is no problem.
+// Add adds an error. Err ignores nil.
 func (wrong *Problems) Add(err error) { *wrong = append(*wrong, err) }
 
-// AddIf notes a problem where bad is true.
+// AddIf adds an error if bad is true.
 func (wrong *Problems) AddIf(bad bool, format string, args ...any) {
 	if bad {
 		wrong.Add(fmt.Errorf(format, args...))
 	}
 }
 
-// ParseTime reads the value of a flag, the zero time when it is not given.
+// ParseTime parses the value of a flag; the zero time if it is not given.
 func (wrong *Problems) ParseTime(flag, given, such string) time.Time {
 	if given == "" {
 		return time.Time{}
@@ -34,7 +34,7 @@ func (wrong *Problems) ParseTime(flag, given, such string) time.Time {
 	return at
 }
 
-// ParseInputs reads inputs of a build, KIND:PATH each.
+// ParseInputs parses inputs of a build, KIND:PATH each.
 func (wrong *Problems) ParseInputs(given []string) (all []loader.Input) {
 	for _, text := range given {
 		input, err := loader.ParseInput(text)
@@ -44,10 +44,10 @@ func (wrong *Problems) ParseInputs(given []string) (all []loader.Input) {
 	return all
 }
 
-// Err joins the problems; nil when there are none.
+// Err joins the problems; nil if there are none.
 func (wrong *Problems) Err() error { return errors.Join(*wrong...) }
 
-// invalidValue is the error of a value that cannot be used; nil where there is no reason why.
+// invalidValue returns the error of an invalid value; nil if why is "".
 func invalidValue(key, value, why string) error {
 	if why == "" {
 		return nil
@@ -55,8 +55,8 @@ func invalidValue(key, value, why string) error {
 	return fmt.Errorf("cannot use %s %q: %s", key, Redact(value), why)
 }
 
-// CheckFolder refuses what looks like the address of a service. Taken for a folder, it would hide
-// from the operator that the service is not used at all.
+// CheckFolder refuses the address of a service. If it were used as a folder, the operator would not
+// notice that the service is not used.
 func CheckFolder(name, value string) error {
 	if scheme, _, is := strings.Cut(value, "://"); is {
 		return fmt.Errorf("cannot use %s %s://…: this version keeps it in a directory alone", name, scheme)
@@ -64,11 +64,11 @@ func CheckFolder(name, value string) error {
 	return nil
 }
 
-// passwords finds what may be a password: it looks for the form only, because a URL that cannot be
-// parsed holds one too, and rather takes too much of a line.
+// passwords matches possible passwords in a URL. It uses no parser, because an invalid URL may have
+// a password too, and rather matches too much of a line.
 var passwords = regexp.MustCompile(`(://[^:\n]*:).*@`)
 
-// parameters finds passwords that are parameters of a URL, or members of a connection string.
+// parameters matches passwords in parameters of a URL, or in a connection string.
 var parameters = regexp.MustCompile(`(?i)\b((?:ssl)?password\s*=\s*)[^&\s"]+`)
 
 // Redact hides passwords: redis://user:secret@host is redis://user:***@host, and ?password=secret is

@@ -18,31 +18,30 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// EnvPrefix begins the environment variables that are settings; levels are joined by __.
+// EnvPrefix begins the environment variables that are settings; __ separates levels.
 const EnvPrefix = "NINEPOCKET_"
 
-// Merged is a configuration that knows where each value came from: defaults < file < environment <
-// flags.
+// Merged is a configuration with the origin of each value: defaults < file < environment < flags.
 type Merged struct {
 	Config
-	// By key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen"; none: default.
-	from map[string]string
+	// origins are by key: "ninepocket.toml:3", "environment NINEPOCKET_LISTEN", "flag --listen";
+	// none for a default.
+	origins map[string]string
 }
 
-// Origin is where the value of a key came from, "" for the default.
-func (c *Merged) Origin(key string) string { return c.from[key] }
+// Origin returns the origin of a key's value, "" for the default.
+func (c *Merged) Origin(key string) string { return c.origins[key] }
 
-// Override takes over the value of one setting, and where it came from.
+// Override sets one setting to its value in from, with an origin.
 func (c *Merged) Override(setting *Setting, from *Config, origin string) {
 	reflect.ValueOf(setting.Pointer(&c.Config, "")).Elem().Set(reflect.ValueOf(setting.Pointer(from, "")).Elem())
-	c.from[setting.Key] = origin
+	c.origins[setting.Key] = origin
 }
 
-// File is the configuration file: the one that is given, else the one that the environment names; ""
-// for none.
+// File returns the configuration file: the given one, else that of the environment; "" for none.
 func File(given string) string { return cmp.Or(given, os.Getenv(EnvPrefix+"CONFIG")) }
 
-// Plans are the plans of the file and the environment, the built-in ones without either.
+// Plans returns the plans of the file and the environment, or the built-in ones without either.
 func Plans(given string) (keys.Plans, error) {
 	configured, err := ReadWithEnv(given)
 	if err != nil {
@@ -51,22 +50,22 @@ func Plans(given string) (keys.Plans, error) {
 	return configured.PlanTable()
 }
 
-// ReadWithEnv merges defaults, the file and this process's environment, as Read does. Variables
-// that mean nothing are left for serve to report.
+// ReadWithEnv merges defaults, the file and this process's environment, as Read does. Unknown
+// variables are ignored: serve reports them.
 func ReadWithEnv(given string) (Merged, error) {
 	return Read(File(given), os.Environ(), func(string) {})
 }
 
-// Read merges defaults, the file (when given) and the environment; warn is told of variables that
-// mean nothing. What could be read is returned with the error, which joins every problem.
+// Read merges defaults, the file (if given) and the environment; warn is called with unknown
+// variables. The result has everything that could be read. The error joins every problem.
 func Read(path string, environ []string, warn func(name string)) (Merged, error) {
-	out := Merged{Config: Default(), from: map[string]string{}}
+	out := Merged{Config: Default(), origins: map[string]string{}}
 	var wrong Problems
 	if path != "" {
 		wrong.Add(out.readFile(path))
 	}
 
-	// In order, so that two runs tell problems alike.
+	// Sorted, so that two runs report problems in the same order.
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
 		name, value, _ := strings.Cut(entry, "=")
 		rest, ours := strings.CutPrefix(name, EnvPrefix)
@@ -75,33 +74,33 @@ func Read(path string, environ []string, warn func(name string)) (Merged, error)
 			continue
 		}
 
-		setting, chosen, whole := find(strings.Split(strings.ToLower(rest), "__"))
+		setting, chosen, whole := findSetting(strings.Split(strings.ToLower(rest), "__"))
 		if !whole {
-			// Other programs make such names too: a service called ninepocket gets NINEPOCKET_PORT
+			// Other programs set such names too: a service called ninepocket gets NINEPOCKET_PORT
 			// from its cluster.
 			warn(name)
 			continue
 		}
 		err := setText(setting.Pointer(&out.Config, chosen), value)
 		wrong.AddIf(err != nil, "cannot use environment variable %s: %w", name, err)
-		out.from[dotted(setting.path(chosen))] = "environment " + name
+		out.origins[dotted(setting.path(chosen))] = "environment " + name
 	}
-	wrong.Add(out.noZeros())
+	wrong.Add(out.checkZeroLimits())
 	return out, wrong.Err()
 }
 
-// noZeros refuses limits of a plan that were given as 0: what is not given keeps its default, and a
-// plan that admits nothing is none.
-func (c *Merged) noZeros() error {
+// checkZeroLimits refuses limits of a plan that are given as 0: an omitted limit keeps its default,
+// and a plan that admits nothing is useless.
+func (c *Merged) checkZeroLimits() error {
 	var wrong Problems
 	for _, setting := range Settings {
-		// Elsewhere 0 is a value of its own.
+		// Elsewhere 0 is a valid value.
 		if !setting.hasPlaceholder() {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
 			key := dotted(setting.path(name))
-			from, given := c.from[key]
+			from, given := c.origins[key]
 			n := reflect.ValueOf(setting.Pointer(&c.Config, name)).Elem()
 			wrong.AddIf(given && n.CanInt() && n.Int() == 0,
 				"cannot use %s (%s): 0 admits nothing; leave it out for the default, or revoke the keys", key, from)
@@ -110,7 +109,7 @@ func (c *Merged) noZeros() error {
 	return wrong.Err()
 }
 
-// readFile takes over what a TOML file says.
+// readFile merges a TOML file.
 func (c *Merged) readFile(path string) error {
 	text, err := disk.ReadAny(disk.OS, path)
 	if err != nil {
@@ -120,7 +119,7 @@ func (c *Merged) readFile(path string) error {
 	return c.readTOML(path, bytes.TrimPrefix(text, []byte("\uFEFF")))
 }
 
-// readTOML takes over what the text of a file says, naming every line that is wrong.
+// readTOML merges the text of a file. The error names every invalid line.
 func (c *Merged) readTOML(path string, text []byte) error {
 	var tree map[string]any
 	if err := toml.Unmarshal(text, &tree); err != nil {
@@ -131,7 +130,7 @@ func (c *Merged) readTOML(path string, text []byte) error {
 		return fmt.Errorf("cannot read configuration %q: %w", path, err)
 	}
 
-	// An error shows the line that it is about.
+	// An error shows its line.
 	lines := strings.Split(string(text), "\n")
 	var wrong Problems
 	for _, entry := range tomlEntries(text, tree) {
@@ -143,27 +142,27 @@ func (c *Merged) readTOML(path string, text []byte) error {
 	return wrong.Err()
 }
 
-// set sets the setting that one entry of a file means.
+// set sets the setting of one entry of a file.
 func (c *Merged) set(entry tomlEntry, file string) error {
-	setting, name, whole := find(entry.path)
+	setting, name, whole := findSetting(entry.path)
 	if !whole {
 		return fmt.Errorf("unknown key %s", dotted(entry.path))
 	}
-	// [listen] is such a mistake.
+	// For example [listen].
 	if _, table := entry.value.(map[string]any); table {
 		return fmt.Errorf("%s must be a value, not a table", dotted(entry.path))
 	}
 
-	// A key may be spelt in two ways, which TOML takes for two keys.
+	// A key may have two spellings, which are two keys for TOML.
 	key := dotted(setting.path(name))
-	if before, twice := c.from[key]; twice {
+	if before, twice := c.origins[key]; twice {
 		return fmt.Errorf("%s is also given at %s", dotted(entry.path), before)
 	}
 	if err := setTOML(setting.Pointer(&c.Config, name), entry.value); err != nil {
 		return fmt.Errorf("cannot use %s: %w", dotted(entry.path), err)
 	}
 
-	c.from[key] = fmt.Sprintf("%s:%d", file, entry.line)
+	c.origins[key] = fmt.Sprintf("%s:%d", file, entry.line)
 	return nil
 }
 
@@ -174,14 +173,14 @@ type tomlEntry struct {
 	value any
 }
 
-// tomlEntries are the entries of a good document in its order: the keys that it gives, those in
-// tables of settings too, with their values from its tree.
+// tomlEntries returns the entries of a valid document in order: its keys, also those in tables of
+// settings, with their values from its tree.
 func tomlEntries(text []byte, tree map[string]any) (entries []tomlEntry) {
 	var parser unstable.Parser
 	parser.Reset(text)
 	seen := map[string]bool{}
 
-	// set follows a key or a header from the table that it stands in to the one that it leads to.
+	// take follows a key or a header from its table to the table that it names.
 	var take func(path []string, values map[string]any, node *unstable.Node) ([]string, map[string]any)
 	take = func(path []string, values map[string]any, node *unstable.Node) ([]string, map[string]any) {
 		for levels := node.Key(); levels.Next(); {
@@ -189,9 +188,9 @@ func tomlEntries(text []byte, tree map[string]any) (entries []tomlEntry) {
 			path = append(slices.Clone(path), string(level.Data))
 			value := values[string(level.Data)]
 
-			// A table of no setting is one problem, whatever is in it and wherever it goes on.
+			// An unknown table is one problem, whatever it has and wherever it continues.
 			inner, isTable := value.(map[string]any)
-			if setting, _, whole := find(path); !isTable || setting == nil || whole {
+			if setting, _, whole := findSetting(path); !isTable || setting == nil || whole {
 				if !seen[dotted(path)] {
 					seen[dotted(path)] = true
 					entries = append(entries, tomlEntry{path, parser.Shape(level.Raw).Start.Line, value})

@@ -54,7 +54,7 @@ func TestLayersOfConfiguration(t *testing.T) {
 		`plans."a.b".per_day`: path + ":8", `plans."a.b".stats_window`: path +
 			":9", "surfaces": "environment NINEPOCKET_SURFACES",
 	}
-	if diff := cmp.Diff(from, layered.from); diff != "" {
+	if diff := cmp.Diff(from, layered.origins); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -113,7 +113,7 @@ func TestUnknownEnvironmentIsAWarning(t *testing.T) {
 	}
 }
 
-// TestExampleConfigRoundTrips keeps the file of config init true: as written it changes nothing,
+// TestExampleConfigRoundTrips checks the file of config init: as written it changes nothing,
 // and with every key uncommented it says the defaults.
 func TestExampleConfigRoundTrips(t *testing.T) {
 	text := string(Example())
@@ -144,7 +144,7 @@ func TestExampleConfigRoundTrips(t *testing.T) {
 	})
 	layered.eachSetting(func(setting *Setting, name string, whole *Config) {
 		got = append(got, dotted(setting.path(name))+" = "+tomlValue(setting.value(whole, name)))
-		if layered.from[dotted(setting.path(name))] == "" {
+		if layered.origins[dotted(setting.path(name))] == "" {
 			t.Errorf("%s is not in the file", dotted(setting.path(name)))
 		}
 	})
@@ -232,7 +232,7 @@ func FuzzConfigFile(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, text []byte) {
-		layered := Merged{Config: Default(), from: map[string]string{}}
+		layered := Merged{Config: Default(), origins: map[string]string{}}
 		if err := layered.readTOML("x.toml", text); err != nil {
 			if !strings.Contains(err.Error(), `"x.toml"`) {
 				t.Errorf("%q: %v", text, err)
@@ -245,7 +245,7 @@ func FuzzConfigFile(f *testing.F) {
 		}
 
 		out := printConfig(t, &layered)
-		again := Merged{Config: Default(), from: map[string]string{}}
+		again := Merged{Config: Default(), origins: map[string]string{}}
 		if err := again.readTOML("x.toml", []byte(out)); err != nil {
 			t.Errorf("%q prints as %s: %v", text, out, err)
 		}

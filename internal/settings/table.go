@@ -13,22 +13,22 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// Setting is one key of the configuration. Flags, the file, the environment, `Config print` and
-// `Config init` all read one table of settings, so none of them can have another key, help or
+// Setting is one key of the configuration. Flags, the file, the environment, `config print` and
+// `config init` all use one table of settings, so none of them can have another key, help or
 // default.
 type Setting struct {
 	// Key is its name in the file, levels joined by dots. A level in capitals stands for a name
 	// that the operator chooses: plans.NAME.per_minute.
 	Key string
-	// Help says what it is; a flag calls its value what stands in backquotes.
+	// Help describes it; the text in backquotes is the name of a flag's value.
 	Help string
-	Flag bool // also a flag of serve, spelt with dashes
-	// Pointer returns where the value is: *string, *bool, *int, *int64, *float64 or *[]string. The
-	// operator chose name.
+	Flag bool // also a flag of serve, with dashes
+	// Pointer returns a pointer to the value: *string, *bool, *int, *int64, *float64 or *[]string.
+	// name is the one that the operator chose.
 	Pointer func(config *Config, name string) any
 }
 
-// Settings lists all keys, table by table. Keys outside any table come first, as TOML wants it.
+// Settings lists all keys, table by table. Keys outside any table come first, as TOML requires.
 // They are the fields of Config by their tags, the guards by their names, and the fields of a plan.
 var Settings = slices.Concat(
 	fields[Config]("", func(config *Config, _ string) *Config { return config }),
@@ -40,9 +40,9 @@ var Settings = slices.Concat(
 	fields[Plan]("plans.NAME.", (*Config).plan),
 )
 
-// fields are the tagged fields of a struct, which find finds in a configuration. The tag toml is
-// the key. The tag help says what the setting is; a setting that is also a flag has the tag flag
-// instead. In either one, < and > stand around the name of the value.
+// fields returns the settings of a struct, which find finds in a configuration. The tag toml is the
+// key. The tag help describes the setting; a setting that is also a flag has the tag flag instead.
+// In both, < and > enclose the name of the value.
 func fields[T any](prefix string, find func(config *Config, name string) *T) (all []*Setting) {
 	for field := range reflect.TypeFor[T]().Fields() {
 		key := field.Tag.Get("toml")
@@ -62,7 +62,7 @@ func fields[T any](prefix string, find func(config *Config, name string) *T) (al
 	return all
 }
 
-// guardSettings are the keys of the [guards] table, one a guard.
+// guardSettings returns the keys of the [guards] table, one a guard.
 func guardSettings() (all []*Setting) {
 	for _, g := range guard.Describe() {
 		all = append(all, &Setting{
@@ -73,7 +73,7 @@ func guardSettings() (all []*Setting) {
 	return all
 }
 
-// plan returns the changes to a plan, to be filled in.
+// plan returns the changes to a plan, to be set.
 func (c *Config) plan(name string) *Plan {
 	if c.Plans == nil {
 		c.Plans = map[string]*Plan{}
@@ -84,21 +84,21 @@ func (c *Config) plan(name string) *Plan {
 	return c.Plans[name]
 }
 
-// levels are the parts of the key.
+// levels returns the parts of the key.
 func (s *Setting) levels() []string { return strings.Split(s.Key, ".") }
 
-// hasPlaceholder reports whether the operator chooses a name in the key, which is that of a plan.
+// hasPlaceholder reports whether the operator chooses a name in the key, that of a plan.
 func (s *Setting) hasPlaceholder() bool { return slices.ContainsFunc(s.levels(), isPlaceholder) }
 
-// FlagName is the key as a flag.
+// FlagName returns the key as a flag.
 func (s *Setting) FlagName() string { return strings.ReplaceAll(s.Key, "_", "-") }
 
-// EnvName is the environment variable that sets the key.
+// EnvName returns the environment variable of the key.
 func (s *Setting) EnvName() string {
 	return EnvPrefix + strings.ToUpper(strings.Join(s.levels(), "__"))
 }
 
-// path is the key with the chosen name in its place.
+// path returns the levels of the key with the chosen name.
 func (s *Setting) path(name string) []string {
 	path := s.levels()
 	if level := slices.IndexFunc(path, isPlaceholder); level >= 0 {
@@ -110,16 +110,16 @@ func (s *Setting) path(name string) []string {
 // isPlaceholder reports whether a level of a key stands for a name that the operator chooses.
 func isPlaceholder(level string) bool { return level == strings.ToUpper(level) }
 
-// find returns the setting that path means and the name chosen in it. Whole is false for the
-// beginning of one, such as a table's header.
-func find(path []string) (found *Setting, name string, whole bool) {
+// findSetting returns the setting of a path and the name chosen in it. whole is false for the
+// beginning of a path, such as a table's header.
+func findSetting(path []string) (found *Setting, name string, whole bool) {
 	for _, setting := range Settings {
 		levels := setting.levels()
 		if len(path) > len(levels) {
 			continue
 		}
 
-		// A level that the operator chooses matches any name but none.
+		// A placeholder matches any name except "".
 		picked := ""
 		matches := slices.EqualFunc(path, levels[:len(path)], func(given, level string) bool {
 			if isPlaceholder(level) {
@@ -127,7 +127,7 @@ func find(path []string) (found *Setting, name string, whole bool) {
 				return given != ""
 			}
 
-			// Also spelt as its flag.
+			// The spelling of the flag is accepted too.
 			return strings.ReplaceAll(given, "-", "_") == level
 		})
 		if matches && len(path) == len(levels) {
@@ -140,7 +140,7 @@ func find(path []string) (found *Setting, name string, whole bool) {
 	return found, "", false
 }
 
-// value is the setting's value, as TOML and JSON have it.
+// value returns the setting's value, as TOML and JSON have it.
 func (s *Setting) value(config *Config, name string) any {
 	v := reflect.ValueOf(s.Pointer(config, name)).Elem().Interface()
 	if list, ok := v.([]string); ok {
@@ -149,8 +149,8 @@ func (s *Setting) value(config *Config, name string) any {
 	return v
 }
 
-// FixedChanges are the keys that differ in another configuration and that a running server cannot
-// take over. It takes over plans, and it does not ask what is for building and publishing.
+// FixedChanges returns the keys that differ in another configuration and need a restart. Plans can
+// be reloaded, and the settings for building and publishing are not used by a server.
 func (c *Config) FixedChanges(other *Config) (keys []string) {
 	for _, setting := range Settings {
 		table := setting.levels()[0]
@@ -164,13 +164,13 @@ func (c *Config) FixedChanges(other *Config) (keys []string) {
 	return keys
 }
 
-// wanted says what a file must give for a value of a kind.
-var wanted = map[reflect.Kind]string{
+// kindNames say what a file must have for a value of a kind.
+var kindNames = map[reflect.Kind]string{
 	reflect.String: "text in quotes", reflect.Bool: "true or false", reflect.Int: "an integer",
 	reflect.Int64: "an integer", reflect.Float64: "a number",
 }
 
-// setTOML sets a value to what a TOML file says.
+// setTOML sets a value from a TOML file.
 func setTOML(ptr, v any) error {
 	if list, ok := ptr.(*[]string); ok {
 		items, isList := v.([]any)
@@ -187,7 +187,7 @@ func setTOML(ptr, v any) error {
 		return nil
 	}
 
-	// A number may be written without a fraction.
+	// A number may be without a fraction.
 	if n, ok := v.(int64); ok && reflect.TypeOf(ptr).Elem().Kind() == reflect.Float64 {
 		v = float64(n)
 	}
@@ -195,18 +195,18 @@ func setTOML(ptr, v any) error {
 		return errors.New("want a finite number")
 	}
 
-	// The reader has one kind of integer; otherwise the kinds must be equal.
+	// The parser has one kind of integer; otherwise the kinds must be equal.
 	to := reflect.ValueOf(ptr).Elem()
 	given := reflect.ValueOf(v)
-	// Text is never taken for a number: "5" in quotes is a slip.
+	// Text is never used as a number: "5" in quotes is a mistake.
 	if given.Kind() != to.Kind() && (given.Kind() != reflect.Int64 || to.Kind() != reflect.Int) {
-		return errors.New("want " + wanted[to.Kind()])
+		return errors.New("want " + kindNames[to.Kind()])
 	}
 	to.Set(given.Convert(to.Type()))
 	return nil
 }
 
-// setText sets a value to what an environment variable says; lists are separated by commas.
+// setText sets a value from an environment variable; commas separate lists.
 func setText(ptr any, text string) error {
 	var v any
 	var err error

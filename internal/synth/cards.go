@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// identifier is another name of a product; partner values are numeric.
+// identifier is an id of a product in another namespace; partner values are numeric.
 type identifier struct {
 	Namespace string `json:"namespace"`
 	Value     string `json:"value"`
@@ -20,8 +20,8 @@ const (
 	barcodeNamespace = "upc"
 )
 
-// card is one card with its lanes. Its data follow from the seed, its set and its place there; only
-// edits and its birth depend on the size of the catalog and the day.
+// card is one card with its lanes. Its data depend on the seed, its set and its place there; only
+// edits and the day that added it depend on the size of the catalog and the day.
 type card struct {
 	ordinal   int
 	ref       string
@@ -37,11 +37,11 @@ type card struct {
 	lanes     []lane
 }
 
-// card makes the card at place (from 0) of a set.
+// card makes the card at a place of a set, from 0.
 func (c *catalog) card(s *set, place int) *card {
 	k := &card{ordinal: s.first + place, set: s}
 	k.ref = fmt.Sprintf("c%07d", k.ordinal)
-	// Every part has a stream of its own, so that a change of one moves no other.
+	// Every part has a separate random stream, so that a change of one affects no other.
 	d := roll(c.Seed, forCard, uint64(s.index), uint64(place))
 	r := c.identity(k, place)
 	c.omit(k, d)
@@ -60,12 +60,12 @@ func (c *catalog) card(s *set, place int) *card {
 	if !d.chance(12) {
 		k.lanes = c.cardLanes(s, place, r, born)
 	}
-	// A planted card keeps its case, whatever was rolled.
+	// A planted card has its case, whatever was drawn.
 	if p, ok := plantedAt(s, place); ok {
 		p.apply(k, c.Seed)
 	}
 
-	// A new name is an edit of that day, and the card says when it was touched.
+	// A new name is an edit of that day, and the card has the day of its last edit.
 	if day, ok := c.edits.renamed[k.ordinal]; ok {
 		k.name = c.renamedName(s, place, r, k.name, day)
 		k.updatedAt = c.at.AddDate(0, 0, day-c.Day)
@@ -73,7 +73,7 @@ func (c *catalog) card(s *set, place int) *card {
 	return k
 }
 
-// identity sets name, number and rarity. A parallel takes them from the card that it repeats.
+// identity sets name, number and rarity. A parallel has those of the card that it repeats.
 func (c *catalog) identity(k *card, place int) rarity {
 	s := k.set
 	of := place
@@ -88,7 +88,7 @@ func (c *catalog) identity(k *card, place int) rarity {
 	k.name = nameOf(s.game, r, d)
 	k.number = s.number(of)
 
-	// A parallel is the card that it is a copy of, planted ones as well.
+	// A parallel has the identity of its original, also of a planted one.
 	if p, ok := plantedAt(s, of); ok && copyNo > 0 {
 		k.name = p.name
 		k.rarity = p.rarity
@@ -130,7 +130,7 @@ func nameOf(g game, r rarity, d *dice) string {
 	return pokemonName(d, r)
 }
 
-// omit takes away what some cards do not have.
+// omit removes what some cards do not have.
 func (c *catalog) omit(k *card, d *dice) {
 	k.noSet = d.chance(7)
 	if d.chance(5) || k.rarity == donRarity.name {
@@ -155,7 +155,7 @@ func printing(s *set, place int, d *dice) string {
 
 var printings = list(`Alternate Art, Full Art, Cosmos Holo, Stamped, Staff, Prerelease, Cracked Ice Holo, Jumbo`)
 
-// cardIdentifiers gives most cards a partner's number; one in 97 has that of the card before it, so
+// cardIdentifiers gives most cards a partner's number. One in 97 has that of the previous card, so
 // that a lookup finds two.
 func cardIdentifiers(ordinal int, d *dice) []identifier {
 	var ids []identifier
@@ -169,17 +169,17 @@ func cardIdentifiers(ordinal int, d *dice) []identifier {
 }
 
 func partnerValue(ordinal int) string {
-	// One card in a hundred has the partner id of the card before it.
+	// One card in 97 has the partner id of the previous card.
 	if ordinal%97 == 5 {
 		ordinal--
 	}
 	return strconv.Itoa(100_003 + 3*ordinal)
 }
 
-// renamedName draws another name than the old one for a card renamed on day.
+// renamedName draws a new name for a card that is renamed on day.
 func (c *catalog) renamedName(s *set, place int, r rarity, old string, day int) string {
 	d := roll(c.Seed, forName, uint64(s.index), uint64(place), uint64(day))
-	// A roll may give the old name again.
+	// A draw may give the old name again.
 	for range 8 {
 		if name := nameOf(s.game, r, d); name != old {
 			return name
@@ -190,7 +190,7 @@ func (c *catalog) renamedName(s *set, place int, r rarity, old string, day int) 
 	return old + " (Gold)"
 }
 
-// cardLanes are the lanes of every variant that a card of the rarity comes in.
+// cardLanes returns the lanes of every variant of a card of the rarity.
 func (c *catalog) cardLanes(s *set, place int, r rarity, born int) []lane {
 	d := roll(c.Seed, forLanes, uint64(s.index), uint64(place))
 	level := d.logNormal(r.median, 1.1)
@@ -211,7 +211,7 @@ func (c *catalog) cardLanes(s *set, place int, r rarity, born int) []lane {
 	return lanes
 }
 
-// variant is a variant's code and its price in percent of the card's level.
+// variant is a variant's code and its price in percent of the card's price level.
 type variant struct {
 	code    string
 	percent int
@@ -235,7 +235,7 @@ func variantsOf(s *set, r rarity, d *dice) []variant {
 	return []variant{{"holofoil", 100}}
 }
 
-// some is the first variant alone, or both in n of a thousand cards.
+// some returns both variants for n of a thousand cards, else the first alone.
 func some(d *dice, n int, first, second variant) []variant {
 	if d.chance(n) {
 		return []variant{first, second}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// seen remembers enough of what was written to recognise what it shares with what follows.
+// seen has the values written so far, to recognise later ones that share them.
 type seen struct {
 	names    map[string]bool // of the first cards
 	twins    map[string]bool // set, name and number of the first cards
@@ -14,7 +14,7 @@ type seen struct {
 	partners map[string]bool // values of the first cards
 }
 
-// seenCards bounds what is remembered.
+// seenCards bounds the cards in seen.
 const seenCards = 4096
 
 func newSeen() seen {
@@ -24,7 +24,7 @@ func newSeen() seen {
 	}
 }
 
-// before reports whether key was there before, and keeps it.
+// before reports whether m has key already, and adds it.
 func before(m map[string]bool, key string) bool {
 	if m[key] {
 		return true
@@ -46,10 +46,10 @@ func (r *recorder) recordSet(s *set) {
 	})
 }
 
-// recordCard notes the cases of a card while there is room for more of them, which spares large
-// catalogs the time.
+// recordCard records the cases of a card until there are enough of them, which saves time for large
+// catalogs.
 func (r *recorder) recordCard(k *card) {
-	// Cards that were added later are looked at again: they are few.
+	// Cards that were added later are always checked, because they are few.
 	if k.ordinal >= seenCards && k.ordinal < r.w.cat.Cards {
 		return
 	}
@@ -74,7 +74,7 @@ func (r *recorder) recordCard(k *card) {
 	})
 }
 
-// recordLanes notes the cases that are of a card's lanes together.
+// recordLanes records the cases of all lanes of a card together.
 func (r *recorder) recordLanes(lanes []lane, at Lane) {
 	licensed := 0
 	for i, l := range lanes {
@@ -144,7 +144,7 @@ func (r *recorder) recordNumber(number string, at Lane) {
 	})
 }
 
-// recordDays notes the cases of a lane's days, the last of which is the newest.
+// recordDays records the cases of a lane's days, the last of which is the newest.
 func (r *recorder) recordDays(l *lane, prices []int64, at Lane) {
 	now := prices[len(prices)-1]
 	r.recordNewest(l, now, at)
@@ -154,7 +154,7 @@ func (r *recorder) recordDays(l *lane, prices []int64, at Lane) {
 		{caseDayGap, days.gap},
 	})
 
-	// Changes are told of priced lanes, and of catalogs with a month behind them.
+	// Changes exist only for priced lanes, in catalogs with more than a month of history.
 	if now < 0 || len(prices) < 40 {
 		return
 	}
@@ -173,7 +173,7 @@ func (r *recorder) recordDays(l *lane, prices []int64, at Lane) {
 	})
 }
 
-// recordNewest counts and notes the row of the newest day.
+// recordNewest counts the row of the newest day and records its cases.
 func (r *recorder) recordNewest(l *lane, now int64, at Lane) {
 	if now == centsNoRow {
 		return
@@ -212,7 +212,7 @@ func (r *recorder) recordNewest(l *lane, now int64, at Lane) {
 	}
 }
 
-// days describes where a lane has prices, by index.
+// days describes on which days a lane has prices, by index.
 type days struct {
 	prices []int64
 	first  int // -1: nowhere
@@ -236,7 +236,8 @@ func describe(prices []int64) days {
 	return days
 }
 
-// lastBefore is the index of the last price at least n-1 days before the newest day, -1 for none.
+// lastBefore returns the index of the last price at least n-1 days before the newest day, -1 for
+// none.
 func (d days) lastBefore(n int) int {
 	for i := len(d.prices) - n; i >= 0; i-- {
 		if d.prices[i] >= 0 {

@@ -69,7 +69,7 @@ func TestDaysAgreeOnPrices(t *testing.T) {
 		prices := read(t, part).prices[sum.Day]
 		for at, p := range prices {
 			if _, card := whole.cards[at.Ref]; !card && whole.sealed[at.Ref].Ref == "" {
-				// Removed since.
+				// Removed meanwhile.
 				continue
 			}
 			compared++
@@ -121,7 +121,7 @@ func TestPriceFilesAndHistoryAgree(t *testing.T) {
 	}
 }
 
-// The summary of a day tells exactly what differs from the day before.
+// The summary of a day lists exactly the differences from the previous day.
 func TestEditsAreWhatTheSummarySays(t *testing.T) {
 	o := Options{Cards: 1500, HistoryDays: 2}
 	dir, _ := writeDay(t, o, 0)

@@ -15,8 +15,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// What a seed is for. One entity draws from several streams, so that a further draw in one leaves
-// the others as they were.
+// The streams of an entity. It draws from several streams, so that a further draw in one does not
+// change the others.
 const (
 	forSet uint64 = iota + 1
 	forCard
@@ -38,8 +38,8 @@ func seedOf(parts ...uint64) uint64 {
 	return h
 }
 
-// dayBits is the randomness of one day (relative to day zero, negative before it) in the stream of
-// seed.
+// dayBits returns the random bits of one day (relative to day zero, negative before it) in the
+// stream of seed.
 func dayBits(seed uint64, day int) uint64 {
 	return mix(seed + uint64(int64(day))*golden)
 }
@@ -68,7 +68,7 @@ func (d *dice) between(lo, hi int) int {
 	return lo + d.below(hi-lo+1)
 }
 
-// chance is true in n of a thousand draws.
+// chance returns true in n of a thousand draws.
 func (d *dice) chance(n int) bool {
 	return d.below(1000) < n
 }

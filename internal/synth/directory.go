@@ -13,7 +13,7 @@ import (
 type writer struct {
 	cat      *catalog
 	dir      string
-	observer observer // nil for nobody
+	observer observer // nil for none
 
 	from   int // first day, relative to day zero
 	length int // days
@@ -26,9 +26,9 @@ type writer struct {
 	history map[string]*file // by file name
 	prices  []*file          // one a day, oldest first
 
-	walk   walk     // whose path is filled in
+	walk   walk     // the walk whose states are in path
 	path   []uint64 // its states
-	series []int64  // prices of the lane at hand
+	series []int64  // prices of the current lane
 	row    []byte
 }
 
@@ -81,7 +81,7 @@ func (w *writer) create() error {
 		return err
 	}
 
-	// A wide file begins with its days, so the headers come once all files are there.
+	// A wide file begins with its days, so headers are written once all files exist.
 	w.headers()
 	name := filepath.Join(w.dir, "source.toml")
 	return os.WriteFile(name, []byte(sourceTOML), 0o644) //nolint:gosec // a catalog is no secret
@@ -199,7 +199,7 @@ type cardLine struct {
 
 func (w *writer) writeCard(s *set, place int) error {
 	ordinal := s.first + place
-	// Its ordinal stays taken, so that no other card moves.
+	// Its ordinal is not reused, so that no other card changes.
 	if day, gone := w.cat.edits.removed[ordinal]; gone {
 		if day == w.cat.Day && w.observer != nil {
 			w.observer.removed(fmt.Sprintf("c%07d", ordinal))
@@ -261,10 +261,9 @@ func (w *writer) writeSealed(sealed *sealed) error {
 	return nil
 }
 
-// writeLane writes a lane's rows of all days: one of history in the file of that name, and one in
-// each price file.
+// writeLane writes all rows of a lane: one in the history file, and one in each price file.
 func (w *writer) writeLane(ref, history string, l *lane) {
-	// The conditions of a variant share a walk, which is filled in once.
+	// The conditions of a variant share a walk, whose states are computed once.
 	if l.walk != w.walk {
 		w.walk = l.walk
 		w.walk.fill(w.path, w.from)
@@ -287,13 +286,13 @@ func (w *writer) writeLane(ref, history string, l *lane) {
 	}
 }
 
-// The prices of a lane's days in a series; everything else is cents.
+// Values of a lane's series that are no cents.
 const (
 	centsNoRow   = -2
 	centsNoPrice = -1
 )
 
-// price fills in the lane's series and reports whether there is a row at all.
+// price computes the lane's series and reports whether it has any row.
 func (w *writer) price(l *lane) (rows bool) {
 	for i := range w.series {
 		day := w.from + i
@@ -356,7 +355,7 @@ func (w *writer) writePrice(f *file, ref string, l *lane, i int) {
 	}
 
 	b = append(b, ',')
-	// A row without a price has no instant of observation either.
+	// A row without a price has no time of observation either.
 	if asOf := l.asOf(at, day); !asOf.IsZero() && cents >= 0 {
 		b = asOf.AppendFormat(b, time.RFC3339)
 	}

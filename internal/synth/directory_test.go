@@ -23,8 +23,8 @@ func dayBefore(t testing.TB, day string) string {
 	return at.AddDate(0, 0, -1).Format(time.DateOnly)
 }
 
-// within reports a string whose length in characters is not within bounds or that holds control
-// characters.
+// within fails the test if the length of a string in characters is out of bounds, or if it has
+// control characters.
 func within(t *testing.T, what, s string, lo, hi int) {
 	if n := utf8.RuneCountInString(s); n < lo || n > hi || strings.ContainsFunc(s, unicode.IsControl) ||
 		strings.TrimSpace(s) != s || !utf8.ValidString(s) {

@@ -1,6 +1,6 @@
 package synth
 
-// edits are what the days after day zero did to the catalog, each with the day that did it last.
+// edits are the changes to the catalog after day zero, with the day of the last one.
 type edits struct {
 	removed     map[int]int // by ordinal
 	renamed     map[int]int // by ordinal
@@ -17,7 +17,7 @@ const (
 
 func (c *catalog) addedPerDay() int { return max(3, c.Cards/addedPart) }
 
-// bornOn is the day that added a card.
+// bornOn returns the day that added a card.
 func (c *catalog) bornOn(ordinal int) int {
 	if ordinal < c.Cards {
 		return always
@@ -25,11 +25,11 @@ func (c *catalog) bornOn(ordinal int) int {
 	return 1 + (ordinal-c.Cards)/c.addedPerDay()
 }
 
-// planEdits replays the edits of every day up to the one to write. They pick among the cards of day
-// zero.
+// planEdits replays the edits of every day up to the one to write. Only cards of day zero are
+// edited.
 func (c *catalog) planEdits() edits {
 	e := edits{removed: map[int]int{}, renamed: map[int]int{}, renamedSets: map[int]int{}}
-	// Edits are planned from day zero on, so that every later day agrees with those before it.
+	// Edits are planned from day zero on, so that every day agrees with the earlier ones.
 	sets := c.setCount()
 	for day := 1; day <= c.Day; day++ {
 		d := roll(c.Seed, forEdits, uint64(day))
@@ -52,12 +52,12 @@ func (c *catalog) planEdits() edits {
 	return e
 }
 
-// pickCard picks a card that is there and that the day has not renamed yet.
+// pickCard picks a card that exists and that the day has not renamed yet.
 func (c *catalog) pickCard(d *dice, e edits, day int) (ordinal int, ok bool) {
-	// Most ordinals are free, so that a few rolls find one.
+	// Most cards qualify, so that a few draws find one.
 	for range 64 {
 		ordinal := plantedCards + d.below(c.Cards-plantedCards)
-		// One edit a card and day: what is gone cannot be renamed.
+		// A card has one edit a day, and a removed card cannot be renamed.
 		if _, gone := e.removed[ordinal]; !gone && e.renamed[ordinal] != day {
 			return ordinal, true
 		}

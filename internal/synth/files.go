@@ -11,16 +11,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// file is one file of the directory, compressed or not. The first error sticks to its buffer and is
-// reported by close.
+// file is one file of the directory, compressed or not. Its buffer stores the first error, which
+// close returns.
 type file struct {
 	buf  *bufio.Writer
 	disk *os.File
 	zip  *zstd.Encoder // nil when plain
 }
 
-// create creates a file, with .zst added to its name when it is compressed. Encoders are small,
-// since many are open at once.
+// create creates a file, with .zst added to its name if it is compressed. Encoders are small,
+// because many are open at once.
 func create(dir, name string, compress bool) (*file, error) {
 	if compress {
 		name += ".zst"
@@ -55,7 +55,7 @@ func (f *file) close() error {
 	return errors.Join(err, f.disk.Close())
 }
 
-// text and row write what they are given; an error sticks to the buffer until close.
+// text and row write their arguments; the buffer stores an error until close.
 func (f *file) text(s string) { _, _ = f.buf.WriteString(s) }
 func (f *file) row(b []byte)  { _, _ = f.buf.Write(b) }
 
@@ -66,7 +66,7 @@ func (f *file) line(v any) error {
 	return e.Encode(v)
 }
 
-// makeEmpty creates dir; it must not hold anything.
+// makeEmpty creates dir, which must be empty if it exists.
 func makeEmpty(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a catalog is no secret
 		return err

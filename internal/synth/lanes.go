@@ -2,7 +2,7 @@ package synth
 
 import "time"
 
-// freshness says what the rows of a lane tell about the age of their prices.
+// freshness is the age of the prices of a lane, as its rows have it.
 type freshness uint8
 
 const (
@@ -24,12 +24,12 @@ const (
 	missingSince = -5
 )
 
-// sight is what a source shows of a lane on a day.
+// sight is whether a source has a row and a price of a lane on a day.
 type sight uint8
 
 const (
 	noRow   sight = iota // the lane is not in the day's file
-	noPrice              // the lane is there, without a price
+	noPrice              // the lane has a row without a price
 	priced
 )
 
@@ -39,7 +39,7 @@ type lane struct {
 	walk               walk // shared by the conditions of a variant
 	script             script
 	perMille           int64 // of the walk's price
-	below              int64 // at least so many cents below it
+	below              int64 // smallest distance below it in cents
 	seed               uint64
 	start, end         int // first and last day with rows
 	gapStart, gapEnd   int // days without a row; gapEnd < gapStart: none
@@ -48,8 +48,8 @@ type lane struct {
 	unlicensed         bool
 }
 
-// conditions in the order of display, with the share of the near mint price (per mille) and the
-// least distance to it in cents.
+// conditions has the conditions in the order of display, with the share of the near mint price (per
+// mille) and the smallest distance to it in cents.
 var conditions = []struct {
 	code     string
 	perMille int
@@ -63,8 +63,7 @@ var conditions = []struct {
 	{"damaged", 340, 4},
 }
 
-// conditionMixes are the indexes of conditions that a variant is tracked in, with weights of a
-// thousand.
+// conditionMixes are the sets of conditions of a variant, as indexes, with weights of a thousand.
 var conditionMixes = []struct {
 	weight  int
 	members []int
@@ -77,7 +76,7 @@ var conditionMixes = []struct {
 	{100, []int{0, 2, 3, 4, 5}},
 }
 
-// lanesOf adds the lanes of one variant, in at most so many conditions; 0 is no bound.
+// lanesOf adds the lanes of one variant, in at most limit conditions; 0 is no limit.
 func lanesOf(lanes []lane, d *dice, variant string, walk walk, born, limit int) []lane {
 	members := conditionMix(d)
 	if limit > 0 {
@@ -93,7 +92,7 @@ func lanesOf(lanes []lane, d *dice, variant string, walk walk, born, limit int) 
 			gapEnd: always,
 		}
 
-		// Alone or near mint, a lane is the walk itself; others keep their distance to it.
+		// A lane that is alone or near mint has the prices of the walk; others are below it.
 		if len(members) > 1 && m > 0 {
 			l.perMille = int64(c.perMille + d.between(-30, 30))
 			l.below = c.below
@@ -115,8 +114,8 @@ func conditionMix(d *dice) []int {
 	return conditionMixes[0].members
 }
 
-// laneStart is the first day of a lane that cannot be older than born: most are as old as their
-// card.
+// laneStart returns the first day of a lane, which cannot be before born. Most lanes are as old as
+// their card.
 func laneStart(d *dice, born int) int {
 	start := always
 	if d.chance(120) {
@@ -125,7 +124,7 @@ func laneStart(d *dice, born int) int {
 	return max(start, born)
 }
 
-// live rolls the life of a lane: its gaps, the age of its prices, its licence and its end.
+// live draws the life of a lane: its gaps, the age of its prices, its licence and its end.
 func (l *lane) live(d *dice) {
 	l.seed = d.next()
 	// Of 4096 days.
@@ -152,8 +151,8 @@ func (l *lane) live(d *dice) {
 	}
 }
 
-// on is what a source shows of the lane on a day. An unlicensed lane always has a row, since only
-// rows carry the licence.
+// on returns whether the lane has a row and a price on a day. An unlicensed lane always has a row,
+// because only rows have the licence.
 func (l *lane) on(day int) sight {
 	switch {
 	case day < l.start || day > l.end:
@@ -164,7 +163,7 @@ func (l *lane) on(day int) sight {
 		return noPrice
 	}
 
-	// Gaps are rolled a day, and mostly leave no row.
+	// Gaps are drawn per day; most of them have no row.
 	bits := dayBits(l.seed, day)
 	if bits&4095 >= l.gaps {
 		return priced
@@ -175,13 +174,13 @@ func (l *lane) on(day int) sight {
 	return noRow
 }
 
-// cents is the price of a day on which the variant's walk is at state.
+// cents returns the price of a day on which the variant's walk has a state.
 func (l *lane) cents(state uint64, day int) int64 {
 	if l.script != walking {
 		return l.script.cents(l.walk.level, day)
 	}
 
-	// Rounded to cents first, so that conditions keep their order in cents.
+	// Rounded to cents first, so that the order of conditions is the same in cents.
 	whole := int64((state + 1<<(centBits-1)) >> centBits)
 	if l.perMille == 1000 {
 		return whole
@@ -189,8 +188,8 @@ func (l *lane) cents(state uint64, day int) int64 {
 	return max(min((whole*l.perMille+500)/1000, whole-l.below), 1)
 }
 
-// collectedAt is when a row of the day that ends at was read: at that instant, or up to two hours
-// before.
+// collectedAt returns the time at which a row of the day that ends at was collected: at that
+// instant, or up to two hours earlier.
 func (l *lane) collectedAt(at time.Time, day int) time.Time {
 	if bits := dayBits(l.seed+1, day); bits&3 == 0 && l.state != edge && l.state != pastEdge {
 		return at.Add(-time.Duration(bits>>8%120) * time.Minute)
@@ -198,7 +197,7 @@ func (l *lane) collectedAt(at time.Time, day int) time.Time {
 	return at
 }
 
-// asOf is the provider's observation time, zero when it is unknown or there is no price.
+// asOf returns the provider's observation time, zero if it is unknown or there is no price.
 func (l *lane) asOf(at time.Time, day int) time.Time {
 	bits := dayBits(l.seed+2, day)
 	switch l.state {

@@ -2,8 +2,8 @@ package synth
 
 import "strings"
 
-// rarity is a rarity as printed, how often it occurs (of a thousand), the median price of its cards
-// and how they are printed.
+// rarity is a rarity as printed, with its frequency (of a thousand), the median price of its cards
+// and their finish.
 type rarity struct {
 	name   string
 	weight int
@@ -11,7 +11,7 @@ type rarity struct {
 	finish finish
 }
 
-// finish is the group of variants that a card of a rarity comes in.
+// finish is the group of variants of a card of a rarity.
 type finish uint8
 
 const (
@@ -51,8 +51,8 @@ func pokemonName(d *dice, r rarity) string {
 	return d.pick(pokemonEnergies)
 }
 
-// withSuffix is the name of a card above the common: Charizard ex, Pikachu & Zekrom-GX, M
-// Gengar-EX, N's Zoroark ex.
+// withSuffix draws the name of a rare card: Charizard ex, Pikachu & Zekrom-GX, M Gengar-EX, N's
+// Zoroark ex.
 func withSuffix(d *dice) string {
 	name := d.pick(pokemonNames)
 	suffix := d.pick(pokemonSuffixes)
@@ -82,7 +82,7 @@ func onePieceName(d *dice, r rarity) string {
 	case r.name == "L" || n < 800:
 		return d.pick(onePieceNames)
 	case n < 820:
-		// Sources escape, loaders do not serve it.
+		// Sources have this escape; loaders must decode it.
 		return d.pick(onePieceNames) + " &amp; " + d.pick(onePieceNames)
 	case n < 930:
 		return d.pick(onePieceMoves) + " " + d.pick(onePieceBlows)

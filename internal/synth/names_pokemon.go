@@ -2,7 +2,7 @@ package synth
 
 import "strings"
 
-// list splits a bank of names written one after another with commas between them.
+// list splits a list of names that are separated by commas.
 func list(names string) []string {
 	parts := strings.Split(names, ",")
 	for i := range parts {
@@ -64,14 +64,14 @@ var pokemonNames = list(`Bulbasaur, Ivysaur, Venusaur, Charmander, Charmeleon, C
 	Gholdengo, Baxcalibur,
 	Iron Valiant, Roaring Moon, Koraidon, Miraidon, Ogerpon, Terapagos, Pecharunt`)
 
-// owners stand before a species; the apostrophe is part of the name.
+// pokemonOwners come before a species; the apostrophe is part of the name.
 var pokemonOwners = list(`Misty's, Brock's, Erika's, Blaine's, Giovanni's, Lt. Surge's, Sabrina's, Koga's,
 	Rocket's, Team Rocket's, Lillie's,
 	N's, Iono's, Hop's, Marnie's, Cynthia's, Steven's, Arven's, Ethan's, Team Aqua's, Team Magma's, Imakuni?'s`)
 
 var pokemonPrefixes = list(`Dark, Light, Shining, Alolan, Galarian, Hisuian, Paldean, Radiant, Origin Forme, Rapid Strike, Single Strike, Ice Rider`) // air: one text
 
-// pokemonSuffixes join without a space where the first character is a hyphen.
+// pokemonSuffixes are joined without a space if the first character is a hyphen.
 var pokemonSuffixes = list(`ex, -EX, V, VMAX, VSTAR, -GX, BREAK, LV.X, δ, ★, ◇, V-UNION`)
 
 // pokemonTrainers are supporters, items and stadiums.

@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// Promos of one code go on counting from set to set; the first ones start late, which puts SWSH203
+// Promos of one code are numbered on from set to set; the first ones start late, so that SWSH203 is
 // among them.
 const (
 	blackStarFirst  = 180
 	blackStarStride = 70
 )
 
-// number is the collector number printed on the card at place (from 0) of the set.
+// number returns the collector number of the card at a place of the set, from 0.
 func (s *set) number(place int) string {
 	n := place + 1
 	switch s.style {
@@ -29,7 +29,7 @@ func (s *set) number(place int) string {
 			n += blackStarFirst
 		}
 
-		// Where earlier promos of the code end.
+		// After the earlier promos of the code.
 		n += blackStarStride * (s.nth / 8 / len(blackStarCodes))
 		return fmt.Sprintf("%s%03d", s.code, n)
 	case booster, starter, extra, promotion:
@@ -37,7 +37,7 @@ func (s *set) number(place int) string {
 	return fmt.Sprintf("%s-%03d", s.code, n)
 }
 
-// partNumber numbers the last size cards of a set on their own.
+// partNumber numbers the last size cards of a set separately.
 func (s *set) partNumber(n int, prefix string, size int) string {
 	if n > s.size-size {
 		return fmt.Sprintf("%s%02d/%s%02d", prefix, n-(s.size-size), prefix, size)
@@ -45,13 +45,13 @@ func (s *set) partNumber(n int, prefix string, size int) string {
 	return fmt.Sprintf("%03d/%03d", n, s.total)
 }
 
-// secret reports whether the card at place is beyond the printed total or in a part of its own.
+// secret reports whether the card at place is beyond the printed total or in a separate part.
 func (s *set) secret(place int) bool {
 	return s.total > 0 && place >= s.total
 }
 
-// parallelOf says which card of a One Piece booster the parallel at place repeats, and as which
-// parallel of it. Every fifth card has two.
+// parallelOf returns which card of a One Piece booster the parallel at place repeats, and as which
+// parallel. Every fifth card has two parallels.
 func parallelOf(s *set, place int) (of, copyNo int) {
 	q := place - s.base
 	of = s.base - 1 - q*4/5

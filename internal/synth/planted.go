@@ -16,7 +16,7 @@ const (
 	plantedReleaseOffset = -20
 )
 
-// plantSet overwrites what the early sets draw where a special case is due.
+// plantSet overwrites the drawn values of the early sets with special cases.
 func plantSet(s *set) { // air: one step
 	switch {
 	case s.index == 0:
@@ -65,7 +65,7 @@ func plantSet(s *set) { // air: one step
 	}
 }
 
-// without is what a planted card lacks.
+// without are the fields that a planted card lacks.
 type without uint8
 
 const (
@@ -77,14 +77,14 @@ const (
 	withoutIDs
 )
 
-// planted is a card put at a place of a planted set. Empty fields keep what was drawn.
+// planted is a card at a place of a planted set. Fields that are empty here have the drawn values.
 type planted struct {
 	name, number, rarity, printing string
 	without                        without
 	lanes                          []lane // walk.seed is filled in
 }
 
-// plantedAt finds the planted card at a place of a set.
+// plantedAt returns the planted card at a place of a set.
 func plantedAt(s *set, place int) (planted, bool) {
 	switch s.index {
 	case 0:
@@ -132,7 +132,7 @@ func (p planted) apply(k *card, seed uint64) {
 	}
 }
 
-// tracked is a planted lane of a level in cents, followed by what is special about it.
+// tracked returns a planted lane with a price level in cents and special changes.
 func tracked(variant, condition string, cents int64, special ...func(*lane)) lane {
 	l := lane{
 		variant: variant, condition: condition, walk: walk{level: cents}, perMille: 1000, start: always,
@@ -160,7 +160,7 @@ func one(l lane) []lane                    { return []lane{l} }
 func holo(c int64, s ...func(*lane)) lane  { return tracked("holofoil", "near_mint", c, s...) }
 func plain(c int64, s ...func(*lane)) lane { return tracked("normal", "ungraded", c, s...) }
 
-// allConditions are the six lanes of one variant, which move together.
+// allConditions returns the six lanes of one variant, whose prices move together.
 func allConditions(variant string, cents int64, script script) []lane {
 	var lanes []lane
 	for _, c := range conditions {
@@ -173,7 +173,7 @@ func allConditions(variant string, cents int64, script script) []lane {
 // long is a name of exactly maxCardName characters.
 var long = "Pikachu with the Extraordinarily Wide Grey Felt" + strings.Repeat("!", maxCardName-47)
 
-// plantedPokemon are the planted cards of the first Pokémon set by place (number less one).
+// plantedPokemon are the planted cards of the first Pokémon set, by place (number minus one).
 var plantedPokemon = map[int]planted{
 	0: {name: "Alakazam", rarity: "Rare Holo"},
 	1: {name: "Blastoise", rarity: "Rare Holo"},

@@ -37,9 +37,9 @@ type Rejection struct {
 // maxProductName is the longest name that a product may have.
 const maxProductName = 200
 
-// Rejected rows belong to cards of their own, which are in the catalog and stay there: q1 has
-// prices of impossible times, q2 a lane twice, q3 impossible values, each beside one good lane; q4
-// is there twice; q5 has the longest name allowed; q6 and q7 are rejected for their names.
+// Rejected rows belong to separate cards, which stay in the catalog: q1 has prices of impossible
+// times, q2 a lane twice, q3 impossible values, each in addition to one valid lane; q4 occurs
+// twice; q5 has the longest name allowed; q6 and q7 are rejected for their names.
 func (r *recorder) writeRejected() error {
 	r.sum.Quarantine = map[Reason]int{}
 	cards := []cardLine{
@@ -49,7 +49,7 @@ func (r *recorder) writeRejected() error {
 		{Ref: "q4", Name: "Original Smeargle", Number: "904/102"},
 		{Ref: "q5", Name: strings.Repeat("Very ", 39) + "Long!", Number: "905/102"},
 	}
-	// These are good and stay in the catalog.
+	// These are valid and stay in the catalog.
 	for _, line := range cards {
 		r.sum.Cards++
 		r.sum.CardsByGame[string(pokemon)]++
@@ -93,7 +93,7 @@ func (r *recorder) reject(why Reason, file, ref, value string) {
 	r.sum.Rejected = append(r.sum.Rejected, Rejection{why, file, ref, value})
 }
 
-// rejectedSealed writes the sealed products that cannot be.
+// rejectedSealed writes the invalid sealed products.
 func (r *recorder) rejectedSealed() error { // air: one step
 	for _, k := range []struct {
 		reason Reason
@@ -129,13 +129,13 @@ func (r *recorder) rejectedSealed() error { // air: one step
 	return nil
 }
 
-// rejectedPrices ends the newest price file with the rows that cannot be.
+// rejectedPrices appends the invalid rows to the newest price file.
 func (r *recorder) rejectedPrices() {
 	now := stamp(r.w.cat.at)
 	soon := stamp(r.w.cat.at.Add(1e9))
 	f := r.w.prices[len(r.w.prices)-1]
 
-	// The file is named as a quarantine report names it.
+	// The name of the file as in a quarantine report.
 	name := "prices/" + r.sum.Day + ".csv"
 	if !r.w.cat.Plain {
 		name += ".zst"

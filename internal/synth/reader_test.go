@@ -45,7 +45,7 @@ func write(t testing.TB, o Options) (string, Summary) {
 	return dir, sum
 }
 
-// read reads a directory whose rows are all good.
+// read reads a directory whose rows are all valid.
 func read(t testing.TB, dir string) *source {
 	t.Helper()
 	s := &source{sets: map[string]setLine{}, cards: map[string]cardLine{}, sealed: map[string]sealedLine{}}
@@ -64,8 +64,8 @@ func read(t testing.TB, dir string) *source {
 	return s
 }
 
-// putOnce and the readers of cells run once a row and do not mark themselves as helpers, which
-// costs more than what they do.
+// putOnce and the readers of cells run for every row. They do not call Helper, which would take
+// longer than their work.
 func putOnce[K comparable, V any](t testing.TB, m map[K]V, key K, v V) {
 	if _, twice := m[key]; twice {
 		t.Errorf("%v is there twice", key)
@@ -101,7 +101,8 @@ func lines[L any](t testing.TB, dir, name string, each func(L)) {
 	}
 }
 
-// rows reads a CSV file, compressed or not, and gives each row to each, which must not keep it.
+// rows reads a CSV file, compressed or not, and calls each with each row, which is valid only
+// during the call.
 func rows(t testing.TB, path string, each func(head, row []string)) {
 	t.Helper()
 	f, err := os.Open(path)

@@ -2,7 +2,7 @@ package synth
 
 import "slices"
 
-// Summarize writes the catalog as Write does and says what it wrote.
+// Summarize writes the catalog as Write does and returns a summary.
 func Summarize(dir string, o Options) (Summary, error) {
 	recorder := &recorder{sum: newSummary(), seen: newSeen()}
 	if err := writeCatalog(dir, o, recorder); err != nil {
@@ -11,12 +11,12 @@ func Summarize(dir string, o Options) (Summary, error) {
 	return recorder.sum, nil
 }
 
-// summarizeDay writes the catalog as WriteDay does and says what it wrote.
+// summarizeDay writes the catalog as WriteDay does and returns a summary.
 func summarizeDay(dir string, o Options, day int) (Summary, error) {
 	return Summarize(dir, onlyDay(o, day))
 }
 
-// recorder makes the summary of what a writer writes, and plants what is to be quarantined. A
+// recorder makes the summary of the rows of a writer, and plants the rows to be quarantined. A
 // program that only writes does not link it.
 type recorder struct {
 	w    *writer
@@ -87,10 +87,10 @@ func (r *recorder) lane(ref string, l *lane) {
 	r.recordDays(l, r.w.series, Lane{ref, l.variant, l.condition})
 }
 
-// countRows counts the rows and prices of the lane at hand.
+// countRows counts the rows and prices of the current lane.
 func (r *recorder) countRows() {
 	hasRow := func(cents int64) bool { return cents != centsNoRow }
-	// Days of history share one row of a wide file; each price file has a row of its own.
+	// Days of history share one row of a wide file; each price file has one row.
 	past, newest := r.w.series[:r.w.past], r.w.series[r.w.past:] // air: a pair
 	if slices.ContainsFunc(past, hasRow) {
 		r.sum.HistoryRows++

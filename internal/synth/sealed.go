@@ -39,7 +39,7 @@ type sealed struct {
 	lane      lane
 }
 
-// packs are the sealed products of a set.
+// packs returns the kinds of sealed products of a set.
 func (s *set) packs() []pack {
 	switch s.style {
 	case plainTotal, paddedTotal, trainerPart, galarPart:
@@ -59,7 +59,7 @@ func (c *catalog) sealed(s *set, i int) *sealed {
 	pack := s.packs()[i]
 	sealed := &sealed{ref: fmt.Sprintf("x%04d-%d", s.index, i), set: s, pack: pack, name: s.name + " " + pack.label}
 	if s.index < plantedSets && i == 0 {
-		// A card's: ambiguous across kinds.
+		// The partner id of a card, so that it is ambiguous across kinds.
 		sealed.ids = []identifier{{partnerNamespace, partnerValue(s.first + 3)}}
 	} else if !d.chance(200) {
 		sealed.ids = []identifier{{partnerNamespace, strconv.Itoa(5_000_000 + 8*s.index + i)}}

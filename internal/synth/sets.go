@@ -14,7 +14,7 @@ const (
 	onePiece game = "one-piece"
 )
 
-// style is how the cards of a set are numbered and which variants they come in.
+// style is how the cards of a set are numbered, and which variants they have.
 type style uint8
 
 const (
@@ -30,13 +30,13 @@ const (
 	promotion                // P-001
 )
 
-// The parts of a set numbered on their own.
+// The parts of a set that are numbered separately.
 const (
 	trainerPartSize = 30
 	galarPartSize   = 70
 )
 
-// set is one set of the catalog; everything in it follows from the seed and index alone.
+// set is one set of the catalog; everything in it depends on the seed and index alone.
 type set struct {
 	index    int // among all sets
 	nth      int // among the sets of its game
@@ -46,28 +46,28 @@ type set struct {
 	total    int // printed total
 	game     game
 	style    style
-	code     string // before the number, where the style has one
+	code     string // before the number, if the style has one
 	ref      string
 	name     string
 	series   string
 	aliases  []string
-	released int // day of release relative to day zero, always when it has none
+	released int // day of release relative to day zero; always if it has none
 }
 
-// setsPerCycle sets hold onePiecePerCycle of One Piece: about 60 of 260 sets.
+// Of setsPerCycle sets, onePiecePerCycle are of One Piece: about 60 of 260 sets.
 const (
 	setsPerCycle     = 13
 	onePiecePerCycle = 3
 )
 
-// sets yields the sets in order until yield returns false. They have no end.
+// sets yields the sets in order until yield returns false. There are infinitely many.
 func (c *catalog) sets(yield func(*set) bool) {
 	first := 0
 	var nth [2]int
 	for i := 0; ; i++ {
 		g := pokemon
 		n := 0
-		// One Piece sets are spread among the others, as they come out.
+		// One Piece sets are spread among the others, as in reality.
 		if at := i % setsPerCycle; at%4 == 1 && at < 4*onePiecePerCycle {
 			g = onePiece
 			n = 1
@@ -95,13 +95,13 @@ func (c *catalog) newSet(index, nth int, g game) *set {
 		s.released = always
 	}
 
-	// Planted sets are made like the others and then get their cases.
+	// Planted sets are made like the others, and then overwritten with their cases.
 	plantSet(s)
 	if unknown := d.chance(300); !unknown && s.aliases == nil {
 		s.aliases = s.codes()
 	}
 
-	// The name keeps its beginning, as renamed sets of real feeds do.
+	// The begin of the name stays, as with renamed sets of real feeds.
 	if day, ok := c.edits.renamedSets[index]; ok {
 		s.name += ": " + setRevisions[day%len(setRevisions)]
 	}
@@ -173,7 +173,7 @@ func (c *catalog) onePieceSet(s *set, d *dice) {
 	}
 }
 
-// codes are the aliases of a set: its code in the spellings of its game's sources.
+// codes returns the aliases of a set: its code as the sources of its game write it.
 func (s *set) codes() []string {
 	if s.game == onePiece {
 		return []string{s.code, s.code[:2] + "-" + s.code[2:]}
@@ -190,8 +190,8 @@ func skipping(n, planted int) int {
 	return n
 }
 
-// pairName is the n-th of the pairs of first and last, in an order scrambled by stride and offset;
-// when the pairs run out they return with a number.
+// pairName returns the n-th of the pairs of first and last, in an order scrambled by stride and
+// offset. After the last pair, they come again with a number.
 func pairName(n, stride, offset int, first, last []string, format string) string {
 	pairs := len(first) * len(last)
 	at := (n%pairs*stride + offset) % pairs
@@ -202,7 +202,7 @@ func pairName(n, stride, offset int, first, last []string, format string) string
 	return name
 }
 
-// releaseDate is the printed date of release, empty when the set has none.
+// releaseDate returns the printed date of release, "" if the set has none.
 func (s *set) releaseDate(zero time.Time) string {
 	if s.released == always {
 		return ""

@@ -2,12 +2,12 @@ package synth
 
 import "time"
 
-// Case names a special case that a catalog holds.
+// Case is the name of a special case in a catalog.
 type Case string
 
-// The special cases. Every catalog of day zero with 2,000 cards and 40 days or more holds all of
-// them. A smaller one holds all but the cases of sets. What Summary.Cases tells about each was
-// found in the rows written, not planned.
+// The special cases. Every catalog of day zero with 2,000 cards and 40 days or more has all of
+// them. A smaller one has all but the cases of sets. The places in Summary.Cases were found in the
+// written rows, not planned.
 const (
 	// Names of cards.
 
@@ -49,10 +49,10 @@ const (
 	caseWithPrinting     Case = "with_printing"
 	caseWithUpdatedAt    Case = "with_updated_at"
 	caseWithPartner      Case = "with_partner"
-	caseSharedPartner    Case = "shared_partner"     // the partner value is also an earlier card's
-	caseTwinPrinting     Case = "twin_printing"      // set, name and number are also an earlier card's
+	caseSharedPartner    Case = "shared_partner"     // an earlier card has the same partner value
+	caseTwinPrinting     Case = "twin_printing"      // an earlier card has the same set, name and number
 	caseOnlyUnlicensed   Case = "only_unlicensed"    // a card all of whose lanes are unlicensed
-	caseDisplayForbidden Case = "display_unlicensed" // near mint unlicensed beside a licensed ungraded lane
+	caseDisplayForbidden Case = "display_unlicensed" // near mint unlicensed, with a licensed ungraded lane
 
 	// Lanes, by their row in the newest price file.
 
@@ -67,7 +67,7 @@ const (
 
 	// Lanes, by their days.
 
-	caseHistoryOnly  Case = "history_only" // no row any more, since before the newest day
+	caseHistoryOnly  Case = "history_only" // no row on the newest day, but earlier ones
 	caseDayGap       Case = "day_gap"      // priced, not priced, priced again
 	caseUp           Case = "up"           // against 7 days before, at least 5 %
 	caseDown         Case = "down"
@@ -78,9 +78,9 @@ const (
 	caseNoWeek       Case = "no_week"       // younger than 7 days
 	caseNoMonth      Case = "no_month"      // younger than 30 days, older than 7
 	caseLostBase     Case = "lost_base"     // prices older than 14 days, none from there to 7 days before
-	caseNewCondition Case = "new_condition" // a near mint lane of few days beside an old ungraded one
+	caseNewCondition Case = "new_condition" // a near mint lane of few days, with an old ungraded one
 
-	// Sets, whose refs stand in Lane.Ref.
+	// Sets, whose refs are in Lane.Ref.
 
 	caseSetPlain    Case = "set_without_series"
 	caseSetUndated  Case = "set_without_release_date"
@@ -91,7 +91,7 @@ const (
 
 	// Sealed products.
 
-	caseSealedSharedPartner Case = "sealed_shared_partner" // the partner value is a card's
+	caseSealedSharedPartner Case = "sealed_shared_partner" // a card has the same partner value
 )
 
 // allCases are all special cases, in the order above.
@@ -111,8 +111,8 @@ var allCases = []Case{
 	caseSealedSharedPartner,
 }
 
-// Lane says where a case is: a card, a set or a sealed product by its ref. A case of a lane has the
-// lane, too. A sealed product's lane has neither variant nor condition.
+// Lane is the place of a case: a card, a set or a sealed product by its ref. A case of a lane has
+// the lane, too. A sealed product's lane has neither variant nor condition.
 type Lane struct {
 	Ref, Variant, Condition string
 }
@@ -120,7 +120,7 @@ type Lane struct {
 // placesPerCase bounds Summary.Cases, which would otherwise grow with the catalog.
 const placesPerCase = 24
 
-// Summary says what a call wrote.
+// Summary has counts and special cases of a written catalog.
 type Summary struct {
 	// SnapshotAt is the instant that the newest price file describes.
 	SnapshotAt time.Time
@@ -132,14 +132,13 @@ type Summary struct {
 	Sets, Cards, Sealed int
 	// CardsByGame and SetsByGame count by the live slug.
 	CardsByGame, SetsByGame map[string]int
-	// Lanes counts the lanes with a row anywhere. SealedLanes counts the ones of sealed products
-	// among them.
+	// Lanes counts the lanes with any row. SealedLanes counts those of sealed products among them.
 	Lanes, SealedLanes int
 	// HistoryRows are the rows of the wide files; PriceRows those of all price files, NewestRows
 	// those of the newest.
 	HistoryRows, PriceRows, NewestRows int
 	// Points are the prices in all of them: a lane on a day. Changes are those that differ from the
-	// lane's price the day before, of Pairs days on which both are known.
+	// lane's price on the previous day, of Pairs days on which both are known.
 	Points, Pairs, Changes int
 	// Fresh, Stale, Unknown and Missing divide NewestRows, Unlicensed is another count of them.
 	Fresh, Stale, Unknown, Missing, Unlicensed int
@@ -152,8 +151,8 @@ type Summary struct {
 	Cases map[Case][]Lane
 
 	// Added, Removed and Renamed are the refs of cards that Options.Day changed, RenamedSets those
-	// of sets, in ascending order. A card's or set's old name is in the directory of the day
-	// before.
+	// of sets, in ascending order. The old name of a card or set is in the directory of the
+	// previous day.
 	Added, Removed, Renamed, RenamedSets []string
 
 	// Quarantine counts the lines and rows to be quarantined by reason (see the constants of source), Rejected
@@ -174,7 +173,7 @@ func newSummary() Summary {
 	return summary
 }
 
-// Has reports whether the place is among those noted for a case.
+// Has reports whether a place is among those recorded for a case.
 func (s *Summary) Has(c Case, ref string) bool {
 	for _, lane := range s.Cases[c] {
 		if lane.Ref == ref {
@@ -190,13 +189,13 @@ func (s *Summary) addCase(c Case, at Lane) {
 	}
 }
 
-// found is a case and whether it holds.
+// found is a case and whether it is true.
 type found struct {
 	Case
 	applies bool
 }
 
-// addCases notes the cases that hold.
+// addCases records the cases that are true.
 func (s *Summary) addCases(at Lane, cases []found) {
 	for _, found := range cases {
 		if found.applies {

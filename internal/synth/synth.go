@@ -5,31 +5,30 @@
 //
 // [Write] writes a whole directory: source.toml, sets.jsonl, cards.jsonl, sealed.jsonl,
 // history/*.csv.zst (wide form) and the newest days as prices/YYYY-MM-DD.csv.zst. [WriteDay] writes
-// the same catalog some days later with nothing but that day's prices, as a daily build finds it.
-// For tests, [Summarize] writes like Write and says in a [Summary] what it wrote and where the
-// special cases are.
+// the same catalog some days later with that day's prices alone, for a daily build. For tests,
+// [Summarize] writes like Write and returns a [Summary] with counts and the places of special
+// cases.
 //
-// Equal options give equal bytes. Nothing is drawn from a shared stream: a set, a card, a lane and
-// a day of a lane each derive their own randomness from the seed, so that a small catalog is the
-// beginning of a large one, and that a day's price is the same number whether it is written as
-// history or as a price file, by this day's directory or by a later one's.
+// Equal options give equal bytes. There is no shared random stream: each set, card, lane and day of
+// a lane has its own stream from the seed. So a small catalog is the begin of a large one, and a
+// day's price is the same number in the history and in a price file, of this day's directory or of
+// a later one.
 //
-// The first set of both games is planted. The two hold every special case of cards, lanes and
-// sealed products that a loader or a server has to get right, at any size from 300 cards up. The
-// cases of sets are in the first thirty sets, in any catalog from 2,000 cards up.
+// The first set of each game is planted. The two sets have every special case of cards, lanes and
+// sealed products for loaders and servers, at any size from 300 cards up. The cases of sets are in
+// the first thirty sets, in any catalog from 2,000 cards up.
 //
 // # Days
 //
-// Day zero is the day of Options.SnapshotAt. Every later day removes, adds and renames some cards
-// and renames some sets, and moves the prices on; the prices before it stay what they were. Planted
-// cards are never edited.
+// Day zero is the day of Options.SnapshotAt. Every later day removes, adds and renames some cards,
+// renames some sets, and adds prices; earlier prices do not change. Planted cards are never edited.
 //
 // # Caveats
 //
-// Names of characters are the games' own; sets, prices, numbers and dates are invented.
+// Names of characters are real; sets, prices, numbers and dates are invented.
 //
-// A wide history row carries no licence. Lanes without a licence have a row in every price file, so
-// that a loader that takes the licence from the newest row knows it in all cases.
+// A wide history row has no licence. Lanes without a licence have a row in every price file, so
+// that a loader always finds the licence in the newest row.
 package synth
 
 import (
@@ -46,7 +45,7 @@ const (
 	maxCards = 1_000_000
 	// maxHistoryDays bounds Options.HistoryDays.
 	maxHistoryDays = 3660
-	// maxPriceDays bounds Options.PriceDays, since all price files are open at once.
+	// maxPriceDays bounds Options.PriceDays, because all price files are open at once.
 	maxPriceDays = 31
 	// maxDay bounds Options.Day.
 	maxDay = 3660
@@ -55,30 +54,30 @@ const (
 // DefaultSnapshotAt is the instant that the newest price file of a default catalog describes.
 var DefaultSnapshotAt = time.Date(2026, time.August, 22, 20, 0, 0, 0, time.UTC)
 
-// Options says which catalog to write. The zero value is the default catalog.
+// Options select the catalog to write. The zero value is the default catalog.
 type Options struct {
 	// Cards is the number of cards on day zero, 20,000 by default.
 	Cards int
 	// Seed selects the catalog, 1 by default.
 	Seed uint64
 	// SnapshotAt is the instant that the newest price file of day zero describes, its newest
-	// collected_at; DefaultSnapshotAt by default. It is cut to whole seconds of UTC.
+	// collected_at; DefaultSnapshotAt by default. It is truncated to whole seconds of UTC.
 	SnapshotAt time.Time
 	// HistoryDays is the number of days with prices, price files included, 365 by default.
 	HistoryDays int
-	// PriceDays is how many of those days, the newest, are price files and not history, 1 by
-	// default.
+	// PriceDays is how many of those days, the newest ones, are price files instead of history, 1
+	// by default.
 	PriceDays int
-	// Conditions is the most conditions that a variant is tracked in, the best ones; 0 for as many
-	// as there are. A catalog with all of them has 3.7 lanes a card, one with two about 2.1.
+	// Conditions is the largest number of conditions of a variant, the best ones; 0 for all. A
+	// catalog with all conditions has 3.7 lanes per card, one with two about 2.1.
 	Conditions int
-	// Day writes the catalog as it is that many days after day zero.
+	// Day is how many days after day zero the catalog is written.
 	Day int
-	// Plain writes CSV files as they are, without zstd.
+	// Plain writes CSV files without zstd.
 	Plain bool
-	// PlantQuarantine has Summarize add rows that a loader must quarantine, and Summary.Quarantine
-	// with how many of each reason. The snapshot has to be built for Summary.SnapshotAt: one of the
-	// rows is collected later.
+	// PlantQuarantine makes Summarize add rows that a loader must quarantine; Summary.Quarantine
+	// has their number by reason. The snapshot must be built for Summary.SnapshotAt, because one of
+	// the rows is collected later.
 	PlantQuarantine bool
 }
 
@@ -102,9 +101,9 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Validate says which of the options are out of bounds. A zero stands for its default.
+// Validate returns an error for options that are out of bounds. Zero means the default.
 func (o *Options) Validate() error {
-	// The defaults are set in a copy: a caller may print what it gave.
+	// The defaults are set in a copy, because a caller may print its options.
 	whole := *o
 	whole.setDefaults()
 	return whole.validate()
@@ -126,7 +125,7 @@ func (o *Options) validate() error {
 	)
 }
 
-// Write writes the catalog into dir, which it creates; a directory that holds anything is refused.
+// Write writes the catalog into dir, which it creates. It returns an error if dir is not empty.
 func Write(dir string, o Options) error { return writeCatalog(dir, o, nil) }
 
 func writeCatalog(dir string, o Options, watcher observer) error {
@@ -151,7 +150,7 @@ func writeCatalog(dir string, o Options, watcher observer) error {
 	return nil
 }
 
-// observer is told of what is written, in the order written. Only tests have one.
+// observer is called with what is written, in that order. Only tests have one.
 type observer interface {
 	begin(w *writer)
 	set(s *set)
@@ -162,12 +161,12 @@ type observer interface {
 	end() error
 }
 
-// WriteDay writes the catalog as Write does with Options.Day = day, but only the price file of that
-// day and no history. With a snapshot of the day before it amounts to Write's directory of that
-// day.
+// WriteDay writes the catalog as Write does with Options.Day = day, but with the price file of that
+// day alone and no history. With a snapshot of the previous day, it has the same content as Write's
+// directory of that day.
 func WriteDay(dir string, o Options, day int) error { return Write(dir, onlyDay(o, day)) }
 
-// onlyDay are the options of WriteDay.
+// onlyDay returns the options of WriteDay.
 func onlyDay(o Options, day int) Options {
 	o.Day = day
 	o.HistoryDays = 1
@@ -175,8 +174,7 @@ func onlyDay(o Options, day int) Options {
 	return o
 }
 
-// catalog is what there is to write: the options and what follows from them before any card is
-// made.
+// catalog is a catalog to write: the options and all that they determine before any card is made.
 type catalog struct {
 	Options
 	zero  time.Time // instant of day zero

@@ -16,7 +16,7 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// hashOf is a hash of the names and contents of a directory.
+// hashOf returns a hash of the names and contents of a directory.
 func hashOf(t testing.TB, dir string) string {
 	t.Helper()
 	h := xxhash.New()
@@ -42,8 +42,8 @@ func hashOf(t testing.TB, dir string) string {
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// A change of these hashes changes every test and benchmark over synthetic catalogs: make it on
-// purpose.
+// A change of these hashes changes every test and benchmark with synthetic catalogs, so change them
+// only deliberately.
 func TestSameOptionsSameBytes(t *testing.T) {
 	for _, c := range []struct {
 		o    Options

@@ -2,30 +2,29 @@ package synth
 
 import "math"
 
-// Price levels, in cents. No walk leaves these bounds: the floor leaves room for the five
+// Bounds of prices, in cents. No walk leaves them; the lower one leaves room for the five
 // conditions below near mint.
 const (
 	floorCents   = 6
 	ceilingCents = 900_000_000
 )
 
-// The walk is kept in 1/65536 cent and moved by factors of 18 fractional bits: integers only, so
-// that every machine writes the same bytes. A day has the same price in whatever window it is
-// written.
+// The walk is computed in 1/65536 cent with factors of 18 fractional bits. It uses integers only,
+// so that every machine writes the same bytes. A day has the same price in every range of days.
 const (
 	centBits   = 16
 	factorBits = 18
-	// changeChance of 1024: measured over whole catalogs it yields 27 % of prices that change a day
-	// (a change below a cent is none).
+	// changeChance is the chance of a change, of 1024. In whole catalogs, 27 % of prices change a
+	// day (a change below a cent is none).
 	changeChance = 338
-	// medianStep is the median of a change in the walk, which rounding to cents brings to 3 % in
-	// the prices.
+	// medianStep is the median of a change in the walk. Rounded to cents, the median change of
+	// prices is 3 %.
 	medianStep = 0.0232
 	// maxStep bounds the exponential tail of one day's change.
 	maxStep = 0.40
 )
 
-// steps are the factors of a change: exponentially distributed sizes, as many up as down.
+// steps are the factors of changes: exponentially distributed, as many up as down.
 var steps = stepTable()
 
 func stepTable() (table [1024]uint64) {
@@ -39,9 +38,9 @@ func stepTable() (table [1024]uint64) {
 	return table
 }
 
-// walk is the price path of one variant of a card, or of a sealed product. It is anchored at day
-// zero, where it has its level, and runs from there forwards and backwards, so that it does not
-// depend on how much of it is written.
+// walk is the price path of one variant of a card, or of a sealed product. It has its level on day
+// zero and is computed from there forwards and backwards, so that it does not depend on the range
+// of days that is written.
 type walk struct {
 	seed  uint64
 	level int64 // cents at day zero
@@ -50,8 +49,7 @@ type walk struct {
 // fill sets path[i] to the state of day from+i.
 func (w walk) fill(path []uint64, from int) {
 	to := from + len(path) - 1
-	// Day zero is the anchor: both directions go on from it, so that any span of days agrees with
-	// any other.
+	// Both directions start from day zero, so that all ranges of days agree.
 	at := uint64(w.level) << centBits
 	put := func(day int, at uint64) {
 		if day >= from && day <= to {
@@ -76,13 +74,13 @@ func step(at, bits uint64) uint64 {
 	if bits&1023 >= changeChance {
 		return at
 	}
-	// The price keeps fractions of a cent, or small prices would stand still.
+	// The state has fractions of a cent; otherwise small prices would never change.
 	at = at >> 8 * steps[bits>>10&1023] >> (factorBits - 8)
 	return min(max(at, floorCents<<centBits), ceilingCents<<centBits)
 }
 
-// script replaces the walk of a planted lane. Days are relative to day zero; every script holds for
-// the days after it too.
+// script replaces the walk of a planted lane. Days are relative to day zero; every script also
+// continues after it.
 type script uint8
 
 const (
@@ -90,17 +88,17 @@ const (
 	climbing         // +4 % of its level a day, from a month before day zero on: a gainer over every seven days
 	falling          // the same downwards: a decliner
 	flat             // the same price on every day: a change of zero
-	freeNow          // positive until day zero, which costs nothing: zero is a price
-	freeOnce         // zero before day zero, positive since: a change without a base
+	freeNow          // positive before day zero, then zero: zero is a price
+	freeOnce         // zero before day zero, then positive: a change without a base
 	tenfold          // ten times its level since three days before day zero: still data, not an error
-	rolling          // up and down in waves around a slow rise, to its level on day zero: the showcase
+	rolling          // waves around a slow rise, to its level on day zero: for demonstrations
 	scriptEnd = -3
 	scriptRun = 30
-	// scriptYear is how many days a rolling price rises for.
+	// scriptYear is the number of days of the rise of a rolling price.
 	scriptYear = 365
 )
 
-// cents is the scripted price of a day.
+// cents returns the scripted price of a day.
 func (s script) cents(level int64, day int) int64 { // air: one step
 	run := int64(max(day+scriptRun, 0))
 	switch s {
@@ -131,16 +129,16 @@ func (s script) cents(level int64, day int) int64 { // air: one step
 // A swing goes up and down in straight lines.
 type swing struct{ length, height int }
 
-// at is where a swing is on a day, from nothing to its height.
+// at returns the value of a swing on a day, from 0 to its height.
 func (s swing) at(day int) int {
 	place := ((day % s.length) + s.length) % s.length
 	return s.height * min(place, s.length-place) * 2 / s.length
 }
 
-// swings are what a rolling price is made of.
+// swings are the parts of a rolling price.
 var swings = [...]swing{{211, 180}, {61, 96}, {17, 42}, {5, 18}}
 
-// wave is how far a rolling price is from its level, per mille: nothing on day zero.
+// wave returns the distance of a rolling price from its level, per mille. It is 0 on day zero.
 func wave(day int) int {
 	sum := min(max(day, -scriptYear), scriptYear) / 3
 	for _, swing := range swings {

@@ -1,4 +1,5 @@
-// Package term is what commands show: JSON for scripts, tables, progress and a log for people.
+// Package term formats the output of commands: JSON for scripts, tables, progress and a log for
+// people.
 package term
 
 import (
@@ -15,7 +16,8 @@ import (
 	"golang.org/x/term"
 )
 
-// JSON prints v as indented JSON with a line's end; the error is that of w, or of a v that JSON cannot spell.
+// JSON prints v as indented JSON with a line end. The error is that of w, or of a v that JSON
+// cannot encode.
 func JSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
@@ -23,14 +25,14 @@ func JSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// Table prints the cells of rows under a header, whose columns are parted by tabs, in aligned columns. out keeps the
-// first error.
+// Table prints the cells of rows under a header in aligned columns; tabs separate the columns of
+// header. out stores the first error.
 func Table[T any](out *bufio.Writer, header string, rows []T, cells func(T) []any) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, header)
 
 	for _, row := range rows {
-		// Cells are parted by tabs, which the writer turns into columns.
+		// Tabs separate cells; the writer aligns them.
 		for i, cell := range cells(row) {
 			if i > 0 {
 				fmt.Fprint(t, "\t")
@@ -40,11 +42,11 @@ func Table[T any](out *bufio.Writer, header string, rows []T, cells func(T) []an
 		fmt.Fprintln(t)
 	}
 
-	// out keeps the error.
+	// out stores the error.
 	_ = t.Flush()
 }
 
-// Size spells a number of bytes for people: 12.3 MB.
+// Size formats a number of bytes: 12.3 MB.
 func Size(n int64) string {
 	value := float64(n)
 	exponent := 0
@@ -59,7 +61,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.1f %cB", value, " kMGT"[exponent])
 }
 
-// NewLog writes text for people, with times as RFC 3339 has them, or JSON for machines.
+// NewLog returns a logger of text for people, with RFC 3339 times, or of JSON.
 func NewLog(w io.Writer, format string, colours bool) *slog.Logger {
 	if format == "json" {
 		return slog.New(slog.NewJSONHandler(w, nil))
@@ -67,11 +69,10 @@ func NewLog(w io.Writer, format string, colours bool) *slog.Logger {
 	return slog.New(tint.NewTextHandler(w, &tint.Options{NoColor: !colours, TimeFormat: time.RFC3339}))
 }
 
-// Colourful reports whether what is written is looked at by somebody who did not ask for no colours
-// (https://no-color.org).
+// Colourful reports whether w is a terminal and colours are not disabled (https://no-color.org).
 func Colourful(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
 
-// isTerminal reports whether somebody looks at what is written.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// How often progress is shown: on a terminal as fast as an eye follows, else rarely enough for a
-// log.
+// The time between two progress lines: on a terminal as fast as an eye follows, else rarely enough
+// for a log.
 const (
 	terminalInterval = 100 * time.Millisecond
 	logInterval      = 5 * time.Second
 )
 
-// Progress shows how far work is: its phase, counts, rate and time left. On a terminal it
-// redraws one line. Elsewhere it writes a line every five seconds, and nothing when the output is
-// JSON.
+// Progress shows the progress of work: its phase, counts, rate and time left. On a terminal it
+// redraws one line. Elsewhere it writes a line every five seconds, and nothing if quiet.
 type Progress struct {
 	mu       sync.Mutex
 	w        io.Writer
@@ -27,7 +26,7 @@ type Progress struct {
 	shown    time.Time
 }
 
-// NewProgress shows on w how far work is, and nothing where quiet.
+// NewProgress shows progress on w, or nothing if quiet.
 func NewProgress(w io.Writer, quiet bool) *Progress {
 	if quiet {
 		w = io.Discard
@@ -38,8 +37,8 @@ func NewProgress(w io.Writer, quiet bool) *Progress {
 	return &Progress{w: w, interval: logInterval, shown: time.Now()}
 }
 
-// Update says how much of a phase is done, and of how much; a total of 0 is not known. It is cheap when nothing is to
-// be shown.
+// Update reports how much of a phase is done, of total; 0 is unknown. It is cheap if no line is
+// due.
 func (p *Progress) Update(phase string, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,14 +48,14 @@ func (p *Progress) Update(phase string, done, total int64) {
 		p.phase = phase
 		p.began = at
 	}
-	// A new phase is shown at once on a terminal, and what goes on only now and then.
+	// A new phase is shown at once on a terminal, all else only at the interval.
 	if at.Sub(p.shown) < p.interval && (!fresh || !p.terminal) {
 		return
 	}
 
 	p.shown = at
 	line := describe(phase, done, total, at.Sub(p.began))
-	// The line before may be longer.
+	// The previous line may be longer.
 	if p.terminal {
 		line = "\r\x1b[K" + line
 	} else {
@@ -65,7 +64,7 @@ func (p *Progress) Update(phase string, done, total int64) {
 	_, _ = io.WriteString(p.w, line)
 }
 
-// describe spells a report: "reading prices: 12,000 of 39,577, 8,000/s, 3 s left".
+// describe formats a line: "reading prices: 12,000 of 39,577, 8,000/s, 3 s left".
 func describe(phase string, done, total int64, spent time.Duration) string {
 	line := phase
 	if done == 0 {
@@ -76,7 +75,7 @@ func describe(phase string, done, total int64, spent time.Duration) string {
 		line += fmt.Sprintf(" of %d", total)
 	}
 
-	// The time left is a guess that is worth showing after a second.
+	// The time left is a guess, which is useful only after a second.
 	rate := float64(done) / max(spent.Seconds(), 0.001)
 	line += fmt.Sprintf(", %.0f/s", rate)
 	if total > done && spent > time.Second {

@@ -1,7 +1,7 @@
-// Package testsweep tells tests how much of a long sweep to do.
+// Package testsweep decides how much of a long sweep a test does.
 //
 // A sweep over a whole real catalog takes a minute or more under the race detector, and nothing in
-// it runs side by side. So make test does a sample of it, and make whole does all of it without the
+// it runs in parallel. So make test does a sample of it, and make whole does all of it without the
 // race detector.
 package testsweep
 
@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// variable is set to whole to do each sweep in full.
-const variable = "TEST_DEPTH"
+// envVar is set to whole to do each sweep in full.
+const envVar = "TEST_DEPTH"
 
-// Full says whether sweeps are done in full.
-func Full() bool { return os.Getenv(variable) == "whole" }
+// Full reports whether sweeps are done in full.
+func Full() bool { return os.Getenv(envVar) == "whole" }
 
-// Stride is the stride of a sweep: 1 when sweeps are done in full, else n.
+// Stride returns the stride of a sweep: 1 when sweeps are done in full, else n.
 func Stride(n int) int {
 	if Full() {
 		return 1

@@ -6,10 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sleep is exact to some 60 µs, where time.Sleep in an idle program takes a millisecond: that would
-// make three of a rest.
+// sleep is accurate to some 60 µs. time.Sleep in an idle program takes a millisecond, which would make a
+// rest three times as long.
 func sleep(d time.Duration) {
 	span := unix.NsecToTimespec(int64(d))
-	// A signal ends a rest early, which does no harm.
-	_ = unix.Nanosleep(&span, nil)
+	_ = unix.Nanosleep(&span, nil) // a signal may end it early, which does no harm
 }

@@ -14,8 +14,8 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// syncInterval bounds how long a written record stays off the disk when no call waits for it: half
-// of the promised 100 ms, the other half is for the fsync.
+// syncInterval is how often written records are synced that no call waits for: half of the promised
+// 100 ms, the other half is for the fsync.
 const syncInterval = 50 * time.Millisecond
 
 // ErrClosed is the error of a log that was closed.
@@ -24,14 +24,13 @@ var ErrClosed = errors.New("log closed")
 // Log is a write-ahead log that is open for appending. It is safe for concurrent use.
 //
 // Callers of AwaitWritten write the queue themselves. Callers of AwaitSynced join a batch and wait
-// for the one goroutine that syncs. After a failed write or fsync the log is down until it is
-// mended: see recover.go.
+// for the one goroutine that syncs. After a failed write or fsync the log is down until it has
+// recovered: see recover.go.
 //
 // Locks, in the order they are taken: syncMu, writeMu, mu.
 type Log struct {
 	dir      string
 	options  Options
-	mapped   bool // how segments are made
 	segments segments
 
 	unmapped error // why the segments are written and not mapped; nil when they are
@@ -41,50 +40,49 @@ type Log struct {
 	file         disk.File
 	size         atomic.Int64 // of the open segment
 	spare        []byte
-	unsynced     unsynced // what is not known to be on disk
+	unsynced     unsynced // records that may not be on disk
 	lastRecovery time.Time
-	cancelled    map[uint64]bool // records that were given up: guarded by syncMu
+	cancelled    map[uint64]bool // records that recovery skips: guarded by syncMu
 
-	mu      sync.Mutex // guards the queue and the numbers in it
-	queue   []byte
-	next    uint64        // number of the next record
-	marked  uint64        // number of the last mark
-	waiting chan struct{} // closed after the next fsync; nil when no call waits for it
+	mu       sync.Mutex // guards the queue and the numbers in it
+	queue    []byte
+	next     uint64        // number of the next record
+	lastMark uint64        // number of the last sync mark
+	waiting  chan struct{} // closed after the next fsync; nil when no call waits for it
 
 	bytes   atomic.Uint64         // written since the start
 	written atomic.Uint64         // last record written
 	synced  atomic.Uint64         // last record on disk
-	broken  atomic.Pointer[error] // why nothing is written until the log is mended
-	failed  atomic.Pointer[error] // why the log is down, or ended: it could not be mended at once
+	broken  atomic.Pointer[error] // why nothing is written until the log has recovered
+	failed  atomic.Pointer[error] // why the log is down or closed: it could not recover at once
 	ended   atomic.Bool
 
-	kick chan struct{} // one slot: a batch waits
+	wake chan struct{} // one slot: a batch waits
 	stop chan struct{}
 	done chan struct{}
 }
 
 // Options configure a log. The zero value is ready.
 type Options struct {
-	// Disk is what the log is on; nil = this machine's.
+	// Disk is the disk of the log; nil = this machine's.
 	Disk disk.FS
-	// OnSync is told of each fsync when it ends; nil = nobody.
+	// OnSync is called at the end of each fsync; nil disables it.
 	OnSync func(began time.Time, err error)
-	// Inline runs the log without a goroutine: AwaitSynced itself calls fsync. Its callers come one
-	// after the other.
+	// Inline runs the log without a goroutine: AwaitSynced itself calls fsync. Calls are sequential.
 	Inline bool
-	// CanCreate says why no segment may be made now, such as that its directory is elsewhere; nil =
-	// always.
+	// CanCreate returns why no segment may be made now, such as a directory that was moved; nil =
+	// always allowed.
 	CanCreate func() error
-	// Now is the time that mending goes by; nil = time.Now.
+	// Now is the clock of recovery; nil = time.Now.
 	Now func() time.Time
 }
 
-// Start starts a log in a directory that is there. Its first record gets number next, which follows
-// the last one that [Read] returned.
+// Start starts a log in an existing directory. Its first record gets number next, which follows the
+// last one that [Read] returned.
 func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	l := &Log{
-		dir: dir, options: options, mapped: true, next: next, cancelled: map[uint64]bool{},
-		kick: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		dir: dir, options: options, next: next, cancelled: map[uint64]bool{},
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	l.options.Disk = cmp.Or(options.Disk, disk.OS)
 	if options.Now == nil {
@@ -102,11 +100,10 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	for _, first := range firsts {
 		l.segments.track(dir, first, false)
 	}
-	// Only trying tells whether a file system can map; what it says decides for all segments.
+	// Only a try shows whether the file system can map; the result decides for all segments.
 	l.file, err = l.open(next, nil)
 	if errors.Is(err, errors.ErrUnsupported) {
 		l.unmapped = err
-		l.mapped = false
 		l.file, err = l.open(next, nil)
 	}
 	if err != nil {
@@ -124,9 +121,9 @@ func Start(dir string, next uint64, options Options) (_ *Log, err error) {
 	return l, nil
 }
 
-// active makes the segment that starts with record first and holds records, durable in name and
-// content. It has another name until it is whole, so that half of it takes no segment's place. When
-// the name may be there and is not known to be on disk, the segment comes with an error.
+// open makes the segment that starts with record first and has these records, with durable name and
+// content. It has another name until it is complete, so that a part of it replaces no segment. If the
+// name may exist and is not known to be on disk, it returns the segment with an error.
 func (l *Log) open(first uint64, records []byte) (disk.File, error) {
 	path := segmentPath(l.dir, first)
 	if l.options.CanCreate != nil {
@@ -135,27 +132,27 @@ func (l *Log) open(first uint64, records []byte) (disk.File, error) {
 		}
 	}
 
-	// Somebody may have removed the directory with all that was in it.
-	file, err := l.options.Disk.Append(path+newSuffix, l.mapped)
+	// The directory may have been removed with its content.
+	file, err := l.options.Disk.Append(path+tempSuffix, l.unmapped == nil)
 	if errors.Is(err, fs.ErrNotExist) && l.options.Disk.Mkdir(l.dir, 0o700) == nil {
-		file, err = l.options.Disk.Append(path+newSuffix, l.mapped)
+		file, err = l.options.Disk.Append(path+tempSuffix, l.unmapped == nil)
 		err = cmp.Or(err, l.options.Disk.SyncDir(filepath.Dir(l.dir)))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot make log segment %q: %w", path, err)
 	}
 
-	// A mapped segment wants its header alone on disk before anything follows.
-	err = writeSynced(file, segmentHead(first))
+	// The header of a mapped segment must be on disk before anything follows.
+	err = writeSynced(file, encodeHeader(first))
 	if err == nil && len(records) > 0 {
 		err = writeSynced(file, records)
 	}
 	if err == nil {
-		err = l.options.Disk.Rename(path+newSuffix, path)
+		err = l.options.Disk.Rename(path+tempSuffix, path)
 	}
 	if err != nil {
-		// What cannot be removed now is removed at the next start.
-		_ = l.options.Disk.Remove(path + newSuffix)
+		// If it cannot be removed now, the next start removes it.
+		_ = l.options.Disk.Remove(path + tempSuffix)
 		return nil, errors.Join(fmt.Errorf("cannot make log segment %q: %w", path, err), file.Close())
 	}
 
@@ -195,7 +192,7 @@ func (l *Log) Err() error {
 	return nil
 }
 
-// fail keeps the log from being written until it is mended. The first reason stays.
+// fail keeps the log from being written until it has recovered. The first reason stays.
 func (l *Log) fail(verb string, err error) error {
 	err = fmt.Errorf("cannot %s log: %w", verb, err)
 	l.broken.CompareAndSwap(nil, &err)
@@ -208,11 +205,10 @@ func (l *Log) Size() int64 { return l.size.Load() }
 // Bytes returns how many bytes of records were written since the start.
 func (l *Log) Bytes() uint64 { return l.bytes.Load() }
 
-// Unmapped returns why the segments are written with a system call a record; nil when they are
-// mapped.
+// Unmapped returns why each record is written by a system call; nil when the segments are mapped.
 func (l *Log) Unmapped() error { return l.unmapped }
 
-// flush writes what is queued. The caller holds writeMu.
+// flush writes the queued records. The caller holds writeMu.
 func (l *Log) flush() error {
 	if err := l.broken.Load(); err != nil {
 		return *err
@@ -249,12 +245,12 @@ func (l *Log) AwaitWritten(seq uint64) error {
 
 	l.writeMu.Lock()
 	err := error(nil)
-	if l.written.Load() < seq { // unless another caller's write took it along
+	if l.written.Load() < seq { // unless another caller has written it
 		err = l.flush()
 	}
 	l.writeMu.Unlock()
 
-	// One failure that does not come again is no failure of the call.
+	// A failure that the log recovers from at once is no failure of the call.
 	if err != nil {
 		return l.tryRecover(seq)
 	}
@@ -273,8 +269,8 @@ func (l *Log) AwaitSynced(seq uint64) error {
 	}
 
 	select {
-	case l.kick <- struct{}{}:
-	default: // somebody else woke the goroutine, which takes the whole batch
+	case l.wake <- struct{}{}:
+	default: // another caller woke the goroutine, which takes the whole batch
 	}
 	select {
 	case <-batch:
@@ -287,7 +283,7 @@ func (l *Log) AwaitSynced(seq uint64) error {
 	return cmp.Or(l.Err(), ErrClosed)
 }
 
-// join returns the batch that waits for record seq, or nil when there is nothing to wait for.
+// join returns the batch that waits for record seq, or nil when no wait is needed.
 func (l *Log) join(seq uint64) (<-chan struct{}, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -298,14 +294,14 @@ func (l *Log) join(seq uint64) (<-chan struct{}, error) {
 		return nil, err
 	}
 
-	// A sync takes the batch before it takes the queue, in which the record stands already.
+	// A sync takes the batch before it takes the queue, which has the record already.
 	if l.waiting == nil {
 		l.waiting = make(chan struct{})
 	}
 	return l.waiting, nil
 }
 
-// syncLoop is the one goroutine that syncs.
+// syncLoop is the goroutine that syncs.
 func (l *Log) syncLoop() {
 	defer close(l.done)
 	tick := time.Tick(syncInterval)
@@ -314,16 +310,16 @@ func (l *Log) syncLoop() {
 		select {
 		case <-l.stop:
 			return
-		case <-l.kick:
+		case <-l.wake:
 		case <-tick:
 			l.writeSyncMark()
 		}
 
-		_ = l.Sync() // told by Err; callers that wait are woken, and a log that is down is mended
+		_ = l.Sync() // Err returns the error; Sync wakes the callers that wait, and recovers the log
 	}
 }
 
-// takeBatch takes the batch that waits. Closing it wakes its callers, whatever came of it.
+// takeBatch takes the batch that waits. Closing it wakes its callers, whatever the result.
 func (l *Log) takeBatch() chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -335,12 +331,12 @@ func (l *Log) takeBatch() chan struct{} {
 	return batch
 }
 
-// Sync puts everything queued so far on disk and wakes the callers that wait for it.
+// Sync puts all queued records on disk and wakes the callers that wait for them.
 func (l *Log) Sync() error {
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
 
-	// The batch is taken before the queue is: the fsync covers every record that it waits for.
+	// The batch is taken before the queue: so the fsync covers every record that it waits for.
 	batch := l.takeBatch()
 	defer close(batch)
 	return l.sync()
@@ -348,7 +344,7 @@ func (l *Log) Sync() error {
 
 // sync is Sync for a caller that holds syncMu.
 func (l *Log) sync() error {
-	// Records written by others from here on may or may not be covered.
+	// Records that others write from here on may or may not be covered.
 	l.writeMu.Lock()
 	err := l.flush()
 	target := l.written.Load()
@@ -368,8 +364,8 @@ func (l *Log) sync() error {
 	return nil
 }
 
-// syncFile puts what is written on disk, record target at the last. The caller holds syncMu, and
-// began the sync.
+// syncFile syncs the written records; target is the last of them. The caller holds syncMu, and has
+// called beginSync.
 func (l *Log) syncFile(target uint64) error {
 	began := time.Now()
 	err := l.file.Sync()
@@ -380,17 +376,17 @@ func (l *Log) syncFile(target uint64) error {
 		return l.fail("sync", err)
 	}
 
-	l.unsynced.synced()
+	l.unsynced.endSync()
 	l.synced.Store(target)
 	return nil
 }
 
-// Rotate puts everything on disk and starts a new segment. It returns the last record of the old
-// ones. A segment without records is kept while it is there. When no segment can be made, the log goes on in the old
-// one.
+// Rotate puts everything on disk and starts a new segment. It returns the last record of the old ones.
+// An open segment without records stays, unless its file is missing. If no segment can be made, the log
+// continues in the old one.
 func (l *Log) Rotate() (last uint64, err error) {
-	// Most of it goes to the disk while others write on.
-	if err := l.Sync(); err != nil && !errors.Is(err, ErrNoSpace) {
+	// Most records go to the disk here, while others can write.
+	if err := l.Sync(); err != nil && !errors.Is(err, ErrReserveReached) {
 		return 0, err
 	}
 
@@ -408,28 +404,28 @@ func (l *Log) Rotate() (last uint64, err error) {
 		l.unsynced.beginSync()
 		err = l.syncFile(last)
 	}
-	if errors.Is(err, ErrNoSpace) && len(l.unsynced.syncing) == 0 {
-		// What was written is well, unless an fsync failed besides: the new segment need not have it again,
-		// for which there may be no room.
+	if errors.Is(err, ErrReserveReached) && len(l.unsynced.syncing) == 0 {
+		// The written records are good, unless an fsync failed too: the new segment need not repeat them,
+		// for which there may be no space.
 		l.unsynced.beginSync()
 		_ = l.syncFile(l.written.Load())
 	}
 	if err != nil {
-		// A log that is mended has everything in a new segment, as is wanted here.
+		// Recovery also puts everything into a new segment.
 		err = l.recover(true)
 		return l.written.Load(), err
 	}
 
-	// The new segment stands before the old one is closed: a failure leaves a log that can be read.
+	// The new segment exists before the old one is closed: a failure leaves a readable log.
 	file, err := l.open(last+1, nil)
 	if file == nil {
 		return 0, err
 	}
 	old := l.file
 	l.file = file
-	_ = old.Close() // what it holds is on disk
+	_ = old.Close() // its records are on disk
 
-	// A name that a power cut may take away must not be written on.
+	// A segment whose name a power cut may remove must not be written to.
 	if err != nil {
 		_ = l.fail("rotate", err)
 		return last, l.recover(true)
@@ -437,7 +433,7 @@ func (l *Log) Rotate() (last uint64, err error) {
 	return last, nil
 }
 
-// RemoveThrough removes the segments that hold nothing after record last. The newest one stays.
+// RemoveThrough removes the segments without records after last. The newest one stays.
 func (l *Log) RemoveThrough(last uint64) error {
 	firsts, err := Segments(l.dir)
 	if err != nil {
@@ -466,7 +462,7 @@ func (l *Log) CloseNow() {
 	defer l.writeMu.Unlock()
 	l.ended.Store(true)
 	l.broken.CompareAndSwap(nil, &ErrClosed)
-	l.failed.CompareAndSwap(nil, &ErrClosed) // unless there is a better reason already
-	_ = l.file.Close()                       // synced, or given up
+	l.failed.CompareAndSwap(nil, &ErrClosed) // unless there is an earlier reason
+	_ = l.file.Close()                       // synced or abandoned
 	close(l.takeBatch())
 }

@@ -82,7 +82,7 @@ func readLog(t testing.TB, dir string, after uint64) (int, End, error) {
 // TestBytes pins the format: logs that were written have to be read for ever.
 func TestBytes(t *testing.T) {
 	t.Parallel()
-	data := segmentHead(7)
+	data := encodeHeader(7)
 	data = appendRecord(data, 7, 6, func(dst []byte) []byte { return append(dst, "charged"...) })
 	const want = "6e706b77616c3031" + "0700000000000000" + "30a001d0" +
 		"5f81a262" + "07000000" + "0700000000000000" + "0600000000000000" + "63686172676564"
@@ -281,7 +281,7 @@ func TestZeroTails(t *testing.T) {
 func TestUnsyncedHole(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	data := segmentHead(1)
+	data := encodeHeader(1)
 	data = appendRecord(data, 1, 0, testPayload(1))
 	hole := len(data)
 	data = appendRecord(data, 2, 1, testPayload(2))
@@ -309,12 +309,12 @@ func TestGroups(t *testing.T) {
 	t.Parallel()
 	syncs := 0 // the log makes them one at a time
 	dir := t.TempDir()
-	l, err := Start(dir, 1, Options{Disk: written(func(call disktest.Call) disktest.Verdict {
+	l, err := Start(dir, 1, Options{Disk: written(func(call disktest.Call) disktest.Effect {
 		if call.Op != "sync" {
-			return disktest.Verdict{}
+			return disktest.Effect{}
 		}
 		syncs++
-		return disktest.Verdict{Wait: time.Millisecond} // as a disk takes; who comes meanwhile waits for the next one
+		return disktest.Effect{Wait: time.Millisecond} // as a disk takes; who comes meanwhile waits for the next one
 	})})
 	if err != nil {
 		t.Fatal(err)
@@ -358,7 +358,7 @@ func TestGroups(t *testing.T) {
 }
 
 func FuzzLog(f *testing.F) {
-	data := segmentHead(1)
+	data := encodeHeader(1)
 	for n := range uint64(5) {
 		data = appendRecord(data, n+1, n, testPayload(int(n+1)))
 	}

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// segments are the files of a log that hold what nothing else does: the open one, and those of
-// before that were not removed. Somebody else may remove them.
+// segments are the files of a log with records that are needed: the open one, and earlier ones that
+// were not removed. Other programs may remove them.
 type segments struct {
 	mu     sync.Mutex
 	files  map[uint64]fs.FileInfo // by first record
-	active uint64                 // the one that is written
+	active uint64                 // first record of the open segment
 }
 
-// track notes a segment as it is now; open says that it is the one that is written from now on.
+// track records the file of a segment as it is now; with open it is the open segment.
 func (s *segments) track(dir string, first uint64, open bool) {
 	info, err := os.Stat(segmentPath(dir, first))
 	s.mu.Lock()
@@ -30,15 +30,15 @@ func (s *segments) track(dir string, first uint64, open bool) {
 	}
 }
 
-// untrackThrough forgets the segments that hold nothing after record last.
+// untrackThrough drops the segments without records after last.
 func (s *segments) untrackThrough(last uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.files, func(first uint64, _ fs.FileInfo) bool { return first <= last && first != s.active })
 }
 
-// isMissing reports whether the file of a segment is not there, or is another one. What cannot be
-// asked is taken to be there.
+// isMissing reports whether a segment's file is missing or another one. If that is unknown, it is taken
+// as present.
 func (s *segments) isMissing(dir string, first uint64) bool {
 	info, err := os.Stat(segmentPath(dir, first))
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *segments) isMissing(dir string, first uint64) bool {
 	return known != nil && !os.SameFile(info, known)
 }
 
-// activeMissing reports whether the segment that is written is gone.
+// activeMissing reports whether the open segment is missing.
 func (s *segments) activeMissing(dir string) bool {
 	s.mu.Lock()
 	first := s.active
@@ -59,8 +59,8 @@ func (s *segments) activeMissing(dir string) bool {
 	return known && s.isMissing(dir, first)
 }
 
-// MissingSegments names the segments that somebody removed or replaced while they were needed. What
-// the open one gets is lost with it until the log is rotated.
+// MissingSegments returns the names of segments that were removed or replaced while they were needed.
+// If the open one is missing, later records are lost with it until the log is rotated.
 func (l *Log) MissingSegments() (names []string) {
 	l.segments.mu.Lock()
 	firsts := slices.Sorted(maps.Keys(l.segments.files))

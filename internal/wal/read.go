@@ -12,22 +12,22 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// ErrCorrupt means: what is stored is damaged where a crash cannot explain it.
+// ErrCorrupt reports that stored data is damaged in a way that a crash cannot explain.
 var ErrCorrupt = errors.New("corrupt data")
 
 // ReadFile reads a file of a state directory. Anything else in its place, such as a directory, is
 // ErrCorrupt.
 func ReadFile(path string) ([]byte, error) {
 	data, err := disk.ReadFile(disk.OS, path)
-	return data, noFile(err)
+	return data, asCorrupt(err)
 }
 
-// CheckFile refuses what is there and is no regular file, as [ReadFile] does.
-func CheckFile(path string) error { return noFile(disk.CheckFile(path)) }
+// CheckFile returns an error for an existing path that is not a regular file, as [ReadFile] does.
+func CheckFile(path string) error { return asCorrupt(disk.CheckFile(path)) }
 
-// noFile takes what stands in the place of a file for damage.
-func noFile(err error) error {
-	if _, is := errors.AsType[*disk.NoFileError](err); is {
+// asCorrupt converts a NotRegularError into an ErrCorrupt.
+func asCorrupt(err error) error {
+	if _, is := errors.AsType[*disk.NotRegularError](err); is {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return err
@@ -57,32 +57,31 @@ func Segments(dir string) ([]uint64, error) {
 	return firsts, nil
 }
 
-// End is where a reading of a log ended.
+// End is where reading a log ended.
 type End struct {
-	Last     uint64 // last record read, or the one asked to start after
+	Last     uint64 // last record read, or the one to start after
 	TornPath string // segment with a torn end, "" = none
-	TornAt   int64  // how much of it is whole
-	Dropped  int    // records that the torn end held, at least; none when it is zeros
+	TornAt   int64  // length of its undamaged part
+	Dropped  int    // records in the torn end, at least; none when it is zeros
 }
 
-// Visitor takes a record. The payload is valid during the call only.
+// Visitor receives a record. The payload is valid only during the call.
 type Visitor func(seq uint64, payload []byte) error
 
-// Read visits the records after number after, in order. A torn end of the last segment is where a
-// crash cut it off, or what was allocated and not used, and is reported in End. Anything else out
-// of place is ErrCorrupt. A missing segment that is needed is ErrCorrupt too, wrapping
-// fs.ErrNotExist.
+// Read visits the records after number after, in order. It accepts a torn end of the last segment,
+// after a crash or with allocated and unused space, and returns it in End. Any other damage is
+// ErrCorrupt. A missing segment that is needed is ErrCorrupt too, wrapping fs.ErrNotExist.
 func Read(dir string, after uint64, visit Visitor) (End, error) {
 	firsts, err := Segments(dir)
 	if err != nil {
 		return End{}, err
 	}
 
-	// Only the last segment can be torn: a new one is started when the old one is on disk.
+	// Only the last segment can be torn: a new one starts when the old one is on disk.
 	end := End{Last: after}
 	for i, first := range firsts {
 		if i+1 < len(firsts) && firsts[i+1] <= after+1 {
-			continue // all of it comes before
+			continue // none of its records is needed
 		}
 		if first > end.Last+1 {
 			return end, fmt.Errorf("%w: log %q: records %d to %d are missing: %w",
@@ -109,16 +108,16 @@ func (end *End) segment(dir string, first, next uint64, visit Visitor) error {
 	return end.records(path, data, first, next, visit)
 }
 
-// records reads the content of a segment, up to where the next one begins. What stands behind that
-// was written again there, after a failure.
+// records reads the content of a segment, up to where the next one begins. Later records were written
+// again there, after a failure.
 func (end *End) records(path string, data []byte, first, next uint64, visit Visitor) error {
 	isLast := next == 0
-	// A segment has its name since its header was on disk, so that one without was cut.
-	if !bytes.HasPrefix(data, segmentHead(first)) {
+	// A segment gets its name when its header is on disk, so one without a header was cut.
+	if !bytes.HasPrefix(data, encodeHeader(first)) {
 		return fmt.Errorf("%w: log segment %q: bad header", ErrCorrupt, path)
 	}
 
-	// Numbers follow each other without a gap: what stands where another is due is no record.
+	// Numbers have no gaps: data with another number is not a record.
 	at := segmentHeader
 	for seq := first; at < len(data) && seq != next; seq++ {
 		r, ok := parseRecord(data[at:])
@@ -127,7 +126,7 @@ func (end *End) records(path string, data []byte, first, next uint64, visit Visi
 		}
 		at += r.size
 		if seq <= end.Last {
-			continue // not asked for, but it has to be whole
+			continue // not needed, but it must be undamaged
 		}
 
 		if err := visit(seq, r.payload); err != nil {
@@ -138,11 +137,11 @@ func (end *End) records(path string, data []byte, first, next uint64, visit Visi
 	return nil
 }
 
-// classifyTail judges a place where no record seq is: the end of the segment, a torn end, or
+// classifyTail classifies the data in the place of record seq: the end of the segment, a torn end, or
 // damage.
 func (end *End) classifyTail(path string, data []byte, at int, seq uint64, isLast bool) error {
 	if !isLast && len(bytes.TrimLeft(data[at:], "\x00")) == 0 {
-		return nil // allocated and not used; the next segment's number tells whether a record is missing
+		return nil // allocated and unused; the next segment's number shows whether a record is missing
 	}
 	if !isLast || provesSynced(data[at:], seq) {
 		return fmt.Errorf("%w: log segment %q: record %d at byte %d is damaged", ErrCorrupt, path, seq, at)
@@ -154,7 +153,7 @@ func (end *End) classifyTail(path string, data []byte, at int, seq uint64, isLas
 	return nil
 }
 
-// Trim cuts a torn end off, durably. Without one it does nothing.
+// Trim cuts off a torn end, durably. Without one it does nothing.
 func (end *End) Trim() error {
 	if end.TornPath == "" {
 		return nil

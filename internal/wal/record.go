@@ -15,14 +15,15 @@ import (
 //	header: magic "npkwal01" | number of the first record, 8 | CRC-32C of both, 4
 //	record: CRC-32C of the rest, 4 | payload length, 4 | number, 8 | last number known to be on disk, 8 | payload
 //
-// The fourth field tells damage from a torn end. After a power cut, records that were never synced
-// may be missing while later ones are there. A record that later ones say was on disk may not.
+// The fourth field distinguishes damage from a torn end. After a power cut, records that were never
+// synced may be missing while later ones exist. A record may not be missing if a later one has its
+// number as on disk.
 const (
 	segmentMagic  = "npkwal01"
 	segmentHeader = 20
 	recordHeader  = 24
 
-	// MaxPayload is the longest payload that is read back.
+	// MaxPayload is the longest payload that can be read.
 	MaxPayload = 16 << 20
 )
 
@@ -32,10 +33,10 @@ func segmentPath(dir string, first uint64) string {
 	return filepath.Join(dir, SegmentName(first))
 }
 
-// SegmentName is the file name of the segment that begins with a record.
+// SegmentName returns the file name of the segment that begins with a record.
 func SegmentName(first uint64) string { return fmt.Sprintf("%020d.wal", first) }
 
-// segmentFirst returns the number of the first record that a file name gives.
+// segmentFirst returns the number of the first record in a file name.
 func segmentFirst(name string) (uint64, bool) {
 	digits, ok := strings.CutSuffix(name, ".wal")
 	if !ok || len(digits) != 20 {
@@ -45,13 +46,13 @@ func segmentFirst(name string) (uint64, bool) {
 	return first, err == nil
 }
 
-func segmentHead(first uint64) []byte {
+func encodeHeader(first uint64) []byte {
 	dst := append(make([]byte, 0, segmentHeader), segmentMagic...)
 	dst = binary.LittleEndian.AppendUint64(dst, first)
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
 }
 
-// appendRecord appends a record whose payload encode appends.
+// appendRecord appends a record; encode appends its payload.
 func appendRecord(dst []byte, seq, synced uint64, encode func([]byte) []byte) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, 8)...) // checksum and length follow
@@ -64,7 +65,7 @@ func appendRecord(dst []byte, seq, synced uint64, encode func([]byte) []byte) []
 	return dst
 }
 
-// record is a whole record; payload aliases what it was read from.
+// record is a parsed record; payload aliases the data that it was parsed from.
 type record struct {
 	seq     uint64
 	synced  uint64
@@ -72,7 +73,7 @@ type record struct {
 	size    int
 }
 
-// parseRecord reads the record at the start of data, if one is there whole.
+// parseRecord parses the record at the start of data, if there is an undamaged one.
 func parseRecord(data []byte) (record, bool) {
 	if len(data) < recordHeader {
 		return record{}, false
@@ -92,8 +93,8 @@ func parseRecord(data []byte) (record, bool) {
 	}, true
 }
 
-// recordAt reads the record at a place, if one is there whole and its number is first or later, and below
-// end. That spares most places a checksum.
+// recordAt parses the record at an offset, if there is an undamaged one whose number is at least first
+// and less than end. Checking the number first saves the checksum at most offsets.
 func recordAt(data []byte, at int, first, end uint64) (record, bool) {
 	if at+recordHeader > len(data) {
 		return record{}, false
@@ -105,21 +106,21 @@ func recordAt(data []byte, at int, first, end uint64) (record, bool) {
 	return parseRecord(data[at:])
 }
 
-// provesSynced reports whether something in data, which follows the broken record lost, says that
-// lost was on disk.
-func provesSynced(data []byte, lost uint64) bool {
-	used := len(bytes.TrimRight(data, "\x00")) // no record begins behind it: its number would be 0
+// provesSynced reports whether an undamaged record in data shows that the broken record was on disk.
+// data begins at the broken record.
+func provesSynced(data []byte, broken uint64) bool {
+	used := len(bytes.TrimRight(data, "\x00")) // no record begins after it: its number would be 0
 	for i := range used {
-		if r, ok := recordAt(data, i, lost+1, lost+uint64(len(data))+1); ok && r.synced >= lost {
+		if r, ok := recordAt(data, i, broken+1, broken+uint64(len(data))+1); ok && r.synced >= broken {
 			return true
 		}
 	}
 	return false
 }
 
-// countTorn returns how many records data held, which begins where record lost is broken: that one,
-// and what is whole behind it.
-func countTorn(data []byte, lost uint64) (n int) {
+// countTorn returns how many records data had, which begins at the broken record: that one, and the
+// undamaged ones after it.
+func countTorn(data []byte, broken uint64) (n int) {
 	used := len(bytes.TrimRight(data, "\x00"))
 	if used == 0 {
 		return 0
@@ -127,7 +128,7 @@ func countTorn(data []byte, lost uint64) (n int) {
 
 	n = 1
 	for i := 1; i < used; i++ {
-		if r, ok := recordAt(data, i, lost+1, lost+uint64(len(data))+1); ok {
+		if r, ok := recordAt(data, i, broken+1, broken+uint64(len(data))+1); ok {
 			n++
 			i += r.size - 1
 		}

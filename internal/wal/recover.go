@@ -10,39 +10,40 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// A failed write or fsync takes a log down: nobody knows what the disk then holds, and a later
-// fsync that succeeds proves nothing about what came before the failed one. Mending writes
-// everything since the last good fsync again, into a new segment that begins there and takes the
-// place of the records that the old one may hold from that number on (decision 1751).
+// A failed write or fsync takes a log down: the content of the disk is unknown, and a later fsync that
+// succeeds proves nothing about records before the failed one. Recovery writes everything since the
+// last good fsync again. It goes into a new segment that begins there, and replaces the records that
+// the old one may have from that number on (decision 1751). This recovery is not the replay at the
+// start: see read.go.
 
-// recoverInterval is how often a log that is down is tried again: often enough for a fault that
-// ends to be forgotten within a second, seldom enough for a disk that stays full to be left in
-// peace.
+// recoverInterval is the shortest time from a failed recovery to the next, which failing calls and syncs
+// trigger: often enough that a failure that ends is over within
+// a second, and seldom enough not to load a disk that stays full.
 const recoverInterval = 250 * time.Millisecond
 
-// newSuffix ends the name of a segment that is being made.
-const newSuffix = ".new"
+// tempSuffix ends the name of a segment that is being made.
+const tempSuffix = ".new"
 
-// unsynced are the records that are not known to be on disk, in order: syncing, written, unwritten.
-// What is written holds writeMu; syncing is also left alone while an fsync runs.
+// unsynced are the records that may not be on disk, in order: syncing, written, unwritten. writeMu
+// guards them; syncing does not change while an fsync runs.
 type unsynced struct {
 	syncing   []byte // an fsync that covers them is under way, or failed
 	written   []byte
 	unwritten []byte // taken from the queue, and their write failed
 }
 
-// maxReusedBuffer is the longest buffer that is used again; a burst's is left to the collector.
+// maxReusedBuffer is the longest buffer that is reused; a longer one after a burst is freed.
 const maxReusedBuffer = 1 << 20
 
-// beginSync notes that the fsync to come covers what is written.
+// beginSync makes the written records those that the next fsync covers.
 func (r *unsynced) beginSync() {
 	spare := emptied(r.syncing)
 	r.syncing = r.written
 	r.written = spare
 }
 
-// synced lets go of what the fsync covered.
-func (r *unsynced) synced() { r.syncing = emptied(r.syncing) }
+// endSync drops the records that the fsync covered, after it succeeded.
+func (r *unsynced) endSync() { r.syncing = emptied(r.syncing) }
 
 func emptied(b []byte) []byte {
 	if cap(b) > maxReusedBuffer {
@@ -51,7 +52,7 @@ func emptied(b []byte) []byte {
 	return b[:0]
 }
 
-// all returns every record in order, those that were given up without their payload.
+// all returns every record in order, cancelled ones without their payload.
 func (r *unsynced) all(cancelled map[uint64]bool) []byte {
 	out := make([]byte, 0, len(r.syncing)+len(r.written)+len(r.unwritten))
 	for _, part := range [][]byte{r.syncing, r.written, r.unwritten} {
@@ -69,8 +70,8 @@ func (r *unsynced) all(cancelled map[uint64]bool) []byte {
 	return out
 }
 
-// tryRecover mends a log that is down, unless that was tried a moment ago. It returns nil when
-// record seq is on disk or written after all.
+// tryRecover recovers a log that is down. It returns nil if record seq was written meanwhile, or if the
+// log is up again. Soon after a failed recovery it does not try, and returns the log's error.
 func (l *Log) tryRecover(seq uint64) error {
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
@@ -82,21 +83,22 @@ func (l *Log) tryRecover(seq uint64) error {
 	return l.recover(false)
 }
 
-// ErrNoSpace means: the log has grown into the room that is left for what makes it shorter again.
-// It stays down until it is rotated.
-var ErrNoSpace = disk.ErrNoSpace
+// ErrReserveReached reports that the log has grown into the space reserved for a new segment and a
+// checkpoint.
+// The log stays down until it is rotated.
+var ErrReserveReached = disk.ErrNoSpace
 
-// recover takes a log up again that is down. The caller holds syncMu and writeMu, and has a
-// checkpoint written after that when rotating is true.
+// recover brings up a log that is down. The caller holds syncMu and writeMu, and writes a checkpoint
+// afterwards if rotating is true.
 func (l *Log) recover(rotating bool) error {
 	broken := l.broken.Load()
 	if broken == nil || l.ended.Load() {
 		return l.Err()
 	}
 
-	// What every call began would fill the room before the checkpoint comes.
+	// Calls that all try it would fill the reserved space before the checkpoint comes.
 	early := l.options.Now().Sub(l.lastRecovery) < recoverInterval
-	if errors.Is(*broken, ErrNoSpace) {
+	if errors.Is(*broken, ErrReserveReached) {
 		early = !rotating
 	}
 	if early {
@@ -104,7 +106,7 @@ func (l *Log) recover(rotating bool) error {
 		return l.Err()
 	}
 
-	// Records that nobody tried to write yet come along: their number is in between.
+	// Queued records are included: their numbers come next.
 	l.mu.Lock()
 	last := l.next - 1
 	l.unsynced.unwritten = append(l.unsynced.unwritten, l.queue...)
@@ -114,7 +116,7 @@ func (l *Log) recover(rotating bool) error {
 	l.lastRecovery = l.options.Now()
 	file, err := l.open(l.synced.Load()+1, l.unsynced.all(l.cancelled))
 	if err != nil {
-		// The old segment stays open: what was written there outlives the process.
+		// The old segment stays open: the records written to it survive the process.
 		if file != nil {
 			_ = file.Close()
 		}
@@ -122,7 +124,7 @@ func (l *Log) recover(rotating bool) error {
 		return l.Err()
 	}
 
-	_ = l.file.Close() // another segment has what it held
+	_ = l.file.Close() // the new segment has its records
 	l.file = file
 	l.bytes.Add(uint64(len(l.unsynced.unwritten)))
 	l.unsynced = unsynced{}
@@ -135,26 +137,26 @@ func (l *Log) recover(rotating bool) error {
 	return nil
 }
 
-// Cancel drops a record whose Await failed, so that recovery skips it. It reports false when the
-// record is on disk after all, which is as if the Await had not failed. A process that ends before
-// the log is mended may leave the record.
+// Cancel drops a record whose Await failed: recovery writes the record without its payload. It returns
+// false if the record is on disk after all, which is as if the Await had not failed. If the process
+// ends before recovery, the record may stay.
 func (l *Log) Cancel(seq uint64) bool {
 	l.syncMu.Lock()
 	defer l.syncMu.Unlock()
 	if l.synced.Load() >= seq || l.Err() == nil && l.sync() == nil {
-		return false // also one that was queued while the log was mended
+		return false // or it was queued while the log recovered
 	}
 	l.cancelled[seq] = true
 	return true
 }
 
-// removeUnfinished removes what a process left that ended while it made a segment.
+// removeUnfinished removes unfinished segments of a process that ended while it made them.
 func (l *Log) removeUnfinished() {
-	names, _ := l.options.Disk.List(l.dir) // Start fails on what matters of it
+	names, _ := l.options.Disk.List(l.dir) // Start returns an error that matters
 	for _, name := range names {
-		if plain, is := strings.CutSuffix(name.Name(), newSuffix); is {
+		if plain, is := strings.CutSuffix(name.Name(), tempSuffix); is {
 			if _, ours := segmentFirst(plain); ours {
-				_ = l.options.Disk.Remove(filepath.Join(l.dir, name.Name())) // takes room, and does no harm
+				_ = l.options.Disk.Remove(filepath.Join(l.dir, name.Name())) // a leftover only takes space
 			}
 		}
 	}

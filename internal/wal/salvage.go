@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Salvage visits every whole record after number after, in order, and passes over what is damaged.
-// It returns what is missing, in words. It is for repairs: [Read] is for everything else.
+// Salvage visits every undamaged record after number after, in order, and skips damage. It returns the
+// missing parts, in words. It is for repairs: [Read] is for everything else.
 func Salvage(dir string, after uint64, visit Visitor) (lost []string, err error) {
 	firsts, err := Segments(dir)
 	if errors.Is(err, ErrCorrupt) {

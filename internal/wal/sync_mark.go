@@ -1,22 +1,21 @@
 package wal
 
-// writeSyncMark writes a record without a payload when everything is on disk and nothing came
-// since. The last records before a rest have no later one that says so, and a flipped bit among
-// them would look like a torn end, which is cut off in silence (decision 71). A mark is followed by
-// no other one.
+// writeSyncMark writes a record without payload if everything is on disk and nothing came since. It
+// proves that the last records before a pause were synced. Without it a flipped bit in them would look
+// like a torn end, which is cut off in silence (decision 71). Two marks never follow each other.
 func (l *Log) writeSyncMark() {
 	l.mu.Lock()
 	last := l.next - 1
-	idle := len(l.queue) == 0 && l.synced.Load() == last && l.marked != last &&
+	idle := len(l.queue) == 0 && l.synced.Load() == last && l.lastMark != last &&
 		l.broken.Load() == nil && l.size.Load() > segmentHeader
 	if idle {
 		l.queue = appendRecord(l.queue, l.next, last, func(dst []byte) []byte { return dst })
-		l.marked = l.next
+		l.lastMark = l.next
 		l.next++
 	}
 	l.mu.Unlock()
 
 	if idle {
-		_ = l.AwaitWritten(last + 1) // told by Err, as of any record
+		_ = l.AwaitWritten(last + 1) // Err returns the error
 	}
 }

@@ -2,12 +2,12 @@ package framing
 
 import "strings"
 
-// state is what the next byte belongs to.
+// state says what the next byte belongs to.
 type state uint8
 
 const (
 	inHead    state = iota
-	inContent       // of a request with Content-Length
+	inContent       // content of a request with Content-Length
 	inSize          // a chunk's size
 	afterSize       // the LF of its line
 	inChunk         // a chunk's data
@@ -17,22 +17,22 @@ const (
 	inEndCR
 )
 
-// maxSizeDigits bounds a chunk's size, with leading zeros: more than any content that is taken,
-// less than overflows.
+// maxSizeDigits limits a chunk's size, with leading zeros: more than any accepted content, less
+// than an overflow.
 const maxSizeDigits = 8
 
-// body is how far a body was read.
+// body is the state of a body that is being read.
 type body struct {
-	left   int // bytes of content, or of the chunk's data, that are still to come
-	size   int // of the chunk
-	digits int // of its size
+	left   int // bytes of content, or of the chunk's data, that are missing
+	size   int // the chunk's size
+	digits int // of the chunk's size
 	total  int // bytes of all chunks
 }
 
-// read takes what p has of a body and returns how much that is, and what comes next: inHead after
-// the body's last byte.
+// read reads the part of a body in p, and returns its length and the next state: inHead after the
+// body's last byte.
 //
-// Chunks have no extensions and no trailer fields here, which no client of this kind sends and
+// Chunks must not have extensions and trailer fields, which clients of this kind do not send and
 // parsers read differently.
 func (b *body) read(state state, p []byte, limit int) (n int, _ state, _ *RequestError) {
 	for n < len(p) {
@@ -50,11 +50,11 @@ func (b *body) read(state state, p []byte, limit int) (n int, _ state, _ *Reques
 			continue
 		}
 
-		// The body is over: what follows is the next request's.
+		// The body ends here: the next request follows.
 		if state == inEndCR && p[n] == '\n' {
 			return n + 1, inHead, nil
 		}
-		next, fault := b.frame(state, p[n], limit)
+		next, fault := b.frameByte(state, p[n], limit)
 		if fault != nil {
 			return n, next, fault
 		}
@@ -64,27 +64,28 @@ func (b *body) read(state state, p []byte, limit int) (n int, _ state, _ *Reques
 	return n, state, nil
 }
 
-// frame takes one byte of what stands around a chunk's data, and returns what comes next.
-func (b *body) frame(state state, c byte, limit int) (state, *RequestError) {
+// frameByte reads one byte around a chunk's data, and returns the next state.
+func (b *body) frameByte(state state, c byte, limit int) (state, *RequestError) {
 	switch state {
 	case inSize:
 		return b.sizeByte(c)
 	case afterSize:
-		return b.begin(c, limit)
+		return b.beginChunk(c, limit)
 	case afterData:
-		return afterDataCR, unless(c == '\r', errBadChunk)
+		return afterDataCR, errUnless(c == '\r', errBadChunk)
 	case afterDataCR:
-		return inSize, unless(c == '\n', errBadChunk)
+		return inSize, errUnless(c == '\n', errBadChunk)
 	case inEnd:
-		return inEndCR, unless(c == '\r', errTrailers)
-	default: // inEndCR, whose LF ends the body; the others have no bytes of their own
+		return inEndCR, errUnless(c == '\r', errTrailers)
+	default: // inEndCR, whose LF read handles; the other states have no such bytes
 		return state, errBadChunk
 	}
 }
 
-// begin takes the LF of a size's line: the chunk's data comes next, or the end after an empty one.
-func (b *body) begin(c byte, limit int) (state, *RequestError) {
-	// Counted before it is read: a body that is too large is refused at the chunk's size.
+// beginChunk reads the LF after a chunk's size: the chunk's data follows, or the end after an empty
+// chunk.
+func (b *body) beginChunk(c byte, limit int) (state, *RequestError) {
+	// Counted before it is read: a body that is too large is refused at the chunk's size line.
 	b.left = b.size
 	b.total += b.size
 	b.size = 0
@@ -101,11 +102,11 @@ func (b *body) begin(c byte, limit int) (state, *RequestError) {
 	return inChunk, nil
 }
 
-// sizeByte takes one byte of a line that has a chunk's size and nothing else.
+// sizeByte reads one byte of a line with a chunk's size and nothing else.
 func (b *body) sizeByte(c byte) (state, *RequestError) {
 	const digits = "0123456789abcdefABCDEF"
 
-	// No sign, no space and no 0x, which some parsers take and others do not.
+	// No sign, no space and no 0x, which only some parsers accept.
 	switch digit := strings.IndexByte(digits, c); {
 	case c == '\r' && b.digits > 0:
 		return afterSize, nil
@@ -115,7 +116,7 @@ func (b *body) sizeByte(c byte) (state, *RequestError) {
 		return inSize, errBadChunk
 	default:
 		if digit > 0xf {
-			digit -= 6 // a capital
+			digit -= 6 // an upper-case letter
 		}
 		b.size = b.size<<4 | digit
 		b.digits++
@@ -123,7 +124,8 @@ func (b *body) sizeByte(c byte) (state, *RequestError) {
 	}
 }
 
-func unless(ok bool, f *RequestError) *RequestError {
+// errUnless returns nil if ok, else f.
+func errUnless(ok bool, f *RequestError) *RequestError {
 	if ok {
 		return nil
 	}

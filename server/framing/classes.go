@@ -4,12 +4,13 @@ import "encoding/binary"
 
 // Classes of bytes, as bits.
 const (
-	inMethod = 1 << iota // token characters but lower-case letters: a method is case-sensitive, and none has these
-	inTarget             // visible ASCII but #, and what is not ASCII: no two parsers end a line elsewhere for it
+	inMethod = 1 << iota // token characters except lower-case letters: a method is case-sensitive, and none has these
+	inTarget             // visible ASCII except #, and non-ASCII bytes: all parsers end the line at the same place
 	inName               // token characters (RFC 9110, 5.6.2)
-	inHost               // what a host and a port are written with (RFC 3986, 3.2.2)
+	inHost               // characters of a host and a port (RFC 3986, 3.2.2)
 )
 
+// classes has the classes of each byte.
 var classes = func() (table [256]uint8) {
 	for c := byte('!'); c <= '~'; c++ {
 		table[c] = inTarget
@@ -36,8 +37,8 @@ var classes = func() (table [256]uint8) {
 	return table
 }()
 
-// run is how many bytes b begins with that are of a class.
-func run(b []byte, class uint8) int {
+// classPrefix returns how many of the first bytes of b are of a class.
+func classPrefix(b []byte, class uint8) int {
 	for i, c := range b {
 		if classes[c]&class == 0 {
 			return i
@@ -46,7 +47,7 @@ func run(b []byte, class uint8) int {
 	return len(b)
 }
 
-// isValue reports whether b has no control characters but tabs.
+// isValue reports whether b has no control characters except tabs.
 func isValue(b []byte) bool {
 	const (
 		ones  = 0x0101010101010101
@@ -54,9 +55,9 @@ func isValue(b []byte) bool {
 	)
 	i := 0
 
-	// Eight bytes at a time. The high bit of a byte of low says that the byte is less than a space,
-	// of del that it is DEL. A borrow may also flag the byte above a flagged one, never one when
-	// none is; the loop after decides.
+	// Eight bytes at a time. The high bit of a byte of low marks a byte less than a space, in del a
+	// DEL. A borrow may also mark the byte above a marked one, but none if no byte is marked; the
+	// loop below decides.
 	for ; i+8 <= len(b); i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
 		del := x ^ 0x7f*ones

@@ -1,6 +1,6 @@
 package framing
 
-// What is refused in several places, or compared, in the words that the client is told.
+// Errors that are used in several places, or compared. The client gets their text.
 var (
 	errBadMethod    = malformed("the method must be upper-case letters")
 	errBadTarget    = malformed("the request target must be a path without spaces, control characters or a fragment")

@@ -182,7 +182,7 @@ func TestKnownLines(t *testing.T) {
 }
 
 // TestLargeBodies asks about a client once its body turns out to be larger than what may come
-// unasked, however the body is spelt and in however many pieces it comes.
+// unasked, in any encoding of the body and in any number of pieces.
 func TestLargeBodies(t *testing.T) {
 	const head = "POST /x HTTP/1.1\r\nHost: a\r\n"
 	limits := Limits{Head: 2048, Fields: 20, Body: 400, Unauthenticated: 100}
@@ -191,7 +191,7 @@ func TestLargeBodies(t *testing.T) {
 		for size := 1; size <= len(sent); size++ {
 			asked := 0
 			g := Guard{Limits: &limits}
-			g.Welcome = func() bool {
+			g.AllowLargeBody = func() bool {
 				asked++
 				if got := string(g.Head()); got != wantHead {
 					t.Errorf("%d bytes at a time: asked about %q, want %q", size, got, wantHead)
@@ -230,7 +230,7 @@ func TestLargeBodies(t *testing.T) {
 	}
 
 	for _, welcome := range []bool{false, true} {
-		refused := Unwelcome
+		refused := Unauthenticated
 		if welcome {
 			refused = 0
 		}

@@ -5,16 +5,17 @@ import (
 	"strconv"
 )
 
-// request is what is known of a request's head.
+// request is the state of a request's head.
 type request struct {
-	version version // 0 before the request line
-	blank   bool    // an empty line came before it
-	end     int     // where the request line ends, with its end
-	known   bool    // the lines after it are those of an earlier request
+	version version // 0 until the request line is valid
+	blank   bool    // an empty line came before the request line
+	end     int     // where the line after the request line begins
+	cached  bool    // the lines after the request line are the cached ones
 	fields  int
 	seen    onceHeader
 	length  int // Content-Length
-	// Where the head has the target's authority and the Host header's value; empty without one.
+	// The target's authority and the Host header's value, as positions in the head; empty if
+	// missing.
 	authority, host span
 }
 
@@ -53,9 +54,9 @@ var onceHeaders = [...]string{
 	"mcp-protocol-version", "origin", "expect",
 }
 
-// singleOf is the header that a name means, 0 for one that may come more than once or does not
-// matter here.
-func singleOf(name []byte) onceHeader {
+// onceHeaderOf returns the header with a name, 0 for one that may come more than once or has no
+// meaning here.
+func onceHeaderOf(name []byte) onceHeader {
 	for bit, one := range onceHeaders {
 		if isFold(name, one) {
 			return 1 << bit
@@ -64,8 +65,8 @@ func singleOf(name []byte) onceHeader {
 	return 0
 }
 
-// isFold reports whether b, whatever its case, is want, which has lower-case letters, digits and
-// hyphens. Every header line of a POST asks it, so it is not left to strings.EqualFold.
+// isFold reports whether b, in any case, equals want, which has lower-case letters, digits and
+// hyphens. It is called for every header line of a POST, so strings.EqualFold is too slow.
 func isFold(b []byte, want string) bool {
 	if len(b) != len(want) {
 		return false
@@ -81,17 +82,17 @@ func isFold(b []byte, want string) bool {
 	return true
 }
 
-// beginning judges a request line of which only the beginning has come: what is not HTTP at all, as
-// the first bytes of TLS, may never send an end of line.
-func beginning(b []byte) *RequestError {
+// checkPartialLine checks the beginning of an incomplete request line: bytes that are not HTTP at
+// all, such as those of TLS, may never have a line end.
+func checkPartialLine(b []byte) *RequestError {
 	if len(b) > 0 && classes[b[0]]&inMethod == 0 && b[0] != '\r' {
 		return errBadMethod
 	}
 	return nil
 }
 
-// line checks a request line, or one empty line before it (RFC 9112, 2.2 and 3).
-func (r *request) line(h []byte, start, end int) *RequestError {
+// checkRequestLine checks a request line, or one empty line before it (RFC 9112, 2.2 and 3).
+func (r *request) checkRequestLine(h []byte, start, end int) *RequestError {
 	line := h[start:end]
 	if len(line) == 0 {
 		if r.blank {
@@ -101,14 +102,14 @@ func (r *request) line(h []byte, start, end int) *RequestError {
 		return nil
 	}
 
-	// The parts are separated by one space each, so that nobody splits the line elsewhere.
-	n := run(line, inMethod)
+	// The parts are separated by one space each, so that all parsers split the line there.
+	n := classPrefix(line, inMethod)
 	if n == 0 || n == len(line) || line[n] != ' ' {
 		return errBadMethod
 	}
 
 	target := n + 1
-	n = target + run(line[target:], inTarget)
+	n = target + classPrefix(line[target:], inTarget)
 	switch {
 	case n == target || n < len(line) && line[n] != ' ':
 		return errBadTarget
@@ -124,30 +125,30 @@ func (r *request) line(h []byte, start, end int) *RequestError {
 	default:
 		return malformed("the version must be HTTP/1.1 or HTTP/1.0")
 	}
-	return r.target(line, target, n, start)
+	return r.checkTarget(line, target, n, start)
 }
 
-// target checks the form of a request target (RFC 9112, 3.2), which lies in a line that begins at
-// offset in the head.
-func (r *request) target(line []byte, start, end, offset int) *RequestError {
+// checkTarget checks the form of a request target (RFC 9112, 3.2) in a line that begins at offset
+// in the head.
+func (r *request) checkTarget(line []byte, start, end, offset int) *RequestError {
 	method := line[:start-1]
 	target := line[start:end]
 	switch {
 	case string(method) == "CONNECT":
-		return errBadTarget // there is no tunnel here
+		return errBadTarget // tunnels are not supported
 	case target[0] == '/':
 		return nil
 	case string(target) == "*" && string(method) == "OPTIONS":
 		return nil
 	}
 
-	// The absolute form, which proxies send: its authority has to be the Host's (see check).
+	// The absolute form, which proxies send: its authority must be that of Host (see checkWhole).
 	scheme := bytes.Index(target, []byte("://"))
 	if scheme < 0 || !isFold(target[:scheme], "http") && !isFold(target[:scheme], "https") {
 		return errBadTarget
 	}
 
-	n := run(target[scheme+3:], inHost)
+	n := classPrefix(target[scheme+3:], inHost)
 	path := scheme + 3 + n
 	if n == 0 || path == len(target) || target[path] != '/' {
 		return errBadTarget
@@ -156,10 +157,10 @@ func (r *request) target(line []byte, start, end, offset int) *RequestError {
 	return nil
 }
 
-// field checks a header line (RFC 9112, 5).
-func (r *request) field(h []byte, start, end int) *RequestError {
+// checkField checks a header line (RFC 9112, 5).
+func (r *request) checkField(h []byte, start, end int) *RequestError {
 	line := h[start:end]
-	n := run(line, inName)
+	n := classPrefix(line, inName)
 	switch {
 	case n == 0 && (line[0] == ' ' || line[0] == '\t'):
 		return malformed("a header line must not begin with a space")
@@ -169,8 +170,8 @@ func (r *request) field(h []byte, start, end int) *RequestError {
 		return malformed("a header value must not have control characters")
 	}
 
-	// Two of such a header are read as the first by some and as the last by others.
-	s := singleOf(line[:n])
+	// Of two such headers some parsers use the first, others the last.
+	s := onceHeaderOf(line[:n])
 	if s == 0 {
 		return nil
 	}
@@ -179,21 +180,22 @@ func (r *request) field(h []byte, start, end int) *RequestError {
 	}
 	r.seen |= s
 
-	// The value's end is the line's, so that its length says where it begins.
+	// The value ends with the line, so its position follows from its length.
 	value := bytes.TrimLeft(line[n+1:], " \t")
-	return r.meaning(s, bytes.TrimRight(value, " \t"), end-len(value))
+	return r.checkValue(s, bytes.TrimRight(value, " \t"), end-len(value))
 }
 
-// meaning checks the value of a header that decides where a request ends or whom it is for.
-func (r *request) meaning(s onceHeader, value []byte, start int) *RequestError {
+// checkValue checks the value of a header that decides where a request ends or to which host it
+// goes.
+func (r *request) checkValue(s onceHeader, value []byte, start int) *RequestError {
 	switch s {
 	case host:
-		if len(value) == 0 || run(value, inHost) != len(value) {
+		if len(value) == 0 || classPrefix(value, inHost) != len(value) {
 			return malformed("the Host header must be a host and a port")
 		}
 		r.host = span{start, start + len(value)}
 	case contentLength:
-		n, err := strconv.ParseUint(string(value), 10, strconv.IntSize-1) // digits and nothing else
+		n, err := strconv.ParseUint(string(value), 10, strconv.IntSize-1) // digits only
 		if err != nil {
 			return malformed("Content-Length must be one decimal number")
 		}
@@ -206,14 +208,14 @@ func (r *request) meaning(s onceHeader, value []byte, start int) *RequestError {
 		if r.version == http11 && !isFold(value, "100-continue") {
 			return malformed("the only expectation that can be met is 100-continue")
 		}
-	case contentType, authorization, apiKey, idempotencyKey, protocolVersion, origin: // whatever they say
+	case contentType, authorization, apiKey, idempotencyKey, protocolVersion, origin: // any value
 	}
 
 	return nil
 }
 
-// check judges a head that is whole, by what its lines say together.
-func (r *request) check(h []byte) *RequestError {
+// checkWhole checks a complete head: the headers together.
+func (r *request) checkWhole(h []byte) *RequestError {
 	switch {
 	case r.version == http11 && !r.has(host):
 		return malformed("HTTP/1.1 requires a Host header")

@@ -6,64 +6,63 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Call is one request and the answer being made to it. Its memory is used again by the next
-// request: Begin starts it, and End lets go of the request.
+// Call is one request and its response. Its memory is reused by the next request: Begin starts a
+// request, and End releases it.
 type Call struct {
 	Ctx    *fasthttp.RequestCtx
 	Fields Fields
 	Head   Head
-	// Encoded is the content encoding that the answer was sent in, "" for none.
+	// Encoded is the content encoding of the response, "" for none.
 	Encoded string
 
-	packs  *CompressedCache
-	picked string // the encoding that the client prefers, known once it was asked for
-	asked  bool
-	packed []byte // the answer compressed
-	tag    []byte // scratch for a validator
+	cache          *CompressedCache
+	encoding       string // preferred by the client; valid if encodingPicked
+	encodingPicked bool
+	compressed     []byte // the compressed response
+	tag            []byte // buffer for a validator
 }
 
-// maxPooledBuffer is the largest answer buffer that is used again; larger ones are left to the
-// collector.
+// maxPooledBuffer is the largest response buffer that is reused; larger ones are garbage.
 const maxPooledBuffer = 256 << 10
 
-// maxIdleBuffer is the largest buffer of a body, and of an answer, that stays with a connection:
-// there may be 65,000 of them that are idle.
+// maxIdleBuffer is the largest buffer of a body, and of a response, that stays with a connection:
+// there may be 65,000 idle ones.
 const maxIdleBuffer = 16 << 10
 
-// Begin takes up a request.
+// Begin starts a request.
 func (c *Call) Begin(ctx *fasthttp.RequestCtx, packs *CompressedCache) {
 	c.Ctx = ctx
-	c.packs = packs
+	c.cache = packs
 	c.Encoded = ""
-	c.asked = false
+	c.encodingPicked = false
 	c.Head.Reset()
 	c.Fields.read(&ctx.Request.Header)
-	ctx.Response.Header.DisableNormalizing() // as documented, and not normalised for each answer
+	ctx.Response.Header.DisableNormalizing() // names are sent as documented, and not normalised for each response
 }
 
-// End lets go of the request.
+// End releases the request.
 func (c *Call) End() {
-	if cap(c.packed) > maxPooledBuffer {
-		c.packed = nil
+	if cap(c.compressed) > maxPooledBuffer {
+		c.compressed = nil
 	}
 
-	// Before the answer is written: a client may take its time to read it.
+	// Before the response is written: a client may be slow to read it.
 	if cap(c.Ctx.Request.Body()) > maxIdleBuffer {
 		c.Ctx.Request.SwapBody(nil)
 	}
 	if conn, ok := c.Ctx.Conn().(*Conn); ok {
-		conn.released()
+		conn.requestDone()
 	}
 	c.Ctx = nil
 	c.Fields = Fields{}
 }
 
-// Path is the path as the client spelt it, without the one trailing slash that is tolerated
+// Path returns the path as the client encoded it, without one trailing slash, which is tolerated
 // (decision 4).
 func Path(ctx *fasthttp.RequestCtx) []byte {
 	raw := ctx.URI().PathOriginal()
 	if uri := ctx.RequestURI(); len(uri) > 1 && uri[0] == '/' && uri[1] == '/' {
-		raw = uri // a path that begins with an empty segment, where fasthttp may take the next one for a host
+		raw = uri // the path begins with an empty segment, and fasthttp may take the next one for a host
 	}
 	if n := len(raw) - 1; n > 0 && raw[n] == '/' {
 		raw = raw[:n]
@@ -71,7 +70,7 @@ func Path(ctx *fasthttp.RequestCtx) []byte {
 	return raw
 }
 
-// Field is the value of a list header; several lines are one list.
+// Field returns the value of a list header, with several lines joined to one list.
 func (c *Call) Field(name string) []byte {
 	lines := c.Ctx.Request.Header.PeekAll(name)
 	if len(lines) == 1 {
@@ -80,30 +79,30 @@ func (c *Call) Field(name string) []byte {
 	return bytes.Join(lines, []byte{','})
 }
 
-// Encoding picks the content encoding of an answer of n bytes from Accept-Encoding: gzip or zstd by
-// weight, zstd on a tie, "" for none.
+// Encoding picks the content encoding of a response of n bytes from Accept-Encoding: gzip or zstd
+// by weight, zstd on a tie, "" for none.
 func (c *Call) Encoding(n int) string {
-	if n < compressFrom {
+	if n < minCompressed {
 		return ""
 	}
-	// Asked for twice at most, for the validator and for the body.
-	if !c.asked {
+	// It is needed for the validator and again for the body.
+	if !c.encodingPicked {
 		accept := c.Fields.Accept
 		if c.Fields.repeated&repeatedAccept != 0 {
 			accept = c.Field(fasthttp.HeaderAcceptEncoding)
 		}
-		c.picked = pickEncoding(accept)
-		c.asked = true
+		c.encoding = pickEncoding(accept)
+		c.encodingPicked = true
 	}
-	return c.picked
+	return c.encoding
 }
 
-// Conditional reports whether there is an If-None-Match.
+// Conditional reports whether the request has an If-None-Match.
 func (c *Call) Conditional() bool {
 	return len(c.Fields.NoneMatch) > 0 || c.Fields.repeated&repeatedNoneMatch != 0
 }
 
-// Matches reports whether If-None-Match names the answer with a validator in an encoding, by weak
+// Matches reports whether If-None-Match has the validator of a response in an encoding, by weak
 // comparison.
 func (c *Call) Matches(tag uint64, encoding string) bool {
 	if !c.Conditional() {
@@ -152,11 +151,10 @@ func AppendETag(dst []byte, tag uint64, encoding string) []byte {
 	return append(dst, '"')
 }
 
-// SendShared sends bytes that belong to somebody else and are never written to.
+// SendShared sends bytes that others use too and that are never written to.
 func (c *Call) SendShared(content []byte) { c.Ctx.Response.SetBodyRaw(content) }
 
-// SendOwned sends content and returns a buffer in its place: the two change owners instead of being
-// copied.
+// SendOwned sends content and returns a buffer in its place: the two are swapped instead of copied.
 func (c *Call) SendOwned(content []byte) (spare []byte) {
 	conn, ok := c.Ctx.Conn().(*Conn)
 	if !ok || cap(content) <= maxIdleBuffer {
@@ -166,32 +164,32 @@ func (c *Call) SendOwned(content []byte) (spare []byte) {
 	return conn.lendBuffer(content)
 }
 
-// Send sends content that belongs to the caller, and returns memory that the caller may have for
-// the next answer. encoding is "" for plain content. tail is where the part begins that is new each
-// time, 0 when there is none. store lets the part before it be cached compressed, because it is the
-// same for everybody.
+// Send sends content that belongs to the caller, and returns memory that the caller may use for the
+// next response. encoding is "" for plain content. The part from tail on varies between requests; 0
+// means that none does. store lets the part before it be cached compressed, because it is the same
+// for everyone.
 func (c *Call) Send(content []byte, tail int, encoding string, store bool) (spare []byte) {
 	if encoding == "" {
 		return c.SendOwned(content)
 	}
-	c.Encode(encoding)
+	c.SetEncoding(encoding)
 
-	// A tail beyond the length of a stored block is compressed like the rest.
-	if tail == 0 || len(content)-tail > maxEnd {
+	// A tail that is too long for a stored block is compressed like the rest.
+	if tail == 0 || len(content)-tail > maxPlainTail {
 		tail = len(content)
 	}
 	begin := content[:tail]
 
 	var sum uint32
-	c.packed, sum = c.packs.append(c.packed[:0], begin, encoding, store)
-	c.packed = appendEnd(c.packed, content[tail:], encoding, sum, len(content))
+	c.compressed, sum = c.cache.append(c.compressed[:0], begin, encoding, store)
+	c.compressed = appendTail(c.compressed, content[tail:], encoding, sum, len(content))
 
-	c.packed = c.SendOwned(c.packed)
+	c.compressed = c.SendOwned(c.compressed)
 	return content
 }
 
-// Encode notes that the answer's body is in an encoding.
-func (c *Call) Encode(encoding string) {
+// SetEncoding sets the content encoding of the response.
+func (c *Call) SetEncoding(encoding string) {
 	c.Ctx.Response.Header.Set(fasthttp.HeaderContentEncoding, encoding)
 	c.Encoded = encoding
 }

@@ -10,17 +10,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// compressFrom is the size from which bodies are compressed when asked for (decision 9): below it
-// the headers weigh more than what is saved.
-const compressFrom = 1 << 10
+// minCompressed is the size from which bodies are compressed for clients that accept it (decision
+// 9): below it the headers cost more than compression saves.
+const minCompressed = 1 << 10
 
-// A body is compressed in two parts: its beginning, and an end that follows as it is, in a block of
-// its own. What of an answer is new each time is its end - a cursor, a request id - and all before
-// it can be kept compressed (see packs). Nothing but the formats' own blocks is used: a reader sees
-// one gzip member or one zstd frame.
+// A body is compressed in two parts: its beginning, and a tail that follows uncompressed in its own
+// block. Only the tail of a response varies - a cursor, a request id - and all before it can be
+// cached compressed (see CompressedCache). The blocks are those of the formats: a reader sees one
+// gzip member or one zstd frame.
 
-// maxEnd is the longest end; RFC 1951 has 16 bits for the length of a stored block.
-const maxEnd = 1 << 14
+// maxPlainTail is the longest uncompressed tail; RFC 1951 has 16 bits for the length of a stored
+// block.
+const maxPlainTail = 1 << 14
 
 // gzipHead is the header of a gzip member without name and time (RFC 1952).
 const gzipHead = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
@@ -37,60 +38,60 @@ func (a *appender) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// take returns the text, and lets go of it.
+// take returns the text, and empties the appender.
 func (a *appender) take() []byte {
 	text := a.text
 	a.text = nil
 	return text
 }
 
-// packer compresses into memory. Both formats' writers are used in the same way.
-type packer struct {
+// compressor compresses into memory. The writers of both formats are used in the same way.
+type compressor struct {
 	appender
-	to interface {
+	writer interface {
 		io.Writer
 		Reset(to io.Writer)
 		Flush() error // to a whole byte
 	}
 }
 
-var gzipPackers = sync.Pool{New: func() any {
-	w, _ := flate.NewWriter(nil, flate.BestSpeed) // the level is a valid constant
-	return &packer{to: w}
+var gzipCompressors = sync.Pool{New: func() any {
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // fails only for an invalid level
+	return &compressor{writer: w}
 }}
 
-var zstdPackers = sync.Pool{New: func() any {
-	// The options are valid constants.
+var zstdCompressors = sync.Pool{New: func() any {
+	// NewWriter fails only for invalid options.
 	w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<17),
 		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
-	return &packer{to: w}
+	return &compressor{writer: w}
 }}
 
-// appendPacked appends the beginning of a body in an encoding; appendEnd has to follow.
-func appendPacked(dst, content []byte, encoding string) []byte {
-	// The head of a zstd frame is the encoder's own, where there is something to encode.
-	packers := &gzipPackers
+// appendCompressed appends the beginning of a body in an encoding; appendTail must follow.
+func appendCompressed(dst, content []byte, encoding string) []byte {
+	// The encoder writes the head of a zstd frame itself, if there is something to encode.
+	packers := &gzipCompressors
 	switch {
 	case encoding != "zstd":
 		dst = append(dst, gzipHead...)
 	case len(content) == 0:
-		return append(dst, zstdHead...) // the encoder would wait for something to write
+		return append(dst, zstdHead...) // the encoder writes nothing for no content
 	default:
-		packers = &zstdPackers
+		packers = &zstdCompressors
 	}
 
-	pack, _ := packers.Get().(*packer)
+	pack, _ := packers.Get().(*compressor)
 	defer packers.Put(pack)
 	pack.text = dst
-	pack.to.Reset(pack)
-	_, _ = pack.to.Write(content) // an appender does not fail
-	_ = pack.to.Flush()
+	pack.writer.Reset(pack)
+	_, _ = pack.writer.Write(content) // an appender never fails
+	_ = pack.writer.Flush()
 	return pack.take()
 }
 
-// appendEnd appends the end of a body of so many bytes as it is. sum is the CRC-32 of what was
-// before it, which gzip closes with.
-func appendEnd(dst, end []byte, encoding string, sum uint32, size int) []byte {
+// appendTail appends the uncompressed end of a body of size bytes. sum is the CRC-32 of the
+// beginning, which the end of a gzip member needs.
+func appendTail(dst, end []byte, encoding string, sum uint32, size int) []byte {
 	const last = 1
 	if encoding == "zstd" { // RFC 8878, 3.1.1.2: a raw block
 		header := uint32(len(end))<<3 | last
@@ -106,16 +107,16 @@ func appendEnd(dst, end []byte, encoding string, sum uint32, size int) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(size))
 }
 
-// checksum is what appendEnd wants to know of the beginning.
+// checksum returns the sum of the beginning that appendTail needs.
 func checksum(content []byte, encoding string) uint32 {
 	if encoding == "zstd" {
-		return 0 // zstd has one of its own, and TCP's suffices
+		return 0 // the zstd frame has none, and TCP's suffices
 	}
 	return crc32.ChecksumIEEE(content)
 }
 
-// Compressed is a whole body in an encoding.
+// Compressed returns a whole body in an encoding.
 func Compressed(content []byte, encoding string) []byte {
-	dst := appendPacked(make([]byte, 0, len(content)/3), content, encoding)
-	return appendEnd(dst, nil, encoding, checksum(content, encoding), len(content))
+	dst := appendCompressed(make([]byte, 0, len(content)/3), content, encoding)
+	return appendTail(dst, nil, encoding, checksum(content, encoding), len(content))
 }

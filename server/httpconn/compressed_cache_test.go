@@ -56,12 +56,12 @@ func TestPacked(t *testing.T) {
 	text := []byte(strings.Repeat(`{"id":"card_abc","name":"Pikachu","price":123},`, 10_000))
 	for _, source := range [][]byte{noise, text} {
 		for _, begin := range []int{0, 1, 100, 1024, 20_000, 65_535, 65_536, 131_072, 290_000} {
-			for _, end := range []int{0, 1, 30, 600, maxEnd} {
+			for _, end := range []int{0, 1, 30, 600, maxPlainTail} {
 				for _, encoding := range []string{"gzip", "zstd"} {
 					whole := source[:min(begin+end, len(source))]
 					begin := min(begin, len(whole))
-					packed := appendPacked([]byte("x"), whole[:begin], encoding)
-					packed = appendEnd(packed, whole[begin:], encoding, checksum(whole[:begin], encoding), len(whole))
+					packed := appendCompressed([]byte("x"), whole[:begin], encoding)
+					packed = appendTail(packed, whole[begin:], encoding, checksum(whole[:begin], encoding), len(whole))
 					if packed[0] != 'x' || !bytes.Equal(unpack(t, packed[1:], encoding), whole) {
 						t.Fatalf("%s of %d and %d bytes is another body", encoding, begin, end)
 					}
@@ -82,9 +82,9 @@ func TestPacksCollide(t *testing.T) {
 	theirs := []byte(strings.Repeat("them ", 300))
 	through := func(plain []byte) []byte {
 		packed, sum := p.append(nil, plain, "gzip", true)
-		return unpack(t, appendEnd(packed, nil, "gzip", sum, len(plain)), "gzip")
+		return unpack(t, appendTail(packed, nil, "gzip", sum, len(plain)), "gzip")
 	}
-	packed := appendPacked(nil, theirs, "gzip")
+	packed := appendCompressed(nil, theirs, "gzip")
 	p.cache.Set(maphash.Bytes(p.seed, ours)^'g', &compressedBody{theirs, packed, checksum(theirs, "gzip")}, 1)
 	p.cache.Wait()
 	if got := through(ours); !bytes.Equal(got, ours) || p.hits.Load() != 0 {
@@ -98,7 +98,7 @@ func TestPacksCollide(t *testing.T) {
 		p.cache.Wait()
 	}
 
-	if p.hits.Load() != 2 || p.misses.Load() != 2 { // seen, kept, and found twice
+	if p.hits.Load() != 2 || p.misses.Load() != 2 { // compressed once, cached, and found twice
 		t.Errorf("%d hits, %d misses", p.hits.Load(), p.misses.Load())
 	}
 	if got, _ := p.append(nil, ours, "zstd", true); !bytes.Equal(got[:4], []byte("\x28\xb5\x2f\xfd")) {

@@ -1,19 +1,17 @@
-// Package httpconn is what works around fasthttp: connections that are checked and closed slowly,
-// header lines in one block, content negotiation, compression. It knows HTTP and nothing of the
-// API.
+// Package httpconn works around limits of fasthttp: connections that are checked and closed slowly,
+// header lines in one block, content negotiation, compression. It knows HTTP and not the API.
 //
 // # Basics
 //
 // [Connections.Listen] wraps a listener: its connections check the framing of requests before
-// fasthttp parses them (package strict), keep the deadlines, and end so that the last answer
+// fasthttp parses them (package framing), set the deadlines, and close so that the last response
 // arrives.
 //
-// A [Call] is one request and the answer being made to it. Begin reads the header fields that every
-// request is asked for; Head gathers the answer's header lines; the Send methods hand a body to
-// fasthttp.
+// A [Call] is one request and its response. Begin reads the header fields that every request needs;
+// Head gathers the response's header lines; the Send methods pass a body to fasthttp.
 //
 // # Caveats
 //
-// Whatever comes from fasthttp's RequestCtx dies with the handler, and so does what a Call returns
+// Everything from fasthttp's RequestCtx is invalid after the handler, and so is what a Call returns
 // of it.
 package httpconn

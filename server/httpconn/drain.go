@@ -10,45 +10,45 @@ import (
 	"time"
 )
 
-// How connections end when the server does.
+// Times of Drain.
 const (
-	// firstByteTimeout is how long a connection may take from being opened to its first byte: a
-	// client opens one because it has a request, which is on its way. TLS takes two rounds more.
+	// firstByteTimeout is how long a connection may take from its start to its first byte: a client
+	// opens one because it has a request, which is on its way. TLS takes two round trips more.
 	firstByteTimeout = time.Second
-	// drainReadTimeout is how long an idle connection is read before it is ended: what its client
-	// has sent is answered.
+	// drainReadTimeout is how long an idle connection is read before it is closed: a request that
+	// its client has sent is answered.
 	drainReadTimeout = 5 * time.Millisecond
-	// drainWriteTimeout is how long the end waits for clients that still read their last answer.
+	// drainWriteTimeout is how long Drain waits for clients that still read their last response.
 	drainWriteTimeout = 250 * time.Millisecond
-	// endPoll is how often the end looks what is left.
-	endPoll = 2 * time.Millisecond
+	// drainPollInterval is the time between two checks for remaining connections.
+	drainPollInterval = 2 * time.Millisecond
 )
 
-// Listen returns a listener whose connections are checked and can be closed slowly. TLS lies below
-// it.
+// Listen returns a listener whose connections are checked and linger. TLS is in inner.
 func (open *Connections) Listen(inner net.Listener) net.Listener {
-	guarded := &guarding{Listener: inner, open: open, close: sync.OnceValue(inner.Close), ended: make(chan struct{})}
+	guarded := &listener{Listener: inner, open: open, close: sync.OnceValue(inner.Close), ended: make(chan struct{})}
 
 	open.mu.Lock()
 	defer open.mu.Unlock()
 	open.listeners = append(open.listeners, guarded)
 	if open.stopped {
-		_ = guarded.Close() // so that its Accept ends
+		_ = guarded.Close() // so that its Accept returns
 	}
 	return guarded
 }
 
-type guarding struct {
+// listener is a listener whose connections are in the set.
+type listener struct {
 	net.Listener
 	open  *Connections
 	close func() error // once
 	end   sync.Once
-	ended chan struct{} // closed when Accept has failed: no connection comes any more
+	ended chan struct{} // closed when Accept has failed: no connection follows
 }
 
 // Accept waits for the next connection.
-func (l *guarding) Accept() (net.Conn, error) {
-	inner, err := l.Listener.Accept() // TLS, where there is some, is below
+func (l *listener) Accept() (net.Conn, error) {
+	inner, err := l.Listener.Accept() // of TLS, if there is any
 	if err != nil {
 		l.end.Do(func() { close(l.ended) })
 		return nil, err
@@ -58,9 +58,9 @@ func (l *guarding) Accept() (net.Conn, error) {
 }
 
 // Close closes the listener, once.
-func (l *guarding) Close() error { return l.close() }
+func (l *listener) Close() error { return l.close() }
 
-// StopListening closes all listeners and waits until what they accepted is in the set.
+// StopListening closes all listeners and waits until their accepted connections are in the set.
 func (open *Connections) StopListening(ctx context.Context) (err error) {
 	open.mu.Lock()
 	open.stopped = true
@@ -80,16 +80,15 @@ func (open *Connections) StopListening(ctx context.Context) (err error) {
 	return err
 }
 
-// Drain ends every connection that has no request in flight, the others once they have none, and
-// waits until there is none left. A request is in flight from its first byte to the end of its
-// answer.
+// Drain ends every connection without a request in flight, the others once they have none, and
+// waits until none is left. A request is in flight from its first byte to the end of its response.
 func (open *Connections) Drain(ctx context.Context) error {
-	open.ending.Store(true)
+	open.draining.Store(true)
 	open.wakeReaders()
 
-	poll := time.NewTicker(endPoll)
+	poll := time.NewTicker(drainPollInterval)
 	defer poll.Stop()
-	var quiet time.Time // since when there is none left
+	var quiet time.Time // since when none is left
 	for {
 		switch {
 		case open.count() > 0:
@@ -109,16 +108,16 @@ func (open *Connections) Drain(ctx context.Context) error {
 	}
 }
 
-// wakeReaders wakes whoever waits for bytes of a client, so that it looks whether it is to end.
+// wakeReaders wakes all readers that wait for bytes of a client, so that they check whether to end.
 func (open *Connections) wakeReaders() {
 	open.mu.Lock()
 	defer open.mu.Unlock()
 	for conn := range open.all {
 		at := time.Unix(1, 0)
-		if !conn.begun.Load() {
+		if !conn.firstByteRead.Load() {
 			at = conn.opened.Add(firstByteTimeout)
 		}
-		_ = conn.Conn.SetReadDeadline(at) // one that fails has ended
+		_ = conn.Conn.SetReadDeadline(at) // one that fails has ended already
 	}
 }
 
@@ -128,15 +127,15 @@ func (open *Connections) count() int {
 	return len(open.all)
 }
 
-// readOn reads from the client. While the server ends, an idle connection is read a last time and
-// then told to be over; a request that has begun keeps the time that it had.
-func (conn *Conn) readOn(p []byte) (int, error) {
+// readFromClient reads from the client. During Drain, an idle connection is read a last time and
+// then ends; a request that has begun keeps its deadline.
+func (conn *Conn) readFromClient(p []byte) (int, error) {
 	for {
-		ending := conn.open.ending.Load()
+		ending := conn.connections.draining.Load()
 		idle := conn.guard.Idle()
 		var last time.Time
 		if ending && idle {
-			last = conn.lastCall()
+			last = conn.drainDeadline()
 			if err := conn.Conn.SetReadDeadline(last); err != nil {
 				return 0, err
 			}
@@ -144,17 +143,17 @@ func (conn *Conn) readOn(p []byte) (int, error) {
 
 		n, err := conn.Conn.Read(p)
 		if n > 0 {
-			conn.begun.Store(true)
+			conn.firstByteRead.Store(true)
 		}
-		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || !conn.open.ending.Load() {
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || !conn.connections.draining.Load() {
 			return n, err
 		}
 
 		switch {
 		case idle && ending && !time.Now().Before(last):
-			conn.over.Store(true)
+			conn.peerGone.Store(true)
 			return 0, io.EOF
-		case idle: // roused: it is read once more
+		case idle: // woken: it is read once more
 		case !time.Now().Before(conn.readBy):
 			return 0, err
 		default:
@@ -165,10 +164,10 @@ func (conn *Conn) readOn(p []byte) (int, error) {
 	}
 }
 
-// lastCall is when an idle connection is over, while the server ends.
-func (conn *Conn) lastCall() time.Time {
+// drainDeadline returns when an idle connection ends during Drain.
+func (conn *Conn) drainDeadline() time.Time {
 	at := time.Now().Add(drainReadTimeout)
-	if young := conn.opened.Add(firstByteTimeout); !conn.begun.Load() && young.After(at) {
+	if young := conn.opened.Add(firstByteTimeout); !conn.firstByteRead.Load() && young.After(at) {
 		return young
 	}
 	return at

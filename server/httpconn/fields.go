@@ -6,8 +6,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Fields are the request headers that every request is asked for, found in one pass. It has the
-// first value of each, and which came more than once. They alias the request.
+// Fields are the request headers that every request needs, found in one pass: the first value of
+// each, and which came more than once. They alias the request.
 type Fields struct {
 	APIKey        []byte
 	Authorization []byte
@@ -17,7 +17,7 @@ type Fields struct {
 	Origin        []byte
 
 	Closes   bool  // the client wants the connection to end with the answer
-	repeated uint8 // bits of the enumeration below
+	repeated uint8 // bits of the constants below
 }
 
 const (
@@ -25,12 +25,12 @@ const (
 	repeatedNoneMatch
 )
 
-// read finds the fields among the headers of a request. The names are in canonical form.
+// read finds the fields in the headers of a request. The names are in canonical form.
 func (f *Fields) read(header *fasthttp.RequestHeader) {
 	*f = Fields{}
 	connection := false
 
-	// Lengths first: most headers have one that no name here has.
+	// Lengths first: most headers have a length that no name here has.
 
 	for name, value := range header.All() {
 		switch len(name) {
@@ -39,7 +39,7 @@ func (f *Fields) read(header *fasthttp.RequestHeader) {
 				f.Origin = value
 			}
 		case len("X-Api-Key"):
-			if string(name) == "X-Api-Key" { // once at most, as Authorization (package strict)
+			if string(name) == "X-Api-Key" { // once at most, as Authorization (package framing)
 				f.APIKey = value
 			}
 		case len("Connection"):
@@ -51,7 +51,7 @@ func (f *Fields) read(header *fasthttp.RequestHeader) {
 			if f.RequestID == nil && string(name) == "X-Request-Id" {
 				f.RequestID = value
 			}
-		case len("Authorization"): // and of If-None-Match
+		case len("Authorization"): // the length of If-None-Match as well
 			switch string(name) {
 			case fasthttp.HeaderAuthorization:
 				f.Authorization = value
@@ -70,8 +70,8 @@ func (f *Fields) read(header *fasthttp.RequestHeader) {
 	}
 }
 
-// closedBefore finds a close among the Connection lines as they were sent: fasthttp forgets one
-// that another line follows.
+// closedBefore finds a close in the Connection lines as they were sent: fasthttp drops one that
+// another line follows.
 func closedBefore(header *fasthttp.RequestHeader) bool {
 	for name, value := range header.AllInOrder() {
 		if string(name) == fasthttp.HeaderConnection && hasClose(value) {
@@ -81,8 +81,8 @@ func closedBefore(header *fasthttp.RequestHeader) bool {
 	return false
 }
 
-// hasClose reports whether a value of Connection, a list of options in any letters (RFC 9110,
-// 7.6.1), holds close. fasthttp knows only the value that is exactly that.
+// hasClose reports whether a value of Connection contains close. It is a list of options in any
+// case (RFC 9110, 7.6.1). fasthttp recognises only the exact value.
 func hasClose(value []byte) bool {
 	for len(value) > 0 {
 		var option []byte

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// weighted walks a list of names with weights (RFC 9110, 12.4.2). A weight that is not one
-// counts as 0: what the client did not make clear is not sent.
+// weighted returns the names of a list with their weights (RFC 9110, 12.4.2). An invalid weight
+// counts as 0: the client did not clearly accept it.
 func weighted(header []byte) iter.Seq2[[]byte, float64] {
 	return func(yield func([]byte, float64) bool) {
 		for item := range bytes.SplitSeq(header, []byte{','}) {
@@ -20,7 +20,7 @@ func weighted(header []byte) iter.Seq2[[]byte, float64] {
 	}
 }
 
-// weightOf is the q parameter, 1 without one.
+// weightOf returns the q parameter, 1 without one.
 func weightOf(params []byte) float64 {
 	for p := range bytes.SplitSeq(params, []byte{';'}) {
 		name, value, _ := bytes.Cut(bytes.TrimSpace(p), []byte{'='})
@@ -37,8 +37,8 @@ func weightOf(params []byte) float64 {
 	return 1
 }
 
-// Names reports whether an Accept header names a media type, and not to refuse it.
-func Names(header []byte, media string) bool {
+// AcceptsByName reports whether an Accept header names a media type with a weight above 0.
+func AcceptsByName(header []byte, media string) bool {
 	for name, weight := range weighted(header) {
 		if bytes.EqualFold(name, []byte(media)) && weight > 0 {
 			return true
@@ -47,7 +47,7 @@ func Names(header []byte, media string) bool {
 	return false
 }
 
-// Accepts reports whether an Accept header takes a media type: the most specific range that fits
+// Accepts reports whether an Accept header allows a media type: the most specific matching range
 // decides (RFC 9110, 12.5.1).
 func Accepts(header []byte, media string) bool {
 	kind, _, _ := strings.Cut(media, "/")
@@ -74,7 +74,7 @@ func pickEncoding(accept []byte) string {
 	}
 	names := [...]string{"zstd", "gzip", "identity", "*"}
 	weights := [len(names)]float64{unnamed, unnamed, unnamed, unnamed}
-	// Other encodings mean nothing here, and of one that comes twice the last counts.
+	// Other encodings are ignored, and of a repeated one the last counts.
 	for name, weight := range weighted(accept) {
 		for i := range names {
 			if bytes.EqualFold(name, []byte(names[i])) {
@@ -83,7 +83,7 @@ func pickEncoding(accept []byte) string {
 		}
 	}
 
-	// zstd stands first, so that it wins a tie.
+	// zstd is first, so it wins a tie.
 	best := ""
 	top := 0.0
 	for i, name := range names[:2] {

@@ -1,22 +1,20 @@
 package picture
 
 import (
-	"bytes"
-	"fmt"
 	"image"
 	"image/draw"
 	"image/png"
 )
 
-// iconGrid is how many units wide the sign of the site is, as the SVG of it has them.
+// iconGrid is the width of the icon in units, as in its SVG.
 const iconGrid = 32
 
-// Icon paints the sign of the site, nine pockets with one card of another colour. It is PNG of a
-// width that is a multiple of 32.
+// Icon returns the icon of the site as PNG: nine pockets, one with a card of another colour. width
+// is a multiple of iconGrid.
 func Icon(width int) ([]byte, error) {
 	scale := width / iconGrid
 	icon := image.NewRGBA(image.Rect(0, 0, iconGrid*scale, iconGrid*scale))
-	draw.Draw(icon, icon.Bounds(), image.NewUniform(inkOf("#1d5bb8")), image.Point{}, draw.Src)
+	draw.Draw(icon, icon.Bounds(), image.NewUniform(parseColour("#1d5bb8")), image.Point{}, draw.Src)
 	for row := range 3 {
 		for column := range 3 {
 			ink := "#ffffff"
@@ -30,13 +28,9 @@ func Icon(width int) ([]byte, error) {
 			x := 6 + 7*column
 			y := 5 + 8*row
 			pocket := image.Rect(x*scale, y*scale, (x+6)*scale, (y+6)*scale)
-			draw.Draw(icon, pocket, image.NewUniform(inkOf(ink)), image.Point{}, draw.Src)
+			draw.Draw(icon, pocket, image.NewUniform(parseColour(ink)), image.Point{}, draw.Src)
 		}
 	}
 
-	var out bytes.Buffer
-	if err := png.Encode(&out, icon); err != nil {
-		return nil, fmt.Errorf("cannot write a picture: %w", err)
-	}
-	return out.Bytes(), nil
+	return encodePNG(icon, png.DefaultCompression)
 }

@@ -19,14 +19,14 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// The card of a link preview: what the sites of others show beside a link, twice as wide as high.
+// The size of a link preview, which other sites show next to a link; it is twice as wide as high.
 const (
 	previewWidth  = 1200
 	previewHeight = 630
-	previewScale  = 3 // of a face in it
+	previewScale  = 3 // scale of the placeholder in it
 )
 
-// Preview is what a link preview says of a card.
+// Preview is the content of a link preview of a card.
 type Preview struct {
 	Placeholder Placeholder
 	Title       string
@@ -35,7 +35,7 @@ type Preview struct {
 	When        string
 }
 
-// fonts are those of link previews.
+// fonts are the fonts of link previews.
 type fonts struct{ regular, bold *opentype.Font }
 
 var loadFonts = sync.OnceValues(func() (fonts fonts, err error) {
@@ -46,13 +46,13 @@ var loadFonts = sync.OnceValues(func() (fonts fonts, err error) {
 	return fonts, err
 })
 
-// painter paints on one picture. The library draws fast on the picture alone, not on what holds it.
+// painter paints on one picture. Pass the library its RGBA: on another type it draws slowly.
 type painter struct {
 	*image.RGBA
 	fonts
 }
 
-// PNG paints a link preview.
+// PNG returns a link preview as PNG.
 func (p *Preview) PNG() ([]byte, error) {
 	fonts, err := loadFonts()
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *Preview) PNG() ([]byte, error) {
 	}
 
 	painter := painter{image.NewRGBA(image.Rect(0, 0, previewWidth, previewHeight)), fonts}
-	draw.Draw(painter.RGBA, painter.Bounds(), image.NewUniform(inkOf("#f6f6f3")), image.Point{}, draw.Src)
+	draw.Draw(painter.RGBA, painter.Bounds(), image.NewUniform(parseColour("#f6f6f3")), image.Point{}, draw.Src)
 	const left = 60
 	painter.placeholder(&p.Placeholder, left, (previewHeight-previewScale*Height)/2)
 
@@ -68,26 +68,30 @@ func (p *Preview) PNG() ([]byte, error) {
 	const room = previewWidth - beside - left
 	const grey = "#565c66"
 	err = errors.Join(
-		painter.lines(p.Title, beside, 150, 62, room, true, Ink),
-		painter.lines(p.About, beside, 300, 34, room, false, grey),
-		painter.lines(p.Price, beside, 470, 96, room, true, p.Placeholder.Hue.Edge),
-		painter.lines(p.When, beside, 530, 30, room, false, grey),
+		painter.drawText(p.Title, beside, 150, 62, room, true, Ink),
+		painter.drawText(p.About, beside, 300, 34, room, false, grey),
+		painter.drawText(p.Price, beside, 470, 96, room, true, p.Placeholder.Hue.Edge),
+		painter.drawText(p.When, beside, 530, 30, room, false, grey),
 	)
 	if err != nil {
 		return nil, err
 	}
 
-	// Most of the time would go into the last tenth of the size.
+	// A better compression would take most of the time for the last tenth of the size.
+	return encodePNG(painter.RGBA, png.BestSpeed)
+}
+
+func encodePNG(picture image.Image, level png.CompressionLevel) ([]byte, error) {
 	var out bytes.Buffer
-	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(&out, painter.RGBA); err != nil {
+	encoder := png.Encoder{CompressionLevel: level}
+	if err := encoder.Encode(&out, picture); err != nil {
 		return nil, fmt.Errorf("cannot write a picture: %w", err)
 	}
 	return out.Bytes(), nil
 }
 
-// inkOf reads a colour of six hexadecimal digits.
-func inkOf(hex string) color.RGBA {
+// parseColour parses a colour of six hexadecimal digits after a #.
+func parseColour(hex string) color.RGBA {
 	n, err := strconv.ParseUint(hex[1:], 16, 32)
 	if err != nil {
 		return color.RGBA{A: 255}
@@ -95,8 +99,8 @@ func inkOf(hex string) color.RGBA {
 	return color.RGBA{R: uint8(n >> 16), G: uint8(n >> 8), B: uint8(n), A: 255}
 }
 
-// lines writes a text in at most two lines of a width; what does not fit is cut.
-func (p *painter) lines(text string, x, y int, size float64, width int, bold bool, hex string) error {
+// drawText draws a text in at most two lines of a width, and truncates the rest.
+func (p *painter) drawText(text string, x, y int, size float64, width int, bold bool, hex string) error {
 	typeface := p.regular
 	if bold {
 		typeface = p.bold
@@ -106,7 +110,7 @@ func (p *painter) lines(text string, x, y int, size float64, width int, bold boo
 		return fmt.Errorf("cannot make a font: %w", err)
 	}
 
-	drawer := font.Drawer{Dst: p.RGBA, Src: image.NewUniform(inkOf(hex)), Face: face}
+	drawer := font.Drawer{Dst: p.RGBA, Src: image.NewUniform(parseColour(hex)), Face: face}
 	for row, line := range breakLines(text, 2, func(s string) bool { return drawer.MeasureString(s).Ceil() <= width }) {
 		drawer.Dot = fixed.P(x, y+int(float64(row)*size*1.15))
 		drawer.DrawString(line)
@@ -114,7 +118,7 @@ func (p *painter) lines(text string, x, y int, size float64, width int, bold boo
 	return face.Close()
 }
 
-// placeholder paints the face of a card, as the template of pages draws it.
+// placeholder paints a placeholder, as the template of pages draws it.
 func (p *painter) placeholder(f *Placeholder, x, y int) {
 	scale := func(n int) int { return n * previewScale }
 	rectangle := func(left, top, width, height int, ink color.Color) {
@@ -122,17 +126,17 @@ func (p *painter) placeholder(f *Placeholder, x, y int) {
 		draw.Draw(p.RGBA, at, image.NewUniform(ink), image.Point{}, draw.Over)
 	}
 
-	edge := inkOf(f.Hue.Edge)
+	edge := parseColour(f.Hue.Edge)
 	rectangle(0, 0, Width, Height, edge)
-	rectangle(5, 5, Width-10, Height-10, inkOf(f.Hue.Panel))
+	rectangle(5, 5, Width-10, Height-10, parseColour(f.Hue.Panel))
 	rectangle(12, 66, Width-24, 72, color.NRGBA{edge.R, edge.G, edge.B, 38})
 	for _, left := range f.Mark.centres() {
 		p.shape(f.Mark.Shape, x+scale(left), y+scale(markY), edge)
 	}
 
 	write := func(text string, left, base int, size float64, hex string) {
-		// A font that cannot be made was told by what was written before.
-		_ = p.lines(text, x+scale(left), y+scale(base), size*previewScale, scale(Width), true, hex)
+		// PNG reports an error of a font, because its texts use the same fonts.
+		_ = p.drawText(text, x+scale(left), y+scale(base), size*previewScale, scale(Width), true, hex)
 	}
 	write(f.Mark.Letters, markX-9*len([]rune(f.Mark.Letters)), 110, 26, f.Hue.Edge)
 	for i, line := range f.Lines {
@@ -144,13 +148,8 @@ func (p *painter) placeholder(f *Placeholder, x, y int) {
 
 // shape paints a shape around a point.
 func (p *painter) shape(shape Shape, x, y int, ink color.Color) {
-	corners := shapeCorners[shape]
-	if len(corners) == 0 {
-		return
-	}
-
 	r := vector.NewRasterizer(previewWidth, previewHeight)
-	for i, corner := range corners {
+	for i, corner := range shapeCorners[shape] {
 		px := float32(x) + corner[0]*previewScale
 		py := float32(y) + corner[1]*previewScale
 		if i == 0 {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestPlaceholder wants names in lines that fit, and marks of rarities as people know them.
+// TestPlaceholder expects names in lines that fit, and the printed marks of rarities.
 func TestPlaceholder(t *testing.T) {
 	for name, want := range map[string][]string{
 		"Charizard":                             {"Charizard", "", ""},
@@ -46,12 +46,12 @@ func TestPlaceholder(t *testing.T) {
 	}
 }
 
-// FuzzBroken wants no text to break the breaking of lines.
+// FuzzBroken breaks any text into lines.
 func FuzzBroken(f *testing.F) {
 	f.Add("Pikachu with the Extraordinarily Wide Grey Felt!!!")
 	f.Add("a\xff\u2003b … \u00a0")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, line := range wrapName(text) {
+		for _, line := range NewPlaceholder(text, "", "", "", 0).Lines {
 			if utf8.RuneCountInString(line) > lineLength {
 				t.Errorf("%q has the line %q", text, line)
 			}
@@ -59,7 +59,7 @@ func FuzzBroken(f *testing.F) {
 	})
 }
 
-// TestPreview paints a card, with what no font has in its name, too.
+// TestPreview paints a card, also with characters that no font has.
 func TestPreview(t *testing.T) {
 	p := Preview{
 		Placeholder: NewPlaceholder("リザードン Charizard ☆ \x00", "4/102", "Ultra Rare", "BS", 0),
@@ -76,12 +76,13 @@ func TestPreview(t *testing.T) {
 		t.Fatalf("%v, %v", painted.Bounds(), err)
 	}
 	edge := color.RGBAModel.Convert(painted.At(62, previewHeight/2))
-	if edge != inkOf(p.Placeholder.Hue.Edge) {
+	if edge != parseColour(p.Placeholder.Hue.Edge) {
 		t.Errorf("the edge of the card is %v", edge)
 	}
 }
 
-// TestThumbnail keeps the shape of a picture, makes none larger, and paints white where nothing is.
+// TestThumbnail checks that the aspect ratio is preserved, that no picture is enlarged, and that
+// transparency becomes white.
 func TestThumbnail(t *testing.T) {
 	for _, c := range []struct{ width, height, wantWidth, wantHeight int }{
 		{600, 840, 96, 134}, {60, 84, 60, 84}, {1000, 2, 96, 1},

@@ -1,4 +1,4 @@
-// Package picture draws what stands for a card without a picture, and small copies of pictures. It
+// Package picture draws placeholders for cards without a picture, link previews and thumbnails. It
 // knows neither catalogs nor HTTP.
 package picture
 
@@ -11,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// The measures of a face, in its own units: two of them are a millimetre.
+// The size of a placeholder, in units of half a millimetre.
 const (
 	Width  = 126
 	Height = 176
 )
 
-// How much of a text a face has room for, in characters.
+// The longest texts of a placeholder, in characters, and its lines.
 const (
 	lineLength   = 13
 	lineCount    = 3
@@ -25,7 +25,7 @@ const (
 	codeLength   = 6
 )
 
-// Placeholder is a card drawn from facts: what stands where there is no picture of it.
+// Placeholder is a drawing of a card that replaces a missing picture.
 type Placeholder struct {
 	Lines  [lineCount]string // of the name; "" below its end
 	Number string
@@ -34,31 +34,28 @@ type Placeholder struct {
 	Hue    Hue    // of the game
 }
 
-// NewPlaceholder makes the face of a card; game is the number of its game.
+// NewPlaceholder makes the placeholder of a card; game is the number of its game.
 func NewPlaceholder(name, number, rarity, code string, game int) Placeholder {
-	mark := markOf(rarity)
+	// The mark of a card of unknown rarity is the first letter of its name.
 	if rarity == "" {
-		mark = initialMark(name)
+		name := strings.TrimSpace(name)
+		_, size := utf8.DecodeRuneInString(name)
+		rarity = strings.ToUpper(name[:size])
 	}
-	return Placeholder{
-		Lines: wrapName(name), Number: truncate(number, numberLength), Code: truncate(code, codeLength), Mark: mark,
+
+	placeholder := Placeholder{
+		Number: truncate(number, numberLength), Code: truncate(code, codeLength), Mark: markOf(rarity),
 		Hue: hues[game%len(hues)],
 	}
+	fits := func(s string) bool { return utf8.RuneCountInString(s) <= lineLength }
+	copy(placeholder.Lines[:], breakLines(name, lineCount, fits))
+	return placeholder
 }
 
-// initialMark is the mark of a card whose rarity is not known: the first letter of its name.
-func initialMark(name string) Mark {
-	first, _ := utf8.DecodeRuneInString(strings.TrimSpace(name))
-	if first == utf8.RuneError {
-		return Mark{}
-	}
-	return Mark{Letters: string(unicode.ToUpper(first))}
-}
-
-// Hue is the colour of a game: of the edge of its cards and of the panel within.
+// Hue is the colours of a game: of the edge of its cards and of the panel within.
 type Hue struct{ Edge, Panel string }
 
-// hues are told apart by people who see few colours, too: they differ in lightness.
+// hues differ in lightness, so that colour-blind people can distinguish them.
 var hues = [...]Hue{
 	{"#2a56a8", "#edf2fc"},
 	{"#a33226", "#fcf0ed"},
@@ -68,24 +65,16 @@ var hues = [...]Hue{
 	{"#3c5263", "#eef2f5"},
 }
 
-// Ink is the colour of a face's texts.
+// Ink is the colour of a placeholder's texts.
 const Ink = "#1b1d21"
 
-// wrapName breaks a name into lines; what does not fit ends in an ellipsis.
-func wrapName(name string) (lines [lineCount]string) {
-	fits := func(s string) bool { return utf8.RuneCountInString(s) <= lineLength }
-	copy(lines[:], breakLines(name, lineCount, fits))
-	return lines
-}
-
-// breakLines breaks a text into at most so many lines that fit; what does not fit ends in an
-// ellipsis.
+// breakLines breaks a text into at most maxLines lines that fit. A text that does not fit ends in
+// an ellipsis.
 func breakLines(text string, maxLines int, fits func(string) bool) (lines []string) {
 	words := strings.Fields(text)
 	for i := 0; i < len(words); i++ {
-		head, tail, ok := splitWord(words[i], fits)
-		if ok {
-			words = slices.Replace(words, i, i+1, head, tail)
+		if at := splitIndex(words[i], fits); at > 0 {
+			words = slices.Replace(words, i, i+1, words[i][:at], words[i][at:])
 		}
 	}
 	for len(words) > 0 {
@@ -94,7 +83,7 @@ func breakLines(text string, maxLines int, fits func(string) bool) (lines []stri
 			taken++
 		}
 
-		// The last line has all that is left, as far as there is room.
+		// The last line has the rest of the text, as far as it fits.
 		if len(lines) == maxLines-1 {
 			taken = len(words)
 		}
@@ -108,20 +97,22 @@ func breakLines(text string, maxLines int, fits func(string) bool) (lines []stri
 	return lines
 }
 
-// splitWord divides a word that does not fit, behind a dot or a hyphen: Monkey.D.Luffy.
-func splitWord(word string, fits func(string) bool) (head, tail string, ok bool) {
+// splitIndex returns where to divide a word that does not fit: after a dot or a hyphen, as in
+// Monkey.D.Luffy. It returns 0 for a word that fits or has no such place.
+func splitIndex(word string, fits func(string) bool) int {
 	if fits(word) {
-		return word, "", false
+		return 0
 	}
-	for at := len(word) - 2; at > 0; at-- {
-		if (word[at] == '.' || word[at] == '-') && fits(word[:at+1]) {
-			return word[:at+1], word[at+1:], true
+
+	for at := len(word) - 1; at > 1; at-- {
+		if (word[at-1] == '.' || word[at-1] == '-') && fits(word[:at]) {
+			return at
 		}
 	}
-	return word, "", false
+	return 0
 }
 
-// truncate is a text of at most so many characters.
+// truncate shortens a text to at most limit characters.
 func truncate(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s
@@ -129,14 +120,14 @@ func truncate(s string, limit int) string {
 	return strings.TrimSpace(string([]rune(s)[:limit-1])) + "…"
 }
 
-// Mark is the sign of a rarity: shapes, or letters where the rarity has no shape.
+// Mark is the symbol of a rarity: shapes, or letters if the rarity has no shape.
 type Mark struct {
 	Shape   Shape
 	Count   int
 	Letters string
 }
 
-// Shape is a shape that rarities are printed as.
+// Shape is a shape that is printed on cards for a rarity.
 type Shape uint8
 
 // The shapes.
@@ -147,14 +138,14 @@ const (
 	Star
 )
 
-// shapeCorners are the corners of each shape around its middle, clockwise from the top.
+// shapeCorners has the corners of each shape around its centre, clockwise from the top.
 var shapeCorners = [...][][2]float32{
 	Circle:  regularPolygon(24, 13, 13),
 	Diamond: regularPolygon(4, 16, 16),
 	Star:    regularPolygon(10, 16, 6.8),
 }
 
-// regularPolygon is a figure whose corners lie on one circle, or by turns on two.
+// regularPolygon returns n corners that lie on one circle, or alternately on two.
 func regularPolygon(n int, even, odd float64) (corners [][2]float32) {
 	for i := range n {
 		radius := even
@@ -167,16 +158,16 @@ func regularPolygon(n int, even, odd float64) (corners [][2]float32) {
 	return corners
 }
 
-// markShift is how far shapes of a mark stand from each other.
+// markShift is the distance between the shapes of a mark.
 const markShift = 33
 
-// markX and markY are where a mark has its middle.
+// markX and markY are the centre of a mark.
 const (
 	markX = Width / 2
 	markY = 101
 )
 
-// centres are where the shapes of a mark have their middles, from the left.
+// centres returns the x of the centres of a mark's shapes, from the left.
 func (m Mark) centres() (xs []int) {
 	for i := range m.Count {
 		xs = append(xs, markX+markShift*i-markShift*(m.Count-1)/2)
@@ -184,16 +175,16 @@ func (m Mark) centres() (xs []int) {
 	return xs
 }
 
-// Path is the path data of a mark, "" for letters.
+// Path returns the path data of a mark, "" for letters.
 func (m Mark) Path() string { return markPaths[m.Shape][m.Count] }
 
-// maxWords is how many shapes a mark has.
-const maxWords = 3
+// maxMarkShapes is the largest number of shapes or initials of a mark.
+const maxMarkShapes = 3
 
-// markPaths are made once: a page may show a hundred faces.
-var markPaths = func() (all [len(shapeCorners)][maxWords + 1]string) {
+// markPaths are made once, because a page may show a hundred placeholders.
+var markPaths = func() (all [len(shapeCorners)][maxMarkShapes + 1]string) {
 	for shape, corners := range shapeCorners {
-		for count := range maxWords + 1 {
+		for count := range maxMarkShapes + 1 {
 			var path []byte
 			for _, x := range (Mark{Count: count}).centres() {
 				path = appendPath(path, corners, x)
@@ -204,7 +195,7 @@ var markPaths = func() (all [len(shapeCorners)][maxWords + 1]string) {
 	return all
 }()
 
-// appendPath appends the path data of a figure around a point.
+// appendPath appends the path data of a shape around a point.
 func appendPath(path []byte, corners [][2]float32, x int) []byte {
 	for i, corner := range corners {
 		letter := byte('L')
@@ -220,7 +211,7 @@ func appendPath(path []byte, corners [][2]float32, x int) []byte {
 	return path
 }
 
-// rarityMarks are words of rarities with their marks; the first one that a rarity has counts.
+// rarityMarks has the marks of rarities, by a word of the rarity; the first that matches counts.
 var rarityMarks = []struct {
 	word string
 	mark Mark
@@ -237,10 +228,10 @@ var rarityMarks = []struct {
 	{"rare", Mark{Shape: Star, Count: 1}},
 }
 
-// maxLetters is the longest rarity that is its own mark: SEC, DON!!.
+// maxLetters is the length of the longest rarity that is its own mark: SEC, DON!!.
 const maxLetters = 5
 
-// markOf is the mark of a rarity, none for "".
+// markOf returns the mark of a rarity, none for "".
 func markOf(rarity string) Mark {
 	folded := strings.ToLower(rarity)
 	for _, kind := range rarityMarks {
@@ -252,11 +243,11 @@ func markOf(rarity string) Mark {
 		return Mark{Letters: rarity}
 	}
 
-	// What nobody knows has the initials of its words.
+	// The mark of another rarity is the initials of its words.
 	var initials []rune
 	for word := range strings.FieldsSeq(rarity) {
 		first, _ := utf8.DecodeRuneInString(word)
-		if len(initials) < maxWords {
+		if len(initials) < maxMarkShapes {
 			initials = append(initials, unicode.ToUpper(first))
 		}
 	}

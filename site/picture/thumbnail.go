@@ -5,34 +5,35 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/gif" // a kind of file that pictures come as
+	_ "image/gif" // a format of pictures
 	"image/jpeg"
-	_ "image/png" // another one
+	_ "image/png" // as above
 	"io"
 
 	"golang.org/x/image/draw"
-	_ "golang.org/x/image/webp" // and another one
+	_ "golang.org/x/image/webp" // as above
 )
 
-// Size is the width of a small copy, in pixels. Copies are for screens of two pixels a point.
+// Size is the width of a thumbnail in pixels. Thumbnails are for screens with two pixels per CSS
+// pixel.
 type Size int
 
-// The sizes: beside a line of text, and in a pocket.
+// The sizes: next to a line of text, and in a pocket.
 const (
 	Small Size = 96
 	Large Size = 300
 )
 
-// quality is that of small copies. In a pocket one looks closer.
+// quality is the JPEG quality by size. A picture in a pocket is looked at more closely.
 var quality = map[Size]int{Small: 70, Large: 78}
 
-// maxPixels bounds what is decoded: a few bytes may say that they are a picture of any size.
+// maxPixels bounds what is decoded, because a file of a few bytes can declare any size.
 const maxPixels = 24 << 20
 
 var errTooLarge = errors.New("it has too many pixels")
 
-// Thumbnail makes a small copy of a picture, as JPEG. A picture that is no wider than the copy
-// keeps its size.
+// Thumbnail returns a small copy of a picture, as JPEG. A picture that is no wider than size is not
+// scaled.
 func Thumbnail(file io.ReadSeeker, size Size) ([]byte, error) {
 	about, _, err := image.DecodeConfig(file)
 	if err == nil && (about.Width < 1 || about.Height < 1 || about.Width > maxPixels/about.Height) {
@@ -50,7 +51,7 @@ func Thumbnail(file io.ReadSeeker, size Size) ([]byte, error) {
 		return nil, fmt.Errorf("cannot read a picture: %w", err)
 	}
 
-	// What is transparent is white on paper.
+	// Transparent parts become white.
 	from := original.Bounds()
 	width := min(int(size), from.Dx())
 	height := max(from.Dy()*width/from.Dx(), 1)

@@ -16,7 +16,7 @@ import (
 	"ninepocket/tools/goclient/generated/preview"
 )
 
-// ready is what a server says once it answers.
+// ready is the content of a server's ready file.
 type ready struct {
 	API  string
 	Keys map[string]string
@@ -32,7 +32,7 @@ func serve(t *testing.T) ready {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = server.Process.Kill() // it has nothing to finish
+		_ = server.Process.Kill() // there is nothing to finish
 		_ = server.Wait()
 	})
 
@@ -51,7 +51,7 @@ func serve(t *testing.T) ready {
 	}
 }
 
-// keyed sends a key.
+// keyed returns a request editor that adds a key.
 func keyed(key string) func(context.Context, *http.Request) error {
 	return func(_ context.Context, r *http.Request) error {
 		r.Header.Set("X-API-Key", key)
@@ -59,8 +59,8 @@ func keyed(key string) func(context.Context, *http.Request) error {
 	}
 }
 
-// TestPricesBatch fills the body of a batch by generated code alone, on both surfaces and in both documents, and reads
-// a price from the answer.
+// TestPricesBatch makes the body of a batch with generated code alone, on both surfaces and with
+// both documents, and reads a price from the response.
 func TestPricesBatch(t *testing.T) {
 	server := serve(t)
 	both, err := preview.NewClientWithResponses(server.API)
@@ -126,7 +126,7 @@ func TestPricesBatch(t *testing.T) {
 		t.Errorf("a preview batch has no price: %s, %v", answer.Body, err)
 	}
 
-	// The document of a server without preview has no choice in it.
+	// The document of a server without preview has no oneOf here.
 	alone, err := live.NewClientWithResponses(server.API)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,5 @@
-// Command mcpclient calls the tools with the official Go SDK: as it connects by itself, and pinned to an older version.
+// Command mcpclient calls the tools with the official Go SDK: with its default version, and with an
+// older version.
 //
 //	go run ./mcpclient http://127.0.0.1:8080/mcp KEY
 package main
@@ -23,7 +24,7 @@ func main() {
 		os.Exit(2)
 	}
 
-	// The newest version first: that is what the SDK does when nothing is said.
+	// The newest version first, which is the default of the SDK.
 	for _, as := range []struct{ asked, version string }{
 		{"", "2026-07-28"}, {"2025-11-25", "2025-11-25"}, {"2025-06-18", "2025-06-18"},
 	} {
@@ -78,7 +79,7 @@ func try(url, key, asked, want string) error {
 		names = append(names, tool.Name)
 	}
 
-	// Each call says what the next one needs: the id of a card.
+	// The first call returns the card id that the next ones need.
 	var found struct {
 		Cards []struct {
 			ID string `json:"id"`

@@ -13,14 +13,14 @@ import (
 
 const (
 	maxColumns = 120 // columns
-	topCount   = 5   // how many of the largest are named
+	topCount   = 5   // how many of the largest are printed
 )
 
-// air is what was counted in function bodies: the lines strictly between the braces of top-level
+// air has the counts of function bodies: the lines strictly between the braces of top-level
 // functions.
 type air struct {
 	lines, blank, comment int // of the bodies
-	ifs, outerIfs         int // outer: the init assigns to a variable that was there before
+	ifs, outerIfs         int // outer: the init assigns to an existing variable
 	assigns, parallel     int // parallel: two or more left sides and as many right sides
 	allLines, wide        int // of the files
 	airless               int // bodies over 15 lines without a blank one
@@ -86,7 +86,7 @@ func (f *file) body(block *ast.BlockStmt) (counted air) {
 			counted.comment++
 		}
 	}
-	// A body of this length is more than one step.
+	// A body of this length has more than one step.
 	if counted.lines > 15 && counted.blank == 0 {
 		counted.airless++
 	}
@@ -120,7 +120,7 @@ func assignsOuter(init ast.Stmt) bool {
 	return false
 }
 
-// receiverName is the name of a method's type.
+// receiverName returns the name of a method's type.
 func receiverName(of ast.Expr) string {
 	switch of := of.(type) {
 	case *ast.Ident:
@@ -137,12 +137,12 @@ func receiverName(of ast.Expr) string {
 	return "?"
 }
 
-// printAir prints what was counted; verbose adds a row a package.
+// printAir prints the counts; verbose adds a row for each package.
 func printAir(files []*file, verbose bool, out *bufio.Writer) {
 	total := air{}
 	packages := map[string]*air{}
 	var functions []sized
-	// Packages are folders: a test kit in a folder of its own is a package of its own.
+	// Packages are folders: a test kit in a separate folder is a separate package.
 	for _, f := range files {
 		counted, in := measureAir(f)
 		total.add(counted)
@@ -176,7 +176,7 @@ func printRow(table *tabwriter.Writer, a *air, name string) {
 		percent(a.parallel, a.assigns), percent(a.wide, a.allLines), a.airless, a.lines, name)
 }
 
-// printLargest prints the n largest things, by name where they are equal.
+// printLargest prints the n largest things, equal ones by name.
 func printLargest(out *bufio.Writer, title string, all []sized, n int) {
 	slices.SortFunc(all, func(a, b sized) int {
 		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.name, b.name))
@@ -187,7 +187,7 @@ func printLargest(out *bufio.Writer, title string, all []sized, n int) {
 	}
 }
 
-// percent spells a share.
+// percent formats a share.
 func percent(part, of int) string {
 	if of == 0 {
 		return "-"

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// codeLines is the number of lines that hold code; the lines of a raw string do.
+// codeLines returns the number of lines with code, which include the lines of a raw string.
 func (f *file) codeLines() int {
 	n := 0
 	for _, l := range f.lines {

@@ -4,9 +4,8 @@
 //	measure [-root DIR] air [-v] [-tests] [FOLDER…]
 //	measure [-root DIR] names
 //
-// Without folders it measures the product: every package of the module but tests, test kits and
-// what measures or deploys. With folders it measures those and what is below them, whatever they
-// hold.
+// Without folders it measures the product: every package of the module except tests, test kits,
+// measurement and deployment. With folders it measures those and all folders below them.
 package main
 
 import (
@@ -24,7 +23,7 @@ func main() {
 	}
 }
 
-// run is the whole program.
+// run runs the program.
 func run(args []string, out io.Writer) error {
 	top := flag.NewFlagSet("measure", flag.ContinueOnError)
 	root := top.String("root", ".", "the module's `DIR`")
@@ -55,8 +54,7 @@ func runLines(root string, args []string, out io.Writer) error {
 		return err
 	}
 
-	// The figures are printed before the limit is looked at, so that a failure shows where they
-	// come from.
+	// The figures are printed before the limit is checked, so that a failure shows its cause.
 	total := printLines(files, out)
 	if *limit > 0 && total > *limit {
 		return fmt.Errorf("cannot allow %d lines of code: the limit is %d", total, *limit)

@@ -13,25 +13,25 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// A meaning is a type of the house that a name of one letter stands for, and the first place where
-// it does.
+// A meaning is a type of ours that a one-letter name stands for, and the first position where it
+// does.
 type meaning struct{ of, where string }
 
-// shortNames are the meanings of names of one letter: in each package, and of types of other
-// packages in the whole module.
+// shortNames has the meanings of one-letter names: in each package, and for types of other packages
+// in the whole module.
 type shortNames struct {
 	module   string
 	packages map[string]map[string][]meaning // by package, by letter
 	imported map[string][]meaning            // by letter
 }
 
-// leftAlone are the letters for two alike things that are compared, whatever those are, and the name of
-// what nobody reads.
+// leftAlone are the letters for two things that are compared, of any type, and the blank
+// identifier.
 const leftAlone = "abxy_"
 
-// runNames fails where a letter means two things: two types of ours in one package, or in the whole
-// module two types that come from other packages. Receivers are left alone: their type stands beside
-// them, and methods of other types never meet them.
+// runNames fails if a letter means two things: two types of ours in one package, or two types of
+// other packages in the whole module. Receivers are exempt: their type is next to them, and methods
+// of other types never use them.
 func runNames(root string, out io.Writer) error {
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedModule | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
@@ -66,7 +66,7 @@ func runNames(root string, out io.Writer) error {
 	return nil
 }
 
-// read notes what the letters of a package mean.
+// read records the meanings of the letters in a package.
 func (s *shortNames) read(p *packages.Package) {
 	letters := map[string][]meaning{}
 	s.packages[p.PkgPath] = letters
@@ -109,10 +109,10 @@ func receiversOf(file *ast.File) map[*ast.Ident]bool {
 	return receivers
 }
 
-// typeOf is the type of ours that a variable holds or points to, "" for another.
+// typeOf returns the type of ours that a variable has or points to, "" for another type.
 func (s *shortNames) typeOf(v *types.Var) string {
 	t := strings.TrimPrefix(types.TypeString(v.Type(), nil), "*")
-	// A generic type means one thing whatever it holds.
+	// A generic type has one meaning for all type arguments.
 	t, _, _ = strings.Cut(t, "[")
 	if !strings.HasPrefix(t, s.module+"/") {
 		return ""
@@ -127,7 +127,7 @@ func with(list []meaning, m meaning) []meaning {
 	return append(list, m)
 }
 
-// faults says which letters mean two things, a line each.
+// faults returns the letters that mean two things, a line each.
 func (s *shortNames) faults() []string {
 	var faults []string
 	for _, path := range slices.Sorted(maps.Keys(s.packages)) {

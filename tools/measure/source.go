@@ -13,8 +13,7 @@ import (
 	"strings"
 )
 
-// Folders that hold no product: what measures it, what deploys it, and what makes catalogs for
-// tests.
+// Folders that are no product: measurement, deployment, and catalogs for tests.
 var notProduct = []string{"bench", "deploy", "tools", "internal/fixture", "internal/synth"}
 
 // file is one parsed Go file.
@@ -26,7 +25,7 @@ type file struct {
 	lines  []line // all lines, the first one at index 0
 }
 
-// line is what one line of a file holds.
+// line describes one line of a file.
 type line struct {
 	code    bool // at least a part of a token
 	comment bool // at least a part of a comment
@@ -35,8 +34,8 @@ type line struct {
 
 func (l line) blank() bool { return !l.code && !l.comment }
 
-// readFiles parses the module's Go files: the product, or what is in folders when there are some.
-// Generated files are left out. tests chooses test files instead of the others.
+// readFiles parses the module's Go files: the product, or those in folders if there are some.
+// Generated files are left out. tests selects test files instead of the others.
 func readFiles(root string, folders []string, tests bool) ([]*file, error) {
 	module := os.DirFS(root)
 	var files []*file
@@ -74,14 +73,14 @@ func readFiles(root string, folders []string, tests bool) ([]*file, error) {
 	return files, err
 }
 
-// skipped reports whether a folder is passed over with all that is below it. Folders that were
-// asked for are measured even when they are no product, or a module of their own.
+// skipped reports whether a folder is skipped with all folders below it. Requested folders are
+// measured even if they are no product, or a separate module.
 func skipped(module fs.FS, folder string, asked bool) bool {
 	base := path.Base(folder)
 	if base == "testdata" || base == "node_modules" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
 		return true
 	}
-	// What was asked for is measured, whatever it is.
+	// A requested folder is always measured.
 	if asked {
 		return false
 	}
@@ -91,7 +90,7 @@ func skipped(module fs.FS, folder string, asked bool) bool {
 	return strings.HasSuffix(base, "test") || slices.Contains(notProduct, folder)
 }
 
-// chosen reports whether a folder is one of those asked for, or below one.
+// chosen reports whether a folder is a requested one, or below one.
 func chosen(folder string, folders []string) bool {
 	return len(folders) == 0 || slices.ContainsFunc(folders, func(asked string) bool {
 		asked = path.Clean(asked)
@@ -99,7 +98,7 @@ func chosen(folder string, folders []string) bool {
 	})
 }
 
-// parseFile parses the text of a file and says what each of its lines holds.
+// parseFile parses the text of a file and describes each of its lines.
 func parseFile(name string, text []byte) (*file, error) {
 	fset := token.NewFileSet()
 	syntax, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
@@ -109,7 +108,7 @@ func parseFile(name string, text []byte) (*file, error) {
 	return &file{folder: path.Dir(name), name: name, syntax: syntax, fset: fset, lines: readLines(text)}, nil
 }
 
-// readLines says what each line of a text holds, by its tokens.
+// readLines describes each line of a text, by its tokens.
 func readLines(text []byte) []line {
 	var lines []line
 	for row := range strings.Lines(string(text)) {
@@ -126,12 +125,12 @@ func readLines(text []byte) []line {
 		if kind == token.EOF {
 			return lines
 		}
-		// The scanner puts in a semicolon where a line ends; nobody wrote it.
+		// The scanner inserts a semicolon at the end of a line; it is not in the text.
 		if kind == token.SEMICOLON && literal == "\n" {
 			continue
 		}
 
-		// A raw string and a comment may go over several lines.
+		// A raw string and a comment may have several lines.
 		first := source.Line(at)
 		last := first + strings.Count(literal, "\n")
 		for row := first; row <= last; row++ {
@@ -144,7 +143,7 @@ func readLines(text []byte) []line {
 	}
 }
 
-// width is the number of columns of a line, a tab being four.
+// width returns the number of columns of a line, with four for a tab.
 func width(row string) int {
 	columns := 0
 	for _, r := range row {

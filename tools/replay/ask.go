@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// request is one thing to ask. key names one of the demo's keys, or is a key itself.
+// request is one request. key is the name of one of the demo's keys, or a key itself.
 type request struct {
 	key, method, target string
 	header              []string // "Name: value"
 	body                string
 }
 
-// exchange is a request, by its name, with what was answered: what is new in each run is masked.
+// exchange is a request, by its name, with its response; what is unique in each run is masked.
 type exchange struct {
 	name   string
 	status int
@@ -28,7 +28,7 @@ type exchange struct {
 	body   string
 }
 
-// What is new in each run. A cursor is signed by a secret of the process.
+// Texts that are unique in each run. A cursor is signed by a secret of the process.
 var (
 	requestIDs = regexp.MustCompile(`req_[a-z2-7]{10,}`)
 	cursors    = regexp.MustCompile(`(cursor(?:=|"\s*:\s*"|\\"\s*:\s*\\"|: ?))[A-Za-z0-9_-]{24,}`)
@@ -40,7 +40,7 @@ var (
 	ages       = regexp.MustCompile(`\b\d+ (second|minute)s?\b`)
 )
 
-// mask blanks what is new in each run.
+// mask replaces the texts that are unique in each run.
 func mask(text string) string {
 	text = requestIDs.ReplaceAllString(text, "req_…")
 	text = cursors.ReplaceAllString(text, "${1}…")
@@ -51,16 +51,16 @@ func mask(text string) string {
 	return ages.ReplaceAllString(text, "N ${1}s")
 }
 
-// changing are the headers that no two runs share.
+// changing are the headers that differ in every run.
 var changing = []string{
 	"Date", "X-Request-Id", "Ratelimit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset",
 	"Content-Length", "Retry-After",
 }
 
-// maxAnswer is more than any answer of a demo has.
+// maxAnswer is larger than every response of a demo.
 const maxAnswer = 64 << 20
 
-// asker sends requests to one demo and keeps the answers.
+// asker sends requests to one demo and stores the responses.
 type asker struct {
 	demo   *demo
 	client *http.Client
@@ -78,8 +78,8 @@ func ask(d *demo) ([]exchange, error) {
 	return a.asked, a.err
 }
 
-// send makes one request and keeps its answer. It returns the body and the header as they came,
-// for requests that go on from them.
+// send sends one request and stores its response. It returns the unmasked body and header, for
+// requests that depend on them.
 func (a *asker) send(q request) (body string, header http.Header) {
 	if a.err != nil {
 		return "", http.Header{}
@@ -126,8 +126,8 @@ func (a *asker) send(q request) (body string, header http.Header) {
 	name := validators.ReplaceAllString(mask(strings.Join(
 		append([]string{q.key, q.method, q.target}, append(q.header, q.body)...), " | ")), "If-None-Match: …")
 	stableHeader := answer.Header.Clone()
-	// A validator is of the query, which a cursor is a part of; a page's is of its bytes, which are
-	// compared anyway.
+	// An ETag depends on the query, which includes a cursor. That of a page depends on its bytes,
+	// which are compared anyway.
 	if strings.Contains(q.target, "cursor=") || stableHeader.Get("Content-Security-Policy") != "" {
 		stableHeader.Del("ETag")
 	}
@@ -135,7 +135,7 @@ func (a *asker) send(q request) (body string, header http.Header) {
 	return text.String(), answer.Header
 }
 
-// headerLines are the headers in one line, sorted, without those that change.
+// headerLines returns the headers in one line, sorted, without those that change.
 func headerLines(header http.Header) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(header)) {

@@ -1,15 +1,15 @@
-// Command replay asks two builds of ninepocket the same requests and shows where their answers
-// differ: status, headers and every byte of the body, but for what is new in each run (request
-// ids, dates, rate headers, keys, signed cursors).
+// Command replay sends the same requests to two builds of ninepocket and prints the differences of
+// their responses: status, headers and every byte of the body, except what is unique in each run
+// (request ids, dates, rate headers, keys, signed cursors).
 //
-// Each program serves its demo of the same seed and date, one after the other on the same port, so
-// that the two catalogs and all addresses in answers are equal. The requests go over all
-// operations, both surfaces, errors, the eras of MCP, and the pages; those that depend on an
-// answer (cursors, validators, replays) are made from the answer of the same program.
+// Each program serves its demo with the same seed and date, one after the other on the same port,
+// so that the two catalogs and all URLs in responses are equal. The requests cover all operations,
+// both surfaces, errors, the versions of MCP, and the pages. Those that depend on a response
+// (cursors, validators, replays) are made from the response of the same program.
 //
 //	go -C tools run ./replay -old OLD -new NEW
 //
-// It exits with 1 where an answer differs that -expected does not name.
+// It exits with 1 if a response differs that -expected does not name.
 package main
 
 import (
@@ -24,10 +24,10 @@ import (
 	"time"
 )
 
-// startTimeout is how long a demo may take to be ready: a few seconds on a busy machine.
+// startTimeout bounds the start of a demo, which takes a few seconds on a busy machine.
 const startTimeout = 2 * time.Minute
 
-// demo is a running program with the keys that it made.
+// demo is a running program and its keys.
 type demo struct {
 	command *exec.Cmd
 	API     string            `json:"api"`
@@ -62,7 +62,7 @@ func main() {
 	}
 }
 
-// record starts a program, asks it everything, and ends it.
+// record starts a program, sends it all requests, and stops it.
 func record(program, listen string, cards int) ([]exchange, error) {
 	d, err := start(program, listen, cards)
 	if err != nil {
@@ -75,7 +75,7 @@ func record(program, listen string, cards int) ([]exchange, error) {
 	return ask(d)
 }
 
-// start runs the demo of a program until its ready file is there.
+// start starts the demo of a program and waits for its ready file.
 func start(program, listen string, cards int) (*demo, error) {
 	folder, err := os.MkdirTemp("", "replay")
 	if err != nil {
@@ -103,7 +103,7 @@ func start(program, listen string, cards int) (*demo, error) {
 	return nil, fmt.Errorf("not ready within %s", startTimeout)
 }
 
-// compare prints the answers that differ and returns how many of them nobody expected.
+// compare prints the responses that differ and returns how many of them are unexpected.
 func compare(before, after []exchange, expected string, shown int) int {
 	may := regexp.MustCompile(expected)
 	unexpected := 0
@@ -136,7 +136,7 @@ func compare(before, after []exchange, expected string, shown int) int {
 	return unexpected
 }
 
-// difference says in a few lines where two answers part, or nothing.
+// difference returns a few lines with the first difference of two responses, "" if they are equal.
 func difference(a, b exchange) string {
 	switch {
 	case a.name != b.name:
@@ -157,7 +157,7 @@ func difference(a, b exchange) string {
 		around(a.body, at), around(b.body, at))
 }
 
-// around is what stands near a place of a text, on one line.
+// around returns the text near an offset, on one line.
 func around(text string, at int) string {
 	const width = 160
 	from := max(0, at-width/2)

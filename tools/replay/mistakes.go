@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// wrongRequests are the mistakes of authors of clients that the server's own tests play.
+// wrongRequests is the file of invalid requests that the server's own tests use.
 const wrongRequests = "../server/testdata/wrong.txt"
 
-// mistakes asks what is refused, of every operation.
+// mistakes sends invalid requests to every operation.
 func (a *asker) mistakes(cards []card) {
 	text, err := os.ReadFile(wrongRequests)
 	if err != nil {
@@ -34,7 +34,7 @@ func (a *asker) mistakes(cards []card) {
 				q.header = append(q.header, part)
 			}
 		}
-		// A bare per cent sign is no URL that this client sends.
+		// This client cannot send a URL with a bare percent sign.
 		if _, err := url.Parse(q.target); err == nil {
 			a.send(q)
 		}
@@ -66,13 +66,13 @@ func (a *asker) mistakes(cards []card) {
 		}})
 	}
 
-	// The last unit of a minute, on each surface.
+	// Up to the minute limit and beyond, on each surface.
 	for range 70 {
 		a.one("free", "/v1/games")
 	}
 }
 
-// tool calls one tool in the first era.
+// tool calls one tool in the older protocol version.
 func (a *asker) tool(name string, arguments map[string]any) {
 	body, _ := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": 7, "method": "tools/call",
@@ -84,7 +84,7 @@ func (a *asker) tool(name string, arguments map[string]any) {
 	})
 }
 
-// meta is what each request of the last era says of itself.
+// meta is the _meta of each request of the newest protocol version.
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 	`"io.modelcontextprotocol/clientCapabilities":{}}`
 
@@ -158,7 +158,7 @@ func (a *asker) tools(random *rand.Rand, cards []card) {
 			a.tool(name, arguments)
 		}
 	}
-	// The same calls in the last era, whose headers say what the body says.
+	// The same calls in the newest version, whose headers repeat members of the body.
 	for i := range 20 {
 		c := cards[random.IntN(len(cards))]
 		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"catalog_get_card",`+

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// card is what requests are made from: a card of the demo, as its own list shows it.
+// card is a card of the demo, as its own list returns it, for requests about it.
 type card struct {
 	ID, Name, Number, Game, Rarity, URL string
 	Set                                 struct{ ID, Name string }
@@ -18,7 +18,7 @@ type card struct {
 
 func (c *card) slug() string { return c.URL[strings.LastIndexByte(c.URL, '/')+1:] }
 
-// everything asks all requests, in an order that a seed fixes.
+// everything sends all requests, in an order that a seed fixes.
 func (a *asker) everything() {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same requests each time
 	cards := a.walk("/v1/cards?sort=newest&limit=50", 12)
@@ -39,7 +39,7 @@ func (a *asker) everything() {
 	a.get("preview_bench", "/v1/usage")
 }
 
-// get asks for a target with a live key, and once more with the validator of the answer.
+// get requests a target with a live key, and again with the ETag of the response.
 func (a *asker) get(key, target string) string {
 	body, header := a.one(key, target)
 	if tag := header.Get("ETag"); tag != "" {
@@ -48,12 +48,12 @@ func (a *asker) get(key, target string) string {
 	return body
 }
 
-// one asks for a target once.
+// one requests a target once.
 func (a *asker) one(key, target string, lines ...string) (body string, header http.Header) {
 	return a.send(request{key: key, method: "GET", target: target, header: lines})
 }
 
-// post sends a body, which is JSON where no header says otherwise.
+// post sends a body, which is JSON unless a header says otherwise.
 func (a *asker) post(key, target, body string, header ...string) {
 	a.send(request{key: key, method: "POST", target: target, body: body, header: header})
 }
@@ -81,7 +81,7 @@ func (a *asker) walk(target string, pages int) (cards []card) {
 	return cards
 }
 
-// misspell changes one letter of a word, as fingers do.
+// misspell makes one typing error in a word.
 func misspell(random *rand.Rand, text string) string {
 	letters := []rune(text)
 	at := random.IntN(len(letters))
@@ -100,7 +100,7 @@ func misspell(random *rand.Rand, text string) string {
 	return string(letters)
 }
 
-// phrasings are ways in which people ask for a card.
+// phrasings returns queries that people would type for a card.
 func phrasings(random *rand.Rand, c *card) []string {
 	half := []rune(c.Name)
 	return []string{
@@ -114,7 +114,7 @@ func phrasings(random *rand.Rand, c *card) []string {
 	}
 }
 
-// queries are words that no card of the demo is needed for.
+// queries are queries that do not depend on the cards of the demo.
 var queries = []string{
 	"charizard", "glurak", "リザードン", "dracaufeu", "umbreon sir", "pikachu promo", "cheapest charizard",
 	"cards over $100",
@@ -222,7 +222,7 @@ func (a *asker) sets(random *rand.Rand, cards []card) {
 	}
 }
 
-// quoted is a field of a CSV file.
+// quoted returns a field of a CSV file.
 func quoted(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""`) + `"` }
 
 func (a *asker) batches(random *rand.Rand, cards []card) {
@@ -324,7 +324,7 @@ func (a *asker) valuations(random *rand.Rand, cards []card) {
 	}
 }
 
-// productIDs walks the products of a partner by kind, looks at some of each page, and returns the
+// productIDs lists the products of a partner by kind, requests some of each page, and returns the
 // ids.
 func (a *asker) productIDs(kind string) (ids []string) {
 	cursor := ""

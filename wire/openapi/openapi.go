@@ -1,11 +1,10 @@
-// Package openapi holds the hand-written OpenAPI document, the source of truth for what the service
-// answers.
+// Package openapi has the OpenAPI document. It is written by hand and defines the service's
+// responses.
 //
-// The document describes both surfaces. What belongs to the preview contract only is marked with
-// the extension "x-surface": "preview", wherever it stands: operations, parameters, headers, media
-// types, examples, components. "x-live-description" is the description to show instead where
-// preview is off, and "x-required-on" names the surface on which an otherwise optional response
-// header is always present.
+// The document describes both surfaces. Everything of the preview contract alone has the extension
+// "x-surface": "preview": operations, parameters, headers, media types, examples, components.
+// "x-live-description" replaces the description when preview is off. "x-required-on" names the
+// surface on which an otherwise optional response header is always present.
 package openapi
 
 import (
@@ -25,20 +24,19 @@ import (
 //go:embed openapi.json
 var document string
 
-// Document returns a copy of the document as it is written, with "{base_url}" for the server's
-// address.
+// Document returns a copy of the document as written, with "{base_url}" for the server's address.
 func Document() []byte { return []byte(document) }
 
-// Where the document lists what the table of games knows, and how its introduction names the games.
+// The places of the document that name games: a text of its introduction, and two lists.
 const (
 	writtenGames = "Pokémon and One Piece"
 	gameCodes    = "/components/schemas/GameCode/enum"
 	gameEditions = "/components/schemas/SealedProduct/properties/edition/enum"
 )
 
-// Render returns the document as a server at baseURL serves it: compact, members in the order they
-// are written, with that server in "servers". With preview off, everything that belongs to the
-// preview contract only is left out.
+// Render returns the document for a server at baseURL: compact, with that server in "servers".
+// Members stay in the order of the document. With preview off, everything of the preview contract
+// alone is left out.
 func Render(baseURL string, preview bool) ([]byte, error) {
 	text := jsontext.Value(strings.Replace(document, writtenGames, snapshot.GamesInWords(), 1))
 	if err := text.Compact(); err != nil {
@@ -49,7 +47,7 @@ func Render(baseURL string, preview bool) ([]byte, error) {
 		return nil, fmt.Errorf("cannot read the OpenAPI document: %w", err)
 	}
 
-	// The games of the table take the places of those that are written in the document.
+	// The games of the table replace those that are written in the document.
 	codes := []string{}
 	editions := []string{snapshot.StandardEdition}
 	for _, game := range snapshot.Games {
@@ -69,7 +67,7 @@ func Render(baseURL string, preview bool) ([]byte, error) {
 		}
 	}
 
-	// A reference to a component of the preview contract goes with the component.
+	// A reference to a component of the preview contract is dropped with the component.
 	if !preview {
 		for kind, components := range written.Member("components").Members() {
 			for name, component := range components.Members() {
@@ -79,7 +77,7 @@ func Render(baseURL string, preview bool) ([]byte, error) {
 			}
 		}
 
-		// A component that is a choice of one is that one, wherever it is referred to.
+		// A component with one alternative left is replaced by that alternative in every reference.
 		for name, component := range written.Member("components").Member("schemas").Members() {
 			choice := r.value(component, "")
 			if component.Member("oneOf") != nil && choice != nil && choice.Member("$ref") != nil {
@@ -97,15 +95,15 @@ func WithProductPrefix(rendered []byte, prefix string) []byte {
 	return bytes.ReplaceAll(rendered, []byte("prd_"), []byte(prefix+"_"))
 }
 
-// A rendering copies the document value by value and leaves out what the server does not serve.
+// A rendering copies the document value by value, without the parts that the server does not serve.
 type rendering struct {
 	preview      bool
 	dropped      map[string]bool                     // references to components of the preview contract
-	soleChoices  map[string]jsonwalk.Value           // what stands for a reference to a choice of one
-	replacements map[jsontext.Pointer]jsonwalk.Value // values to render in place of those that are written
+	soleChoices  map[string]jsonwalk.Value           // by reference: the alternative that is left of a choice
+	replacements map[jsontext.Pointer]jsonwalk.Value // values that replace those of the document
 }
 
-// value renders the value at a JSON pointer; nil when it is left out.
+// value renders the value at a JSON pointer. It returns nil if the value is left out.
 func (r *rendering) value(value jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
 	if instead := r.replacements[at]; instead != nil {
 		value = instead
@@ -123,8 +121,8 @@ func (r *rendering) value(value jsonwalk.Value, at jsontext.Pointer) jsonwalk.Va
 // member is a member of an object.
 type member struct{ name, value jsonwalk.Value }
 
-// members are the members of an object in their order. Walking over the text of an object costs as
-// much as all that is in it, so each object is walked over once.
+// members returns the members of an object in their order, and a function that finds one by its
+// name. Reading an object costs as much as all its text, so each object is read once.
 func members(object jsonwalk.Value) (all []member, named func(name string) jsonwalk.Value) {
 	for name, value := range object.Members() {
 		all = append(all, member{name, value})
@@ -144,7 +142,7 @@ func (r *rendering) object(object jsonwalk.Value, at jsontext.Pointer) jsonwalk.
 	const liveDescription = "x-live-description"
 	all, named := members(object)
 
-	// What belongs to the preview contract is left out, and so is a reference to it.
+	// Parts of the preview contract and references to them are left out.
 	ref := ""
 	if to := named("$ref"); to.Kind() == '"' {
 		ref = to.Text()
@@ -161,7 +159,7 @@ func (r *rendering) object(object jsonwalk.Value, at jsontext.Pointer) jsonwalk.
 		return nil
 	}
 
-	// What an example shows is not ours to change.
+	// Examples stay as they are.
 	if name := at.LastToken(); name == "example" || name == "value" {
 		return object
 	}
@@ -176,7 +174,7 @@ func (r *rendering) object(object jsonwalk.Value, at jsontext.Pointer) jsonwalk.
 			m.value = live
 		}
 
-		// A path or a list of parameters of which nothing is left goes as well.
+		// A path or a list of parameters that became empty is left out, too.
 		rendered := r.value(m.value, at.AppendToken(m.name.Text()))
 		switch {
 		case rendered == nil, at == "/paths" && string(rendered) == "{}",
@@ -187,7 +185,7 @@ func (r *rendering) object(object jsonwalk.Value, at jsontext.Pointer) jsonwalk.
 	}
 	out = closeList(out, '}')
 
-	// A choice that is left with one alternative is that alternative.
+	// A choice with one alternative left is replaced by that alternative.
 	if len(all) == 1 && all[0].name.Is("oneOf") {
 		if left := slices.Collect(out.Member("oneOf").Elements()); len(left) == 1 {
 			return left[0]
@@ -206,7 +204,7 @@ func (r *rendering) array(value jsonwalk.Value, at jsontext.Pointer) jsonwalk.Va
 	return closeList(out, ']')
 }
 
-// closeList ends a list each element of which has a comma behind it.
+// closeList ends a list whose every element is followed by a comma.
 func closeList(list jsonwalk.Value, bracket byte) jsonwalk.Value {
 	return append(bytes.TrimSuffix(list, []byte{','}), bracket)
 }

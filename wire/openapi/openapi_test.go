@@ -21,8 +21,8 @@ import (
 
 const baseURL = "https://cards.test"
 
-// operationIDs are the operations of docs/API.md, which the usage ledger names the same way, and
-// those outside it.
+// operationIDs are the operations of docs/API.md, which have the same names in usage records, and
+// the others.
 var operationIDs = []string{
 	"card_price_stats", "card_prices", "cards_batch", "cards_get", "cards_search",
 	"facets_list", "games_list", "health_get",
@@ -121,8 +121,8 @@ func compiler(t *testing.T, text []byte) *jsonschema.Compiler {
 	return c
 }
 
-// TestRenderings checks what must hold of the document however it is rendered. With OPENAPI_OUT it
-// also writes the renderings to that folder, for the linters of `make openapi-lint`.
+// TestRenderings checks the properties of every rendering of the document. With OPENAPI_OUT it also
+// writes the renderings to that folder, for the linters of `make openapi-lint`.
 func TestRenderings(t *testing.T) {
 	for name, text := range renderings(t) {
 		t.Run(name, func(t *testing.T) {
@@ -193,8 +193,8 @@ func TestOperationIDs(t *testing.T) {
 	}
 }
 
-// TestExamples holds every example of a body, a header or a parameter against the schema beside it,
-// and every operation, response and error code to having one.
+// TestExamples validates every example of a body, a header or a parameter with its schema, and
+// checks that every operation, response and error code has one.
 func TestExamples(t *testing.T) {
 	for name, text := range renderings(t) {
 		t.Run(name, func(t *testing.T) {
@@ -234,16 +234,16 @@ func TestExamples(t *testing.T) {
 					check(at, at+"/example")
 				}
 
-				// A reference page fills a form with examples: an optional parameter has none, unless what
-				// it shows fits every catalog.
+				// A reference page fills a form with examples, so an optional parameter has one
+				// only if it is valid for every catalog.
 				optional := o["in"] != nil && o["required"] != true
 				if !one && len(examples) == 0 && !optional {
 					t.Errorf("%s has no example", at)
 				}
 			})
 
-			// The document without preview has fewer operations. What optional parameters lost (decision
-			// 2014), later operations have brought.
+			// The document without preview has fewer operations. Optional parameters lost their
+			// examples (decision 2014), but later operations added others.
 			minExamples := 150
 			if name == "openapi-live" {
 				minExamples = 100
@@ -255,8 +255,9 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestBodiesOfBatches wants the document to take the bodies that the service takes, and each body of
-// prices in one form alone: members that live operations do not know are ignored (decision 7).
+// TestBodiesOfBatches checks that the document accepts the bodies that the service accepts, and
+// each body of prices in one alternative alone: live operations ignore unknown members (decision
+// 7).
 func TestBodiesOfBatches(t *testing.T) {
 	const both = "/paths/~1v1~1prices~1batch/post/requestBody/content/application~1json/schema"
 	const cards = "/components/schemas/CardBatchRequest"
@@ -289,8 +290,8 @@ func TestBodiesOfBatches(t *testing.T) {
 	}
 }
 
-// TestResponsesAreClosed keeps drift visible: a member that the document does not name must fail
-// validation.
+// TestResponsesAreClosed checks that a member that the document does not have fails validation, so
+// that drift is found.
 func TestResponsesAreClosed(t *testing.T) {
 	open := map[string]string{
 		"/components/schemas/CardBatchRequest": "live requests ignore " +
@@ -360,9 +361,9 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestGamesOfDocument holds the document against the table of games: the lists that are written are
-// what the table says, so that rendering does not change them, and a third game appears wherever
-// the two are named.
+// TestGamesOfDocument compares the document with the table of games: the written lists equal the
+// table, so that rendering does not change them, and a third game appears wherever the two are
+// named.
 func TestGamesOfDocument(t *testing.T) {
 	const (
 		codes    = "/components/schemas/GameCode/enum"

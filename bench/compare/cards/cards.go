@@ -1,5 +1,6 @@
-// Package cards is what the database servers of the comparison share: the catalog as ninepocket
-// exports it, the shapes of the answers, and a plain net/http front over whatever stores the cards.
+// Package cards is the common code of the database servers of the comparison: the catalog as
+// ninepocket exports it, the types of the responses, and a plain net/http server over a store of
+// cards.
 package cards
 
 import (
@@ -26,7 +27,7 @@ type Price struct {
 	UpdatedAt string `json:"price_updated_at"`
 }
 
-// Head is what every shape of a card begins with.
+// Head has the first members of every response with a card.
 type Head struct {
 	ID       string  `json:"id"`
 	Name     string  `json:"name"`
@@ -76,7 +77,7 @@ type Exported struct {
 	Display Price  `json:"display"`
 }
 
-// Read calls each with every card of a dump, dearest first.
+// Read calls each with every card of a dump, most expensive first.
 func Read(file string, each func(rank int, card *Exported) error) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -98,8 +99,9 @@ func Read(file string, each func(rank int, card *Exported) error) error {
 	return lines.Err()
 }
 
-// Fold folds text as all stores index it and are asked for it. It is lower case, without marks and
-// apostrophes, other punctuation as spaces, the symbols of card names as words.
+// Fold normalizes the text of indexes and queries of all stores. It removes marks and apostrophes,
+// makes letters lower case and other punctuation spaces, and replaces the symbols of card names by
+// words.
 func Fold(s string) string {
 	s = symbols.Replace(s)
 	var out strings.Builder
@@ -118,7 +120,7 @@ func Fold(s string) string {
 var symbols = strings.NewReplacer("♀", " female", "♂", " male", "δ", " delta", "★", " star", "☆", " star", "◇",
 	" prism star")
 
-// Text is what a card is found by beside its name.
+// Text returns the texts by which a card is found.
 func (c *Exported) Text() (name, number, set string) {
 	if c.Number != nil {
 		number = Fold(*c.Number)

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// ErrNotFound says that no card has a reference.
+// ErrNotFound reports that no card has a reference.
 var ErrNotFound = errors.New("not found")
 
-// Query asks for cards by words, or by price.
+// Query selects cards by words or by price.
 type Query struct {
 	Words    string // folded
 	Game     string
@@ -26,7 +26,7 @@ type Query struct {
 	Limit    int
 }
 
-// Store is a database with the cards in it.
+// Store is a database of cards.
 type Store interface {
 	Card(ctx context.Context, ref string) (*Detail, error)
 	Details(ctx context.Context, ids []string) ([]Detail, error)
@@ -34,8 +34,8 @@ type Store interface {
 	Search(ctx context.Context, q Query) ([]Summary, error)
 }
 
-// Serve answers the paths that the driver asks until the process is told to end. It checks no key
-// and counts nothing: both would only make the databases look slower.
+// Serve serves the paths that the driver requests until the process gets a signal to end. It checks
+// no key and counts nothing: both would only make the databases look slower.
 func Serve(s Store) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/cards/{id}", func(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +123,7 @@ func answer(w http.ResponseWriter, value any, err error) {
 	w.Write(body.Bytes())
 }
 
-// InOrder puts what was found for ids into the order that they were asked in.
+// InOrder sorts the results for ids into the order of the ids.
 func InOrder[T any](ids []string, found []T, id func(*T) string) []T {
 	at := make(map[string]int, len(found))
 	for i := range found {

@@ -1,5 +1,5 @@
-// Command postgres serves a dump of cards from PostgreSQL with pg_trgm: it makes a database in a
-// temporary folder, starts PostgreSQL on it as a child, imports the dump and answers the driver's
+// Command postgres serves a dump of cards from PostgreSQL with pg_trgm. It makes a database in a
+// temporary folder, starts PostgreSQL as a child process, imports the dump and serves the driver's
 // paths over net/http.
 //
 //	postgres DUMP [FOLDER OF initdb AND postgres]
@@ -71,7 +71,8 @@ func run(ctx context.Context) error {
 	return cards.Serve(&store{pool})
 }
 
-// programFolder finds the newest installed PostgreSQL; Debian keeps its programs out of PATH.
+// programFolder returns the folder of the newest installed PostgreSQL, because Debian does not put
+// its programs on PATH.
 func programFolder(given []string) string {
 	if len(given) > 0 && given[0] != "" {
 		return given[0]
@@ -87,8 +88,8 @@ func programFolder(given []string) string {
 	return filepath.Dir(slices.Max(all))
 }
 
-// startPostgres makes a cluster that only this program reaches, by a socket in its folder.
-// PostgreSQL refuses to run as root, and then runs as the user that its package made.
+// startPostgres makes a cluster that only this program can reach, by a socket in its folder.
+// PostgreSQL does not run as root; in that case it runs as the user that its package made.
 func startPostgres(programs, folder string) (stop func(), err error) {
 	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Getuid() == 0 {
@@ -120,8 +121,8 @@ func startPostgres(programs, folder string) (stop func(), err error) {
 		return nil, fmt.Errorf("cannot make a cluster: %w", err)
 	}
 
-	// The whole catalog fits the buffers; jit only costs queries this short; nothing is written
-	// while it is measured.
+	// The whole catalog fits into the buffers. JIT would only slow down queries this short. Nothing
+	// is written during the measurement.
 	server := command("postgres", "-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "shared_buffers=1GB",
 		"-c", "work_mem=32MB",
 		"-c", "maintenance_work_mem=512MB", "-c", "jit=off", "-c", "fsync=off", "-c", "max_connections=50", "-c",
@@ -224,7 +225,7 @@ func importCards(ctx context.Context, pool *pgxpool.Pool, dump string) error {
 		return err
 	}
 
-	// One by one: VACUUM takes no transaction.
+	// One by one, because VACUUM cannot run in a transaction.
 	for _, statement := range indexes {
 		if _, err := pool.Exec(ctx, statement); err != nil {
 			return fmt.Errorf("cannot do %q: %w", statement, err)

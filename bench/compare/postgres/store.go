@@ -8,12 +8,12 @@ import (
 	"ninepocket-compare/cards"
 )
 
-// store answers from PostgreSQL, a query a request, prepared by pgx on every connection.
+// store reads from PostgreSQL, with one query per request, prepared by pgx on every connection.
 type store struct{ pool *pgxpool.Pool }
 
 const head = `c.id, c.name, c.number, c.game, c.game_name, c.rarity, c.set_id, c.set_name, c.url`
 
-// headInto returns where a row's head is scanned to, and what finishes it.
+// headInto returns the scan targets of a row's head, and a function that completes the head.
 func headInto(h *cards.Head) (into []any, finish func()) {
 	var setID, setName *string
 	into = []any{&h.ID, &h.Name, &h.Number, &h.Game, &h.GameName, &h.Rarity, &setID, &setName, &h.URL}
@@ -101,8 +101,8 @@ func (s *store) Prices(ctx context.Context, ids []string) ([]cards.Entry, error)
 
 const summary = `SELECT ` + head + `, c.cents, c.price_at FROM cards c `
 
-// byWords finds cards that hold something like the query in a row of their words, the most similar
-// first. The operator <% uses the GIN index.
+// byWords finds cards with a part of their words similar to the query, the most similar first. The
+// operator <% uses the GIN index.
 const byWords = summary + `WHERE $1 <% words AND ($2 = '' OR game = $2)
 ORDER BY (folded = $1) DESC, word_similarity($1, words) DESC, similarity($1, folded) DESC, rank LIMIT $3`
 

@@ -44,7 +44,8 @@ func run() error {
 		return err
 	}
 
-	// Nothing writes any more: no locks, and the file read through the page cache.
+	// Nothing is written from here on: no locks are needed, and the file is read through the page
+	// cache.
 	db, err := sql.Open("sqlite3", "file:"+file+"?mode=ro&immutable=1&_query_only=1&_cache_size=-200000")
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ CREATE INDEX cards_cents ON cards (cents, rank);
 INSERT INTO words(words) VALUES ('optimize');
 ANALYZE;`
 
-// byWords says that words are indexed whole, and not by their trigrams.
+// byWords reports whether whole words are indexed and not their trigrams.
 func byWords() bool { return len(os.Args) == 3 }
 
 func tokenizer() string {

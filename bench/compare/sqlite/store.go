@@ -9,7 +9,7 @@ import (
 	"ninepocket-compare/cards"
 )
 
-// store answers from SQLite with statements prepared once.
+// store reads from SQLite with statements that are prepared once.
 type store struct {
 	byID, bySlug, many, prices, match, ascending, descending *sql.Stmt
 }
@@ -31,7 +31,7 @@ func newStore(db *sql.DB) (*store, error) { // air: one step
 		{&s.bySlug, withPrices + `WHERE c.slug = ? ORDER BY p.position`},
 		{&s.many, withPrices + `WHERE c.id IN (SELECT value FROM json_each(?)) ORDER BY c.rank, p.position`},
 		{&s.prices, `SELECT id, cents, price_at FROM cards WHERE id IN (SELECT value FROM json_each(?))`},
-		// A name counts ten times what a set does; among equals the dearest is first.
+		// A name counts ten times as much as a set; among equals the most expensive is first.
 		{&s.match, summary + `words w JOIN cards c ON c.rank = w.rowid WHERE words MATCH ?1 AND (?2 = '' OR c.game = ?2)
 			ORDER BY (c.folded = ?3) DESC, bm25(words, 10, 5, 1), c.rank LIMIT ?4`},
 		{&s.ascending, summary + `cards c WHERE c.cents BETWEEN ? AND ? ORDER BY c.cents, c.rank LIMIT ?`},
@@ -46,7 +46,7 @@ func newStore(db *sql.DB) (*store, error) { // air: one step
 	return s, nil
 }
 
-// headInto returns where a row's head is scanned to, and what finishes it.
+// headInto returns the scan targets of a row's head, and a function that completes the head.
 func headInto(h *cards.Head) (into []any, finish func()) {
 	var setID, setName *string
 	into = []any{&h.ID, &h.Name, &h.Number, &h.Game, &h.GameName, &h.Rarity, &setID, &setName, &h.URL}
@@ -137,7 +137,7 @@ func (s *store) Prices(ctx context.Context, ids []string) ([]cards.Entry, error)
 	return cards.InOrder(ids, found, func(e *cards.Entry) string { return e.ID }), rows.Err()
 }
 
-// hit is a summary with the folded name that it is judged by.
+// hit is a summary with its folded name, by which it is ranked.
 type hit struct {
 	cards.Summary
 	folded string
@@ -163,7 +163,8 @@ func (s *store) Search(ctx context.Context, q cards.Query) ([]cards.Summary, err
 	return s.fuzzy(ctx, q)
 }
 
-// searchWords asks for every word, the last as a beginning; where no card has all, for any of them.
+// searchWords searches for all words, the last one as a prefix; if no card has all, for any of
+// them.
 func (s *store) searchWords(ctx context.Context, q cards.Query) ([]cards.Summary, error) {
 	var parts []string
 	for _, word := range strings.Fields(q.Words) {
@@ -181,7 +182,7 @@ func (s *store) searchWords(ctx context.Context, q cards.Query) ([]cards.Summary
 	return summaries(s.read(ctx, s.match, strings.Join(parts, " OR "), q.Game, q.Words, q.Limit))
 }
 
-// allWords asks for every word of three letters or more as a part of a card's words.
+// allWords returns a query for every word of three letters or more as a part of a card's words.
 func allWords(folded string) string {
 	var parts []string
 	for _, word := range strings.Fields(folded) {
@@ -192,8 +193,8 @@ func allWords(folded string) string {
 	return strings.Join(parts, " AND ")
 }
 
-// fuzzy ranks what shares trigrams with the query, when nothing has all of its words: the best by
-// bm25, and of those the names most like the query.
+// fuzzy searches for trigrams if no card has all words of the query: it takes the best by bm25 and
+// ranks them by similarity of the name.
 func (s *store) fuzzy(ctx context.Context, q cards.Query) ([]cards.Summary, error) {
 	wanted := trigrams(q.Words)
 	if len(wanted) == 0 {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// How many hits of a fuzzy search are compared with the query, and how alike a name must be to be
-// one.
+// The number of hits of a fuzzy search that are compared with the query, and the similarity that a
+// hit needs.
 const (
 	candidates = 100
 	alike      = 0.3
 )
 
-// trigrams are the runs of three letters of a text, words padded as pg_trgm pads them.
+// trigrams returns the sequences of three letters of a text, with words padded as pg_trgm does.
 func trigrams(text string) map[string]bool {
 	grams := map[string]bool{}
 	for word := range strings.FieldsSeq(text) {

@@ -15,19 +15,19 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// Disk is a [disk.FS] over the files of this machine. It asks a rule before everything that it does. It
-// is safe for concurrent use.
+// Disk is a [disk.FS] over the files of this machine. It calls a rule before each operation. It is safe
+// for concurrent use.
 type Disk struct {
-	// Unsynced leaves out what makes files durable, for tests that do not need it of the machine.
+	// Unsynced skips all syncs, for tests that do not need them from the machine.
 	Unsynced bool
-	// Written makes files for logs that are written, as on systems that cannot map them.
+	// Written makes log files that are written, as on systems that cannot map them.
 	Written bool
 
 	rule      atomic.Pointer[Rule]
 	disturbed atomic.Int64
 
 	mu    sync.Mutex
-	model *model // nil when nobody cuts the power
+	model *model // nil without power cuts
 	open  map[*file]bool
 }
 
@@ -38,8 +38,8 @@ func New(rule Rule) *Disk {
 	return d
 }
 
-// Unsynced returns a disk of this machine on which nothing is synced, for tests that do not cut the
-// power. Its files for logs are written or mapped.
+// Unsynced returns a disk of this machine that syncs nothing, for tests without power cuts. Its log
+// files are written or mapped.
 func Unsynced(mapped bool) *Disk {
 	d := New(nil)
 	d.Unsynced = true
@@ -47,10 +47,10 @@ func Unsynced(mapped bool) *Disk {
 	return d
 }
 
-// Set makes a rule hold from now on; nil lets everything pass.
+// Set replaces the rule; nil lets everything pass.
 func (d *Disk) Set(rule Rule) {
 	if rule == nil {
-		rule = func(Call) Verdict { return Verdict{} }
+		rule = func(Call) Effect { return Effect{} }
 	}
 	d.rule.Store(&rule)
 }
@@ -58,26 +58,26 @@ func (d *Disk) Set(rule Rule) {
 // SyncsNothing is for [disk.Unsynced].
 func (d *Disk) SyncsNothing() bool { return d.Unsynced }
 
-// Disturbed is how many calls failed or waited until now.
+// Disturbed returns how many calls failed or waited until now.
 func (d *Disk) Disturbed() int64 { return d.disturbed.Load() }
 
-// ask waits as long as the rule wants it, and returns what becomes of the call.
-func (d *Disk) ask(call Call) Verdict {
-	verdict := (*d.rule.Load())(call)
-	if verdict != (Verdict{}) {
+// judge calls the rule, waits as it says, and returns its effect.
+func (d *Disk) judge(call Call) Effect {
+	effect := (*d.rule.Load())(call)
+	if effect != (Effect{}) {
 		d.disturbed.Add(1)
 	}
-	time.Sleep(verdict.Wait)
-	return verdict
+	time.Sleep(effect.Wait)
+	return effect
 }
 
-// do asks, does a call and remembers it.
+// do makes a call as the rule says, and records it in the model.
 func (d *Disk) do(call Call, really func() error) error {
-	verdict := d.ask(call)
-	if verdict.Fail != nil {
-		return &fs.PathError{Op: call.Op, Path: call.Path, Err: verdict.Fail}
+	effect := d.judge(call)
+	if effect.Fail != nil {
+		return &fs.PathError{Op: call.Op, Path: call.Path, Err: effect.Fail}
 	}
-	if verdict.Lie {
+	if effect.Lie {
 		return nil
 	}
 	d.mu.Lock()
@@ -107,7 +107,7 @@ func (d *Disk) Append(name string, mapped bool) (disk.File, error) {
 	return d.opened(call, true, func() (disk.File, error) { return machine.Append(name, mapped) })
 }
 
-// machine is the disk below: the real one, also where a faulty one is put in the place of disk.OS.
+// machine is the real disk, also while disk.OS is a faulty one.
 var machine = disk.OS
 
 func (d *Disk) opened(call Call, log bool, open func() (disk.File, error)) (disk.File, error) {
@@ -183,23 +183,22 @@ func (d *Disk) SyncDir(name string) error {
 // file is an open file of a disk.
 type file struct {
 	disk.File
-	disk *Disk
-	path string // as it is called now
-	log  bool   // what is written comes after what is there
-	// mapped says that it is copied into a mapping.
-	mapped bool
-	node   *node // nil when nobody remembers
+	disk   *Disk
+	path   string // its present name
+	log    bool   // writes append
+	mapped bool   // writes are copies into a mapping
+	node   *node  // nil without a model
 
-	size, saved int64 // of a log: written, and of it on disk
-	at          int   // where the next write of another file goes
+	size, saved int64 // of a log: length, and the length that is on disk
+	at          int   // offset of the next write, of another file
 }
 
-// Below is the file of the machine, for [disk.Raw].
+// Below returns the file of the machine, for [disk.Raw].
 func (f *file) Below() disk.File {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
 	if f.node != nil {
-		f.node.raw = f.path // nobody sees what becomes of it
+		f.node.raw = f.path // its writes are not seen
 	}
 	return f.File
 }
@@ -211,22 +210,22 @@ func (f *file) call(op string, data []byte) Call {
 }
 
 func (f *file) Read(p []byte) (int, error) {
-	if verdict := f.disk.ask(f.call("read", nil)); verdict.Fail != nil {
-		return 0, verdict.Fail
+	if effect := f.disk.judge(f.call("read", nil)); effect.Fail != nil {
+		return 0, effect.Fail
 	}
 	return f.File.Read(p)
 }
 
-// Write tears what a verdict says.
+// Write writes only a part where the rule says so.
 func (f *file) Write(p []byte) (int, error) {
-	verdict := f.disk.ask(f.call("write", p))
-	if verdict.Fail != nil {
-		p = p[:verdict.Part]
+	effect := f.disk.judge(f.call("write", p))
+	if effect.Fail != nil {
+		p = p[:effect.Part]
 	}
 
 	n := 0
 	var err error
-	if len(p) > 0 || verdict.Fail == nil {
+	if len(p) > 0 || effect.Fail == nil {
 		n, err = f.File.Write(p)
 	}
 	f.disk.mu.Lock()
@@ -239,15 +238,15 @@ func (f *file) Write(p []byte) (int, error) {
 		f.node.write(f.at, p[:n])
 		f.at += n
 	}
-	if verdict.Fail != nil {
-		return n, verdict.Fail
+	if effect.Fail != nil {
+		return n, effect.Fail
 	}
 	return n, err
 }
 
 func (f *file) WriteAt(p []byte, at int64) (int, error) {
-	if verdict := f.disk.ask(f.call("write", p)); verdict.Fail != nil {
-		return 0, verdict.Fail
+	if effect := f.disk.judge(f.call("write", p)); effect.Fail != nil {
+		return 0, effect.Fail
 	}
 	n, err := f.File.WriteAt(p, at)
 	f.disk.mu.Lock()
@@ -259,8 +258,8 @@ func (f *file) WriteAt(p []byte, at int64) (int, error) {
 }
 
 func (f *file) Truncate(size int64) error {
-	if verdict := f.disk.ask(f.call("truncate", nil)); verdict.Fail != nil {
-		return verdict.Fail
+	if effect := f.disk.judge(f.call("truncate", nil)); effect.Fail != nil {
+		return effect.Fail
 	}
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
@@ -270,7 +269,7 @@ func (f *file) Truncate(size int64) error {
 	return f.File.Truncate(size)
 }
 
-// Sync puts on disk what was written when it began.
+// Sync puts on disk the data that were written before it began.
 func (f *file) Sync() error {
 	call := f.call("sync", nil)
 	f.disk.mu.Lock()
@@ -281,21 +280,21 @@ func (f *file) Sync() error {
 	}
 	f.disk.mu.Unlock()
 
-	verdict := f.disk.ask(call)
-	if verdict.Lie {
+	effect := f.disk.judge(call)
+	if effect.Lie {
 		return nil
 	}
-	if verdict.Fail == nil && !f.disk.Unsynced {
-		verdict.Fail = f.File.Sync()
+	if effect.Fail == nil && !f.disk.Unsynced {
+		effect.Fail = f.File.Sync()
 	}
 
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	if verdict.Fail != nil {
-		if verdict.Forget {
+	if effect.Fail != nil {
+		if effect.Forget {
 			f.forget()
 		}
-		return verdict.Fail
+		return effect.Fail
 	}
 	f.saved = max(f.saved, size)
 	if f.node != nil {
@@ -304,14 +303,14 @@ func (f *file) Sync() error {
 	return nil
 }
 
-// forget overwrites with zeros what a log lost when a sync failed.
+// forget overwrites with zeros the data that a log lost when a sync failed.
 func (f *file) forget() {
 	if !f.log || f.size == f.saved {
 		return
 	}
 	file, err := os.OpenFile(f.path, os.O_WRONLY, 0)
 	if err != nil {
-		return // what it cannot forget it keeps
+		return // the data stay
 	}
 	_, _ = file.WriteAt(make([]byte, f.size-f.saved), f.saved)
 	_ = file.Close()
@@ -327,15 +326,15 @@ func (f *file) Close() error {
 	return f.File.Close()
 }
 
-// Watch makes the disk remember what is synced below a folder, so that its power can be cut. What is
-// there is on disk.
+// Watch makes the disk record what is synced in a folder, so that its power can be cut. The present
+// content is taken as synced.
 func (d *Disk) Watch(folder string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.model = modelOf(filepath.Clean(folder))
 }
 
-// Kinds are the ways to make files for logs that work here, by name, and whether they are mapped.
+// Kinds returns the kinds of log files that work here, by name, and whether they are mapped.
 func Kinds(t testing.TB) map[string]bool {
 	t.Helper()
 	ways := map[string]bool{"written": false}
@@ -345,14 +344,14 @@ func Kinds(t testing.TB) map[string]bool {
 	return ways
 }
 
-// OfKind returns a disk with a rule whose files for logs are mapped or written.
+// OfKind returns a disk with a rule whose log files are mapped or written.
 func OfKind(mapped bool, rule Rule) *Disk {
 	d := New(rule)
 	d.Written = !mapped
 	return d
 }
 
-// Maps reports whether files for logs can be mapped here; where not, it says what is skipped.
+// Maps reports whether log files can be mapped here; if not, it logs what is skipped.
 func Maps(t testing.TB) bool {
 	t.Helper()
 	file, err := machine.Append(filepath.Join(t.TempDir(), "probe"), true)

@@ -1,3 +1,3 @@
-// Package disktest holds a disk that fails, waits, tears and forgets, for tests of what must survive
-// that. Its files are real ones of the machine.
+// Package disktest has a disk that fails, waits, and tears or loses writes, for tests of data that must
+// survive that. Its files are real ones of the machine.
 package disktest

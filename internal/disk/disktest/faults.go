@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// ErrDisk is the error of a [Disk] that fails for no better reason.
+// ErrDisk is the error of a [Disk] that fails without a specific reason.
 var ErrDisk = errors.New("the disk said no")
 
-// Call is a call that is made to a disk.
+// Call is a call to a disk.
 type Call struct {
 	// Op is open, create, read, write, truncate, sync, mkdir, link, symlink, rename, remove, list or
 	// syncdir.
 	Op   string
 	Path string
 	To   string // the new name of a rename or a link
-	Data []byte // that a write writes
-	// Mapped says that a file grows, or is to grow, through a mapping: of a create and of a write.
+	Data []byte // of a write
+	// Mapped is set for a create or write of a file that grows through a mapping.
 	Mapped bool
-	// Change says of an open that it is for writing.
+	// Change is set for an open for writing.
 	Change bool
 }
 
 // Writes reports whether a call changes the disk, or opens a file for that.
 func (c Call) Writes() bool { return c.Change || c.Op != "open" && c.Op != "read" && c.Op != "list" }
 
-// String spells a call without what it writes.
+// String returns the operation and its paths.
 func (c Call) String() string {
 	if c.To != "" {
 		return c.Op + " " + c.Path + " -> " + c.To
@@ -36,24 +36,24 @@ func (c Call) String() string {
 	return c.Op + " " + c.Path
 }
 
-// Verdict is what becomes of a call: it waits, and then it fails or goes on. A write that fails writes
+// Effect is what a rule does to a call: it waits, and then fails or is made. A write that fails writes
 // its first Part bytes before.
-type Verdict struct {
+type Effect struct {
 	Wait time.Duration
-	Fail error // nil: it goes on
+	Fail error // nil: the call is made
 	Part int
-	// Forget says of a sync that fails that the file loses what was written since the last good
-	// one. That is what a page cache may do. The next sync succeeds.
+	// Forget makes the file lose the writes since the last good sync if this sync fails, as a page cache
+	// may do. The next sync succeeds.
 	Forget bool
-	// Lie says of a sync that it was done, which it was not.
+	// Lie makes a call return success without being made.
 	Lie bool
 }
 
-// Rule judges calls. It is called from many goroutines.
-type Rule func(Call) Verdict
+// Rule returns the effect on a call. It is called from many goroutines.
+type Rule func(Call) Effect
 
-// Nth is a rule by which the K-th of the calls that Of is true of fails, and no later one. Nobody
-// must take the recovery for a repair. A nil Of is true of every call that changes something.
+// Nth is a rule that makes the K-th of the calls that Of selects fail, and no later one. Tests must not
+// mistake that recovery for a repair. A nil Of selects every call that changes something.
 type Nth struct {
 	K     int
 	Of    func(Call) bool
@@ -63,21 +63,21 @@ type Nth struct {
 	failed atomic.Pointer[Call]
 }
 
-// Rule is the rule.
-func (n *Nth) Rule(call Call) Verdict {
+// Rule implements [Rule].
+func (n *Nth) Rule(call Call) Effect {
 	if n.Of == nil && !call.Writes() || n.Of != nil && !n.Of(call) || n.calls.Add(1) != int64(n.K) {
-		return Verdict{}
+		return Effect{}
 	}
 	n.failed.Store(&call)
 
-	verdict := Verdict{Fail: ErrDisk}
+	effect := Effect{Fail: ErrDisk}
 	if n.Short {
-		verdict.Part = len(call.Data) / 2
+		effect.Part = len(call.Data) / 2
 	}
-	return verdict
+	return effect
 }
 
-// Failed is the call that failed; it has no Op when there were fewer calls.
+// Failed returns the call that failed; it has no Op if there were fewer calls.
 func (n *Nth) Failed() Call {
 	if call := n.failed.Load(); call != nil {
 		return *call
@@ -85,19 +85,20 @@ func (n *Nth) Failed() Call {
 	return Call{}
 }
 
-// Faults is a rule whose faults come and go, as the environment's do. A log forgets what a failed
-// sync was to save. It is safe for concurrent use.
+// Faults is a rule whose failures can begin and end. A log file loses the data of a failed sync. It is
+// safe for concurrent use.
 type Faults struct {
-	// Name is how a call is called in what follows, nil for its Op; "" is a call that never fails.
+	// Name returns the name of a call for Set and Once; nil = its Op. A call with the name "" never
+	// fails.
 	Name func(Call) string
 
 	mu      sync.Mutex
 	failing map[string]error // by name
-	once    map[string]error // of the next call alone
+	once    map[string]error // only for the next call
 	delay   time.Duration    // that a sync takes
 }
 
-// Set makes calls of a name fail from now on; nil ends that.
+// Set makes calls with a name fail from now on; nil ends that.
 func (w *Faults) Set(op string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,7 +109,7 @@ func (w *Faults) Set(op string, err error) {
 	w.failing[op] = err
 }
 
-// Once makes the next call of a name fail.
+// Once makes the next call with a name fail.
 func (w *Faults) Once(op string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,35 +119,35 @@ func (w *Faults) Once(op string, err error) {
 	w.once[op] = err
 }
 
-// Delay makes every sync take so long.
+// Delay makes every sync take this long.
 func (w *Faults) Delay(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.delay = d
 }
 
-// Rule is the rule.
-func (w *Faults) Rule(call Call) Verdict {
+// Rule implements [Rule].
+func (w *Faults) Rule(call Call) Effect {
 	name := call.Op
 	if w.Name != nil {
 		name = w.Name(call)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var verdict Verdict
+	var effect Effect
 	if name == "sync" {
-		verdict.Wait = w.delay
+		effect.Wait = w.delay
 	}
 
-	verdict.Fail = w.once[name]
+	effect.Fail = w.once[name]
 	delete(w.once, name)
-	if verdict.Fail == nil {
-		verdict.Fail = w.failing[name]
+	if effect.Fail == nil {
+		effect.Fail = w.failing[name]
 	}
-	verdict.Forget = verdict.Fail != nil
-	// Some failures come when everything is there, others before anything is.
-	if errors.Is(verdict.Fail, syscall.EIO) {
-		verdict.Part = len(call.Data)
+	effect.Forget = effect.Fail != nil
+	// Some failures come after everything is written, others before.
+	if errors.Is(effect.Fail, syscall.EIO) {
+		effect.Part = len(call.Data)
 	}
-	return verdict
+	return effect
 }

@@ -14,12 +14,12 @@ import (
 	"strings"
 )
 
-// model is what a folder's disk holds: it forgets at a power cut what was not synced. Of a file, that
-// is every sector that changed since its last sync; of a folder, any of the names that were made,
-// replaced or removed since its last sync, each for itself.
+// model is the content of a folder on disk. A power cut may lose everything that was not synced: in a
+// file, every sector that changed since its last sync; in a folder, each of the names that were made,
+// replaced or removed since its last sync.
 type model struct {
-	at   string // the folder
-	root *node
+	folder string // the folder
+	root   *node
 }
 
 type node struct {
@@ -28,12 +28,12 @@ type node struct {
 	pending []edit
 	// Of a file:
 	data, synced []byte
-	raw          string // where the file is that somebody writes unseen: all of it is on disk
+	raw          string // path of a file with writes that are not seen: all of it is on disk
 	// Of a symbolic link:
 	link string
 }
 
-// edit is a change of a folder's names; no node removes one.
+// edit is a change of a folder's names; a nil node removes one.
 type edit struct {
 	name string
 	*node
@@ -70,7 +70,7 @@ func modelOf(folder string) *model {
 	return &model{folder, load(folder)}
 }
 
-// live is a folder's names as a running program sees them.
+// live returns a folder's names as a running program sees them.
 func (n *node) live() map[string]*node {
 	entries := maps.Clone(n.durable)
 	for _, e := range n.pending {
@@ -87,7 +87,7 @@ func apply(entries map[string]*node, e edit) {
 	entries[e.name] = e.node
 }
 
-// write changes a file. What a sync has noted of it stays as it was.
+// write changes a file. The slice that a sync recorded does not change.
 func (n *node) write(at int, p []byte) {
 	if at == len(n.data) {
 		n.data = append(n.data, p...)
@@ -98,9 +98,9 @@ func (n *node) write(at int, p []byte) {
 	n.data = data
 }
 
-// find returns what has a path, nil for nothing and for what is outside of the folder.
+// find returns the node of a path; nil for a missing one, and for one outside of the folder.
 func (m *model) find(path string) *node {
-	rel, err := filepath.Rel(m.at, filepath.Clean(path))
+	rel, err := filepath.Rel(m.folder, filepath.Clean(path))
 	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
 		return nil
 	}
@@ -121,14 +121,14 @@ func (m *model) find(path string) *node {
 	return n
 }
 
-// put notes a change of a name.
+// put records a change of a name.
 func (m *model) put(path string, n *node) {
 	if parent := m.find(filepath.Dir(path)); parent != nil {
 		parent.pending = append(parent.pending, edit{filepath.Base(path), n})
 	}
 }
 
-// do follows a call that was made.
+// do records a call that was made.
 func (m *model) do(call Call) {
 	n := m.find(call.Path)
 
@@ -160,14 +160,14 @@ func (m *model) do(call Call) {
 	}
 }
 
-// sector is what a disk writes as a whole, or not.
+// sector is the unit that a disk writes completely or not at all.
 const sector = 512
 
-// afterPowerCut is what a power cut leaves of a file.
+// afterPowerCut returns the content of a file after a power cut.
 func (n *node) afterPowerCut(lose func() bool) []byte {
 	switch {
 	case n.raw != "":
-		data, _ := os.ReadFile(n.raw) // what cannot be read is empty
+		data, _ := os.ReadFile(n.raw) // an unreadable file is empty
 		return data
 	case bytes.Equal(n.data, n.synced) || !lose():
 		return n.data
@@ -177,7 +177,7 @@ func (n *node) afterPowerCut(lose func() bool) []byte {
 		return n.data[:len(n.synced)+(len(n.data)-len(n.synced))/2]
 	}
 
-	// Sectors are lost in no order. A length may be there without the data, which is zeros then.
+	// Sectors are lost in any order. The length may be stored without the data, which are zeros then.
 	before := append(bytes.Clone(n.synced), make([]byte, max(0, len(n.data)-len(n.synced)))...)
 	out := bytes.Clone(n.data)
 	for at := 0; at < len(out); at += sector {
@@ -188,9 +188,9 @@ func (n *node) afterPowerCut(lose func() bool) []byte {
 	return out
 }
 
-// AfterPowerCut returns what one power cut leaves of the folder that the disk watches, by path.
-// lose says of each thing that was not synced whether it is lost. A folder's path ends in a slash;
-// a symbolic link's path ends in an @, and its content is where it leads.
+// AfterPowerCut returns the watched folder after a power cut, by path. lose decides for each thing that
+// was not synced whether it is lost. A folder's path ends in a slash; a symbolic link's path ends in
+// an @, and its content is its target.
 func (d *Disk) AfterPowerCut(lose func() bool) map[string][]byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -221,9 +221,8 @@ func (d *Disk) AfterPowerCut(lose func() bool) map[string][]byte {
 	return files
 }
 
-// PowerCuts returns what power cuts may leave now, each outcome once: all lost, all kept, and many
-// in between. Paths that contain without, such as those of a folder that nobody reads, are left
-// out.
+// PowerCuts returns the possible results of a power cut now, each once: all lost, nothing lost, and many
+// in between. Paths that contain without, such as those of a folder that is never read, are left out.
 func (d *Disk) PowerCuts(dice *rand.Rand, without string) (all []map[string][]byte) {
 	seen := map[[sha256.Size]byte]bool{}
 	try := func(lose func() bool) {
@@ -245,7 +244,7 @@ func (d *Disk) PowerCuts(dice *rand.Rand, without string) (all []map[string][]by
 
 	try(func() bool { return true })
 	try(func() bool { return false })
-	for only := range 10 { // all but one kept, and all but one lost
+	for only := range 10 { // all but one stay, and all but one are lost
 		at := 0
 		try(func() bool { at++; return at-1 == only })
 		at = 0
@@ -258,7 +257,7 @@ func (d *Disk) PowerCuts(dice *rand.Rand, without string) (all []map[string][]by
 	return all
 }
 
-// Synced reports whether everything that was written to files is on disk.
+// Synced reports whether all data written to files are on disk.
 func (d *Disk) Synced() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -274,7 +273,7 @@ func (d *Disk) Synced() bool {
 	return whole(d.model.root)
 }
 
-// WriteFiles writes what a power cut left into a folder.
+// WriteFiles writes the result of a power cut into a folder.
 func WriteFiles(folder string, files map[string][]byte) error {
 	var err error
 	for _, path := range slices.Sorted(maps.Keys(files)) {

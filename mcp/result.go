@@ -10,51 +10,46 @@ import (
 	"ninepocket/wire"
 )
 
-// reply is what a tool answers. The tool writes it twice in one pass: as JSON, which becomes the
-// structuredContent, and as prose. Methods that begin with put write JSON, and methods that begin
-// with say write prose.
-type reply struct {
+// result is the result of a tool call. The tool writes it twice in one pass: as JSON, which becomes
+// the structuredContent, and as text. Methods whose names begin with json write JSON, and those
+// whose names begin with text write text.
+type result struct {
 	textBuilder
 	data     []byte
 	c        *snapshot.Catalog
-	site     *wire.URLs
+	urls     *wire.URLs
 	detailed bool
 }
 
-func (out *reply) reset(v *engine.View) {
-	*out = reply{data: out.data[:0], textBuilder: out.textBuilder[:0]}
-	if v != nil {
-		out.setView(v)
-	}
-}
+func (out *result) reset() { *out = result{data: out.data[:0], textBuilder: out.textBuilder[:0]} }
 
-// setView sets which View the reply is about.
-func (out *reply) setView(v *engine.View) {
+// setView sets the View of the result.
+func (out *result) setView(v *engine.View) {
 	out.c = v.Catalog
-	out.site = v.Site()
+	out.urls = v.Site()
 }
 
-// appendTo appends the reply to the beginning of the response to a call.
-func (out *reply) appendTo(dst []byte) []byte {
+// appendTo appends the result to a response that beginResult began.
+func (out *result) appendTo(dst []byte) []byte {
 	dst = appendText(dst, unsafe.String(unsafe.SliceData(out.textBuilder), len(out.textBuilder)))
 	dst = append(dst, `,"structuredContent":`...)
 	dst = append(dst, out.data...)
 	return append(dst, `,"isError":false}}`...)
 }
 
-// json appends JSON as it is.
-func (out *reply) json(parts ...string) {
+// json appends JSON unchanged.
+func (out *result) json(parts ...string) {
 	for _, p := range parts {
 		out.data = append(out.data, p...)
 	}
 }
 
-// comma separates the next element of a JSON list from the one before, if there is one.
-func (out *reply) comma() { out.data = wire.AppendComma(out.data) }
+// comma separates the next element of a JSON list from the previous one, if there is one.
+func (out *result) comma() { out.data = wire.AppendComma(out.data) }
 
-// each calls write for the elements of a list. It writes the comma of JSON and the number of the
-// line of prose before each.
-func (out *reply) each(all []uint32, write func(out *reply, one int)) {
+// each calls write for each element of a list. Before an element it writes the comma of the JSON
+// and the number of the text line.
+func (out *result) each(all []uint32, write func(out *result, one int)) {
 	for k, one := range all {
 		out.comma()
 		out.text(k+1, ". ")
@@ -62,54 +57,53 @@ func (out *reply) each(all []uint32, write func(out *reply, one int)) {
 	}
 }
 
-// jsonCard appends a card's identity as the beginning of an object: everything but the closing
-// brace.
-func (out *reply) jsonCard(card int) {
-	out.data = wire.AppendIdentity(out.data, out.c, card, out.site)
+// jsonCard appends the start of an object with a card's identity, without the closing brace.
+func (out *result) jsonCard(card int) {
+	out.data = wire.AppendIdentity(out.data, out.c, card, out.urls)
 }
 
 // jsonExtras appends the members that only a detailed card has.
-func (out *reply) jsonExtras(card int) {
+func (out *result) jsonExtras(card int) {
 	if out.detailed {
 		out.jsonRarity(card)
 		out.jsonImage(card)
 	}
 }
 
-func (out *reply) jsonRarity(card int) {
+func (out *result) jsonRarity(card int) {
 	out.data = wire.AppendNullable(out.data, `,"rarity":`, out.c.Cards.Rarity.At(card))
 }
 
-func (out *reply) jsonImage(card int) {
-	out.data = out.site.AppendImage(out.data, out.c.Cards.Image.At(card))
+func (out *result) jsonImage(card int) {
+	out.data = out.urls.AppendImage(out.data, out.c.Cards.Image.At(card))
 }
 
 // jsonPrice appends a card's display price.
-func (out *reply) jsonPrice(card int) {
+func (out *result) jsonPrice(card int) {
 	cents, at := out.c.DisplayPrice(card)
 	out.data = wire.AppendCents(out.data, `,"market_price_cents":`, cents)
 	out.data = wire.AppendSeconds(out.data, `,"price_updated_at":`, at)
 }
 
-// jsonNext ends the object of a page with the cursor of the next one, "" for none.
-func (out *reply) jsonNext(next string) {
+// jsonNext ends the object of a page with the cursor of the next page, "" for none.
+func (out *result) jsonNext(next string) {
 	out.data = wire.AppendNullable(out.data, `,"next_cursor":`, next)
 	out.json("}")
 }
 
-// textPageHead begins the text of a page: how many entries it has, and how to go on.
-func (out *reply) textPageHead(n int, what, next string) {
+// textPageHead begins the text of a page: the number of entries, and how to get the next page.
+func (out *result) textPageHead(n int, what, next string) {
 	out.text(count{n, what})
 	if next != "" {
 		out.text(", more with cursor=", next)
 	}
 }
 
-// textAsOf appends what holds for all prices of the text: " (USD, prices of 2026-11-20)".
-func (out *reply) textAsOf() { out.text(" (USD, prices of ", out.c.Date(), ")") }
+// textAsOf appends the currency and date of all prices of the text: " (USD, prices of 2026-11-20)".
+func (out *result) textAsOf() { out.text(" (USD, prices of ", out.c.Date(), ")") }
 
 // textCard appends the beginning of a card's line: name, set, number and game.
-func (out *reply) textCard(card int) {
+func (out *result) textCard(card int) {
 	c := out.c
 	out.text(c.Cards.Name.At(card), " |")
 	if set := c.Cards.Set[card]; set != snapshot.NoSet {
@@ -130,24 +124,24 @@ func (out *reply) textCard(card int) {
 }
 
 // textCardPrice appends what textCard does, and the card's display price.
-func (out *reply) textCardPrice(card int) {
+func (out *result) textCardPrice(card int) {
 	out.textCard(card)
 	out.text(" | ")
 	out.textPrice(out.c.DisplayPrice(card))
 }
 
-// textPrice appends a price. When the price is over 36 hours older than the catalog, its own day
+// textPrice appends a price. If the price is over 36 hours older than the catalog, its own day
 // follows, because the date at the head of the text is the catalog's (decision 2106).
-func (out *reply) textPrice(cents, at int64) {
+func (out *result) textPrice(cents, at int64) {
 	out.text(money(cents))
 	if cents >= 0 && !snapshot.Fresh(at, out.c.SnapshotAt) {
 		out.text(" of ", snapshot.DayOf(at))
 	}
 }
 
-// textID ends a card's line with its id. In the detailed form the time of its price and the address
-// of its page come first.
-func (out *reply) textID(card int) {
+// textID ends a card's line with its id. In the detailed form, the time of its price and the URL of
+// its page precede the id.
+func (out *result) textID(card int) {
 	if out.detailed {
 		if cents, at := out.c.DisplayPrice(card); cents >= 0 {
 			out.text(" | updated ", instant(at))
@@ -160,32 +154,37 @@ func (out *reply) textID(card int) {
 	out.text(" | ", out.c.Cards.ID.At(card), "\n")
 }
 
-func (out *reply) textPage(kind, slug string) { out.text(" | ", out.site.URL, kind, slug) }
+func (out *result) textPage(kind, slug string) { out.text(" | ", out.urls.URL, kind, slug) }
 
 // textSuggestion appends the cards that a reference may mean.
-func (out *reply) textSuggestion(card int) {
+func (out *result) textSuggestion(card int) {
 	out.text("- ")
 	out.textCard(card)
 	out.text(" | ", out.c.Cards.ID.At(card), "\n")
 }
 
-// maxNearest is how many cards are named at most when the one that was asked for is not there.
+// maxNearest is how many similar cards are listed if the requested one does not exist.
 const maxNearest = 3
 
-// noSuchCard refuses an id, slug or identifier that does not lead to one card. It names the cards
-// that may be meant.
-func noSuchCard(in *request, out *reply, ref string) toolError {
+// findCard returns the card of the argument id. The error for one that does not select exactly one
+// card lists the cards that may be meant.
+func findCard(in *request, out *result) (int, toolError) {
+	ref := in.View.Index.CanonicalIdentifier(in.text("id"))
+	if card, ok := in.View.Index.Resolve(ref); ok {
+		return card, ""
+	}
+
 	if cards := in.View.Index.ForBatch(ref); len(cards) > 1 {
 		out.text(`Several cards have the identifier "`, readable(ref), "\": give the id of one of these:\n")
 		for _, card := range cards {
 			out.textSuggestion(int(card))
 		}
-		return toolError(out.textBuilder)
+		return -1, toolError(out.textBuilder)
 	}
 
 	out.text(`No card has the id, slug or identifier "`, readable(ref), `". `)
 
-	// A wrong slug is still made of words, and search understands misspelt ones. An id has none.
+	// A wrong slug consists of words, and search corrects misspelt ones. An id has no words.
 	var meant []index.Match
 	words := strings.ReplaceAll(ref, "-", " ")
 	if strings.TrimSpace(words) != "" && !strings.HasPrefix(ref, "card_") {
@@ -194,7 +193,7 @@ func noSuchCard(in *request, out *reply, ref string) toolError {
 	}
 	if len(meant) == 0 {
 		out.text("Find ids with catalog_search_cards.")
-		return toolError(out.textBuilder)
+		return -1, toolError(out.textBuilder)
 	}
 
 	out.text("Did you mean:\n")
@@ -203,12 +202,12 @@ func noSuchCard(in *request, out *reply, ref string) toolError {
 	}
 
 	out.text("Otherwise find ids with catalog_search_cards.")
-	return toolError(out.textBuilder)
+	return -1, toolError(out.textBuilder)
 }
 
-// textNoSet says that nothing was found because no set has the name that was asked for. It returns
-// false, and says nothing, when a set has that name or none was asked for.
-func textNoSet(in *request, out *reply, found string) bool {
+// textNoSet appends that nothing was found because no set has the requested name. It returns false
+// and appends nothing if a set has that name or none was requested.
+func textNoSet(in *request, out *result, found string) bool {
 	set := in.text("set")
 	if set == "" || len(in.View.Index.SetNames().Resolve(set)) > 0 {
 		return false
@@ -219,8 +218,8 @@ func textNoSet(in *request, out *reply, found string) bool {
 	return true
 }
 
-// nearestSets asks whether one of the sets with a similar name is meant. It is "" when there is no
-// such set.
+// nearestSets returns a question whether a set with a similar name is meant, "" if there is no such
+// set.
 func nearestSets(in *request, ref string) string {
 	var names []string
 	for _, set := range in.View.Index.SetNames().Nearest(ref) {

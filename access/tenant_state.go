@@ -11,9 +11,9 @@ import (
 	"ninepocket/calendar"
 )
 
-// tenantState is all that is known of one tenant's calls: the journal's book, and what the limits
-// hold. mu guards every field. It is held for tens of nanoseconds and never over input or output;
-// the log's queue is the only lock taken under it.
+// tenantState is all that is known of one tenant's calls: the usage that is logged, and the units
+// that are reserved. mu guards every field. It is locked for tens of nanoseconds and never over input
+// or output; the log's queue is the only lock taken under it.
 type tenantState struct {
 	tenant string
 	mu     sync.Mutex
@@ -26,13 +26,15 @@ type tenantState struct {
 // keyState is the state of one key.
 type keyState struct {
 	id      string
-	lastUse int64  // wall time of the latest admission of a finished call, Unix milliseconds: the journal's
-	window  window // the limits'
+	lastUse int64  // logged: wall time of the latest admission of a finished call, Unix milliseconds
+	window  window // of its minute limit
 }
 
-// newTenantState returns an empty account, whose replies count into waiting.
-func newTenantState(tenant string, waiting *atomic.Int64) *tenantState {
-	rs := replyStore{pending: map[ReplyKey]*pendingKey{}, unsaved: map[ReplyKey]storedReply{}, waiting: waiting}
+// newTenantState returns an empty state, whose replies count into unsavedBytes.
+func newTenantState(tenant string, unsavedBytes *atomic.Int64) *tenantState {
+	rs := replyStore{
+		pending: map[ReplyKey]*pendingKey{}, unsaved: map[ReplyKey]storedReply{}, unsavedBytes: unsavedBytes,
+	}
 	return &tenantState{
 		tenant: tenant, keys: map[string]*keyState{}, usage: usage{rows: map[rowName]*Counts{}, replies: rs},
 	}
@@ -47,62 +49,62 @@ func (a *tenantState) key(id string) *keyState {
 	return key
 }
 
-// apply enters a finished call in the book, and as its key's last use.
+// apply adds a finished call to the usage, and to its key as its last use.
 func (a *tenantState) apply(e *entry) {
 	a.charge(e)
 	key := a.key(e.key)
 	key.lastUse = max(key.lastUse, e.wall)
 }
 
-// The versions of what a checkpoint has of an account.
+// The versions of a tenant's state in a checkpoint.
 const (
 	accountVersion = 2
 	firstVersion   = 1 // is still read, of accounts and of replies
 )
 
-// append appends the account as the checkpoint keeps it: everything but ledger rows, replies and
-// reservations. The caller holds it.
+// append appends the state as a checkpoint stores it: everything but ledger rows, replies and
+// reservations. The caller holds its mutex.
 func (a *tenantState) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(append(dst, accountVersion), a.seq)
 	for _, figure := range []int64{
-		int64(a.day), a.dayUsed, a.period.Start, a.period.End, a.creditsUsed, a.last.store, a.last.wall,
-		a.dayBefore.of, a.dayBefore.used, a.periodBefore.of, a.periodBefore.used, a.resets.day, a.resets.credits,
-		a.ended,
+		int64(a.day), a.dayUsed, a.period.Start, a.period.End, a.creditsUsed,
+		a.lastAdmission.store, a.lastAdmission.wall, a.previousDay.id, a.previousDay.used,
+		a.previousPeriod.id, a.previousPeriod.used, a.resets.day, a.resets.credits, a.endedAt,
 	} {
 		dst = binary.AppendVarint(dst, figure)
 	}
-	dst = appendWindow(dst, &a.window, a.last.store)
-	dst = appendWindow(dst, &a.usageWindow, a.last.store)
+	dst = appendWindow(dst, &a.window, a.lastAdmission.store)
+	dst = appendWindow(dst, &a.usageWindow, a.lastAdmission.store)
 
-	// In order, so that equal accounts are equal bytes.
+	// In order, so that equal states are equal bytes.
 	dst = binary.AppendUvarint(dst, uint64(len(a.keys)))
 	for _, id := range slices.Sorted(maps.Keys(a.keys)) {
 		key := a.keys[id]
 		dst = binary.AppendVarint(state.AppendText(dst, id), key.lastUse)
-		dst = appendWindow(dst, &key.window, a.last.store)
+		dst = appendWindow(dst, &key.window, a.lastAdmission.store)
 	}
 	return dst
 }
 
-// decode fills a new account from its checkpoint.
+// decode fills a new state from a checkpoint.
 func (a *tenantState) decode(value []byte) error {
 	in := state.Decoder{Data: value}
 	version := in.Bytes(1)
 	if len(version) == 1 && version[0] != firstVersion && version[0] != accountVersion {
 		in.Fail()
 	}
-	a.dirty = len(version) == 1 && version[0] == firstVersion // the next checkpoint writes it anew
+	a.dirty = len(version) == 1 && version[0] == firstVersion // the next checkpoint writes it in the new version
 	a.seq = in.Uvarint()
 	a.day = calendar.Day(in.Varint())
 	a.dayUsed = in.Varint()
 	a.period = calendar.Period{Start: in.Varint(), End: in.Varint()}
 	a.creditsUsed = in.Varint()
-	a.last = timePair{store: in.Varint(), wall: in.Varint()}
+	a.lastAdmission = timePair{store: in.Varint(), wall: in.Varint()}
 	if len(version) == 1 && version[0] == accountVersion {
-		a.dayBefore = periodUsage{of: in.Varint(), used: in.Varint()}
-		a.periodBefore = periodUsage{of: in.Varint(), used: in.Varint()}
+		a.previousDay = periodUsage{id: in.Varint(), used: in.Varint()}
+		a.previousPeriod = periodUsage{id: in.Varint(), used: in.Varint()}
 		a.resets = resets{day: in.Varint(), credits: in.Varint()}
-		a.ended = in.Varint()
+		a.endedAt = in.Varint()
 	}
 	readWindow(&in, &a.window)
 	readWindow(&in, &a.usageWindow)
@@ -110,7 +112,7 @@ func (a *tenantState) decode(value []byte) error {
 	for range in.Length() {
 		id := in.Text()
 		if in.Err != nil {
-			break // a length that damage made large ends here
+			break // a count that damage made large ends here
 		}
 
 		key := a.key(id)
@@ -120,17 +122,17 @@ func (a *tenantState) decode(value []byte) error {
 	return in.End()
 }
 
-// appendWindow appends the admissions that may still count: those within a minute of the account's
+// appendWindow appends the admissions that may still count: those within a minute of the tenant's
 // latest one. Store time only runs forward from there.
 func appendWindow(dst []byte, w *window, at int64) []byte {
-	ticks := w.ticks(at)
-	dst = binary.AppendUvarint(dst, uint64(len(ticks)))
+	bursts := w.bursts(at)
+	dst = binary.AppendUvarint(dst, uint64(len(bursts)))
 
 	last := int64(0)
-	for _, tick := range ticks {
-		dst = binary.AppendVarint(dst, tick.at-last)
-		dst = binary.AppendVarint(dst, tick.n)
-		last = tick.at
+	for _, one := range bursts {
+		dst = binary.AppendVarint(dst, one.at-last)
+		dst = binary.AppendVarint(dst, one.n)
+		last = one.at
 	}
 	return dst
 }
@@ -142,6 +144,6 @@ func readWindow(in *state.Decoder, w *window) {
 			return
 		}
 		last += in.Varint()
-		w.restored = append(w.restored, tick{at: last, n: in.Varint()})
+		w.restored = append(w.restored, burst{at: last, n: in.Varint()})
 	}
 }

@@ -5,17 +5,18 @@ import (
 	"strings"
 
 	"ninepocket/cardvocab"
+	"ninepocket/index"
 	"ninepocket/snapshot"
 )
 
-// readSetWords takes the longest run of told words that is a set's name, and where the name has a core,
-// a set that some card of this core is of.
+// readSetWords takes the longest run of words that is a set's name; if the line has a base name, a
+// set with such a card.
 func (f *parsedLine) readSetWords(a *Appraiser) {
 	if f.item.Set != "" || f.hasSet() {
 		return
 	}
 
-	// The longest name goes first: "base set 2" is another set than "base set".
+	// The longest name comes first: "base set 2" is another set than "base set".
 	for length := len(f.words) - 1; length > 0; length-- {
 		for i := 0; i+length <= len(f.words); i++ {
 			run := f.words[i : i+length]
@@ -28,7 +29,7 @@ func (f *parsedLine) readSetWords(a *Appraiser) {
 				sets = a.View.Index.SetNames().Resolve(run[0].raw)
 			}
 
-			// Where no name is known, a word alone tells no set.
+			// Without a base name, a single word is no set.
 			if len(sets) == 0 || f.baseName != "" && !a.lookup.anyIn(sets, f.baseName) ||
 				f.baseName == "" && length == 1 {
 				continue
@@ -41,9 +42,9 @@ func (f *parsedLine) readSetWords(a *Appraiser) {
 	}
 }
 
-// addAlternativeReading adds to the sets that words name those that they name when the line's only
-// number, which ends them or follows them, is read otherwise, as the card's or the set's:
-// "Blastoise Base Set 2" may be number 2 of Base Set, and "Blastoise Base 2" one of Base Set 2.
+// addAlternativeReading adds the sets of the other reading of a number that ends or follows a set's
+// name. The line's only number may be the card's or the set's. "Blastoise Base Set 2" may be number
+// 2 of Base Set, and "Blastoise Base 2" may be one of Base Set 2.
 func (a *Appraiser) addAlternativeReading(f *parsedLine, sets []uint32, from, length int) []uint32 {
 	at := from + length - 1
 	ends := f.words[at].role == numberWord
@@ -64,7 +65,7 @@ func (a *Appraiser) addAlternativeReading(f *parsedLine, sets []uint32, from, le
 	numbered := a.lookup.numbered(f.words[at].raw)
 	for _, card := range a.View.Index.Lookup().ByBaseName(f.baseName) {
 		set := a.View.Catalog.Cards.Set[card]
-		if !contains(numbered, card) || set == snapshot.NoSet || slices.Contains(sets, uint32(set)) {
+		if !index.Contains(numbered, card) || set == snapshot.NoSet || slices.Contains(sets, uint32(set)) {
 			continue
 		}
 
@@ -77,14 +78,15 @@ func (a *Appraiser) addAlternativeReading(f *parsedLine, sets []uint32, from, le
 	return sets
 }
 
-// isOnlyNumber reports whether a word is the only number of the line, years aside, and may be a set's.
+// isOnlyNumber reports whether a word is the only number of the line, years aside, and may be a
+// set's.
 func (f *parsedLine) isOnlyNumber(at int) bool {
 	isNumber := func(w word) bool { return w.role == numberWord && !cardvocab.IsYear(w.raw) }
 	return at < len(f.words) && f.words[at].role == numberWord && f.words[at].isBare() && !f.words[at].suffix &&
 		!slices.ContainsFunc(f.words[:at], isNumber) && !slices.ContainsFunc(f.words[at+1:], isNumber)
 }
 
-// endsSetName reports whether a set's name has all of some words and ends in a number.
+// endsSetName reports whether a set's name has all of some words and ends with a number.
 func endsSetName(name string, run []word, number string) bool {
 	words := foldedWords(nil, name)
 	return len(words) > 1 && words[len(words)-1] == number && !slices.ContainsFunc(run, func(w word) bool {
@@ -92,15 +94,15 @@ func endsSetName(name string, run []word, number string) bool {
 	})
 }
 
-// isSetRun reports whether words may be the name of a set: told, in no brackets at first, and no
-// number alone. "#2" is the card's.
+// isSetRun reports whether words may be the name of a set: required words, none in brackets at
+// first, and not only a number. "#2" is the card's.
 func isSetRun(run []word) bool {
 	isOther := func(w word) bool { return w.role != required && (w.role != numberWord || !w.isBare() || w.suffix) }
 	return run[0].group == 0 && (len(run) > 1 || run[0].role != numberWord) && !slices.ContainsFunc(run, isOther)
 }
 
-// isSetNumber reports whether a number may be a set, because another word is the number: "mew ex 151
-// 205/165", "pikachu ex SV08 238".
+// isSetNumber reports whether a number may be a set, because another word is the card's number:
+// "mew ex 151 205/165", "pikachu ex SV08 238".
 func (cs catalogLookup) isSetNumber(f *parsedLine, w *word) bool {
 	if w.role != numberWord || w.group != 0 || cardvocab.IsYear(w.raw) {
 		return false
@@ -113,15 +115,15 @@ func (cs catalogLookup) isSetNumber(f *parsedLine, w *word) bool {
 	})
 }
 
-// isSetCode reports whether a number is spelt as the code of a set, is of no card with the line's name, and
-// stands beside another number.
+// isSetCode reports whether a number is written like the code of a set, belongs to no card with the
+// line's name, and is not the only number.
 func (cs catalogLookup) isSetCode(f *parsedLine, w *word) bool {
 	if len(cs.view.Index.SetNames().Exact(w.text)) == 0 {
 		return false
 	}
 	cards := cs.numbered(w.raw)
 	if slices.ContainsFunc(cs.view.Index.Lookup().ByBaseName(f.baseName), func(card uint32) bool {
-		return contains(cards, card)
+		return index.Contains(cards, card)
 	}) {
 		return false
 	}

@@ -6,7 +6,7 @@ import (
 	"ninepocket/wire"
 )
 
-// A Line is what became of one line of a list, with what its price is of.
+// A Line is the outcome of one line of a list, with the lane of its price.
 type Line struct {
 	Result
 	N                  int    // from 0
@@ -14,14 +14,15 @@ type Line struct {
 	UpdatedAt          int64  // of the price, snapshot.NoTime without one
 }
 
-// A Sink takes the lines of a list one after the other: it spells them as one kind of answer does. What
-// keeps a line copies it: the next one is written over it.
+// A Sink receives the lines of a list one after the other and encodes them for one kind of
+// response. It must copy a line that it retains: the next one overwrites it.
 type Sink interface{ Line(line *Line) }
 
-// Walk values the items of a list against a View, gives sink what became of each, and adds it up.
-func (a *Appraiser) Walk(view *engine.View, items []Item, sink Sink) (totals Totals) {
+// ValueList values the items of a list against a View, passes each line to sink, and returns the
+// totals.
+func (a *Appraiser) ValueList(view *engine.View, items []Item, sink Sink) (totals Totals) {
 	a.Reset(view)
-	// What is kept for the next list must not keep a View in memory.
+	// The appraiser outlives the list and must not keep a View in memory.
 	defer a.Reset(nil)
 
 	c := view.Catalog
@@ -39,7 +40,7 @@ func (a *Appraiser) Walk(view *engine.View, items []Item, sink Sink) (totals Tot
 	return totals
 }
 
-// AppendAssumed appends what was assumed as a JSON list.
+// AppendAssumed appends the assumptions as a JSON list.
 func (r *Result) AppendAssumed(dst []byte) []byte {
 	dst = append(dst, '[')
 	for _, a := range r.Assumed {
@@ -50,13 +51,13 @@ func (r *Result) AppendAssumed(dst []byte) []byte {
 	return append(dst, ']')
 }
 
-// AppendRange appends what the cards cost that fit, as a JSON object.
+// AppendRange appends the range of prices as a JSON object.
 func (r *Result) AppendRange(dst []byte) []byte {
 	dst = wire.AppendInt(dst, `{"from_cents":`, r.From)
 	return append(wire.AppendInt(dst, `,"to_cents":`, r.To), '}')
 }
 
-// AppendCounts appends how many lines have each status, as members of a JSON object behind others.
+// AppendCounts appends the number of lines with each status, as further members of a JSON object.
 func (t *Totals) AppendCounts(dst []byte) []byte {
 	for status, name := range StatusNames {
 		dst = wire.AppendInt(append(append(dst, `,"`...), name...), `":`, int64(t.Counts[status]))

@@ -1,0 +1,230 @@
+package access
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ninepocket/access/state"
+	"ninepocket/calendar"
+	"ninepocket/internal/counters"
+	"ninepocket/internal/wal"
+)
+
+// usageLog records what calls have cost: counters of days and periods, ledger rows, last uses of
+// keys, and stored replies. It admits and refuses nothing: that is [limits]. With a state directory
+// the records are durable.
+//
+// Its time, "at" throughout, is milliseconds that only run forward, also over a restart: the
+// monotonic clock of the process plus an offset that continues where the log ended.
+type usageLog struct {
+	offset       int64 // store time = Instant.Mono + offset
+	metrics      metrics
+	closed       atomic.Bool
+	unsavedBytes atomic.Int64 // bytes of replies that no checkpoint has
+
+	mu       sync.Mutex // guards the map; never locked together with a tenant's
+	tenants  map[string]*tenantState
+	prepared preparedTable
+
+	// The rest is nil without a state directory.
+
+	dir       *state.Dir
+	content   *content
+	closeOnce sync.Once
+}
+
+// newUsageLog returns an empty usage log without a state directory.
+func newUsageLog(offset int64) *usageLog {
+	return &usageLog{
+		offset: offset, tenants: map[string]*tenantState{}, prepared: preparedTable{byClaim: map[string]entry{}},
+		metrics: metrics{times: counters.NewDurations(timeRows, counters.Decades(time.Microsecond, 10*time.Second)...)},
+	}
+}
+
+func (ul *usageLog) storeTime(now Instant) int64 { return now.Mono + ul.offset }
+
+func (ul *usageLog) times(now Instant) timePair {
+	return timePair{store: ul.storeTime(now), wall: now.Wall}
+}
+
+// tenant returns a tenant's state, which it makes the first time.
+func (ul *usageLog) tenant(tenant string) *tenantState {
+	ul.mu.Lock()
+	defer ul.mu.Unlock()
+	a := ul.tenants[tenant]
+	if a == nil {
+		a = newTenantState(tenant, &ul.unsavedBytes)
+		ul.tenants[tenant] = a
+	}
+	return a
+}
+
+// all returns the states of a tenant ("" = all), in order of name.
+func (ul *usageLog) all(tenant string) []*tenantState {
+	ul.mu.Lock()
+	defer ul.mu.Unlock()
+	var out []*tenantState
+	for name, a := range ul.tenants {
+		if tenant == "" || tenant == name {
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, func(a, b *tenantState) int { return strings.Compare(a.tenant, b.tenant) })
+	return out
+}
+
+// Err implements [Store].
+func (ul *usageLog) Err() error {
+	if ul.closed.Load() {
+		return ErrClosed
+	}
+	if ul.dir == nil {
+		return nil
+	}
+	return unavailable(ul.dir.Err())
+}
+
+// unavailable translates the error of a log, or nil, into that of a store.
+func unavailable(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, wal.ErrClosed):
+		return ErrClosed
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// record adds a finished call to its tenant's state and to the log. The caller holds the tenant's
+// mutex over both, so that a checkpoint knows which log records the state includes. It returns the
+// number of the record, for await.
+func (ul *usageLog) record(a *tenantState, e *entry) uint64 {
+	a.apply(e)
+
+	// The mutex also gives the log's records the order in which the state changed.
+	if ul.dir != nil {
+		a.seq = ul.dir.Log.Append(e.append)
+	}
+	return a.seq
+}
+
+// await returns when a recorded call is written, or on disk if durable. On an error the call is in no
+// log, and the caller has to undo it in the tenant's state.
+func (ul *usageLog) await(seq uint64, durable bool) error {
+	if ul.dir == nil {
+		return nil
+	}
+
+	wait := ul.dir.Log.AwaitWritten
+	if durable {
+		wait = ul.dir.Log.AwaitSynced
+	}
+	err := wait(seq)
+	if err != nil {
+		ul.metrics.cancelledRecords.Add(1)
+		if !ul.dir.Log.Cancel(seq) {
+			err = nil // it is on disk after all
+		}
+	}
+	return unavailable(err)
+}
+
+// awaitUndo is await, and undoes a call that is in no log.
+func (ul *usageLog) awaitUndo(a *tenantState, e *entry, seq uint64, durable bool) error {
+	err := ul.await(seq, durable)
+	if err != nil {
+		a.mu.Lock()
+		a.undo(e)
+		a.mu.Unlock()
+	}
+	return err
+}
+
+// Ledger implements [Store].
+func (ul *usageLog) Ledger(tenant string, since calendar.Day) ([]LedgerRow, error) {
+	if err := ul.Err(); err != nil {
+		return nil, err
+	}
+
+	if ul.dir == nil {
+		return sumRows(ul.rowsOf(tenant, since), tenant, since), nil
+	}
+
+	var rows []LedgerRow
+	err := ul.dir.Between(func(file *state.File) (err error) {
+		rows, err = ul.allRows(file, tenant, since)
+		return cmp.Or(err, ul.content.checkSettled())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// allRows returns the ledger rows of the checkpoint file and of memory, in order.
+func (ul *usageLog) allRows(file *state.File, tenant string, since calendar.Day) ([]LedgerRow, error) {
+	stored := newOfflineState()
+	err := file.Load(stored)
+	return sumRows(append(stored.rows, ul.rowsOf(tenant, since)...), tenant, since), err
+}
+
+// checkSettled returns an ErrUnavailable while it is unknown whether the taken deltas are in the file.
+func (c *content) checkSettled() error {
+	if c.deltas != nil {
+		return fmt.Errorf("%w: a checkpoint is not settled", ErrUnavailable)
+	}
+	return nil
+}
+
+// rowsOf returns the ledger rows in memory, unordered.
+func (ul *usageLog) rowsOf(tenant string, since calendar.Day) []LedgerRow {
+	var rows []LedgerRow
+	for _, a := range ul.all(tenant) {
+		a.mu.Lock()
+		for name, counts := range a.rows {
+			if name.day >= since {
+				row := name.row(a.tenant)
+				row.Counts = *counts
+				rows = append(rows, row)
+			}
+		}
+		a.mu.Unlock()
+	}
+	return rows
+}
+
+// Checkpoint writes a checkpoint at once. If the checkpoint file is missing, damaged or another one,
+// it fails with ErrCorrupt. With rebuild it then begins a new file with everything in memory, which
+// is all used and remaining units (decision 1768). Earlier ledger rows are lost, and so are the
+// replies that were only in the file: repetitions of their calls are refused, and not charged. An
+// existing file is moved aside, and its name returned.
+func (ul *usageLog) Checkpoint(rebuild bool, now time.Time) (aside string, err error) {
+	if ul.dir == nil {
+		return "", errors.ErrUnsupported
+	}
+	return ul.dir.SaveNow(rebuild, now)
+}
+
+// Close implements [Store]. It writes a last checkpoint if it can; the log has everything in any case.
+func (ul *usageLog) Close() error {
+	if ul.dir == nil {
+		ul.closed.Store(true)
+		return nil
+	}
+
+	var err error
+	ul.closeOnce.Do(func() {
+		err = ul.dir.Stop(true)
+
+		// Calls still under way find the store closed before they find the log ended.
+		ul.closed.Store(true)
+		err = errors.Join(err, ul.dir.Release())
+	})
+	return err
+}
