@@ -114,11 +114,12 @@ func (b *builder) carryLanes() {
 func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8) {
 	lanes := &b.o.Base.Lanes
 	lane := b.lanes.getOrAdd(laneKey{item, variant, lanes.Condition[baseLane], feed})
+
 	if l := &b.lanes.all[lane]; l.base < 0 {
 		l.base = int32(baseLane)
 	} else {
-		// Two cards of the base are one now, and so are their histories. The lane that was seen last says what
-		// was current.
+		// Two cards of the base are one now, and so are their histories. The lane that was seen last says
+		// what was current.
 		earlier := baseLane
 		if lanes.LastSeen[baseLane] > lanes.LastSeen[l.base] {
 			earlier = int(l.base)
@@ -129,6 +130,7 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 			b.history.AddDaily(lane, point.Day, point.Cents, len(b.lanes.all))
 		}
 	}
+
 	b.lanes.observe(lane, row{
 		day: lanes.LastSeen[baseLane], cents: lanes.Cents[baseLane], asOf: lanes.SourceAsOf[baseLane],
 		collected: lanes.CollectedAt[baseLane], licensed: lanes.Flags[baseLane]&snapshot.LaneLicensed != 0,
@@ -174,7 +176,7 @@ func (b *builder) joinedItems() map[string]int32 {
 	registry := &b.o.Base.Registry
 	for i := range registry.Ref.Len() {
 		id := registry.RefID.At(i)
-		if at, known := byRef[registry.Ref.At(i)]; known && prefixOf(b.merged.idOf(int(at))) == prefixOf(id) {
+		if at, known := byRef[registry.Ref.At(i)]; known && kindOf(b.merged.idOf(int(at))) == kindOf(id) {
 			joined[id] = at
 		}
 	}

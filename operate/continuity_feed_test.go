@@ -76,7 +76,8 @@ func pricesFile(of rows, times int, factor int64, quoted func(lane) bool) string
 		if quoted(l) {
 			price = strconv.Quote(price)
 		}
-		row := fmt.Sprintf(`{"productId":%s,"lowPrice":0.01,"marketPrice":%s,"subTypeName":%q}`, product, price, l.variant)
+		row := fmt.Sprintf(`{"productId":%s,"lowPrice":0.01,"marketPrice":%s,"subTypeName":%q}`, product, price,
+			l.variant)
 		all = append(all, slices.Repeat([]string{row}, times)...)
 	}
 	return reply(all)
@@ -101,8 +102,8 @@ func (w *world) write(t *tree) {
 		if !f.listed {
 			continue
 		}
-		listed[g.category] = append(listed[g.category],
-			fmt.Sprintf(`{"groupId":%d,"name":%q,"abbreviation":"G%d","publishedOn":"2024-05-01T00:00:00"}`, g.id, g.name, g.id))
+		listed[g.category] = append(listed[g.category], fmt.Sprintf(`{"groupId":%d,"name":%q,"abbreviation":"G%d",`+
+			`"publishedOn":"2024-05-01T00:00:00"}`, g.id, g.name, g.id))
 		if f.products != "" {
 			files[fmt.Sprintf("tcgplayer/%s/%d/products", g.category, g.id)] = f.products
 		}
@@ -128,6 +129,7 @@ const missingPrices = `{"success":false,"errors":["could not be pulled"],"result
 func (w *world) archive(t *tree) {
 	day := dayName(t.day)
 	entries := map[string]string{day + "/last-updated.txt": t.at().Format("2006-01-02T15:04:05-0700")}
+
 	for i, f := range t.files {
 		if !f.listed {
 			continue
@@ -138,6 +140,7 @@ func (w *world) archive(t *tree) {
 		}
 		entries[fmt.Sprintf("%s/%s/%d/prices", day, w.groups[i].category, w.groups[i].id)] = body
 	}
+
 	for name, body := range w.archived[t.day] {
 		if fresh, there := entries[name]; !there || fresh == missingPrices {
 			entries[name] = body

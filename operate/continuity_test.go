@@ -106,7 +106,9 @@ func (w *world) live(day int, last bool) {
 		w.deck = []string{
 			plainDay, plainDay, plainDay, noPull, badDay, partlyOldDay, repeatedDay, twoTrees, twoTrees, twiceDay,
 		}
-		w.random.Shuffle(len(w.deck), func(i, j int) { w.deck[i], w.deck[j] = w.deck[j], w.deck[i] })
+		w.random.Shuffle(len(w.deck), func(i, j int) {
+			w.deck[i], w.deck[j] = w.deck[j], w.deck[i] // air: a swap
+		})
 	}
 	kind := plainDay
 	if day > 0 && !last {
@@ -322,6 +324,7 @@ func (w *world) observe(t *tree) {
 		case g.since < 0:
 			g.since = t.day
 		}
+
 		for _, c := range g.cards {
 			listed := f.in[c.ref] && f.hasProducts && f.listed
 			switch {
@@ -330,6 +333,7 @@ func (w *world) observe(t *tree) {
 			case listed:
 				c.since = -1
 				c.out = false
+				c.fresh = false
 			case c.id == "":
 				c.since = unknown
 			case (f.hasProducts || !f.listed) && c.since < 0:
@@ -413,15 +417,19 @@ func (w *world) sameNames(at *published, c *card, item int) {
 	id := at.Cards.ID.At(item)
 	slug := at.Cards.Slug.At(item)
 	if c.id == "" {
-		c.id, c.slug = id, slug
+		c.id = id
+		c.slug = slug
 	}
+
 	if c.id != id || c.slug != slug || at.Cards.Product[item] == 0 {
 		w.t.Errorf("%s %s is %s %s, and was %s %s", c.ref, c.name, id, slug, c.id, c.slug)
 	}
+
 	since := -1
 	if day := at.UnlistedSince(item); day != snapshot.NoDay {
 		since = int(day - dayOf(0))
 	}
+
 	if since != c.since {
 		w.t.Errorf("%s %s is unlisted since %d, want %d", c.ref, c.name, since, c.since)
 	}
@@ -431,6 +439,7 @@ func (w *world) sameNames(at *published, c *card, item int) {
 func (w *world) sameHistory(at *published, c *card, item int) {
 	w.t.Helper()
 	got := at.points(item)
+
 	for _, variant := range c.variants {
 		want := map[int]int64{}
 		for day, cents := range w.history(c, variant) {
@@ -444,6 +453,7 @@ func (w *world) sameHistory(at *published, c *card, item int) {
 		}
 		delete(got, variant)
 	}
+
 	if len(got) > 0 {
 		w.t.Errorf("%s %s has lanes that nobody delivered: %v", c.ref, c.name, got)
 	}
@@ -467,6 +477,7 @@ func (w *world) rightPrices(at *published, t *tree, c *card, item int, missing b
 	w.t.Helper()
 	got := at.current(item)
 	now := map[string]int64{}
+
 	for _, variant := range c.variants {
 		history := w.history(c, variant)
 		want := snapshot.NoCents
@@ -482,9 +493,10 @@ func (w *world) rightPrices(at *published, t *tree, c *card, item int, missing b
 			now[variant] = want
 		}
 	}
+
 	if !maps.Equal(got, now) {
-		w.t.Errorf("%s %s (gone until %d, unlisted since %d, group missing: %t, newest %d): current %v, want %v; had %v",
-			c.ref, c.name, c.goneUntil, c.since, missing, newest, got, now, c.current)
+		w.t.Errorf("%s %s (gone until %d, unlisted since %d, group missing: %t, newest %d): current %v, want %v; "+
+			"had %v", c.ref, c.name, c.goneUntil, c.since, missing, newest, got, now, c.current)
 	}
 	c.current = now
 }
@@ -496,7 +508,8 @@ func (w *world) buildsFromNothing() {
 	sources := []loader.Input{{Kind: "tcgcsv", Path: w.tree}}
 	archived, err := operate.ArchivedDays("", sources)
 	must(w.t, err)
-	made, err := loader.Build(w.t.Context(), loader.Options{Sources: sources, Mapping: w.mapping, ArchivedDays: archived})
+	o := loader.Options{Sources: sources, Mapping: w.mapping, ArchivedDays: archived}
+	made, err := loader.Build(w.t.Context(), o)
 	if err != nil {
 		w.t.Fatalf("from nothing: %v", err)
 	}

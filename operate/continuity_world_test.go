@@ -32,6 +32,7 @@ type card struct {
 	id, slug string
 	since    int  // unlisted since that day, -1 for a listed one
 	out      bool // it was removed, and no feed has listed it since
+	fresh    bool // no catalog has had it by ref, which an alias names
 	current  map[string]int64
 }
 
@@ -40,7 +41,7 @@ func (c *card) refs() []string { return append([]string{c.ref}, c.former...) }
 
 // idle reports whether nothing else happens to a card.
 func (c *card) idle(day int) bool {
-	return c.listedFrom < day && c.goneUntil <= day && !c.removed && c.joins == nil
+	return c.listedFrom < day && c.goneUntil <= day && !c.removed && !c.fresh && c.joins == nil
 }
 
 // group is a group of the feed, and its cards.
@@ -94,9 +95,11 @@ func newWorld(t *testing.T, seed uint64) *world {
 		shown: map[int]dayRows{}, withdrawn: map[withdrawal]bool{},
 		rejected: map[int]bool{}, newest: -1, faults: map[string]int{},
 	}
+
 	for i := range 2 * groupsPerGame {
 		g := &group{
-			index: i, id: 101 + i, category: []string{"3", "68"}[i%2], name: fmt.Sprintf("Set %c%c", 'A'+i/26, 'A'+i%26),
+			index: i, id: 101 + i, category: []string{"3", "68"}[i%2],
+			name:  fmt.Sprintf("Set %c%c", 'A'+i/26, 'A'+i%26),
 			since: -1,
 		}
 		n := cardsPerGroup
@@ -110,6 +113,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		}
 		w.groups = append(w.groups, g)
 	}
+
 	return w
 }
 
@@ -192,7 +196,7 @@ func (w *world) begin(day int) {
 	if !absent && w.dice(3, "group not listed") {
 		// What an alias was written for today stays.
 		g := pick(w, w.groups)
-		for slices.ContainsFunc(g.cards, func(c *card) bool { return c.listedFrom == day }) {
+		for slices.ContainsFunc(g.cards, func(c *card) bool { return c.fresh || c.listedFrom == day }) {
 			g = pick(w, w.groups)
 		}
 		g.absentFrom = day
@@ -210,7 +214,9 @@ func (w *world) begin(day int) {
 		}
 		w.nextID++
 		again := w.newCard(c.group, fmt.Sprint(w.nextID), 0)
-		again.name, again.number, again.variants = c.name, c.number, c.variants
+		again.name = c.name
+		again.number = c.number
+		again.variants = c.variants
 		again.listedFrom = day
 		again.joins = c
 		c.goneUntil = 1 << 30
@@ -229,11 +235,13 @@ func (w *world) begin(day int) {
 func (w *world) removeProducts(day int) {
 	g := pick(w, w.groups)
 	gone := 0
+
 	for _, c := range g.cards {
 		if day < c.goneUntil {
 			gone++
 		}
 	}
+
 	for range 1 + w.random.IntN(2) {
 		c := pick(w, g.cards)
 		if gone > 2 || !c.idle(day) {
@@ -263,17 +271,20 @@ func (w *world) join(again *card, day int) {
 		pair = [2]string{c.ref, again.ref}
 	}
 	w.aliases = append(w.aliases, pair)
+
 	c.former = append(c.former, c.ref)
 	c.ref = again.ref
 	if again.id != "" {
 		c.since = again.since
 		maps.Copy(c.current, again.current)
 	}
+
 	c.goneUntil = 0
 	c.listedFrom = day
 	g := again.group
 	if again.id == "" {
 		w.blind = g
+		c.fresh = true
 	} else if w.dice(3, "gone as soon as it was the same card") {
 		c.goneUntil = day + 1 + w.random.IntN(5)
 		c.rowsStay = false
@@ -316,8 +327,8 @@ func (w *world) fill(g *group, f *groupFile) {
 	var products []string
 	for _, c := range g.cards {
 		if _, product, _ := strings.Cut(c.ref, "/"); f.in[c.ref] {
-			products = append(products, fmt.Sprintf(`{"productId":%s,"name":%q,"extendedData":[{"name":"Number","value":%q},`+
-				`{"name":"Rarity","value":"Common"}]}`, product, c.name, c.number))
+			products = append(products, fmt.Sprintf(`{"productId":%s,"name":%q,"extendedData":[`+
+				`{"name":"Number","value":%q},{"name":"Rarity","value":"Common"}]}`, product, c.name, c.number))
 		}
 	}
 	f.products = reply(products)
@@ -375,7 +386,7 @@ func (w *world) unlist(t *tree) {
 	for i, f := range t.files {
 		g := w.groups[i]
 		for _, c := range g.cards[:2] {
-			if c.listedFrom < t.day {
+			if c.listedFrom < t.day && !c.fresh {
 				delete(f.in, c.ref)
 			}
 		}
@@ -395,18 +406,21 @@ func (w *world) addFaults(t *tree) {
 	back := slices.IndexFunc(w.groups, func(g *group) bool {
 		return t.day > 0 && (t.day == g.absentUntil || t.day == g.lostUntil) && t.files[g.index].usable
 	})
+
 	switch {
 	case w.missing(t) >= maxMissing:
-	case back >= 0 && w.large(back) && w.dice(2, "a group that returns is bad"):
+	case back >= 0 && w.large(back) && w.dice(1+w.random.IntN(2), "a group that returns is bad"):
 		w.spoilBy(t, back, hundredfold)
 	case w.dice(2, "a bad group"):
 		w.spoil(t, pick(w, t.usableGroups()))
 	}
+
 	for range w.random.IntN(3) {
 		f := t.files[pick(w, t.usableGroups())]
 		f.prices = pricesFile(f.rows, 2, 1, never)
 		w.faults["each row twice"]++
 	}
+
 	if i := pick(w, t.usableGroups()); w.dice(2, "rows as text or missing") {
 		f := t.files[i]
 		text := map[lane]bool{}
@@ -457,11 +471,13 @@ func (w *world) corrected(of *tree) *tree {
 		}
 		f.prices = pricesFile(f.rows, 1, 1, never)
 	}
+
 	if w.missing(t) < maxMissing && w.dice(2, "a group is missing in the second tree") {
 		f := t.files[pick(w, t.usableGroups())]
 		f.prices = ""
 		f.usable = false
 	}
+
 	return t
 }
 

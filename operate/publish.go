@@ -32,7 +32,8 @@ type Terms struct {
 func (t *Terms) Publish(id string) (snapshot.Current, error) {
 	// The guards and the record get the time of publishing: a build may have taken an hour.
 	return snapshot.OpenStore(t.Store).Publish(id, snapshot.PublishOptions{
-		Now: t.Now(), Check: Servable(t.ProductPrefix, t.OnWarning), Judge: t.runGuards, Overrides: t.Overrides, By: t.By,
+		Now: t.Now(), Check: Servable(t.ProductPrefix, t.OnWarning), Judge: t.runGuards,
+		Overrides: t.Overrides, By: t.By,
 		Retention: snapshot.Retention{RetainCount: t.RetainCount, MinAge: cursor.Lifetime},
 	})
 }
