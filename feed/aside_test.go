@@ -223,6 +223,22 @@ func TestCollectedAt(t *testing.T) {
 	}
 }
 
+// TestUndatedIsNotResumed wants nothing that was begun of a tree without a time to become part of the next
+// one: that may be of another day.
+func TestUndatedIsNotResumed(t *testing.T) {
+	s, _ := newClockStand(t, 12)
+	lost := []string{lastUpdated, feedtest.Path(7, "prices"), feedtest.Path(8, "prices")}
+	s.feed.Set(feedtest.Faults{Lost: lost})
+	s.fails(feed.ErrIncomplete)
+
+	s.feed.Rebuild(evening.AddDate(0, 0, 1))
+	s.feed.Set(feedtest.Faults{Lost: lost[:1], Modified: s.feed.At()})
+	if result := s.pull(); result.Resumed > 0 {
+		t.Errorf("%d files are of the day before", result.Resumed)
+	}
+	s.whole()
+}
+
 // TestAfterAWrongYear wants a current tree of a wrong year, as earlier versions took it, to keep no right
 // one out.
 func TestAfterAWrongYear(t *testing.T) {
