@@ -27,7 +27,7 @@ func fixtures() []*tool {
 	var all []*tool
 	for _, f := range list {
 		all = append(all, &tool{
-			name: f.Name, title: f.Name, about: f.About, input: string(f.Input), literal: string(f.Literal),
+			name: f.Name, title: f.Name, description: f.About, input: string(f.Input), literal: string(f.Literal),
 		})
 	}
 	return all
