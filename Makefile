@@ -87,12 +87,12 @@ mcp-conformance: ## run the official MCP conformance suites, the Inspector's lin
 
 .PHONY: whole
 whole: ## do in full the sweeps that make test does a sample of, without the race detector (3 min)
-	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m $$(grep -rl --include='*_test.go' 'depth\.' . | xargs dirname | sort -u | grep -v '^./cmd/')
+	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m $$(grep -rl --include='*_test.go' 'testsweep\.' . | xargs dirname | sort -u | grep -v '^./cmd/')
 	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m -run '^(TestRealBadDays|TestAPIErrors|TestFleetFaults|TestFloods)$$' ./cmd/ninepocket # its sweeps
 
 .PHONY: torture
 torture: ## kill servers, publishers and the engines of a fleet at random moments and swap snapshots under load, ROUNDS=1000 times each; hold 5,000 slow clients and 12,000 hostile ones; restart and upgrade under 100,000 requests; let every fault of the table come upon the real program; simulate faults of disk and clock, and plant mistakes; flip every bit (an hour)
-	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestFleetKilled|TestFleetFaults|TestSwapTorture|TestSlowClients|TestHandover|TestFloods|TestDescriptors|TestAPIErrors|TestMounted|TestDamaged|TestBegun|TestTenMinutes$$|TestYear$$|TestUniverse|TestPlanted|TestCheckpointBits)' -count=1 -v -timeout 120m ./access ./cmd/ninepocket ./server
+	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestFleetKilled|TestFleetFaults|TestSwapTorture|TestSlowClients|TestHandover|TestFloods|TestDescriptors|TestAPIErrors|TestMounted|TestDamaged|TestBegun|TestTenMinutes$$|TestYear$$|TestContinuity$$|TestUniverse|TestPlanted|TestCheckpointBits)' -count=1 -v -timeout 120m ./access ./cmd/ninepocket ./operate ./server
 
 .PHONY: torture-fleet
 torture-fleet: ## kill and pause each process of a fleet in turn, under load, and hold what clients saw against the bills; hold 100 publications on three servers to 250 ms (5 min)

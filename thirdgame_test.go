@@ -140,7 +140,8 @@ func newReef(t *testing.T) *reef {
 			return err
 		}
 
-		return v.Smoke()
+		_, err = v.Smoke()
+		return err
 	}
 
 	must[snapshot.Current](t)(store.Publish(stored.ID, snapshot.PublishOptions{Now: now, Check: answers}))

@@ -76,7 +76,7 @@ func swapCost(t *testing.T, cards int) {
 
 	one := live()
 	began := time.Now()
-	if err := eng.View().Smoke(); err != nil {
+	if _, err := eng.View().Smoke(); err != nil {
 		t.Error(err)
 	}
 	t.Logf("smoke queries: %v", time.Since(began).Round(100*time.Microsecond))

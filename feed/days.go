@@ -45,10 +45,16 @@ func Days(folder string) ([]string, error) {
 // archiveDay packs a tree's prices into its day's file, if that has not all of them, and removes
 // files of days that are too old. Of a day that the feed was rebuilt in, the file keeps what only
 // the earlier tree has.
-func (p *pull) archiveDay(from string, of tree) error {
-	entries, err := p.dayEntries(from, of)
+func (p *pull) archiveDay(from string) error {
+	entries, err := p.dayEntries(from)
 	if err != nil {
 		return err
+	}
+	// What a rollback discarded is not archived again.
+	stamp := path.Join(p.result.Day, lastUpdated)
+	discarded, _ := readDay(filepath.Join(p.aside(), p.result.Day+dayEnd))
+	if bytes.Equal(discarded[stamp], entries[stamp]) {
+		return p.dropDays()
 	}
 	had, err := readDay(p.result.DayFile)
 	if err != nil {
@@ -76,9 +82,9 @@ func (p *pull) archiveDay(from string, of tree) error {
 const missingPrices = `{"success":false,"errors":["could not be pulled"],"results":[]}` + "\n"
 
 // dayEntries are the files of a day by their names in its archive.
-func (p *pull) dayEntries(from string, of tree) (map[string][]byte, error) {
-	entries := map[string][]byte{path.Join(p.result.Day, lastUpdated): []byte(of.Stamp)}
-	for _, m := range of.Missing {
+func (p *pull) dayEntries(from string) (map[string][]byte, error) {
+	entries := map[string][]byte{path.Join(p.result.Day, lastUpdated): []byte(p.stamped)}
+	for _, m := range readTree(from).Missing {
 		if m.File == "prices" {
 			entries[path.Join(p.result.Day, m.Category, m.Group, m.File)] = []byte(missingPrices)
 		}

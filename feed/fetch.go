@@ -24,6 +24,16 @@ const (
 	answerTime = 60 * time.Second
 	// maxFile bounds an answer, as the builder's reader does.
 	maxFile = 64 << 20
+	// maxAhead is how far a feed's time may be ahead of the clock, or a tree's newest file away from
+	// it: a day, and two hours for clocks that differ and zones that were mistaken.
+	maxAhead = 26 * time.Hour
+	// maxBehind is how much older than the current tree a feed may say to be. One that was restored
+	// from a copy is days older; a month or a year means that the time is wrong.
+	maxBehind = 14 * 24 * time.Hour
+	// stampTime is how the feed writes a time; its offset has no colon.
+	stampTime = "2006-01-02T15:04:05-0700"
+	// treeTime is how a tree's name writes a time.
+	treeTime = "2006-01-02T150405Z"
 	// lastUpdated is the file in which the feed says when it was built.
 	lastUpdated = "last-updated.txt"
 )
@@ -35,6 +45,7 @@ type fetcher struct {
 	next     <-chan time.Time // nil before the first request
 	result   *Result          // whose requests and retries are counted
 	waited   time.Duration    // waited because the feed asked for it
+	newest   time.Time        // the latest Last-Modified of any file
 }
 
 // statusError is an answer that is no file. Its kind says whether asking again may help.
@@ -129,6 +140,9 @@ func (f *fetcher) ask(ctx context.Context, url string) ([]byte, error) {
 		}
 		return nil, refused
 	}
+	if at, err := http.ParseTime(response.Header.Get("Last-Modified")); err == nil && at.After(f.newest) {
+		f.newest = at.UTC()
+	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxFile+1))
 	if err == nil && len(body) > maxFile {
 		err = fmt.Errorf("answered more than %d bytes", maxFile)
@@ -150,27 +164,44 @@ func (f *fetcher) retryAfter(text string) time.Duration {
 	return 0
 }
 
-// stamp asks when the feed was built.
-func (f *fetcher) stamp(ctx context.Context) (text string, at time.Time, err error) {
-	body, err := f.get(ctx, f.pulling.url()+"/"+lastUpdated, func(body []byte) (err error) {
+// errNoTime is the error of a text that is no time.
+var errNoTime = errors.New("is no time")
+
+// stamp asks when the feed was built. The text is "" when the feed does not say it, or cannot be right:
+// then p.undated says why. A wrong year must not become a day of the archive.
+func (p *pull) stamp(ctx context.Context) (text string, at time.Time, err error) {
+	body, err := p.get(ctx, p.url()+"/"+lastUpdated, func(body []byte) (err error) {
 		at, err = parseStamp(string(body))
 		return err
 	})
-	if err != nil {
+
+	refused, answered := errors.AsType[*statusError](err)
+	current := p.builtAt(p.current())
+	switch {
+	// The rest of the feed may be there.
+	case answered && refused.permanent(), errors.Is(err, errNoTime):
+		p.undated = err
+	case err != nil:
 		return "", at, fmt.Errorf("%w: %s: %w", ErrBadResponse, lastUpdated, err)
+	case at.After(p.Now().Add(maxAhead)):
+		p.undated = fmt.Errorf("%s is ahead of the clock", at.Format(time.RFC3339))
+	case !current.IsZero() && current.Sub(at) > maxBehind:
+		p.undated = fmt.Errorf("%s is long before the current tree", at.Format(time.RFC3339))
+	default:
+		return strings.TrimSpace(string(body)), at, nil
 	}
-	return strings.TrimSpace(string(body)), at, nil
+	return "", time.Time{}, nil
 }
 
-// parseStamp reads the feed's "2026-08-22T20:05:43+0000", whose offset has no colon, and RFC 3339.
+// parseStamp reads the feed's "2026-08-22T20:05:43+0000", and RFC 3339.
 func parseStamp(text string) (time.Time, error) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\uFEFF"))
-	for _, layout := range []string{"2006-01-02T15:04:05-0700", time.RFC3339} {
+	for _, layout := range []string{stampTime, time.RFC3339} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return at.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("it holds %.60q, which is no time", text)
+	return time.Time{}, fmt.Errorf("it holds %.60q, which %w", text, errNoTime)
 }
 
 // response is what all files of the feed have in common.

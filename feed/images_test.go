@@ -26,7 +26,7 @@ func (d direct) RoundTrip(request *http.Request) (*http.Response, error) {
 // newDirectStand is a stand without a network, for tests in virtual time.
 func newDirectStand(t *testing.T, groups, perGroup int) *stand {
 	t.Helper()
-	f := feedtest.New(groups, perGroup, evening)
+	f := feedtest.New(groups, perGroup, time.Now())
 	return &stand{t, f, feed.Options{
 		Into: t.TempDir(), URL: "https://feed.example.com", UserAgent: "test", Now: time.Now,
 		Interval: feed.DefaultInterval, ImageInterval: feed.DefaultImageInterval,

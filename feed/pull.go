@@ -44,9 +44,12 @@ type Options struct {
 	ArchiveDays   int    // day files that stay, 0 for all
 	Images        string // folder that missing pictures go to, "" for none
 	ImageInterval time.Duration
+	// CollectedAt is when the tree was built that does not say it itself, or not rightly; zero for
+	// unknown. It also takes the tree that an earlier pull set aside for that.
+	CollectedAt time.Time
 
 	Client *http.Client     // nil for one of our own
-	Now    func() time.Time // for a Retry-After that is a date
+	Now    func() time.Time // the clock
 	// Progress receives the progress of the pull; may be nil.
 	Progress func(phase string, done, total int64)
 	// OnWarning receives what an operator should know of a pull that goes on; may be nil.
@@ -92,6 +95,8 @@ var (
 	ErrFeedRebuilt = errors.New("the feed was rebuilt while it was pulled")
 	// ErrRateLimited is that of a feed that wants to be asked later: it is asked for nothing else.
 	ErrRateLimited = errors.New("the feed wants to be asked later")
+	// ErrUndated is that of a whole tree of which nobody knows when the feed was built.
+	ErrUndated = errors.New("nobody knows of which day its prices are")
 	// ErrBadResponse is that of a feed that does not answer as it should.
 	ErrBadResponse = errors.New("the feed does not answer as it should")
 )
@@ -100,8 +105,10 @@ var (
 type pull struct {
 	Options
 	fetcher
-	disk   disk.FS
-	result Result
+	disk    disk.FS
+	result  Result
+	stamped string // what the pulled tree and its day say in place of the feed's own text
+	undated error  // why the feed's own time is not used
 }
 
 // Validate returns every problem of the options.
@@ -124,6 +131,9 @@ func (o *Options) Validate() error {
 	}
 	if strings.ContainsFunc(o.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
 		problem("cannot use the user agent %q: want plain ASCII", o.UserAgent)
+	}
+	if o.Now != nil && o.CollectedAt.After(o.Now().Add(maxAhead)) {
+		problem("cannot pull a tree of %s: that is ahead of the clock", o.CollectedAt.Format(time.RFC3339))
 	}
 
 	for _, slug := range o.Games {
@@ -184,7 +194,10 @@ func pullOn(ctx context.Context, pulling Options, on disk.FS) (*Result, error) {
 }
 
 func (p *pull) run(ctx context.Context) error {
-	err := ErrFeedRebuilt
+	took, err := p.takeUndated()
+	if !took {
+		err = ErrFeedRebuilt
+	}
 	for start := 0; start < maxRestarts && errors.Is(err, ErrFeedRebuilt); start++ {
 		if start > 0 {
 			p.warn("the feed was rebuilt while it was pulled: the pull begins again")
@@ -211,21 +224,21 @@ func (p *pull) once(ctx context.Context) error {
 	}
 
 	now := readTree(p.current())
+	current := p.builtAt(p.current())
+	same := stamp != "" && now.Stamp == stamp
 	// What is known before anything is fetched.
-	p.result.Updated = updated
-	p.result.Day = updated.Format(time.DateOnly)
-	p.result.DayFile = DayFile(p.Into, p.result.Day)
+	p.setTime(updated, stamp)
 	p.result.Groups = now.Groups
-	if now.Stamp == stamp {
+	if same {
 		p.result.Tree = p.current()
 	}
 
 	// A tree that lacks a group is asked for these again; others are pulled once a rebuild (S8).
-	if now.Stamp == stamp && len(now.Missing) == 0 && p.covers(now) {
-		return p.archiveDay(p.result.Tree, now)
+	if same && len(now.Missing) == 0 && p.covers(now) {
+		return p.archiveDay(p.result.Tree)
 	}
 
-	if err := p.startPartial(stamp, now); err != nil {
+	if err := p.startPartial(stamp, same); err != nil {
 		return err
 	}
 	pulled, err := p.files(ctx, stamp)
@@ -242,13 +255,42 @@ func (p *pull) once(ctx context.Context) error {
 		return errors.Join(ErrFeedRebuilt, p.disk.Remove(p.partial()))
 	}
 
+	if stamp == "" {
+		if err := p.date(); err != nil {
+			return err
+		}
+		same = p.CollectedAt.IsZero() && p.result.Updated.Equal(current)
+	}
 	p.result.Missing = pulled.Missing
-	p.result.New = now.Stamp != stamp || !slices.Equal(now.Missing, pulled.Missing) || !p.covers(now)
+	p.result.New = !same || !slices.Equal(now.Missing, pulled.Missing) || !p.covers(now)
 	if !p.result.New {
 		// What was missing still is.
 		return p.disk.Remove(p.partial())
 	}
-	return p.finish(pulled, updated)
+	return p.finish(p.partial())
+}
+
+// setTime says of which time and day the pulled tree is, and how it says so itself.
+func (p *pull) setTime(at time.Time, stamped string) {
+	p.result.Updated = at
+	p.result.Day = at.Format(time.DateOnly)
+	p.result.DayFile = DayFile(p.Into, p.result.Day)
+	p.stamped = stamped
+}
+
+// date finds the time of a tree of which the feed does not say it: as the operator says, else that of
+// its newest file, where that can be today's. Without either the tree is set aside.
+func (p *pull) date() error {
+	at := p.CollectedAt.UTC()
+	if at.IsZero() {
+		at = p.newest
+		if p.Now().Sub(at).Abs() > maxAhead {
+			return p.setAside()
+		}
+		p.warn("%s: %v; the tree is that of its newest file, %s", lastUpdated, p.undated, at.Format(time.RFC3339))
+	}
+	p.setTime(at, at.Format(stampTime))
+	return nil
 }
 
 // covers reports whether a tree has all games that are wanted.
@@ -271,3 +313,6 @@ func (p *pull) progress(phase string, done, total int) {
 func (p *pull) current() string { return filepath.Join(p.Into, "current") }
 func (p *pull) partial() string { return filepath.Join(p.Into, "partial") }
 func (p *pull) trees() string   { return filepath.Join(p.Into, "trees") }
+
+// aside is the folder of what was taken out of use: trees, and files of days.
+func (p *pull) aside() string { return filepath.Join(p.Into, "aside") }

@@ -47,9 +47,9 @@ func lock(dir string) (*disk.Lock, error) {
 	return file, err
 }
 
-// startPartial makes partial the beginning of a tree of this stamp. What an earlier pull has fetched of the
-// same stamp stays, also when that pull ended with groups missing.
-func (p *pull) startPartial(stamp string, now tree) error {
+// startPartial makes partial the beginning of a tree of this stamp, "" for none. What an earlier pull
+// has fetched of the same stamp stays, also when that pull ended with groups missing.
+func (p *pull) startPartial(stamp string, same bool) error {
 	there, err := os.ReadFile(filepath.Join(p.partial(), lastUpdated))
 	if err == nil && string(there) == stamp {
 		return nil
@@ -58,7 +58,10 @@ func (p *pull) startPartial(stamp string, now tree) error {
 	if err := p.disk.Remove(p.partial()); err != nil {
 		return err
 	}
-	if now.Stamp == stamp {
+	if stamp == "" {
+		return nil
+	}
+	if same {
 		// A tree is never changed: what is added goes into a copy of it.
 		if err := p.linkTree(p.current(), p.partial()); err != nil {
 			return err
@@ -149,7 +152,11 @@ func (p *pull) files(ctx context.Context, stamp string) (tree, error) {
 	}
 
 	p.progress("pulling groups", len(groups), len(groups))
-	return pulled, nil
+	text, err := json.MarshalIndent(pulled, "", "  ")
+	if err != nil {
+		return pulled, err
+	}
+	return pulled, p.write(filepath.Join(p.partial(), treeFile), append(text, '\n'))
 }
 
 // dropOthers removes what an earlier pull has begun of games that are no longer wanted: it may be
@@ -278,36 +285,23 @@ func (p *pull) fetch(ctx context.Context, name string) error {
 	return p.write(to, body)
 }
 
-// finish makes what was pulled the current tree: its day is archived, then one rename moves current.
-func (p *pull) finish(pulled tree, updated time.Time) error {
-	text, err := json.MarshalIndent(pulled, "", "  ")
-	if err != nil {
+// finish makes a folder the current tree: its day is archived, then one rename moves current.
+func (p *pull) finish(from string) error {
+	if err := p.archiveDay(from); err != nil {
 		return err
 	}
-	if err := p.write(filepath.Join(p.partial(), treeFile), append(text, '\n')); err != nil {
+	// Once it has a time, a tree that was set aside is not looked for again.
+	if err := p.write(filepath.Join(from, lastUpdated), []byte(p.stamped)); err != nil {
 		return err
 	}
-	if err := p.archiveDay(p.partial(), pulled); err != nil {
-		return err
-	}
-	if err := p.syncFolders(p.partial()); err != nil {
-		return err
-	}
-
-	if err := disk.MkdirAll(p.disk, p.trees(), 0o755); err != nil {
-		return err
-	}
-	name := p.unusedName(updated.Format("2006-01-02T150405Z"))
-	if err := p.disk.Rename(p.partial(), filepath.Join(p.trees(), name)); err != nil {
-		return err
-	}
-	if err := errors.Join(p.disk.SyncDir(p.trees()), p.disk.SyncDir(p.Into)); err != nil {
+	name := p.unusedName(p.result.Updated.Format(treeTime))
+	if err := p.move(from, filepath.Join(p.trees(), name)); err != nil {
 		return err
 	}
 
 	// Readers see the old tree or the new one.
 	staged := p.current() + ".next"
-	err = p.disk.Remove(staged)
+	err := p.disk.Remove(staged)
 	if err == nil {
 		err = p.disk.Link(filepath.Join("trees", name), staged, true)
 	}
@@ -319,6 +313,28 @@ func (p *pull) finish(pulled tree, updated time.Time) error {
 	}
 	p.result.Tree = p.current()
 	return errors.Join(p.disk.SyncDir(p.Into), p.dropTrees(name))
+}
+
+// move gives a tree, or a day's file, a name in another folder of the feed, durably.
+func (p *pull) move(from, to string) error {
+	err := errors.Join(p.syncFolders(from), disk.MkdirAll(p.disk, filepath.Dir(to), 0o755))
+	if err == nil {
+		err = p.disk.Rename(from, to)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.disk.SyncDir(filepath.Dir(to)), p.disk.SyncDir(filepath.Dir(from)))
+}
+
+// builtAt is when a tree was built, the zero time where it does not say so or cannot be right.
+func (p *pull) builtAt(tree string) time.Time {
+	text, _ := os.ReadFile(filepath.Join(tree, lastUpdated))
+	at, err := parseStamp(string(text))
+	if err != nil || at.After(p.Now().Add(maxAhead)) {
+		return time.Time{}
+	}
+	return at
 }
 
 // syncFolders makes the names of a tree durable: its files are, and a tree that lost some to a power
@@ -361,4 +377,80 @@ func (p *pull) dropTrees(current string) error {
 		err = errors.Join(err, p.disk.Remove(filepath.Join(p.trees(), name)))
 	}
 	return err
+}
+
+// maxClockError is how long after its pull a tree may be said to be built: clocks differ.
+const maxClockError = 5 * time.Minute
+
+// SetAside takes the current tree out of use. The next pull fetches all of it again although the feed
+// says the same time; until then there is no current tree.
+func SetAside(dir string) (moved string, err error) {
+	lock, err := lock(dir)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Unlock() //nolint:errcheck // it ends with the process at the latest
+
+	p := &pull{Options: Options{Into: dir}, disk: disk.OS}
+	tree, err := filepath.EvalSymlinks(p.current())
+	if err != nil {
+		return "", err
+	}
+	// What a pull has begun may be a copy of this very tree, and an earlier one of its name is there.
+	moved = filepath.Join(p.aside(), filepath.Base(tree))
+	err = errors.Join(p.disk.Remove(p.partial()), p.disk.Remove(moved))
+	return moved, errors.Join(err, p.move(tree, moved), p.disk.Remove(p.current()))
+}
+
+// DiscardDay takes the archived day, such as 2026-08-22, out of use; moved is "" when there is none. A
+// pull archives it again only when the feed was built anew.
+func DiscardDay(dir, day string) (moved string, err error) {
+	p := &pull{Options: Options{Into: dir}, disk: disk.OS}
+	moved = filepath.Join(p.aside(), day+dayEnd)
+	err = p.move(DayFile(dir, day), moved)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return moved, err
+}
+
+// setAside takes a tree out of the pull whose day nobody knows, for an operator to say it.
+func (p *pull) setAside() error {
+	to := filepath.Join(p.aside(), p.Now().UTC().Format(treeTime))
+	if err := errors.Join(p.disk.Remove(to), p.move(p.partial(), to)); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s: %w; the tree is set aside in %s", ErrUndated, lastUpdated, p.undated, to)
+}
+
+// takeUndated takes the first tree that was set aside within a day after the time that the operator says.
+func (p *pull) takeUndated() (took bool, err error) {
+	entries, _ := os.ReadDir(p.aside())
+	for _, entry := range entries {
+		from := filepath.Join(p.aside(), entry.Name())
+		at, err := time.Parse(treeTime, entry.Name())
+		after := at.Sub(p.CollectedAt)
+		if err != nil || after < -maxClockError || after > maxAhead || !p.builtAt(from).IsZero() {
+			continue
+		}
+
+		p.warn("the tree that was set aside in %s is that of %s", from, p.CollectedAt.Format(time.RFC3339))
+		t := readTree(from)
+		p.setTime(p.CollectedAt.UTC(), p.CollectedAt.UTC().Format(stampTime))
+		p.result.New = true
+		p.result.Groups = t.Groups
+		p.result.Missing = t.Missing
+		if !p.builtAt(p.current()).After(p.CollectedAt) {
+			return true, p.finish(from)
+		}
+
+		// A later day goes on being the current one; this one is there to be filled in.
+		p.result.Tree = p.current()
+		err = p.archiveDay(from)
+		if err == nil {
+			err = p.disk.Remove(from)
+		}
+		return true, err
+	}
+	return false, nil
 }

@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,25 +12,27 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// openArchived opens the archived day files of the days that the base lacks. One that is damaged holds
-// up no other day.
+// openArchived opens the archived day files of the days that the base lacks, ascending. A day that it
+// has is read for the items alone whose history lacks it. A damaged file prevents no other day.
 func (b *builder) openArchived(sources []openInput) (archived []openInput) {
 	if len(b.o.ArchivedDays) == 0 {
 		return nil
 	}
 
-	newest := snapshot.NoDay
-	for _, opened := range sources {
-		if dated, ok := opened.Source.(source.NewestDayer); ok && opened.Feed().Namespace == source.KindTCGCSV {
-			day, _ := dated.Newest()
-			newest = max(newest, day)
-		}
-	}
-
+	newest := newestDay(sources)
 	has := b.daysOfBase()
 	for _, day := range slices.Sorted(maps.Keys(b.o.ArchivedDays)) {
 		// The tree has its own newest day, and what is older than the history would be dropped again.
-		if day >= newest || day <= newest-snapshot.HistoryDays || has[day] == dayComplete {
+		if day >= newest || day <= newest-snapshot.HistoryDays {
+			continue
+		}
+		lacking := map[int32]bool{}
+		for item, from := range b.lacksFrom {
+			if day >= from {
+				lacking[item] = true
+			}
+		}
+		if has[day] == dayComplete && len(lacking) == 0 {
 			continue
 		}
 
@@ -44,12 +45,67 @@ func (b *builder) openArchived(sources []openInput) (archived []openInput) {
 			b.rejectDay(RefusedDay{Day: day.String(), Input: in, Why: err.Error(), Damaged: true})
 			continue
 		}
-		archived = append(archived, opened...)
+
+		opened[0].archived = true
+		if has[day] == dayComplete {
+			opened[0].only = lacking
+		}
+		archived = append(archived, opened[0])
 		if has[day] == dayAbsent {
 			b.report.Filled = append(b.report.Filled, day.String())
 		}
 	}
 	return archived
+}
+
+// newestDay is the newest day of the trees of a daily feed, NoDay without one.
+func newestDay(sources []openInput) snapshot.Day {
+	newest := snapshot.NoDay
+	for _, opened := range sources {
+		if dated, ok := opened.Source.(source.NewestDayer); ok && opened.Feed().Namespace == source.KindTCGCSV {
+			day, _ := dated.Newest()
+			newest = max(newest, day)
+		}
+	}
+	return newest
+}
+
+// findLacking finds the items whose history lacks archived days, and from which day on (decision 3403):
+// their references had prices while no catalog had an item for them, or the base has no item for a
+// reference that an earlier catalog had.
+func (b *builder) findLacking() {
+	base := b.o.Base
+	b.itemOf = b.itemsOfBase()
+	isNew := slices.Repeat([]bool{true}, b.merged.numItems())
+	for _, item := range b.itemOf {
+		if item >= 0 {
+			isNew[item] = false
+		}
+	}
+
+	for i := range base.Unclaimed.Ref.Len() {
+		b.unclaimed[base.Unclaimed.Ref.At(i)] = base.Unclaimed.FirstDay[i]
+	}
+	for i := range b.merged.numItems() {
+		for _, ref := range b.merged.item(i).refs {
+			from, lacks := b.unclaimed[ref]
+			// An earlier catalog had it, and the base does not.
+			if isNew[i] && b.registry.items[ref] != "" && strings.HasPrefix(ref, fullRef(source.KindTCGCSV, "")) {
+				from = 0
+				lacks = true
+			}
+			if !lacks {
+				continue
+			}
+
+			b.lacksFrom[int32(i)] = from
+			delete(b.unclaimed, ref)
+			if b.o.ArchivedDays == nil {
+				// A later build reads them.
+				b.unclaimed[ref] = from
+			}
+		}
+	}
 }
 
 // checkFileDay wants an archived day file to have the day that it is named after.
@@ -84,6 +140,9 @@ const (
 func (b *builder) daysOfBase() map[snapshot.Day]int {
 	base := b.o.Base
 	has := map[snapshot.Day]int{}
+	if b.o.RereadDays {
+		return has
+	}
 	// Ten million points: an array, not a map.
 	first := base.Date() - snapshot.HistoryDays + 1
 	var days [snapshot.HistoryDays]bool
@@ -116,159 +175,128 @@ func (b *builder) daysOfBase() map[snapshot.Day]int {
 	return has
 }
 
-// archiveCheck holds an archived day's prices against those of the base.
-type archiveCheck struct {
-	source.Discard
-	base      *snapshot.Catalog
-	items     map[string]int32 // of the base, by reference and by product
-	namespace string
-
-	points      []snapshot.Point
-	rows        int
-	changes     []guard.Change
-	files       map[int32][]string // by set: where its prices stand
-	maxDistance snapshot.Day       // days between the day and what its prices are compared with, at most
-}
-
-// checkArchived says what of an archived day is not to be believed: all of it, or some files, each with
-// the reason. An archived day may be one that was refused when it was new: the guards judge it as they
-// did then, for those of a publication see current prices alone. Without a base all is believed
-// that can be read.
-func (b *builder) checkArchived(ctx context.Context, in openInput, items map[string]int32) (
-	why string, files map[string]string, err error,
-) {
-	k := &archiveCheck{base: b.o.Base, items: items, namespace: in.Feed().Namespace, files: map[int32][]string{}}
-	if err := in.Prices(ctx, k); err != nil {
-		return "", nil, err
-	}
-	if k.rows == 0 {
-		return "", nil, errors.New("it has no price")
-	}
-
-	why, wrong := b.o.Guards.Past(k.changes, float64(k.maxDistance))
-	files = map[string]string{}
-	// The pass over the prices knows files, and no sets.
-	for set, why := range wrong {
-		for _, file := range k.files[set] {
-			files[file] = why
-		}
-	}
-	return why, files, nil
-}
-
-// Price compares a row with the newest price of its lane before it, or the first after it.
-func (k *archiveCheck) Price(price source.Price) {
-	k.rows++
-	item, known := k.items[price.Ref]
-	if !known || price.Cents < 0 {
-		return
-	}
-
-	lanes := &k.base.Lanes
-	from, to := lanes.Of.Range(int(item))
-	for lane := from; lane < to; lane++ {
-		// Whatever variant a row names, a sealed product has one lane.
-		sealed := int(item) >= k.base.Cards.ID.Len()
-		if k.base.Feeds.Namespace.At(int(lanes.Feed[lane])) != k.namespace ||
-			!sealed && k.base.Variants.At(int(lanes.Variant[lane])) != price.Variant {
+// judge finds what of a day's rows cannot be the prices of the day, by the limits of the guards: all of
+// them, or those of some sets, each with the reason (decision 3406). Each price is compared with the
+// newest earlier one of its lane, or the first after it. Without any to compare with, all is right.
+func (p *priceSink) judge(rows []source.Price) (why string, wrong map[int32]string) {
+	b := p.b
+	var changes []guard.Change
+	var distances []snapshot.Day
+	for i := range rows {
+		price := &rows[i]
+		item := p.find(price.Ref)
+		if item < 0 || price.Cents < 0 {
 			continue
 		}
-		was, day := k.before(lane, price.Day)
-		// A price of the day that the base has already says nothing.
-		if was != snapshot.NoCents && (day != price.Day || was != price.Cents) {
-			k.compare(item, price, was)
-			k.maxDistance = max(k.maxDistance, max(price.Day-day, day-price.Day))
+		was, day := p.priceBefore(item, price)
+		if was == snapshot.NoCents {
+			continue
 		}
-		return
+
+		set := snapshot.NoSet
+		if int(item) < len(b.merged.cards) {
+			set = b.merged.cards[item].set
+		}
+		game := b.merged.item(int(item)).game
+		changes = append(changes, guard.Change{
+			Game: game, Set: set, From: was, To: price.Cents, Published: day == price.Day && was == price.Cents,
+		})
+		distances = append(distances, max(price.Day-day, day-price.Day))
 	}
+	if len(changes) == 0 {
+		return "", nil
+	}
+
+	// Most lanes have a price of the day before. Much older ones raise no limit but their own set's.
+	nearest := slices.Min(distances)
+	var recent, stale []guard.Change
+	for i, change := range changes {
+		if distances[i] <= nearest+carryDays {
+			recent = append(recent, change)
+		} else {
+			stale = append(stale, change)
+		}
+	}
+	why, wrong = b.o.Guards.Past(recent, float64(nearest))
+	_, others := b.o.Guards.Past(stale, float64(slices.Max(distances)))
+	maps.Copy(wrong, others)
+	return why, wrong
 }
 
-// compare records a price of an item with an earlier or later one.
-func (k *archiveCheck) compare(item int32, price source.Price, was int64) {
-	set := snapshot.NoSet
-	if int(item) < k.base.Cards.ID.Len() {
-		set = k.base.Cards.Set[item]
+// priceBefore is the price that a row is compared with, and its day; NoCents without any.
+func (p *priceSink) priceBefore(item int32, price *source.Price) (cents int64, of snapshot.Day) {
+	lane := p.b.lanes.find(item, func(l *laneState) bool {
+		// Whatever variant a row names, a sealed product has one lane.
+		sealed := int(item) >= len(p.b.merged.cards)
+		return l.feed == p.feed && (sealed || p.b.variants.names[l.variant] == price.Variant)
+	})
+	if lane < 0 {
+		return snapshot.NoCents, 0
 	}
-	k.changes = append(k.changes, guard.Change{Set: set, From: was, To: price.Cents})
-	if set != snapshot.NoSet && !slices.Contains(k.files[set], price.At.File) {
-		k.files[set] = append(k.files[set], price.At.File)
-	}
-}
 
-// before is the newest price of a lane of the base up to a day, else its first; NoCents without any.
-func (k *archiveCheck) before(lane int, day snapshot.Day) (cents int64, of snapshot.Day) {
-	k.points = k.base.History.AppendPoints(k.points[:0], lane, 0, k.base.Date())
-	if len(k.points) == 0 {
+	l := &p.b.lanes.all[lane]
+	// A lane that has been without a price for long has one in its history.
+	if l.day <= price.Day && l.cents != snapshot.NoCents || l.base < 0 {
+		return l.cents, l.day
+	}
+	points := p.b.o.Base.History.AppendPoints(nil, int(l.base), 0, p.b.o.Base.Date())
+	if len(points) == 0 {
 		return snapshot.NoCents, 0
 	}
 	byDay := func(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) }
-	at, found := slices.BinarySearchFunc(k.points, day, byDay)
+	at, found := slices.BinarySearchFunc(points, price.Day, byDay)
 	// A day before the first price that is known is compared with that one.
 	if !found && at > 0 {
 		at--
 	}
-	point := k.points[min(at, len(k.points)-1)]
+	point := points[min(at, len(points)-1)]
 	return point.Cents, point.Day
 }
 
-// itemsOfRefs are the items of the base by the references of a feed, and by the product where it is
-// clear.
-func (b *builder) itemsOfRefs(namespace string) map[string]int32 {
-	base := b.o.Base
-	items := map[string]int32{}
-	rows := map[string]int32{}
-	for i, id := range b.idsOfBase() {
-		rows[id] = int32(i)
+// flush judges the rows of a day that an input has given so far, and takes those that are right. A day
+// of the archive may be rejected as a whole; of a source's tree the guards of a publication do that.
+func (p *priceSink) flush() {
+	rows := p.rows
+	p.rows = p.rows[:0]
+	if len(rows) == 0 {
+		return
 	}
 
-	prefix := fullRef(namespace, "")
-	for i := range base.Registry.Ref.Len() {
-		ref, of := strings.CutPrefix(base.Registry.Ref.At(i), prefix)
-		if item, known := rows[base.Registry.RefID.At(i)]; of && known {
-			items[ref] = item
-		}
-	}
-	return items
-}
-
-// acceptArchived leaves out the archived days, and the files of them, that no day of the base can be
-// followed by or follow.
-func (b *builder) acceptArchived(ctx context.Context, archived []openInput) ([]openInput, error) {
-	if len(archived) == 0 {
-		return nil, nil
+	left := RefusedDay{Day: rows[0].Day.String(), Input: p.report.Input}
+	why, wrong := p.judge(rows)
+	if p.archived && why != "" {
+		left.Why = why
+		p.b.rejectDay(left)
+		return
 	}
 
-	items := b.itemsOfRefs(archived[0].Feed().Namespace)
-	var out []openInput
-	for _, in := range archived {
-		day, _ := in.Source.(source.NewestDayer).Newest() //nolint:errcheck // openArchived opened these alone
-		left := RefusedDay{Day: day.String(), Input: in.Input}
-		why, files, err := b.checkArchived(ctx, in, items)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+	files := map[string]bool{}
+	for i := range rows {
+		item := p.find(rows[i].Ref)
+		reason := ""
+		if item >= 0 && int(item) < len(p.b.merged.cards) {
+			reason = wrong[p.b.merged.cards[item].set]
 		}
-		if err != nil {
-			left.Damaged = true
-			why = err.Error()
-		}
-		if why != "" {
-			left.Why = why
-			b.rejectDay(left)
+		if reason == "" {
+			p.take(rows[i])
 			continue
 		}
 
-		// A Source is read once.
-		again, err := b.openAll([]Input{in.Input})
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range slices.Sorted(maps.Keys(files)) {
+		p.skipGroup(item, &rows[i], reason)
+		if file := rows[i].At.File; p.archived && !files[file] {
+			files[file] = true
 			left.File = file
-			left.Why = files[file]
-			b.rejectDay(left)
+			left.Why = reason
+			p.b.rejectDay(left)
 		}
-		again[0].rejectedFiles = files
-		out = append(out, again...)
 	}
-	return out, nil
+}
+
+// skipGroup passes over a row of a group whose prices cannot be those of the day.
+func (p *priceSink) skipGroup(item int32, price *source.Price, reason string) {
+	if it := p.b.merged.item(int(item)); it.group != "" {
+		p.b.missing[gapKey{p.feed, it.game, price.Day, it.group}] = gap{
+			reason: source.ReasonImplausible, why: reason, collected: price.CollectedAt,
+		}
+	}
 }

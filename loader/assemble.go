@@ -31,6 +31,9 @@ type assembly struct {
 
 	groups map[string]snapshot.Day // full reference of a group that lacks its newest day → the day it has last
 	seen   map[feedGame]*[snapshot.HistoryDays]bool
+	// readDays are the days, up to the base's, that this build read a group of: the base's points of
+	// these days are replaced, by feed and group.
+	readDays map[feedGroup][]snapshot.Day
 
 	r      *history.Reader
 	w      history.Window
@@ -55,6 +58,8 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a.writeFeeds()
 	a.writeLanes()
 	a.writeGaps()
+	a.writeUnlisted()
+	a.writeUnclaimed()
 	a.writePrior()
 	a.writeAliases()
 	a.c.Movers = findMovers(a.c)

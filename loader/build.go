@@ -65,6 +65,8 @@ type Options struct {
 	// day lies before that of a source's newest prices and is one that the base lacks, or lacks
 	// groups of.
 	ArchivedDays map[snapshot.Day]Input
+	// RereadDays reads all archived days again, whatever the base has of them.
+	RereadDays bool
 	// Guards are the operator's limits of what a day can be; archived days are judged by them too; nil for the
 	// defaults.
 	Guards guard.Limits
@@ -115,6 +117,12 @@ type builder struct {
 	report       Report
 	pool         clean.Pool
 	excludedRefs map[string]bool // full references that a source has and this catalog leaves out
+	// Of excludedRefs those that leave the catalog although the base has them.
+	droppedRefs map[string]bool
+	// missingProducts are the full references of groups whose products a source lacks.
+	missingProducts map[string]bool
+	listedGroups    map[string]bool // full references of the groups that a source lists
+	today           snapshot.Day    // the newest day that the sources or the base know of
 
 	feeds    []feed
 	registry *registry
@@ -130,7 +138,12 @@ type builder struct {
 	onRemoved   func(sealed *sealed, lacks string) // receives what leaves the catalog; may be nil
 	onUnmatched func(unmatchedSet)                 // receives the sets that no earlier source has; may be nil
 	missing     map[gapKey]gap
-	priced      map[gapKey]bool // groups that have a price row of a day
+	// unclaimed are the full references that had prices without an item, with their first day, and
+	// lacksFrom are the items whose history lacks the archived days from a day on.
+	unclaimed map[string]snapshot.Day
+	lacksFrom map[int32]snapshot.Day
+	itemOf    []int32         // item of the base → item, -1 for none
+	priced    map[gapKey]bool // groups that have a price row of a day
 
 	latest    snapshot.Day // the latest day of any row
 	until     int64        // rows collected later are refused; NoTime when the snapshot's time follows from the rows
@@ -158,12 +171,17 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 
 	b := &builder{
 		o: o, open: open, mapping: mapping, pictures: pictures, excludedRefs: map[string]bool{},
-		until: snapshot.NoTime, collected: snapshot.NoTime, latest: snapshot.NoDay,
+		droppedRefs: map[string]bool{}, missingProducts: map[string]bool{}, listedGroups: map[string]bool{},
+		unclaimed: map[string]snapshot.Day{},
+		lacksFrom: map[int32]snapshot.Day{},
+		until:     snapshot.NoTime, collected: snapshot.NoTime, latest: snapshot.NoDay,
 		variants: variants{known: map[string]uint16{}},
 		// Empty lists are [] for scripts, and never null.
 		report: Report{
 			SealedLeftOut: map[string]int{}, CardsUnverified: map[string]int{}, AliasRemarks: []string{},
 			Filled: []string{}, Refused: []RefusedDay{}, Days: []DayGap{}, Groups: []CarriedGroup{},
+			GroupReasons:     map[string]int{},
+			UnlistedExamples: []string{}, Relisted: []Relisted{},
 			MappingRemarks: []string{},
 		},
 		history: history.New(), missing: map[gapKey]gap{}, priced: map[gapKey]bool{},
@@ -193,7 +211,8 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 type openInput struct {
 	Input
 	source.Source
-	rejectedFiles map[string]string // files of prices that the guards refused, with the reason
+	archived bool           // it is an archived day
+	only     map[int32]bool // the items that its prices are taken of, nil for all
 }
 
 func (b *builder) build(ctx context.Context) (*Result, error) {
@@ -205,13 +224,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	archived, err := b.acceptArchived(ctx, b.openArchived(sources))
-	if err != nil {
-		return nil, err
-	}
-	// ArchivedDays days are older than what the sources have, and read like any other prices.
-	prices = append(archived, prices...)
-
+	b.today = b.findToday(sources)
 	// What exists comes first, then what it is called, then what it cost.
 	if err := b.readCatalogs(ctx, sources); err != nil {
 		return nil, err
@@ -221,13 +234,26 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	}
 
 	b.merged.applySlugs(b.registry)
-	if err := b.listFeeds(sources, prices); err != nil {
+	b.findLacking()
+	archived := b.openArchived(sources)
+	if err := b.listFeeds(sources, append(archived, prices...)); err != nil {
 		return nil, err
 	}
 
 	// The base's lanes are entered before any price is read, which may say something newer.
 	b.lanes = &laneTable{head: slices.Repeat([]int32{-1}, b.merged.numItems())}
 	b.carryLanes()
+	// Days ascend: each is compared with the one before.
+	for _, in := range archived {
+		err := b.readPrices(ctx, in, false)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			day := newestDay([]openInput{in}).String()
+			b.rejectDay(RefusedDay{Day: day, Input: in.Input, Why: err.Error(), Damaged: true})
+		}
+	}
 	for i, in := range append(sources, prices...) {
 		if err := b.readPrices(ctx, in, i < len(sources)); err != nil {
 			return nil, err
@@ -243,6 +269,8 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 
 	b.progress("assemble", 0, 0)
 	catalog := b.assemble(at)
+	base := b.o.Base
+	b.report.LacksRecords = base.SnapshotAt != snapshot.NoTime && base.Unclaimed.Ref.Len() == 0 && !b.o.RereadDays
 	b.report.QuarantineCut = b.quarantine.Cut
 	b.report.MappingRemarks = append(b.report.MappingRemarks, b.mapping.unmatched(b.merged)...)
 	for i := range b.priceCounts {
@@ -311,12 +339,11 @@ func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 		report := SourceReport{Input: opened.Input, Namespace: feed.Namespace}
 		gatherer := &catalogSink{
 			sink: sink{b: b}, feed: feed, report: &report, setOf: map[string]int32{}, seen: map[string]bool{},
-			products: map[string]bool{}, foreignIDs: map[uint64]bool{}, missingSets: map[string]bool{},
+			products: map[string]bool{}, foreignIDs: map[uint64]bool{},
 		}
 		if err := opened.Catalog(ctx, gatherer); err != nil {
 			return fmt.Errorf("cannot read the catalog of %q: %w", opened.Input, err)
 		}
-		gatherer.carryMissing()
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -325,7 +352,9 @@ func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 		if skipper, ok := opened.Source.(source.Skipper); ok {
 			for _, ref := range skipper.Skipped() {
 				report.CodeCardsLeftOut++
-				b.excludedRefs[fullRef(feed.Namespace, ref)] = true
+				full := fullRef(feed.Namespace, ref)
+				b.excludedRefs[full] = true
+				b.droppedRefs[full] = true
 			}
 		}
 
@@ -340,6 +369,12 @@ func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 		return errors.New("cannot build a catalog: the sources have no card that could be used")
 	}
 
+	b.dropRemoved(b.merged)
+	if err := b.joinAliases(b.merged); err != nil {
+		return err
+	}
+	b.carryUnlisted(b.merged)
+	b.findRelisted(b.merged)
 	return nil
 }
 
@@ -355,14 +390,17 @@ func (b *builder) readPrices(ctx context.Context, in openInput, isSource bool) e
 	}
 	pricer := &priceSink{
 		sink: sink{b: b}, index: b.indexRefs(from.Namespace, b.merged), feed: feed, report: &report,
-		rejectedFiles: in.rejectedFiles, strict: isSource && from.HasCatalog,
+		archived: in.archived, only: in.only, strict: isSource && from.HasCatalog,
 		first: math.MaxInt32, last: snapshot.NoDay,
 		dayCounts: dayCounts{byDay: map[snapshot.Day]*dayCount{}},
 	}
 
+	// What somebody gives by hand is taken as it is.
+	pricer.judged = in.archived || isSource && from.Namespace == source.KindTCGCSV
 	if err := in.Prices(ctx, pricer); err != nil {
 		return fmt.Errorf("cannot read the prices of %q: %w", in.Input, err)
 	}
+	pricer.flush()
 
 	if pricer.last != snapshot.NoDay {
 		report.First = pricer.first.String()
@@ -403,6 +441,18 @@ func (b *builder) snapshotAt() (int64, error) {
 	}
 
 	return at, nil
+}
+
+// findToday is the newest day that the sources or, without a daily feed among them, the base know of.
+func (b *builder) findToday(sources []openInput) snapshot.Day {
+	if newest := newestDay(sources); newest != snapshot.NoDay {
+		return newest
+	}
+	at := max(b.until, b.o.Base.SnapshotAt)
+	if at == snapshot.NoTime {
+		return 0
+	}
+	return snapshot.DayOf(at)
 }
 
 func (b *builder) progress(phase string, done, total int64) {

@@ -28,13 +28,12 @@ type catalogSink struct {
 	report *SourceReport
 	// out is the source's catalog, clean and without duplicates, in the order of the input. The items'
 	// only reference is the source's own.
-	out         merged
-	setOf       map[string]int32 // ref → index in out.sets
-	seen        map[string]bool  // refs of cards and sealed products
-	products    map[string]bool  // identifiers in the source's own namespace, which stand for one item each
-	foreignIDs  map[uint64]bool  // hashes of identifiers in other namespaces
-	missingSets map[string]bool  // refs of sets whose products the source lacks
-	setRefs     []string         // of out.cards, resolved at the end: a source may give cards before sets
+	out        merged
+	setOf      map[string]int32 // ref → index in out.sets
+	seen       map[string]bool  // refs of cards and sealed products
+	products   map[string]bool  // identifiers in the source's own namespace, which stand for one item each
+	foreignIDs map[uint64]bool  // hashes of identifiers in other namespaces
+	setRefs    []string         // of out.cards, resolved at the end: a source may give cards before sets
 }
 
 func (g *catalogSink) cleaner(at source.Location, ref string) clean.Record {
@@ -82,6 +81,7 @@ func (g *catalogSink) Set(given source.Set) {
 	}
 
 	g.setOf[strings.Clone(given.Ref)] = int32(len(g.out.sets))
+	g.b.listedGroups[out.refs[0]] = true
 	g.out.sets = append(g.out.sets, out)
 	g.report.Sets++
 }
@@ -244,7 +244,7 @@ func (g *catalogSink) finish() *merged {
 // Missing notes a set whose products the source lacks.
 func (g *catalogSink) Missing(missing source.MissingFile) {
 	if !missing.Prices {
-		g.missingSets[missing.SetRef] = true
+		g.b.missingProducts[fullRef(g.feed.Namespace, missing.SetRef)] = true
 	}
 }
 
@@ -254,74 +254,6 @@ func (g *catalogSink) group(setRef string) string {
 		return ""
 	}
 	return g.b.pool.Of(fullRef(g.feed.Namespace, setRef))
-}
-
-// carryMissing takes from the base what was in the groups whose products the source lacks: they are
-// still there, for all that is known. Of sealed products the base does not know the group, so that
-// all of the game's that no other group has stay.
-func (g *catalogSink) carryMissing() {
-	base := g.b.o.Base
-	if len(g.missingSets) == 0 {
-		return
-	}
-
-	refs := g.b.refsOfBase()
-	games := map[uint8]string{}
-	for ref := range g.missingSets {
-		if set, known := g.setOf[ref]; known {
-			games[g.out.sets[set].game] = ref
-		}
-	}
-
-	for i := range base.Cards.ID.Len() {
-		if base.Cards.Set[i] == snapshot.NoSet {
-			continue
-		}
-		ref := g.missingSet(refs[base.Sets.ID.At(int(base.Cards.Set[i]))])
-		c := g.b.carryCard(i, refs)
-		if ref == "" || !g.canCarry(&c.item, ref) {
-			continue
-		}
-		c.set = g.setOf[ref]
-		g.setRefs = append(g.setRefs, g.b.pool.Of(ref))
-		g.out.cards = append(g.out.cards, c)
-		g.report.Carried++
-	}
-
-	for i := range base.Sealed.Tail.Len() {
-		sealed := g.b.carrySealed(i, refs)
-		if ref, lost := games[sealed.game]; lost && g.canCarry(&sealed.item, ref) {
-			g.out.sealed = append(g.out.sealed, sealed)
-			g.report.Carried++
-		}
-	}
-}
-
-// missingSet is the source's reference of a set of the base whose products it lacks, "" for others.
-func (g *catalogSink) missingSet(refs []string) string {
-	for _, full := range refs {
-		namespace, ref := splitRef(full)
-		if _, listed := g.setOf[ref]; listed && namespace == g.feed.Namespace && g.missingSets[ref] {
-			return ref
-		}
-	}
-	return ""
-}
-
-// canCarry makes an item of the base one of the source's, unless the source has it elsewhere or never
-// had it.
-func (g *catalogSink) canCarry(it *item, setRef string) bool {
-	prefix := fullRef(g.feed.Namespace, "")
-	at := slices.IndexFunc(it.refs, func(ref string) bool { return strings.HasPrefix(ref, prefix) })
-	if at < 0 || g.seen[it.refs[at][len(prefix):]] {
-		return false
-	}
-
-	// Other sources give their own references again, and joining them adds these.
-	it.refs = []string{it.refs[at]}
-	it.group = g.group(setRef)
-	g.seen[it.refs[0][len(prefix):]] = true
-	return true
 }
 
 // sink is what both passes over an input share: they record what the source refused, report how far it

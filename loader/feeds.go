@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"sync"
 
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
@@ -94,7 +95,7 @@ func (b *builder) carryLanes() {
 	}
 
 	// Variants and items have other numbers here than in the base.
-	itemOf := b.itemsOfBase()
+	itemOf := b.itemOf
 	// Games are numbered by the table of this program, which may have more than the base's.
 	for i, row := range slices.Concat(base.Cards.Game, base.Sealed.Game) {
 		game := b.baseGames[row]
@@ -113,7 +114,23 @@ func (b *builder) carryLanes() {
 func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8) {
 	lanes := &b.o.Base.Lanes
 	lane := b.lanes.getOrAdd(laneKey{item, variant, lanes.Condition[baseLane], feed})
-	b.lanes.all[lane].base = int32(baseLane)
+
+	if l := &b.lanes.all[lane]; l.base < 0 {
+		l.base = int32(baseLane)
+	} else {
+		// Two cards of the base are one now, and so are their histories. The lane that was seen last says
+		// what was current.
+		earlier := baseLane
+		if lanes.LastSeen[baseLane] > lanes.LastSeen[l.base] {
+			earlier = int(l.base)
+			l.base = int32(baseLane)
+		}
+		points := b.o.Base.History.AppendPoints(nil, earlier, 0, b.o.Base.Date())
+		for _, point := range points {
+			b.history.AddDaily(lane, point.Day, point.Cents, len(b.lanes.all))
+		}
+	}
+
 	b.lanes.observe(lane, row{
 		day: lanes.LastSeen[baseLane], cents: lanes.Cents[baseLane], asOf: lanes.SourceAsOf[baseLane],
 		collected: lanes.CollectedAt[baseLane], licensed: lanes.Flags[baseLane]&snapshot.LaneLicensed != 0,
@@ -121,8 +138,9 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 	})
 }
 
-// itemsOfBase finds the base's items in the new catalog by their ids, -1 for those that left. An
-// item that became sealed, or a card, has other lanes and starts again.
+// itemsOfBase finds the base's items in the new catalog by their ids or, where they were joined with
+// another item, by their references; -1 for those that left. An item that became sealed, or a card, has
+// other lanes and starts again.
 func (b *builder) itemsOfBase() []int32 {
 	now := make(map[string]int32, b.merged.numItems())
 	for i := range b.merged.numItems() {
@@ -130,15 +148,39 @@ func (b *builder) itemsOfBase() []int32 {
 	}
 
 	ids := b.idsOfBase()
+	joined := sync.OnceValue(b.joinedItems)
 	out := make([]int32, len(ids))
 	for i, id := range ids {
 		at, stays := now[id]
 		if !stays {
 			at = -1
+			if item, is := joined()[id]; is {
+				at = item
+			}
 		}
 		out[i] = at
 	}
 	return out
+}
+
+// joinedItems are the items that have a reference of an id of the base, and its kind, by the id.
+func (b *builder) joinedItems() map[string]int32 {
+	byRef := map[string]int32{}
+	for i := range b.merged.numItems() {
+		for _, ref := range b.merged.item(i).refs {
+			byRef[ref] = int32(i)
+		}
+	}
+
+	joined := map[string]int32{}
+	registry := &b.o.Base.Registry
+	for i := range registry.Ref.Len() {
+		id := registry.RefID.At(i)
+		if at, known := byRef[registry.Ref.At(i)]; known && kindOf(b.merged.idOf(int(at))) == kindOf(id) {
+			joined[id] = at
+		}
+	}
+	return joined
 }
 
 // idsOfBase are the ids of the base's items in its own numbering: its cards, then its sealed products.

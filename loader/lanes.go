@@ -48,6 +48,16 @@ type laneTable struct {
 	all  []laneState
 }
 
+// find returns an item's first lane of a kind, -1 without one.
+func (t *laneTable) find(item int32, is func(*laneState) bool) int32 {
+	for lane := t.head[item]; lane >= 0; lane = t.all[lane].next {
+		if is(&t.all[lane]) {
+			return lane
+		}
+	}
+	return -1
+}
+
 // getOrAdd returns an item's lane, a new one when it has none such.
 func (t *laneTable) getOrAdd(place laneKey) int32 {
 	link := &t.head[place.item]

@@ -65,7 +65,12 @@ func (a *assembly) firstFeeds(lanes []int32) []int32 {
 
 // cents is a lane's current price: that of its feed's newest day.
 func (a *assembly) cents(lane int32) int64 {
-	it := a.b.merged.item(int(a.b.lanes.all[lane].item))
+	l := &a.b.lanes.all[lane]
+	it := a.b.merged.item(int(l.item))
+	// A later tree of the day does not have the row any more.
+	if l.layer == layerBase && slices.Contains(a.readDays[feedGroup{l.feed, it.group}], l.day) {
+		return snapshot.NoCents
+	}
 	cents := a.b.lanes.current(lane, a.b.newest, it.game)
 	if cents == snapshot.NoCents && a.carriesPrice(lane, it) {
 		return a.b.lanes.all[lane].cents
@@ -201,7 +206,8 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 	}
 
 	// Layers of history lie over each other, weakest first, and the result is encoded once.
-	a.r.Overlay(&a.w, lane, from.base)
+	group := a.b.merged.item(int(from.item)).group
+	a.r.Overlay(&a.w, lane, from.base, a.readDays[feedGroup{from.feed, group}])
 	a.points = a.w.AppendPoints(a.points[:0])
 	a.observeDays(lane)
 	h.Points = snapshot.AppendPoints(h.Points, a.points)

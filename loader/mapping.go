@@ -25,6 +25,7 @@ import (
 const (
 	sealedFile  = "sealed.csv"
 	aliasesFile = "aliases.csv"
+	removedFile = "removed.csv"
 	feedsFile   = "feeds.toml"
 	searchFile  = "search_aliases.csv"
 )
@@ -44,10 +45,14 @@ var sealedHeader = []string{"namespace", "ref", "package_type", "units_per_packa
 // aliasesHeader is that of aliases.csv.
 var aliasesHeader = []string{"kind", "namespace", "ref", "target_namespace", "target_ref"}
 
+// removedHeader is that of removed.csv.
+var removedHeader = []string{"kind", "namespace", "ref", "reason"}
+
 // mapping is what an operator knows and no feed says (--mapping DIR).
 type mapping struct {
 	sealed  map[string]sealedAttrs
 	aliases map[string]map[string][]string // kind → full reference → the references of the same thing, both ways
+	removed map[string]map[string]string   // kind → full reference → why an operator removed it
 	feeds   map[string]source.Options      // feed kind or namespace → how to read it
 	search  map[string]searchAlias         // folded phrase → what it stands for
 	// ownSearch are the phrases of the file that is being read.
@@ -68,6 +73,7 @@ func loadMapping(dir string) (*mapping, error) {
 	mapping := &mapping{
 		sealed:  map[string]sealedAttrs{},
 		aliases: map[string]map[string][]string{aliasSet: {}, aliasCard: {}},
+		removed: map[string]map[string]string{aliasSet: {}, aliasCard: {}},
 		feeds:   map[string]source.Options{}, search: maps.Clone(shipped), ownSearch: map[string]bool{},
 		usedSealed: map[string]bool{}, usedFeeds: map[string]bool{},
 	}
@@ -84,6 +90,7 @@ func loadMapping(dir string) (*mapping, error) {
 	}{
 		{sealedFile, tableReader(mapping.sealedRow, sealedHeader...)},
 		{aliasesFile, tableReader(mapping.aliasRow, aliasesHeader...)},
+		{removedFile, tableReader(mapping.removedRow, removedHeader...)},
 		{feedsFile, mapping.readFeeds},
 		{searchFile, tableReader(mapping.searchRow, searchHeader...)},
 	} {
@@ -187,18 +194,36 @@ func (m *mapping) sealedOf(refs []string) sealedAttrs {
 	return sealedAttrs{}
 }
 
-func (m *mapping) aliasRow(r []string) error {
-	kind := r[0]
+// rowKind is the kind of a row, which must have a value in each field.
+func rowKind(r []string) (kind string, err error) {
+	kind = r[0]
 	if kind == "sealed" || kind == "product" {
 		// A reference stands for one item of either kind.
 		kind = aliasCard
 	}
 
-	if kind != aliasSet && kind != aliasCard {
-		return fmt.Errorf("has kind %q: want set, card or sealed", r[0])
+	switch {
+	case kind != aliasSet && kind != aliasCard:
+		return "", fmt.Errorf("has kind %q: want set, card or sealed", r[0])
+	case slices.Contains(r, ""):
+		return "", errors.New("has an empty field")
 	}
-	if slices.Contains(r, "") {
-		return errors.New("has an empty field")
+	return kind, nil
+}
+
+// removedRow reads an item, or a set with all its items, that an operator takes out of the catalog.
+func (m *mapping) removedRow(r []string) error {
+	kind, err := rowKind(r)
+	if err == nil {
+		m.removed[kind][fullRef(r[1], r[2])] = r[3]
+	}
+	return err
+}
+
+func (m *mapping) aliasRow(r []string) error {
+	kind, err := rowKind(r)
+	if err != nil {
+		return err
 	}
 
 	from := fullRef(r[1], r[2])
@@ -211,6 +236,20 @@ func (m *mapping) aliasRow(r []string) error {
 	m.aliases[kind][from] = append(m.aliases[kind][from], to)
 	m.aliases[kind][to] = append(m.aliases[kind][to], from)
 	return nil
+}
+
+// sameAs are the references of the same thing, by one row or by several: what a shop lists a third time is
+// also what it was at first.
+func (m *mapping) sameAs(kind, full string) []string {
+	all := []string{full}
+	for i := 0; i < len(all); i++ {
+		for _, ref := range m.aliases[kind][all[i]] {
+			if !slices.Contains(all, ref) {
+				all = append(all, ref)
+			}
+		}
+	}
+	return all[1:]
 }
 
 // asCollected is the value of as_of for a feed whose prices were observed when it was collected.

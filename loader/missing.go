@@ -24,22 +24,36 @@ type gapKey struct {
 // gap is what is known of a group's missing prices.
 type gap struct {
 	name      string
-	empty     bool  // the file is there and has no row
-	collected int64 // when what lacks them was collected, NoTime where the base reported it
+	empty     bool   // the file is there and has no row
+	reason    string // a reason of quarantine, source.ReasonImplausible or source.ReasonUnlisted
+	why       string // the reason in words, "" where it says enough
+	collected int64  // when what lacks them was collected, NoTime where the base reported it
 }
 
 // feedGame is a game of a feed.
 type feedGame struct{ feed, game uint8 }
+
+// feedGroup is a group of a feed, by its full reference.
+type feedGroup struct {
+	feed  uint8
+	group string
+}
 
 // findGroups finds the groups that lack the newest day of their feed, and the newest day that each
 // has.
 func (a *assembly) findGroups() {
 	b := a.b
 	a.carryGaps()
+	a.readDays = map[feedGroup][]snapshot.Day{}
 	// An input may have the rows that another one lacks.
 	for key := range b.priced {
 		delete(b.missing, key)
+		if key.day <= b.o.Base.Date() {
+			of := feedGroup{key.feed, key.group}
+			a.readDays[of] = append(a.readDays[of], key.day)
+		}
 	}
+	a.findUnlistedGroups()
 
 	a.groups = map[string]snapshot.Day{}
 	for key := range b.missing {
@@ -59,6 +73,36 @@ func (a *assembly) findGroups() {
 
 	// A group that never had a price lacks none.
 	maps.DeleteFunc(b.missing, func(key gapKey, g gap) bool { return g.empty && !had[key.group] })
+}
+
+// findUnlistedGroups adds the groups that a feed does not list any more to those that lack its newest
+// day: their prices stand for as long as those of any missing group, and then they are unlisted alone.
+func (a *assembly) findUnlistedGroups() {
+	b := a.b
+	listed := map[string]bool{}
+	since := map[string]snapshot.Day{}
+	for i := range b.merged.cards {
+		c := &b.merged.cards[i]
+		if c.unlisted == 0 {
+			listed[c.group] = true
+		} else {
+			// A group has vanished with the last of its cards; some may have been unlisted before.
+			since[c.group] = max(since[c.group], c.unlisted)
+		}
+	}
+
+	for i := range b.merged.cards {
+		c := &b.merged.cards[i]
+		namespace, _ := splitRef(c.group)
+		if listed[c.group] || c.group == "" || b.feedAt(namespace) < 0 || b.listedGroups[c.group] {
+			continue
+		}
+		feed := b.feedOf(namespace)
+		key := gapKey{feed, c.game, b.newest[feed][c.game], c.group}
+		if key.day != snapshot.NoDay && since[c.group]+carryDays > key.day {
+			b.missing[key] = gap{reason: source.ReasonUnlisted}
+		}
+	}
 }
 
 // carryGaps carries over which groups the base lacks of which days.
@@ -82,17 +126,27 @@ func (a *assembly) carryGaps() {
 			name = base.Sets.Name.At(int(set))
 		}
 		if _, known := a.b.missing[key]; !known {
-			a.b.missing[key] = gap{name: name}
+			reason := ""
+			if base.GapReasons.Len() > 0 {
+				reason = base.GapReasons.At(i)
+			}
+			a.b.missing[key] = gap{name: name, reason: reason}
 		}
 	}
 }
 
-// carriesPrice reports whether a lane keeps the price of an earlier day: its group lacks the newest
-// one, and it was current when the group was seen last.
+// carriesPrice reports whether a lane has the price of an earlier day for a while. Its group lacks the
+// newest day, and the lane was current when the group was seen last; or its card is unlisted.
 func (a *assembly) carriesPrice(lane int32, it *item) bool {
-	last, lacks := a.groups[it.group]
 	l := &a.b.lanes.all[lane]
-	return lacks && l.day == last && l.day+carryDays >= a.b.newest[l.feed][it.game]
+	if l.day+carryDays < a.b.newest[l.feed][it.game] {
+		return false
+	}
+	if last, lacks := a.groups[it.group]; lacks && l.day == last {
+		return true
+	}
+	// What an unlisted card had until now, whatever its group has today.
+	return it.unlisted != 0 && l.base >= 0 && a.b.o.Base.Lanes.Cents[l.base] != snapshot.NoCents
 }
 
 // observeDays notes of which days a daily feed has prices.
@@ -147,6 +201,7 @@ func (a *assembly) writeGaps() {
 
 	rows := a.setRows()
 	gaps := &a.c.Gaps
+	reasons := false
 	for _, key := range keys {
 		set, known := rows[key.group]
 		if !known {
@@ -158,7 +213,44 @@ func (a *assembly) writeGaps() {
 		gaps.Day = append(gaps.Day, key.day)
 		gaps.Group.Append(group)
 		gaps.Set = append(gaps.Set, set)
+		a.c.GapReasons.Append(b.missing[key].reason)
+		reasons = reasons || b.missing[key].reason != ""
 		a.reportGap(key, set)
+	}
+	if !reasons {
+		a.c.GapReasons = snapshot.Strings{}
+	}
+}
+
+// writeUnlisted writes the items that no source lists, by their rows.
+func (a *assembly) writeUnlisted() {
+	unlisted := &a.c.Unlisted
+	add := func(row int, since snapshot.Day) {
+		if since != 0 {
+			unlisted.Item = append(unlisted.Item, uint32(row))
+			unlisted.Since = append(unlisted.Since, since)
+		}
+	}
+	for row, i := range a.cards {
+		add(row, a.b.merged.cards[i].unlisted)
+	}
+	for row, i := range a.sealed {
+		add(len(a.cards)+row, a.b.merged.sealed[i].unlisted)
+	}
+}
+
+// writeUnclaimed writes the references that had prices without an item, within the history.
+func (a *assembly) writeUnclaimed() {
+	b := a.b
+	// Its row says that there are such records: a base of an earlier version has none.
+	b.unclaimed[""] = 0
+	for _, ref := range slices.Sorted(maps.Keys(b.unclaimed)) {
+		a.c.Unclaimed.Ref.Append(ref)
+		first := b.unclaimed[ref]
+		if ref != "" {
+			first = max(first, a.w.From)
+		}
+		a.c.Unclaimed.FirstDay = append(a.c.Unclaimed.FirstDay, first)
 	}
 }
 
@@ -195,7 +287,13 @@ func (a *assembly) reportGap(key gapKey, set int32) {
 		return
 	}
 	_, group := splitRef(key.group)
-	carried := CarriedGroup{Feed: feed, Game: game, Group: group, Name: a.b.missing[key].name, Day: key.day.String()}
+	of := a.b.missing[key]
+	carried := CarriedGroup{
+		Feed: feed, Game: game, Group: group, Name: of.name, Day: key.day.String(), Reason: of.reason, Why: of.why,
+	}
+	if today && of.reason != "" {
+		r.GroupReasons[of.reason]++
+	}
 	if set != snapshot.NoSet {
 		carried.Name = a.c.Sets.Name.At(int(set))
 	}

@@ -52,6 +52,8 @@ type item struct {
 	identifiers []source.Identifier
 	updatedAt   int64
 	group       string // full reference of the group that a feed has its prices in, "" for none
+	// unlisted is the first date that no source listed the item on, 0 for a listed one.
+	unlisted snapshot.Day
 }
 
 // card is a card of the catalog being built.
@@ -211,7 +213,7 @@ func (b *builder) carryCard(i int, refs map[string][]string) card {
 		item: item{
 			refs: ownerFirst(refs[id], id), tail: id[len(cardPrefix):], name: base.Cards.Name.At(i),
 			game: b.baseGames[base.Cards.Game[i]], identifiers: identifiersOf(base, i),
-			updatedAt: base.Cards.UpdatedAt[i],
+			updatedAt: base.Cards.UpdatedAt[i], unlisted: max(0, base.UnlistedSince(i)),
 		},
 		slug: base.Cards.Slug.At(i), set: base.Cards.Set[i], number: base.Cards.Number.At(i),
 		rarity: base.Cards.Rarity.At(i), printing: base.Cards.Printing.At(i), image: base.Cards.Image.At(i),
@@ -226,7 +228,7 @@ func (b *builder) carrySealed(i int, refs map[string][]string) sealed {
 		item: item{
 			refs: ownerFirst(refs[id], id), tail: base.Sealed.Tail.At(i), name: base.Sealed.Name.At(i),
 			game: b.baseGames[base.Sealed.Game[i]], identifiers: identifiersOf(base, base.Cards.ID.Len()+i),
-			updatedAt: base.Sealed.UpdatedAt[i],
+			updatedAt: base.Sealed.UpdatedAt[i], unlisted: max(0, base.UnlistedSince(base.Cards.ID.Len()+i)),
 		},
 		sealedAttrs: sealedAttrs{
 			packageType: base.Sealed.PackageType.At(i), unitKind: base.Sealed.UnitKind.At(i),

@@ -35,7 +35,7 @@ func (b *builder) indexRefs(namespace string, m *merged) map[string]int32 {
 
 	for i := range m.numItems() {
 		for _, full := range m.item(i).refs {
-			for _, same := range b.mapping.aliases[aliasCard][full] {
+			for _, same := range b.mapping.sameAs(aliasCard, full) {
 				if ref, ok := strings.CutPrefix(same, prefix); ok {
 					weak(ref, int32(i))
 				}
@@ -92,11 +92,10 @@ func productOf(namespace, ref string) (id string, ok bool) {
 // priceSink is the sink of one input's prices.
 type priceSink struct {
 	sink
-	index         map[string]int32
-	feed          uint8
-	report        *PriceReport
-	rejectedFiles map[string]string // files that the guards refused
-	strict        bool              // a price of an unknown item is quarantined: the input has its own catalog
+	index  map[string]int32
+	feed   uint8
+	report *PriceReport
+	strict bool // a price of an unknown item is quarantined: the input has its own catalog
 
 	first, last snapshot.Day // that rows of items span
 	dayCounts   dayCounts    // the prices of items
@@ -104,24 +103,40 @@ type priceSink struct {
 	lastRef  string // the item of the row before, which most rows share
 	lastItem int32
 	group    gapKey // of the row before
+
+	judged   bool           // rows wait for the end of their day, and are taken when the guards agree
+	archived bool           // the input is an archived day
+	only     map[int32]bool // the items whose rows are taken, nil for all
+	rows     []source.Price // of the day, that wait
 }
 
 // Price takes a row of a daily file.
 func (p *priceSink) Price(price source.Price) {
+	switch {
+	case !p.timely(&price):
+	case !p.judged:
+		p.take(price)
+	default:
+		if len(p.rows) > 0 && p.rows[0].Day != price.Day {
+			p.flush()
+		}
+		p.rows = append(p.rows, price)
+	}
+}
+
+// take enters a row.
+func (p *priceSink) take(price source.Price) {
 	b := p.b
-	if !p.timely(&price) {
-		return
-	}
-	if p.rejectedFiles[price.At.File] != "" {
-		p.skipRow(&price)
-		return
-	}
 
 	// Also a row of no item says when its feed was collected.
 	b.collected = max(b.collected, price.CollectedAt)
 	item := p.find(price.Ref)
 	if item < 0 {
 		p.countUnknown(item, price.At, price.Ref)
+		p.claimLater(&price)
+		return
+	}
+	if p.only != nil && !p.only[item] {
 		return
 	}
 
@@ -141,7 +156,9 @@ func (p *priceSink) Price(price source.Price) {
 		return
 	}
 
-	p.observeGroup(item, price.Day)
+	if p.only == nil {
+		p.observeGroup(item, price.Day)
+	}
 	// From here on the row counts, although it may have no price.
 	p.report.Rows++
 	p.extendSpan(price.Day)
@@ -340,7 +357,9 @@ func (p *priceSink) Missing(missing source.MissingFile) {
 		return
 	}
 	key := gapKey{p.feed, game, missing.Day, fullRef(p.b.feeds[p.feed].namespace, missing.SetRef)}
-	p.b.missing[key] = gap{missing.Name, missing.Empty, missing.CollectedAt}
+	p.b.missing[key] = gap{
+		name: missing.Name, empty: missing.Empty, collected: missing.CollectedAt, reason: missing.Reason,
+	}
 }
 
 // findNewest finds the newest day of every feed and game: only what its lanes have on that day is a current
@@ -373,17 +392,13 @@ func (p *priceSink) observeGroup(i int32, day snapshot.Day) {
 	}
 }
 
-// skipRow passes over a row of a file that the guards refused: its group has no prices of the
-// day.
-func (p *priceSink) skipRow(price *source.Price) {
-	item := p.find(price.Ref)
-	if item < 0 {
-		return
-	}
-	// A missing group is read again once its file is fixed; a day that counts as complete is not.
-	it := p.b.merged.item(int(item))
-	if it.group != "" {
-		p.b.missing[gapKey{p.feed, it.game, price.Day, it.group}] = gap{}
+// claimLater records a reference without an item: once a catalog has one, its history lacks the day.
+func (p *priceSink) claimLater(price *source.Price) {
+	if namespace := p.b.feeds[p.feed].namespace; namespace == source.KindTCGCSV {
+		ref := fullRef(namespace, price.Ref)
+		if first, known := p.b.unclaimed[ref]; !known || price.Day < first {
+			p.b.unclaimed[ref] = price.Day
+		}
 	}
 }
 

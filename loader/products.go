@@ -159,6 +159,7 @@ func (b *builder) verify(m *merged) {
 			}
 			for _, ref := range sealed.refs {
 				b.excludedRefs[ref] = true
+				b.droppedRefs[ref] = true
 			}
 			continue
 		}

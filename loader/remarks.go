@@ -1,7 +1,9 @@
 package loader
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +34,14 @@ func (r *Report) Remarks(base *snapshot.Catalog, again func(prices []string) str
 	n.prices(r)
 	n.rejectedDays(r.Refused, after)
 	n.groups(r.Groups)
+	if len(r.GroupReasons) > 0 {
+		var counts []string
+		for _, reason := range slices.Sorted(maps.Keys(r.GroupReasons)) {
+			counts = append(counts, fmt.Sprintf("%s %d", reason, r.GroupReasons[reason]))
+		}
+		n.add("groups without usable prices of the day, by reason: %s", strings.Join(counts, ", "))
+	}
+	n.cards(r, again)
 	n = append(append(n, r.MappingRemarks...), r.AliasRemarks...)
 	if more := r.AliasesUnmatched - len(r.AliasRemarks); more > 0 {
 		n.add("%d more search aliases stand for no card", more)
@@ -115,10 +125,30 @@ func (n *remarks) groups(groups []CarriedGroup) {
 		if group.Of != "" {
 			carried = fmt.Sprintf(": %d prices of %s stand until %s", group.Lanes, group.Of, group.Until)
 		}
-		n.add("no prices of %s group %s (%s) for %s%s", group.Feed, group.Group, group.Name, group.Day, carried)
+		why := cmp.Or(group.Why, group.Reason)
+		if why != "" {
+			why = " (" + why + ")"
+		}
+		n.add("no prices of %s group %s (%s) for %s%s%s", group.Feed, group.Group, group.Name, group.Day, why, carried)
 	}
 	if more := len(groups) - maxRemarks; more > 0 {
 		n.add("%d more groups are missing", more)
+	}
+}
+
+// cards reports what no source lists any more, and what an earlier version lost.
+func (n *remarks) cards(r *Report, again func(prices []string) string) {
+	if r.Unlisted > 0 {
+		n.add("%d cards and sealed products are no longer listed by any source; they stay for a year, with their "+
+			"history: %s", r.Unlisted, strings.Join(r.UnlistedExamples, ", "))
+	}
+	for _, pair := range r.Relisted[:min(len(r.Relisted), maxRemarks)] {
+		n.add("%s %s is no longer listed, and %s has its set, number and name: if it is the same card, add to "+
+			"aliases.csv of the mapping: %s", pair.Old, pair.Name, pair.New, pair.Row)
+	}
+	if r.LacksRecords {
+		n.add("the base was built by an earlier version, which dropped the history of cards that the feed left out "+
+			"for a day; to read it again from the archived days, run once: %s --reread-days", again(nil))
 	}
 }
 

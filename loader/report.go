@@ -16,7 +16,15 @@ type Report struct {
 	// Added, Removed and Renamed compare the cards with the base's; Renamed counts new slugs.
 	Added   int `json:"added"`
 	Removed int `json:"removed"`
-	Renamed int `json:"renamed"`
+	// Unlisted counts the cards and sealed products that no source lists since this build.
+	Unlisted int `json:"unlisted"`
+	// UnlistedExamples names the first of them. Relisted are cards among all unlisted ones that a new
+	// card seems to continue.
+	UnlistedExamples []string   `json:"unlisted_examples"`
+	Relisted         []Relisted `json:"relisted"`
+	// LacksRecords says that the base is of a version that dropped the history of such cards.
+	LacksRecords bool `json:"lacks_records,omitempty"`
+	Renamed      int  `json:"renamed"`
 	// LanesExpired counts lanes that were dropped because their last row is older than the history
 	// kept.
 	LanesExpired int `json:"lanes_expired"`
@@ -26,6 +34,8 @@ type Report struct {
 	Refused []RefusedDay   `json:"refused_days"`
 	Days    []DayGap       `json:"missing_days"`
 	Groups  []CarriedGroup `json:"missing_groups"`
+	// GroupReasons counts the groups without usable prices of the newest day, by reason.
+	GroupReasons map[string]int `json:"held_groups"`
 	// QuarantineCut is how many quarantine lines were counted but not stored, because there were too
 	// many.
 	QuarantineCut int `json:"quarantine_cut"`
@@ -48,6 +58,14 @@ type RefusedDay struct {
 	Damaged bool `json:"damaged,omitempty"`
 }
 
+// Relisted is an unlisted card, and a listed one with its set, number and name.
+type Relisted struct {
+	Old  string `json:"old"` // the reference, as namespace/ref
+	New  string `json:"new"`
+	Name string `json:"name"`
+	Row  string `json:"row"` // the row of aliases.csv that makes them one
+}
+
 // DayGap is a run of days that a feed has no prices of.
 type DayGap struct {
 	Feed string `json:"feed"`
@@ -64,9 +82,12 @@ type CarriedGroup struct {
 	Group string `json:"group"`
 	Name  string `json:"name"`
 	Day   string `json:"day"`
-	Lanes int    `json:"lanes"`           // that keep a price
-	Of    string `json:"of,omitempty"`    // the day of these prices
-	Until string `json:"until,omitempty"` // the last day that they stand
+	// Reason is a reason of quarantine, implausible or unlisted, and Why is the same in words.
+	Reason string `json:"reason,omitempty"`
+	Why    string `json:"why,omitempty"`
+	Lanes  int    `json:"lanes"`           // that keep a price
+	Of     string `json:"of,omitempty"`    // the day of these prices
+	Until  string `json:"until,omitempty"` // the last day that they stand
 }
 
 // SourceReport says what became of one source's catalog.

@@ -33,10 +33,16 @@ func TestSetSlugsNameTheGame(t *testing.T) {
 func TestRenames(t *testing.T) {
 	build := func(base *snapshot.Catalog, set, name, number string, more ...string) *snapshot.Catalog {
 		f := newFake("shop").set("s", set).card("1", "s", name, number).card("2", "", "Mew", "151")
+		mapping := ""
+		if len(more) == 0 {
+			// The second card left by an operator's word.
+			mapping = t.TempDir()
+			writeFile(t, mapping, removedFile, "kind,namespace,ref,reason\ncard,shop,more0,sold\n")
+		}
 		for i, name := range more {
 			f.card(fmt.Sprint("more", i), "s", name, number)
 		}
-		return one(t, Options{Base: base, SnapshotAt: atDay(today)}, f).Catalog
+		return one(t, Options{Base: base, SnapshotAt: atDay(today), Mapping: mapping}, f).Catalog
 	}
 
 	leads := func(c *snapshot.Catalog, slug string) string {

@@ -20,8 +20,8 @@ type Suggestions struct {
 	// the usual unit count. No feed has the count.
 	Rows [][]string
 	Open int // rows whose number of units somebody has to look up
-	// Aliases are rows of aliases.csv, likewise: a set of one source that another source seems to have
-	// under another name.
+	// Aliases are rows of aliases.csv, likewise. They are sets of one source that another seems to have
+	// under another name, and cards that their source lists under another reference than the base has.
 	Aliases [][]string
 	// Unknown counts the sealed products that no rule knows, by what they lack.
 	Unknown map[string]int
@@ -60,6 +60,10 @@ func (b *builder) suggest(ctx context.Context) (*Suggestions, error) {
 		return nil, err
 	}
 	out.Aliases, out.Unmatched = b.aliasesOf(apart)
+	for _, pair := range b.report.Relisted {
+		out.Aliases = append(out.Aliases, append(strings.Split(pair.Row, ","), pair.Name, "",
+			"the second reference is no longer listed, and the first has its set, number and name"))
+	}
 
 	names := map[string]string{}
 	for i := range b.merged.sets {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"ninepocket/feed"
@@ -74,6 +75,7 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 	// A misspelt folder is a new store, which no server reads: the operator gets a warning.
 	store := snapshot.OpenStore(b.Store)
 	fresh := errors.Is(store.Exists(), snapshot.ErrNoStore)
+	discarded := b.dropDiscarded(store)
 	made, err := loader.Build(ctx, b.Options)
 	if err != nil {
 		return nil, inputError{err}
@@ -91,7 +93,7 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 
-	warnings := made.Report.Remarks(b.Base, b.Again)
+	warnings := append(made.Report.Remarks(b.Base, b.Again), discarded...)
 	if fresh {
 		warnings = append(warnings, fmt.Sprintf("store %q is new", b.Store))
 	}
@@ -100,6 +102,20 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 		SnapshotAt: m.SnapshotAt, Quarantine: m.Quarantine, QuarantineFile: store.QuarantinePath(m.ID),
 		Report: made.Report, Warnings: warnings,
 	}, nil
+}
+
+// dropDiscarded leaves out archived days that a rollback discarded, and says so: somebody put them back.
+func (b *Build) dropDiscarded(store *snapshot.Store) (warnings []string) {
+	cur, _ := store.Current()
+	for text := range strings.FieldsSeq(cur.Discarded) {
+		day, _ := snapshot.ParseDay(text)
+		if in, archived := b.ArchivedDays[day]; archived {
+			delete(b.ArchivedDays, day)
+			warnings = append(warnings, fmt.Sprintf("the archived day %s is left out: a rollback discarded it; to "+
+				"take it all the same, add: --prices %s", day, in))
+		}
+	}
+	return warnings
 }
 
 // readBase loads and verifies the base, nil for none.

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"ninepocket/feed"
+	"ninepocket/loader"
 	"ninepocket/snapshot"
 	"ninepocket/snapshot/diff"
 )
@@ -86,6 +88,26 @@ func (d *Day) Run(ctx context.Context) (*Report, error) {
 	}
 }
 
+// partlyOld is the guard that refuses a tree whose prices are in part those of the day before.
+const partlyOld = "feed_partly_old"
+
+// setAside takes a tree out of use that was pulled before the feed was ready. The feed says the same
+// time when it is, so that no pull would fetch it again.
+func (d *Day) setAside(verdicts []snapshot.GuardResult) {
+	partly := func(v snapshot.GuardResult) bool { return v.Name == partlyOld && v.Status == snapshot.Refused }
+	built := func(in loader.Input) bool { return in.Path == d.Tree }
+	if !slices.ContainsFunc(verdicts, partly) || !slices.ContainsFunc(d.Build.Sources, built) {
+		return
+	}
+
+	moved, err := feed.SetAside(filepath.Dir(d.Tree))
+	text := "the tree is set aside in " + moved + ", and the next run pulls it again"
+	if err != nil {
+		text = "cannot set the tree aside: " + err.Error()
+	}
+	d.OnWarning(text)
+}
+
 // publish builds on the current snapshot, compares and publishes.
 func (d *Day) publish(ctx context.Context, report *Report) error {
 	store := snapshot.OpenStore(d.Build.Store)
@@ -111,6 +133,14 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 	for _, warning := range report.Built.Warnings {
 		d.OnWarning(warning)
 	}
+	// A build that fills days has read more than the next one, which makes the same of less.
+	made, err := store.Manifest(report.Built.ID)
+	served, none := store.Manifest(cur.ID)
+	if err == nil && none == nil && made.SameContent(served) {
+		report.Built.ID = cur.ID
+		report.Built.Path = store.Path(cur.ID)
+		report.Built.Existing = true
+	}
 	id := report.Built.ID
 	report.New = id != cur.ID
 	if !report.New {
@@ -135,6 +165,7 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 	report.Built.Published = report.Published
 	if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok {
 		report.Guards = refused.Verdicts
+		d.setAside(refused.Verdicts)
 	}
 	return err
 }

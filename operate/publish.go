@@ -2,6 +2,8 @@ package operate
 
 import (
 	"context"
+	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -22,15 +24,30 @@ type Terms struct {
 	RetainCount   int    // how many of the newest snapshots are retained, 0 for all
 	By            string // the publishing user
 	Now           func() time.Time
+	// OnWarning receives what an operator should know of a publication that goes on; may be nil.
+	OnWarning func(text string)
 }
 
 // Publish makes a snapshot the current one, as snapshot.Store.Publish does.
 func (t *Terms) Publish(id string) (snapshot.Current, error) {
 	// The guards and the record get the time of publishing: a build may have taken an hour.
 	return snapshot.OpenStore(t.Store).Publish(id, snapshot.PublishOptions{
-		Now: t.Now(), Check: Servable(t.ProductPrefix), Judge: t.runGuards, Overrides: t.Overrides, By: t.By,
+		Now: t.Now(), Check: Servable(t.ProductPrefix, t.OnWarning), Judge: t.runGuards,
+		Overrides: t.Overrides, By: t.By,
 		Retention: snapshot.Retention{RetainCount: t.RetainCount, MinAge: cursor.Lifetime},
 	})
+}
+
+// BuildLimits are the limits by which a build judges days: an overridden guard has none.
+func (t *Terms) BuildLimits() guard.Limits {
+	limits := maps.Clone(t.Guards)
+	for _, override := range t.Overrides {
+		if limits == nil {
+			limits = guard.Limits{}
+		}
+		limits[override.Guard] = math.Inf(1)
+	}
+	return limits
 }
 
 // runGuards lets the guards compare a snapshot with the current one.
@@ -42,13 +59,20 @@ func (t *Terms) runGuards(current, next *snapshot.StoredSnapshot) []snapshot.Gua
 
 // Servable returns a check of a snapshot before publishing. The engine makes its View of the
 // snapshot as read back from disk, and the View answers typical requests.
-func Servable(prefix string) func(*snapshot.Catalog) error {
+// Cards that are not found by their names are passed to onWarning, which may be nil.
+func Servable(prefix string, onWarning func(text string)) func(*snapshot.Catalog) error {
 	return func(catalog *snapshot.Catalog) error {
 		v, err := engine.NewView(catalog, wire.URLs{ProductPrefix: prefix})
 		if err != nil {
 			return err
 		}
-		return v.Smoke()
+		notFound, err := v.Smoke()
+		for _, card := range notFound {
+			if onWarning != nil {
+				onWarning(card + ": is it a typing error of the source?")
+			}
+		}
+		return err
 	}
 }
 

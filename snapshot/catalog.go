@@ -113,6 +113,13 @@ type Catalog struct {
 	Prior []uint32
 	// Gaps are the days and groups that a feed has no prices for.
 	Gaps Gaps
+	// GapReasons says of each row of Gaps why its group has no prices of the day (decision 3402). It
+	// is empty when no row has a reason.
+	GapReasons Strings
+	// Unlisted are the items that no source lists any more.
+	Unlisted Unlisted
+	// Unclaimed are references that had prices before the catalog had an item for them.
+	Unclaimed Unclaimed
 }
 
 // GameNames are the games of a catalog in the order of decision 22. The tag of a field is the name
@@ -262,6 +269,21 @@ type Gaps struct {
 	Set   []int32 `column:"set"`   // the set that the group is, NoSet when it is none
 }
 
+// Unlisted are the items that every source has stopped to list, ascending (decision 3401). They stay
+// in the catalog for a year.
+type Unlisted struct {
+	Item  []uint32 `column:"item"`
+	Since []Day    `column:"since"` // the first date that no source listed the item on
+}
+
+// Unclaimed are the references of a daily feed that had prices while the catalog had no item for
+// them (decision 3403). When one is listed, its history lacks the archived days from FirstDay on. The
+// first row has no reference: it says that the catalog records them.
+type Unclaimed struct {
+	Ref      Strings `column:"ref"` // ascending; "namespace\x00ref"
+	FirstDay []Day   `column:"first_day"`
+}
+
 // Aliases are phrases that people use for a card or for other words (docs/SEARCH.md, Other names).
 type Aliases struct {
 	Phrase      Strings `column:"phrase"`
@@ -275,6 +297,14 @@ const AnyGame = 255
 
 // NumItems is the number of cards and sealed products.
 func (c *Catalog) NumItems() int { return c.Cards.ID.Len() + c.Sealed.Tail.Len() }
+
+// UnlistedSince is the first date that no source listed an item on, NoDay for a listed item.
+func (c *Catalog) UnlistedSince(item int) Day {
+	if i, unlisted := slices.BinarySearch(c.Unlisted.Item, uint32(item)); unlisted {
+		return c.Unlisted.Since[i]
+	}
+	return NoDay
+}
 
 // Date is the UTC date of the snapshot.
 func (c *Catalog) Date() Day { return DayOf(c.SnapshotAt) }

@@ -73,6 +73,9 @@ type Current struct {
 	ID          string    `json:"id"`
 	PublishedAt time.Time `json:"published_at"`
 	Previous    string    `json:"previous,omitempty"` // the snapshot that was current before
+	// Discarded are days such as 2026-08-22, with spaces between them. A rollback took them off the
+	// air, and their archived prices stay out of the history.
+	Discarded string `json:"discarded,omitempty"`
 
 	// ActivateAt is when all servers begin to serve the snapshot, as the store says that this one
 	// follows. PreviousUntil is when the one before was current for the last time. They are zero

@@ -30,6 +30,8 @@ type PublishOptions struct {
 	Judge func(current, next *StoredSnapshot) []GuardResult
 	// Overrides are the guards whose refusal does not count.
 	Overrides []Override
+	// DiscardDay has a rollback keep the day that it takes off the air out of the history.
+	DiscardDay bool
 	// By says who publishes, and Reason why. Both are recorded, and both may be "".
 	By, Reason string
 	// Retention applies once the pointer has moved; its zero value removes nothing.
@@ -129,7 +131,8 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 // Rollback makes an earlier snapshot the current one again, as a new publication. When id is "", it
 // takes the snapshot that the current one replaced when that was published. So two rollbacks in a
 // row go back two publications (decision 87). Rollback verifies and checks like Publish, but asks
-// no guards and removes nothing.
+// no guards and removes nothing. With DiscardDay the id may be the current one: then the day is
+// discarded that it took the place of.
 func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 	unlock, err := d.lock()
 	if err != nil {
@@ -149,7 +152,8 @@ func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 		}
 	}
 
-	if id == old.ID && !damaged {
+	stays := id == old.ID && !damaged
+	if stays && !o.DiscardDay {
 		return Current{}, fmt.Errorf("cannot roll back to snapshot %q: it is the current one", id)
 	}
 
@@ -162,6 +166,16 @@ func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 	}
 
 	made := Publication{Current: nextPointer(old, id, o.Now), Action: ActionRollback, By: o.By, Reason: o.Reason}
+	if stays {
+		made.Previous = old.Previous
+	}
+	if o.DiscardDay {
+		day := made.WithdrawnDay()
+		if day == NoDay {
+			return Current{}, fmt.Errorf("cannot discard a day: snapshot %q took the place of no later day", id)
+		}
+		made.discard(day.String())
+	}
 	return d.commit(made, old, Retention{})
 }
 
@@ -209,11 +223,26 @@ const unknownEpoch = math.MaxUint64
 // nextPointer is the pointer that replaces old.
 func nextPointer(old Current, id string, now time.Time) Current {
 	next := Current{Epoch: old.Epoch + 1, ID: id, PublishedAt: now.UTC(), Previous: old.ID}
+	next.Discarded = old.Discarded
+	next.discard("")
 	if old.Epoch == unknownEpoch {
 		// Epochs count publications, so the seconds since 1970 are above any epoch that was lost.
 		next.Epoch = uint64(now.Unix())
 	}
 	return next
+}
+
+// builtFrom are the sections that only say what a snapshot was built from.
+var builtFrom = []string{"registry", "gaps", "gap_reasons", "unclaimed"}
+
+// SameContent reports whether two snapshots serve the same. What is known of how they were built may
+// differ: which rows were refused, which days are missing, and which references there ever were.
+func (m *Manifest) SameContent(other *Manifest) bool {
+	served := func(m *Manifest) []Section {
+		built := func(s Section) bool { return slices.Contains(builtFrom, s.Name) }
+		return slices.DeleteFunc(slices.Clone(m.ServingSections()), built)
+	}
+	return m.SnapshotAt.Equal(other.SnapshotAt) && slices.Equal(served(m), served(other))
 }
 
 // guardBase is the current snapshot, for the guards. It is nil when that snapshot does not load: a

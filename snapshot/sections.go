@@ -48,9 +48,24 @@ var optionalSections = []section{
 		has:     func(c *Catalog) bool { return len(c.Prior) > 0 },
 	},
 	{
+		name:    "gap_reasons",
+		columns: func(c *Catalog) []column { return []column{{name: "reason", data: &c.GapReasons}} },
+		has:     func(c *Catalog) bool { return c.GapReasons.Len() > 0 },
+	},
+	{
 		name:    "gaps",
 		columns: func(c *Catalog) []column { return columnsOf(&c.Gaps) },
 		has:     func(c *Catalog) bool { return len(c.Gaps.Day) > 0 },
+	},
+	{
+		name:    "unclaimed",
+		columns: func(c *Catalog) []column { return columnsOf(&c.Unclaimed) },
+		has:     func(c *Catalog) bool { return c.Unclaimed.Ref.Len() > 0 },
+	},
+	{
+		name:    "unlisted",
+		columns: func(c *Catalog) []column { return columnsOf(&c.Unlisted) },
+		has:     func(c *Catalog) bool { return len(c.Unlisted.Item) > 0 },
 	},
 }
 
@@ -208,6 +223,14 @@ func (c *Catalog) checkOptional(k *checker, games, cards int) {
 
 	k.want(len(c.Prior) == 0 || len(c.Prior) == cards, "fit", "does not have a row for each card")
 	c.checkGaps(k, games)
+
+	k.rows("unclaimed", c.Unclaimed.Ref.Len(), len(c.Unclaimed.FirstDay))
+	k.dates("unclaimed", "first_day", c.Unclaimed.FirstDay)
+	unlisted := &c.Unlisted
+	k.table("unlisted", len(unlisted.Item), unlisted)
+	below(k, "unlisted", "item", unlisted.Item, c.NumItems())
+	// Readers search the column.
+	k.want(slices.IsSorted(unlisted.Item), "unlisted", "has items that do not ascend")
 }
 
 func (c *Catalog) checkGaps(k *checker, games int) {
@@ -218,6 +241,10 @@ func (c *Catalog) checkGaps(k *checker, games int) {
 
 	bad := func(set int32) bool { return set != NoSet && (set < 0 || int(set) >= c.Sets.ID.Len()) }
 	k.want(!slices.ContainsFunc(gaps.Set, bad), "gaps", "names a set that the catalog does not have")
+
+	reasons := c.GapReasons.Len()
+	k.want(reasons == 0 || reasons == len(gaps.Day), "gap_reasons", "does not have a row for each gap")
+	k.text("gap_reasons", &c.GapReasons)
 }
 
 func (c *Catalog) checkSets(k *checker, n, games int) {

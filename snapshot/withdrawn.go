@@ -77,10 +77,39 @@ func (d *Store) instant(id string) time.Time {
 		return m.SnapshotAt
 	}
 
+	return instantOf(id)
+}
+
+// instantOf is the instant that an id says, to the second.
+func instantOf(id string) time.Time {
 	stamp, _, _ := strings.Cut(id, "-")
 	at, err := time.Parse(idTime, stamp)
 	if err != nil {
 		return time.Time{}
 	}
 	return at
+}
+
+// dayOfID is the day that an id says, one of long ago for what is no id.
+func dayOfID(id string) Day { return DayOf(instantOf(id).UnixMilli()) }
+
+// WithdrawnDay is the day that a publication took off the air, NoDay when what it serves is of the same
+// day or a later one.
+func (cur *Current) WithdrawnDay() Day {
+	if day := dayOfID(cur.Previous); day > dayOfID(cur.ID) {
+		return day
+	}
+	return NoDay
+}
+
+// discard adds a day, "" for none. It drops the day that is served, and those that no history reaches
+// back to.
+func (cur *Current) discard(day string) {
+	served := dayOfID(cur.ID)
+	days := append(strings.Fields(cur.Discarded), day)
+	slices.Sort(days)
+	days = slices.DeleteFunc(slices.Compact(days), func(day string) bool {
+		return day == served.String() || day <= (served-HistoryDays).String()
+	})
+	cur.Discarded = strings.Join(days, " ")
 }

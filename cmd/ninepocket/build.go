@@ -18,15 +18,20 @@ import (
 	"ninepocket/operate"
 )
 
+const (
+	collectedAtHelp = "`TIME` when a live tree was fetched, for a tree that does not say it itself"
+	exampleTime     = "2026-08-22T20:00:00Z"
+)
+
 // buildFlags are the flags of snapshot build.
 type buildFlags struct {
 	storeFlags
-	publishing                publishFlags
-	sources, prices           []string
-	base                      string
-	snapshotAt, collectedAt   string
-	mapping, days, images     string
-	includeUnmatched, publish bool
+	publishing                        publishFlags
+	sources, prices                   []string
+	base                              string
+	snapshotAt, collectedAt           string
+	mapping, days, images             string
+	includeUnmatched, publish, reread bool
 }
 
 func snapshotBuild() *cobra.Command {
@@ -53,14 +58,16 @@ func snapshotBuild() *cobra.Command {
 		"snapshot whose history and ids go on: an `ID`, latest (built), current or previous (published), or none")
 	f.StringVar(&flags.snapshotAt, "snapshot-at", "",
 		"`TIME` that the snapshot describes (default: the newest collected_at)")
-	f.StringVar(&flags.collectedAt, "collected-at", "",
-		"`TIME` when a live tree was fetched, for a tree that does not say it itself")
-	f.StringVar(&flags.mapping, "mapping", "", "`DIR` with sealed.csv, aliases.csv, feeds.toml and search_aliases.csv")
+	f.StringVar(&flags.collectedAt, "collected-at", "", collectedAtHelp)
+	f.StringVar(&flags.mapping, "mapping", "",
+		"`DIR` with sealed.csv, aliases.csv, removed.csv, feeds.toml and search_aliases.csv")
 	f.StringVar(&flags.images, "images", "",
 		"`DIR` with card images, as serve has it: a card's image is the file that is there, such as 42382.jpg")
 	f.StringVar(&flags.days, "days", "",
 		"`DIR` of kept day files, from which days are filled that the base lacks; none for no filling\n"+
 			"(default: the folder days beside the tree of a tcgcsv source, as feed pull keeps it)")
+	f.BoolVar(&flags.reread, "reread-days", false,
+		"read all archived days again, whatever the base has: once after an upgrade, or when files were replaced")
 	f.BoolVar(&flags.includeUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
 	f.BoolVar(&flags.publish, "publish", false, "publish the snapshot once it is built")
 	flags.add(cmd)
@@ -71,7 +78,8 @@ func snapshotBuild() *cobra.Command {
 // read reads the flags. The error names every problem.
 func (flags *buildFlags) read() (*operate.Build, error) {
 	b := &operate.Build{Store: flags.folder, On: flags.base, Options: loader.Options{
-		Mapping: flags.mapping, Images: flags.images, IncludeUnmatched: flags.includeUnmatched, Unpack: unpackArgs(),
+		Mapping: flags.mapping, Images: flags.images, IncludeUnmatched: flags.includeUnmatched,
+		RereadDays: flags.reread, Unpack: unpackArgs(),
 	}}
 	b.Again = func(prices []string) string {
 		return againCommand(b, prices, flags.publish, flags.publishing.config)
@@ -84,8 +92,8 @@ func (flags *buildFlags) read() (*operate.Build, error) {
 	var err error
 	b.ArchivedDays, err = operate.ArchivedDays(flags.days, b.Sources)
 	wrong.Add(err)
-	b.SnapshotAt = wrong.ParseTime("snapshot-at", flags.snapshotAt, "2026-08-22T20:00:00Z")
-	b.CollectedAt = wrong.ParseTime("collected-at", flags.collectedAt, "2026-08-22T20:00:00Z")
+	b.SnapshotAt = wrong.ParseTime("snapshot-at", flags.snapshotAt, exampleTime)
+	b.CollectedAt = wrong.ParseTime("collected-at", flags.collectedAt, exampleTime)
 
 	// Flags that cannot work are refused before hours of building.
 	wrong.AddIf(!flags.publish && len(flags.publishing.overrides) > 0, "cannot use --override without --publish")
@@ -114,7 +122,7 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 
-	b.Guards = terms.Guards
+	b.Guards = terms.BuildLimits()
 	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
 	b.Progress = progress.Update
 	out, err := b.Run(cmd.Context())

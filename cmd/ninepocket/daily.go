@@ -25,6 +25,7 @@ import (
 // daily is the command daily with its flags and settings.
 type daily struct {
 	config, store  string
+	collectedAt    string
 	noPull, asJSON bool
 	cmd            *cobra.Command
 	settings       settings.Merged
@@ -54,6 +55,7 @@ func dailyCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&d.config, "config", "", "TOML configuration `FILE` (default: $NINEPOCKET_CONFIG)")
 	f.StringVar(&d.store, "store", "", "snapshot store `DIR` (default: store of the configuration)")
+	f.StringVar(&d.collectedAt, "collected-at", "", collectedAtHelp)
 	f.BoolVar(&d.noPull, "no-pull", false, "build from the tree that is here")
 	f.BoolVar(&d.asJSON, "json", false, "print JSON")
 	return cmd
@@ -140,7 +142,7 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 		}},
 		Terms: operate.Terms{
 			Store: d.store, Guards: layered.GuardLimits(), ProductPrefix: layered.ProductPrefix,
-			RetainCount: layered.Daily.RetainSnapshots, By: currentUser(), Now: time.Now,
+			RetainCount: layered.Daily.RetainSnapshots, By: currentUser(), Now: time.Now, OnWarning: warn,
 		},
 	}
 	b := &work.Build
@@ -157,12 +159,14 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 			sources[i] = source.KindTCGCSV + ":" + work.Tree
 		}
 	}
+	b.CollectedAt = wrong.ParseTime("collected-at", d.collectedAt, exampleTime)
 	b.Sources = wrong.ParseInputs(sources)
 	b.Prices = wrong.ParseInputs(layered.Daily.Prices)
 	if !d.noPull && layered.Feed.Into != "" {
 		pulling, err := layered.Pulling()
 		wrong.Add(err)
-		work.Pull = newPull(pulling, d.config, warn, progress)
+		pulling.CollectedAt = b.CollectedAt
+		work.Pull = newPull(pulling, againWith(d.cmd, "daily"), warn, progress)
 	}
 	return work, progress.Stop, fail(exitUsage, "", wrong.Err())
 }

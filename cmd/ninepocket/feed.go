@@ -19,8 +19,8 @@ import (
 // pullFlags are the flags of feed pull.
 type pullFlags struct {
 	feed.Options
-	config string
-	asJSON bool
+	config, collectedAt string
+	asJSON              bool
 }
 
 func feedPull() *cobra.Command {
@@ -38,7 +38,9 @@ func feedPull() *cobra.Command {
 			"was. A\n" +
 			"single group that cannot be had is named and left out. Without a listing of the groups, or with more " +
 			"than one\n" +
-			"group and over 5 % of them missing, the pull fails (exit code 1) and DIR/current stays.",
+			"group and over 5 % of them missing, the pull fails (exit code 1) and DIR/current stays.\n\n" +
+			"When the feed says no time, or a wrong one, the tree is of the time of its newest file. One that no\n" +
+			"file dates goes to DIR/aside (exit code 1); --collected-at takes it from there.",
 		Example: "  ninepocket feed pull tcgcsv --into feed --user-agent 'Card shop (ops@example.com)'\n" +
 			"  ninepocket snapshot build --store store --source tcgcsv:feed/current --base current --publish",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -59,6 +61,7 @@ func feedPull() *cobra.Command {
 	f.DurationVar(&flags.ImageInterval, "image-interval", feed.DefaultImageInterval,
 		"time between two requests for pictures")
 	f.StringVar(&flags.UserAgent, "user-agent", "", "`TEXT` that names you to the feed, with an address")
+	f.StringVar(&flags.collectedAt, "collected-at", "", collectedAtHelp)
 	f.IntVar(&flags.ArchiveDays, "keep-days", feed.DefaultArchiveDays, "day files that stay; 0 keeps all")
 	f.StringVar(&flags.config, "config", "",
 		"TOML configuration `FILE` whose table [feed] stands for flags that are not given\n"+
@@ -92,7 +95,9 @@ func (flags *pullFlags) merged(cmd *cobra.Command) (feed.Options, error) {
 			take()
 		}
 	}
-	return pulling, nil
+	var wrong settings.Problems
+	pulling.CollectedAt = wrong.ParseTime("collected-at", flags.collectedAt, exampleTime)
+	return pulling, wrong.Err()
 }
 
 func (flags *pullFlags) run(cmd *cobra.Command) error {
@@ -105,7 +110,7 @@ func (flags *pullFlags) run(cmd *cobra.Command) error {
 	}
 
 	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
-	pull := newPull(pulling, flags.config, func(text string) {
+	pull := newPull(pulling, againWith(cmd, "feed", "pull", "tcgcsv"), func(text string) {
 		progress.Stop()
 		cmd.PrintErrln("note: " + text)
 	}, progress)
@@ -118,26 +123,11 @@ func (flags *pullFlags) run(cmd *cobra.Command) error {
 }
 
 // newPull returns a pull that reports warnings, even if stdout is JSON, and progress.
-func newPull(pulling feed.Options, config string, onWarning func(string), progress *term.Progress) *operate.Pull {
+func newPull(pulling feed.Options, again string, onWarning func(string), progress *term.Progress) *operate.Pull {
 	pulling.Now = time.Now
 	pulling.OnWarning = onWarning
 	pulling.Progress = progress.Update
-	return &operate.Pull{Options: pulling, Agent: "ninepocket/" + version, Again: pullAgainCommand(&pulling, config)}
-}
-
-// pullAgainCommand returns the command that pulls the same.
-func pullAgainCommand(pulling *feed.Options, config string) string {
-	words := []string{"ninepocket", "feed", "pull", "tcgcsv"}
-	switch {
-	// The file has all options.
-	case config != "":
-		words = append(words, "--config", config)
-	case pulling.URL == "" || pulling.URL == feed.DefaultURL:
-		words = append(words, "--into", pulling.Into)
-	default:
-		words = append(words, "--into", pulling.Into, "--url", pulling.URL)
-	}
-	return shellWords(words)
+	return &operate.Pull{Options: pulling, Agent: "ninepocket/" + version, Again: again}
 }
 
 // pullFailure gives the error of a pull its hint.
@@ -158,6 +148,9 @@ func pullFailure(err error, pull *operate.Pull) error {
 		hint = "to go on where it was run: " + pull.Again
 	case errors.Is(err, feed.ErrBusy):
 		hint = "wait for the other one"
+	case errors.Is(err, feed.ErrUndated):
+		at := time.Now().UTC().Format(time.RFC3339)
+		hint = "if its prices are those of now, run: " + pull.Again + " --collected-at " + at
 	default:
 		hint = "the current tree is as it was, and what was fetched is kept; later run: " + pull.Again
 	}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
@@ -215,6 +216,22 @@ type stateFlags struct{ folderFlags }
 
 func (flags *stateFlags) add(cmd *cobra.Command) *cobra.Command {
 	return flags.folderFlags.add(cmd, "state", "state `DIR` of the server", stateHints)
+}
+
+// againWith spells a command with the flags that this one was given.
+func againWith(cmd *cobra.Command, words ...string) string {
+	words = append([]string{"ninepocket"}, words...)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		if list, is := f.Value.(pflag.SliceValue); is {
+			value = strings.Join(list.GetSlice(), ",")
+		}
+		words = append(words, "--"+f.Name)
+		if f.NoOptDefVal == "" {
+			words = append(words, value)
+		}
+	})
+	return shellWords(words)
 }
 
 // require marks flags as required.

@@ -15,12 +15,14 @@ import (
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 	"ninepocket/loader"
+	"ninepocket/snapshot"
 )
 
 // suggestFlags are the flags of mapping suggest.
 type suggestFlags struct {
 	sources       []string
 	mapping, into string
+	store         string
 	asJSON        bool
 }
 
@@ -34,7 +36,8 @@ func mappingSuggest() *cobra.Command {
 			"number of units no feed says, each with its reason. The numbers are what such packages usually hold:\n" +
 			"review them, correct or delete rows, and build with --mapping DIR. Of several sources, sets of a later\n" +
 			"one that share cards with a set of an earlier one, and were not found to be the same, are proposed in\n" +
-			"DIR/aliases.csv. An existing file is not touched.",
+			"DIR/aliases.csv. With --store, cards of its current snapshot that no source lists any more, and whose\n" +
+			"set, number and name a new card has, are proposed there too. An existing file is not touched.",
 		Example: "  ninepocket mapping suggest --source tcgcsv:feed/current --into mapping",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
@@ -43,6 +46,7 @@ func mappingSuggest() *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayVar(&flags.sources, "source", nil, "catalog, `KIND:PATH`, as of a build")
 	f.StringVar(&flags.mapping, "mapping", "", "`DIR` of the mapping that there is: what it knows is not proposed")
+	f.StringVar(&flags.store, "store", "", "snapshot store `DIR`: cards of its current snapshot are compared")
 	f.StringVar(&flags.into, "into", "", "`DIR` that sealed.csv and aliases.csv are written into")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
 	require(cmd, "source", "into")
@@ -80,6 +84,16 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 
 	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
 	options.Progress = progress.Update
+	if flags.store != "" {
+		store := snapshot.OpenStore(flags.store)
+		cur, err := store.Current()
+		if err == nil {
+			options.Base, err = store.Load(cmd.Context(), cur.ID, nil)
+		}
+		if err != nil {
+			return fail(exitFailure, "", fmt.Errorf("cannot compare with store %q: %w", flags.store, err))
+		}
+	}
 	found, err := loader.Suggest(cmd.Context(), options)
 	progress.Stop()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ninepocket/feed"
 	"ninepocket/fleet/mirror"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
@@ -218,6 +219,7 @@ func snapshotRollback() *cobra.Command {
 	var flags storeFlags
 	var conditions publishFlags
 	var reason string
+	var discard bool
 	var push pushFlags
 	var configured settings.Merged
 	cmd := &cobra.Command{
@@ -226,7 +228,10 @@ func snapshotRollback() *cobra.Command {
 			"current\n" +
 			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not " +
 			"asked.\n" +
-			"With --to it is then pushed, as by snapshot push; --freeze keeps the next daily push out.",
+			"With --to it is then pushed, as by snapshot push; --freeze keeps the next daily push out.\n\n" +
+			"The next build fills the day from its archived file, but not with --discard-day: CURRENT has the\n" +
+			"day, and the file goes into the folder aside of feed.into. Until a later day is published, after a\n" +
+			"rollback: rollback current --discard-day.",
 		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
 			configured, err = settings.ReadWithEnv(conditions.config)
 			if err != nil {
@@ -241,8 +246,8 @@ func snapshotRollback() *cobra.Command {
 			}
 
 			cur, err := flags.dir().Rollback(id, snapshot.PublishOptions{
-				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix), By: currentUser(),
-				Reason: strings.TrimSpace(reason),
+				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix, nil), By: currentUser(),
+				Reason: strings.TrimSpace(reason), DiscardDay: discard,
 			})
 			if err != nil {
 				return err
@@ -253,7 +258,8 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return push.pushAfter(cmd, &flags, publishedRow{cur.ID, &cur, true, nil, nil})
+			err = push.pushAfter(cmd, &flags, publishedRow{cur.ID, &cur, true, nil, nil})
+			return errors.Join(err, afterRollback(cmd, &cur, discard, configured.Feed.Into))
 		},
 	}
 
@@ -261,7 +267,36 @@ func snapshotRollback() *cobra.Command {
 	conditions.addConfig(cmd, "`FILE` with the product prefix of the server")
 	push.add(cmd, rollbackLead)
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` that is recorded")
+	cmd.Flags().BoolVar(&discard, "discard-day", false,
+		"also leave the prices of the day that is rolled back out of the history")
 	return cmd
+}
+
+// afterRollback moves the archived day that was discarded, or says how it is kept from coming back.
+func afterRollback(cmd *cobra.Command, by *snapshot.Current, discard bool, into string) error {
+	day := by.WithdrawnDay()
+	if day == snapshot.NoDay {
+		return nil
+	}
+	if !discard {
+		cmd.PrintErrf("note: the prices of %s return into the history with the next build; to leave them out run: %s\n",
+			day, againWith(cmd, "snapshot", "rollback", "current", "--discard-day"))
+		return nil
+	}
+
+	cmd.PrintErrf("note: the prices of %s stay out of the history\n", day)
+	if into == "" {
+		return nil
+	}
+	moved, err := feed.DiscardDay(into, day.String())
+	if err != nil {
+		return fail(exitFailure, "the rollback is done; move the file by hand",
+			fmt.Errorf("cannot move the archived day: %w", err))
+	}
+	if moved != "" {
+		cmd.PrintErrln("note: the archived day is now " + moved)
+	}
+	return nil
 }
 
 // currentUser names the person or job that runs this process, for records: the user, and who became

@@ -11,6 +11,7 @@
 //	half a tree      Lost, or a whole category of it
 //	cut, error page  Cut, Page
 //	changed          RebuildAfter so many requests
+//	of no day        Lost or Page of last-updated.txt, Stamp, Modified
 //	gone             Down
 package feedtest
 
@@ -47,6 +48,10 @@ type Faults struct {
 	Of time.Time
 	// Doubled are paths of prices that are twice what they should be.
 	Doubled []string
+	// Stamp is what last-updated.txt says, "" for when the feed was built.
+	Stamp string
+	// Modified is the Last-Modified of every file, zero for none.
+	Modified time.Time
 	// RebuildAfter is the number of requests after which the feed is rebuilt, as of a minute later;
 	// 0 for never.
 	RebuildAfter int
@@ -158,6 +163,9 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !faults.Of.IsZero() && strings.HasSuffix(path, "/prices") {
 		at = faults.Of
 	}
+	if !faults.Modified.IsZero() {
+		w.Header().Set("Last-Modified", faults.Modified.UTC().Format(http.TimeFormat))
+	}
 	body := f.body(path, at, faults)
 	switch {
 	case body == "":
@@ -203,6 +211,9 @@ func named(list []string, path string) bool {
 
 // body returns a file of the tree, "" for none.
 func (f *Feed) body(path string, at time.Time, faults Faults) string {
+	if path == "last-updated.txt" && faults.Stamp != "" {
+		return faults.Stamp
+	}
 	if path == "last-updated.txt" {
 		return at.UTC().Format("2006-01-02T15:04:05-0700") + "\n"
 	}

@@ -78,6 +78,12 @@ func (c *Record) Refuse(reason, value string) { c.Into.Refuse(c.At, reason, c.Re
 
 // text cleans text of at most bound code points; what is not clean or too long is quarantined.
 func (c *Record) text(s string, bound int) (string, bool) {
+	// Cleaning shortens a text by far less: megabytes are refused before they are worked on.
+	if len(s) > maxRawFactor*bound {
+		c.Refuse(source.ReasonTooLong, source.Clip(s, MaxValue))
+		return "", false
+	}
+
 	out, ok := cleanText(s)
 	switch {
 	case !ok:
@@ -90,6 +96,10 @@ func (c *Record) text(s string, bound int) (string, bool) {
 
 	return out, true
 }
+
+// maxRawFactor bounds a text before it is cleaned, in bytes a code point of its bound: the longest HTML
+// entity has 33.
+const maxRawFactor = 64
 
 // Optional cleans text that a record can do without: what is refused is absent.
 func (c *Record) Optional(s string, bound int) string {

@@ -248,9 +248,10 @@ func byLane[T any](lanes int, list []T, laneOf func(T) int32) (start []int32, so
 	return start, sorted
 }
 
-// Overlay clears the window and lays a lane's layers over each other, weakest first. baseLane is
-// the lane in the base, -1 for none.
-func (r *Reader) Overlay(w *Window, lane, baseLane int32) {
+// Overlay clears the window and applies a lane's layers over each other, weakest first. baseLane is
+// the lane in the base, -1 for none. Of the days in again, which this build read as a whole, the base
+// says nothing.
+func (r *Reader) Overlay(w *Window, lane, baseLane int32, again []snapshot.Day) {
 	w.clear()
 	for _, k := range r.order[r.start[lane]:r.start[lane+1]] {
 		r.applyLayer(w, &r.wide.points, int(k), 1)
@@ -260,7 +261,7 @@ func (r *Reader) Overlay(w *Window, lane, baseLane int32) {
 		// The base's newest row may have had no price; then no history file has one for that day
 		// either.
 		w.set(r.base.Lanes.LastSeen[baseLane], snapshot.NoCents)
-		r.applyLayer(w, &r.base.History, int(baseLane), 0)
+		r.applyLayer(w, &r.base.History, int(baseLane), 0, again...)
 	}
 
 	r.overlayDaily(w, lane)
@@ -276,10 +277,13 @@ func (r *Reader) overlayDaily(w *Window, lane int32) {
 	}
 }
 
-// applyLayer writes the points of one list over the window; stored prices are shift too high.
-func (r *Reader) applyLayer(w *Window, h *snapshot.History, list int, shift int64) {
+// applyLayer writes the points of one list over the window, but for some days; stored prices are shift
+// too high.
+func (r *Reader) applyLayer(w *Window, h *snapshot.History, list int, shift int64, except ...snapshot.Day) {
 	r.points = h.AppendPoints(r.points[:0], list, r.from, r.to)
 	for _, point := range r.points {
-		w.set(point.Day, point.Cents-shift)
+		if !slices.Contains(except, point.Day) {
+			w.set(point.Day, point.Cents-shift)
+		}
 	}
 }

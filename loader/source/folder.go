@@ -252,6 +252,8 @@ func clip(s string) string { return Clip(s, 120) }
 
 // Clip cuts text from an input to a number of bytes, between characters and as valid UTF-8.
 func Clip(s string, limit int) string {
+	// Nobody needs megabytes to be valid.
+	s = s[:min(len(s), limit+utf8.UTFMax)]
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= limit {
 		return s

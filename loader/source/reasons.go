@@ -86,5 +86,13 @@ const (
 	ReasonUnknownItem = "unknown_item"
 )
 
+// Reasons why a group has no prices of a day, in addition to those of quarantine (decision 3402).
+const (
+	// ReasonImplausible means: more than half of the group's prices moved as no day moves them.
+	ReasonImplausible = "implausible"
+	// ReasonUnlisted means: the feed does not list the group any more.
+	ReasonUnlisted = "unlisted"
+)
+
 // Duplicates are the reasons by which two records claim one identity.
 var Duplicates = []string{ReasonDuplicateID, ReasonProductOnTwoCards}

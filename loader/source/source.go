@@ -177,6 +177,8 @@ type MissingFile struct {
 	Prices bool // the group's prices, else its products
 	// CollectedAt is when the tree was collected that lacks the file, in ms.
 	CollectedAt int64
+	// Reason is why the file cannot be used: a reason of quarantine.
+	Reason string
 	// Empty says that the file is there and has no record, which is right for a group that never had
 	// one.
 	Empty bool

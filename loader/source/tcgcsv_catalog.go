@@ -133,6 +133,9 @@ func checkProduct(p *tcgProduct) (bad *recordError) {
 	return bad
 }
 
+// maxRawName bounds a name before its words are read, in bytes: expressions over megabytes take seconds.
+const maxRawName = 64 * snapshot.MaxName
+
 // checkTCGID wants what groups and products must have: an id and a name.
 func checkTCGID(v jsontext.Value, name string) (id string, bad *recordError) {
 	id, ok := wholeNumber(v)
@@ -141,6 +144,8 @@ func checkTCGID(v jsontext.Value, name string) (id string, bad *recordError) {
 		return "", &recordError{reason: ReasonBadRef, value: string(v)}
 	case strings.TrimSpace(name) == "":
 		return "", &recordError{reason: ReasonMissingValue, ref: id, value: "name"}
+	case len(name) > maxRawName:
+		return "", &recordError{reason: ReasonTooLong, ref: id, value: name}
 	}
 
 	return id, nil

@@ -158,7 +158,8 @@ func (p *priceFiles) trees(ctx context.Context, list []*tcgTree) error {
 			p.s.prices(p.to, at.tree, at.leaf, list)
 		} else {
 			err = quarantineOrFail(p.to, at.tree.at(f.name), err)
-			p.s.missing(p.to, at.tree, at.leaf.category+"/"+at.leaf.group, MissingFile{Prices: true})
+			p.s.missing(p.to, at.tree, at.leaf.category+"/"+at.leaf.group,
+				MissingFile{Prices: true, Reason: ReasonBrokenFile})
 		}
 
 		p.done++
@@ -173,25 +174,47 @@ func (s *tcgCSV) prices(to Sink, t *tcgTree, l tcgFile, list []record[tcgPrice])
 	name := t.at(l.name)
 	if len(list) == 0 {
 		quarantineFile(to, name, ReasonEmptyFile, "")
-		s.missing(to, t, l.category+"/"+l.group, MissingFile{Prices: true, Empty: true})
+		s.missing(to, t, l.category+"/"+l.group, MissingFile{Prices: true, Empty: true, Reason: ReasonEmptyFile})
 	}
 
-	// Rows are counted by lane before any is emitted.
+	// Rows are compared by lane before any is emitted: equal ones are one row.
 	type lane struct{ id, variant string }
-	lanes := make(map[lane]int, len(list))
-	for i := range list {
-		if bad := list[i].bad; bad == nil {
-			lanes[lane{list[i].rec.id, list[i].rec.variant}]++
-		} else if bad.ref != "" {
-			bad.ref = l.category + "/" + bad.ref
+	const differ = snapshot.NoCents - 1
+	lanes := make(map[lane]int64, len(list))
+	badPrices := 0
+	list = slices.DeleteFunc(list, func(row record[tcgPrice]) bool {
+		if bad := row.bad; bad != nil {
+			if bad.ref != "" {
+				bad.ref = l.category + "/" + bad.ref
+			}
+			if bad.reason == ReasonBadPrice {
+				badPrices++
+			}
+			return false
 		}
+
+		key := lane{row.rec.id, row.rec.variant}
+		cents, again := lanes[key]
+		if again && cents != row.rec.cents {
+			lanes[key] = differ
+			return false
+		}
+		lanes[key] = row.rec.cents
+		return again
+	})
+
+	// A file most of whose prices are none is not read for the few that look right.
+	if badPrices*2 > len(list) {
+		quarantineFile(to, name, ReasonBadPrice, fmt.Sprintf("%d of %d rows", badPrices, len(list)))
+		s.missing(to, t, l.category+"/"+l.group, MissingFile{Prices: true, Reason: ReasonBadPrice})
+		return
 	}
 
 	// All rows of a file were observed and collected at once.
 	asOf := s.asOf(t)
 	emit(to, name, list, func(row *tcgPrice, at Location) *recordError {
 		ref := l.category + "/" + row.id
-		if lanes[lane{row.id, row.variant}] > 1 {
+		if lanes[lane{row.id, row.variant}] == differ {
 			return &recordError{ReasonDuplicateLane, ref, row.variant}
 		}
 
@@ -226,7 +249,7 @@ func (s *tcgCSV) missingPrices(ctx context.Context, to Sink) error {
 	for _, g := range s.listed {
 		if name := t.pathOf(g, "prices"); !there[name] {
 			quarantineFile(to, t.at(name), ReasonMissingFile, g.Name)
-			s.missing(to, t, g.ref(), MissingFile{Prices: true})
+			s.missing(to, t, g.ref(), MissingFile{Prices: true, Reason: ReasonMissingFile})
 		}
 	}
 

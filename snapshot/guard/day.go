@@ -67,7 +67,7 @@ func (d *comparison) compareCards() {
 // setOf is the id of a card's set, "" without one.
 func setOf(c *snapshot.Catalog, card int) string { return c.OfSet(&c.Sets.ID, card) }
 
-// setCounts is what a set has.
+// setCounts is what a set has that a source lists.
 type setCounts struct{ cards, priced int }
 
 func countSets(c *snapshot.Catalog) map[string]setCounts {
@@ -75,9 +75,12 @@ func countSets(c *snapshot.Catalog) map[string]setCounts {
 	for i := range c.Cards.ID.Len() {
 		id := setOf(c, i)
 		h := m[id]
-		h.cards++
-		if c.Cards.Display[i] >= 0 {
-			h.priced++
+		// An unlisted card stays, and is as good as none; its price ends after a week.
+		if c.UnlistedSince(i) == snapshot.NoDay {
+			h.cards++
+			if c.Cards.Display[i] >= 0 {
+				h.priced++
+			}
 		}
 		m[id] = h
 	}
@@ -156,6 +159,26 @@ func (d *comparison) repeatedFeed() finding {
 func (d *comparison) cardsRemoved() finding {
 	changes := d.diff.Cards
 	return d.share(changes.Removed, changes.Before, minCards, "%d of %d cards are gone (%s, at most %s may)")
+}
+
+// cardsUnlisted is the share of the listed cards that no source lists any more. Those of a group that
+// is missing as a whole are judged by that (decision 3401).
+func (d *comparison) cardsUnlisted() finding {
+	a := d.current.Catalog
+	b := d.next.Catalog
+	rows := diff.Rows(&a.Cards.ID)
+	missing := missingSets(b)
+	unlisted := 0
+	for _, item := range b.Unlisted.Item {
+		if int(item) >= b.Cards.ID.Len() || missing[setOf(b, int(item))] {
+			continue
+		}
+		if k, known := rows[b.Cards.ID.At(int(item))]; known && a.UnlistedSince(k) == snapshot.NoDay {
+			unlisted++
+		}
+	}
+	return d.share(unlisted, a.Cards.ID.Len()-len(a.Unlisted.Item), minCards,
+		"%d of %d listed cards are no longer listed by any source (%s, at most %s may)")
 }
 
 func (d *comparison) cardsAdded() finding {
@@ -247,7 +270,11 @@ func (d *comparison) groupsMissing() finding {
 		}
 		if set := c.Gaps.Set[i]; set != snapshot.NoSet {
 			n++
-			names = append(names, strconv.Quote(c.Sets.Name.At(int(set))))
+			name := strconv.Quote(c.Sets.Name.At(int(set)))
+			if c.GapReasons.Len() > 0 && c.GapReasons.At(i) != "" {
+				name += " (" + c.GapReasons.At(i) + ")"
+			}
+			names = append(names, name)
 		} else if c.Gaps.Group.At(i) == "" {
 			// The day is missing as a whole, and no group of it has a row.
 			for _, game := range c.Sets.Game {
@@ -262,6 +289,33 @@ func (d *comparison) groupsMissing() finding {
 	const floor = 2
 	return d.share(n, c.Sets.ID.Len(), floor,
 		"the feed has no prices of %d of %d sets (%s, at most %s may): "+strings.ReplaceAll(join(names), "%", "%%"))
+}
+
+// valueMissing is the share of the value of all prices that missing groups have. One group may always
+// be lost.
+func (d *comparison) valueMissing() finding {
+	c := d.next.Catalog
+	missing := missingSets(c)
+	carried := int64(0)
+	all := int64(0)
+
+	for card := range c.Cards.ID.Len() {
+		from, to := c.Lanes.Of.Range(card)
+		for lane := from; lane < to; lane++ {
+			cents := max(0, c.Lanes.Cents[lane])
+			all += cents
+			if missing[setOf(c, card)] {
+				carried += cents
+			}
+		}
+	}
+
+	if len(missing) < 2 || all == 0 {
+		return finding{}
+	}
+	share := float64(carried) / float64(all)
+	return judged(share, "%d groups without usable prices have %.1f %% of the value of all prices, at most %.1f %% may",
+		len(missing), share*100, d.limit*100)
 }
 
 // unpriced judges a first snapshot, which has none to be compared with.

@@ -62,6 +62,8 @@ const (
 	repeatedFeedName = "repeated_feed"
 	pricesMovedName  = "prices_moved"
 	setsRepricedName = "sets_repriced"
+	// feedPartlyOldName sets the pulled tree aside when it refuses.
+	feedPartlyOldName = "feed_partly_old"
 )
 
 // compareHint shows an operator what changed.
@@ -85,12 +87,19 @@ var guards = []guard{
 	row(repeatedFeedName, 0, onlyWithBase, (*comparison).repeatedFeed,
 		"1 when the snapshot claims a later time and nothing at all has changed: yesterday's file again.",
 		"pull today's feed and build again"),
+	row(feedPartlyOldName, 0.2, onlyWithBase, (*comparison).feedPartlyOld,
+		"Share of a game's groups with ten or more prices of which not one price changed.",
+		"the next ninepocket daily pulls the feed again; to publish it as it is, add: "+
+			"--override feed_partly_old --reason TEXT"),
 	row("duplicate_keys", 0, onlyWithBase, (*comparison).duplicateKeys,
 		"Identities that two records claim, beyond those of the current snapshot.",
 		"give the records identities of their own, or an alias, and build again; "+
 			"the quarantine report names the lines"),
 	row("cards_removed", 0.05, onlyWithBase, (*comparison).cardsRemoved,
 		"Share of the current snapshot's cards that are gone.",
+		"look for missing files in the catalog feed: "+compareHint),
+	row("cards_unlisted", 0.05, onlyWithBase, (*comparison).cardsUnlisted,
+		"Share of the current snapshot's listed cards that no source lists any more.",
 		"look for missing files in the catalog feed: "+compareHint),
 	row("cards_added", 0.5, onlyWithBase, (*comparison).cardsAdded,
 		"Cards that are new, as a share of the current snapshot's.",
@@ -112,8 +121,13 @@ var guards = []guard{
 		"were cents read as dollars, or columns swapped? Pull the price files of these sets again, or look at: "+
 			compareHint),
 	row("groups_missing", 0.05, upperBound, (*comparison).groupsMissing,
-		"Share of the sets whose prices the feed lacks on the snapshot's day, when it is more than one.",
-		"pull the feed again and build again"),
+		"Share of the groups without usable prices on the snapshot's day, when it is more than one.",
+		"pull the feed again and build again; to publish the day without these groups, add: "+
+			"--override groups_missing --reason TEXT"),
+	row("value_missing", 0.2, upperBound, (*comparison).valueMissing,
+		"Share of the value of all prices that groups without usable prices have, when it is more than one group.",
+		"pull the feed again and build again; to publish the day without these groups, add: "+
+			"--override value_missing --reason TEXT"),
 	row("unpriced", 0.5, onlyFirst, (*comparison).unpriced,
 		"Share of the cards without a price, of a first snapshot that has price feeds.",
 		"look at the reasons and at the dates of the feed's files: ninepocket snapshot inspect NEXT --store STORE"),

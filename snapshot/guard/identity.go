@@ -73,6 +73,10 @@ func (d *comparison) newTwins() []string {
 func identities(c *snapshot.Catalog) map[identity][]string {
 	m := make(map[identity][]string, c.Cards.ID.Len())
 	for i := range c.Cards.ID.Len() {
+		// A product that a shop lists again under another id stands beside the one that it was.
+		if c.UnlistedSince(i) != snapshot.NoDay {
+			continue
+		}
 		k := identity{setOf(c, i), c.Cards.Name.At(i), c.Cards.Number.At(i), c.Cards.Printing.At(i)}
 		// Energies and promos without a number share names.
 		if k.set != "" && k.number != "" {

@@ -10,14 +10,19 @@ import (
 
 // Change is a price of a past day next to the nearest one of its lane that is known, in cents.
 type Change struct {
+	Game     uint8
 	Set      int32 // row of the card's set, snapshot.NoSet without one and of sealed products
 	From, To int64
+	// Published is that the price is in the history of the day already: it is right, and says nothing of
+	// whether the feed was rebuilt.
+	Published bool
 }
 
-// Past judges a day that is to be filled into the history, by the limits of the guards prices_moved,
-// sets_repriced and repeated_feed. The day is at most so many days away from those of the prices that
-// it is compared with. why says why no day can have its prices, "" when one can; wrong are the sets
-// whose prices no day can have, with the reason. The changes are not the caller's any more.
+// Past judges a day's prices before they are built into a history, by the limits of the guards
+// prices_moved, sets_repriced, repeated_feed and feed_partly_old. The day is at most so many days away
+// from those of the prices that it is compared with. why says why no day can have its
+// prices, "" when one can; wrong are the sets whose prices no day can have, with the reason. The changes
+// are not the caller's any more.
 func (l Limits) Past(changes []Change, days float64) (why string, wrong map[int32]string) {
 	factors := map[int32][]float64{}
 	for _, change := range changes {
@@ -34,6 +39,14 @@ func (l Limits) Past(changes []Change, days float64) (why string, wrong map[int3
 		}
 	}
 
+	groups := map[groupOfGame][]bool{}
+	for _, change := range changes {
+		if change.Set != snapshot.NoSet {
+			key := groupOfGame{change.Game, change.Set}
+			groups[key] = append(groups[key], change.From == change.To && !change.Published)
+		}
+	}
+
 	// Sets that are wrong as a whole say nothing about the others.
 	all := countMoves(changes)
 	others := countMoves(slices.DeleteFunc(changes, func(change Change) bool { return wrong[change.Set] != "" }))
@@ -43,6 +56,12 @@ func (l Limits) Past(changes []Change, days float64) (why string, wrong map[int3
 		why = fmt.Sprintf("%d of %d prices moved by more than 60 %%", all.moved, all.of)
 	case all.same >= minSame && all.same == all.of && l.of(repeatedFeedName) < 1:
 		why = fmt.Sprintf("not one of %d prices differs from the day before: yesterday's feed again", all.of)
+	default:
+		for _, old := range unchangedGroups(groups) {
+			if old.share() > l.of(feedPartlyOldName) {
+				why = fmt.Sprintf("%d of %d groups of a game are those of the day before", len(old.sets), old.groups)
+			}
+		}
 	}
 	return why, wrong
 }
@@ -57,7 +76,7 @@ func countMoves(changes []Change) moves {
 		switch {
 		case pair.Moved():
 			m.moved++
-		case change.From == change.To:
+		case change.From == change.To && !change.Published:
 			m.same++
 		}
 	}

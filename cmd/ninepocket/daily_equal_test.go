@@ -1,0 +1,63 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"ninepocket/internal/feedtest"
+	"ninepocket/snapshot"
+)
+
+// TestDailyOfEqualContent wants a day that was built once more without the archived days, whose refused rows
+// are in the report of the first build alone, to be nothing new (d44, d50).
+func TestDailyOfEqualContent(t *testing.T) {
+	t.Parallel()
+	h := newFeedStore(t, 4, 5)
+	bad := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/"+bad {
+			answer := httptest.NewRecorder()
+			h.feed.ServeHTTP(answer, r)
+			const row = `{"productId":1,"subTypeName":"Normal","marketPrice":-1},`
+			_, _ = w.Write([]byte(strings.Replace(answer.Body.String(), `"results":[`, `"results":[`+row, 1)))
+			return
+		}
+		h.feed.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	h.url = server.URL
+	file := h.configures("")
+	h.days(exitOK, file)
+	h.evening(1, feedtest.Faults{})
+	bad = feedtest.Path(0, "prices")
+	h.pulls(exitOK)
+	bad = ""
+	h.evening(2, feedtest.Faults{})
+	_, stderr := h.days(exitOK, file)
+	says(t, stderr, "filled from kept day files: "+dayName(1))
+	h.hasAllPrices()
+
+	before, err := snapshot.OpenStore(h.store).Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		out, _ := h.days(exitOK, file)
+		says(t, out, "nothing is new: "+before.ID+" is already served")
+		out, _ = h.days(exitOK, file, "--json")
+		says(t, out, `"new": false`, `"published": false`, `"id": "`+before.ID+`"`)
+	}
+	if cur, err := snapshot.OpenStore(h.store).Current(); err != nil || cur != before {
+		t.Errorf("%+v is published after %+v (%v)", cur, before, err)
+	}
+	if built, err := snapshot.OpenStore(h.store).List(); err != nil || len(built) != 3 {
+		t.Errorf("%d snapshots are in the store, want those of two days and the one that repeats: %v", len(built), err)
+	}
+
+	// The next day is one.
+	h.evening(3, feedtest.Faults{})
+	h.days(exitOK, file)
+	h.hasAllPrices()
+}

@@ -1,0 +1,281 @@
+package loader
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
+)
+
+// unlistedDays is for how long a card stays that no source lists any more, counted from the later of
+// its last price and the last day that it was listed (decision 3401).
+const unlistedDays = 365
+
+// carryUnlisted adds the cards and sealed products of the base that no source lists any more, with
+// their sets (decision 3401). Those of a group whose products a source should list, and does not have,
+// are not unlisted: nobody knows.
+func (b *builder) carryUnlisted(m *merged) {
+	base := b.o.Base
+	gone := b.goneItems(m)
+	if len(gone) == 0 {
+		return
+	}
+	refs := b.refsOfBase()
+
+	sets := map[string]int32{}
+	for i := range m.sets {
+		for _, ref := range m.sets[i].refs {
+			sets[ref] = int32(i)
+		}
+	}
+	setOf := func(row int32) int32 {
+		all := refs[base.Sets.ID.At(int(row))]
+		if i := slices.IndexFunc(all, func(ref string) bool { _, known := sets[ref]; return known }); i >= 0 {
+			return sets[all[i]]
+		}
+
+		to := int32(len(m.sets))
+		m.sets = append(m.sets, b.carrySet(int(row), refs))
+		for _, ref := range all {
+			sets[ref] = to
+		}
+		return to
+	}
+
+	lost := map[uint8]bool{} // games with a group whose products are missing
+	for ref := range b.missingProducts {
+		if set, known := sets[ref]; known {
+			lost[m.sets[set].game] = true
+		}
+	}
+
+	listed := len(m.cards)
+	for i := range base.Cards.ID.Len() {
+		if !gone[i] || b.removedSet(base.Cards.Set[i], refs) {
+			continue
+		}
+		c := b.carryCard(i, refs)
+		if row := c.set; row != snapshot.NoSet {
+			c.set = setOf(row)
+			c.group = groupOfSet(m.sets[c.set].refs)
+		}
+		if b.carryItem(&c.item, i, b.missingProducts[c.group]) && !b.joinUnlisted(m.cards[listed:], &c) {
+			m.cards = append(m.cards, c)
+		}
+	}
+
+	for i := range base.Sealed.Tail.Len() {
+		product := b.carrySealed(i, refs)
+		// Of sealed products the base does not know the group.
+		if gone[base.Cards.ID.Len()+i] && b.carryItem(&product.item, base.Cards.ID.Len()+i, lost[product.game]) {
+			m.sealed = append(m.sealed, product)
+		}
+	}
+}
+
+// joinUnlisted makes one card of two that an operator declared to be the same and that no source lists any
+// more, and reports whether it did. The one that was unlisted first decides the id.
+func (b *builder) joinUnlisted(cards []card, c *card) bool {
+	same := b.mapping.sameAs(aliasCard, c.refs[0])
+	i := slices.IndexFunc(cards, func(other card) bool { return slices.Contains(same, other.refs[0]) })
+	if i < 0 {
+		return false
+	}
+
+	first, second := &cards[i], c // air: a pair
+	if second.unlisted != 0 && (first.unlisted == 0 || second.unlisted < first.unlisted) {
+		first, second = second, first // air: a swap
+	}
+	// One that may be listed makes both so.
+	unlisted := max(first.unlisted, second.unlisted)
+	if first.unlisted == 0 || second.unlisted == 0 {
+		unlisted = 0
+	}
+	first.refs = append(first.refs, second.refs...)
+	first.unlisted = unlisted
+	cards[i] = *first
+	return true
+}
+
+// goneItems are the items of the base that no source lists and no operator removed, by their rows. A
+// reference that is listed leads to its item there: the base's item lives on in it.
+func (b *builder) goneItems(m *merged) map[int]bool {
+	listed := map[string]bool{}
+	m.eachID(func(all []string, _, _ string) {
+		for _, ref := range all {
+			listed[ref] = true
+		}
+	})
+
+	stays := map[string]bool{}
+	registry := &b.o.Base.Registry
+	for i := range registry.Ref.Len() {
+		ref := registry.Ref.At(i)
+		if listed[ref] || b.droppedRefs[ref] || b.mapping.removed[aliasCard][ref] != "" {
+			stays[registry.RefID.At(i)] = true
+		}
+	}
+
+	gone := map[int]bool{}
+	for i, id := range b.idsOfBase() {
+		if !stays[id] {
+			gone[i] = true
+		}
+	}
+	return gone
+}
+
+// removedSet reports whether an operator removed a set of the base.
+func (b *builder) removedSet(row int32, refs map[string][]string) bool {
+	return row != snapshot.NoSet && slices.ContainsFunc(refs[b.o.Base.Sets.ID.At(int(row))],
+		func(ref string) bool { return b.mapping.removed[aliasSet][ref] != "" })
+}
+
+// carryItem completes an item of the base that no source lists, unless its time is over. A pending one
+// may be listed: its group's products are missing.
+func (b *builder) carryItem(it *item, row int, pending bool) bool {
+	if pending {
+		b.countCarried()
+		return true
+	}
+	if it.unlisted == 0 {
+		it.unlisted = b.today
+		b.report.Unlisted++
+		if len(b.report.UnlistedExamples) < maxRemarks {
+			example := fmt.Sprintf("%q (%s)", it.name, readable(it.refs[0]))
+			b.report.UnlistedExamples = append(b.report.UnlistedExamples, example)
+		}
+	}
+
+	last := it.unlisted
+	lanes := &b.o.Base.Lanes
+	from, to := lanes.Of.Range(row)
+	for lane := from; lane < to; lane++ {
+		last = max(last, lanes.LastSeen[lane])
+	}
+	return last+unlistedDays >= b.today
+}
+
+// countCarried counts an item of a group whose products are missing, in the report of its source.
+func (b *builder) countCarried() {
+	for i := range b.report.Sources {
+		if r := &b.report.Sources[i]; r.Namespace == source.KindTCGCSV {
+			r.Carried++
+		}
+	}
+}
+
+// findRelisted finds the unlisted cards whose set, number and name one listed card has: the source may
+// have given the card another reference. Only an operator's alias makes one of them (decision 3404).
+func (b *builder) findRelisted(m *merged) {
+	listed := map[string][]int{}
+	for i := range m.cards {
+		if key := wholeKey(&m.cards[i]); m.cards[i].unlisted == 0 && key != "" {
+			listed[key] = append(listed[key], i)
+		}
+	}
+	for i := range m.cards {
+		c := &m.cards[i]
+		others := listed[wholeKey(c)]
+		// A build reports what is new, a suggestion all.
+		if c.unlisted == 0 || len(others) != 1 || c.unlisted != b.today && b.onUnmatched == nil {
+			continue
+		}
+
+		old, fresh := c.refs[0], m.cards[others[0]].refs[0] // air: a pair
+		namespace, ref := splitRef(fresh)
+		oldNamespace, oldRef := splitRef(old)
+		// A card of another source was never called otherwise by this one.
+		if namespace == oldNamespace {
+			b.report.Relisted = append(b.report.Relisted, Relisted{
+				Old: readable(old), New: readable(fresh), Name: c.name,
+				Row: strings.Join([]string{aliasCard, namespace, ref, oldNamespace, oldRef}, ","),
+			})
+		}
+	}
+}
+
+// dropRemoved takes out of the catalog what an operator removed, and remembers its references: their
+// prices are no mistakes.
+func (b *builder) dropRemoved(m *merged) {
+	removed := b.mapping.removed
+	isRemoved := func(it *item) bool {
+		is := removed[aliasSet][it.group] != "" ||
+			slices.ContainsFunc(it.refs, func(ref string) bool { return removed[aliasCard][ref] != "" })
+		if is {
+			for _, ref := range it.refs {
+				b.excludedRefs[ref] = true
+				b.droppedRefs[ref] = true
+			}
+		}
+		return is
+	}
+
+	m.cards = slices.DeleteFunc(m.cards, func(c card) bool {
+		return isRemoved(&c.item) || c.set >= 0 && slices.ContainsFunc(m.sets[c.set].refs, func(ref string) bool {
+			c.group = ref
+			return removed[aliasSet][ref] != "" && isRemoved(&c.item)
+		})
+	})
+	m.sealed = slices.DeleteFunc(m.sealed, func(s sealed) bool { return isRemoved(&s.item) })
+}
+
+// joinAliases makes one item of those that an operator declared to be the same where no merge did: one
+// that the sources list, and one that the base knows by a reference that they list no more, or list
+// again. The base's id goes on. An alias without effect is an error (decision 3404).
+func (b *builder) joinAliases(m *merged) error {
+	at := map[string]int{}
+	spaces := map[string]bool{}
+	for i := range m.numItems() {
+		for _, ref := range m.item(i).refs {
+			at[ref] = i
+			namespace, _ := splitRef(ref)
+			spaces[namespace] = true
+		}
+	}
+
+	// A reference of a source that this build does not read may have its effect in another one, and one of a
+	// group whose products are missing has it another day. Without a base a row joins the archived prices of a
+	// card that no source lists any more.
+	complete := b.o.Base.SnapshotAt != snapshot.NoTime && len(b.missingProducts) == 0
+	unknown := func(ref string) bool {
+		namespace, _ := splitRef(ref)
+		_, listed := at[ref]
+		return complete && spaces[namespace] && !listed && b.registry.items[ref] == "" && !b.excludedRefs[ref]
+	}
+	dropped := map[string]bool{}
+	for _, from := range slices.Sorted(maps.Keys(b.mapping.aliases[aliasCard])) {
+		for _, to := range b.mapping.aliases[aliasCard][from] {
+			if unknown(to) {
+				return fmt.Errorf("%s: the alias of card %s and %s has no effect: no source lists %s, and no "+
+					"earlier catalog had it; correct the row or delete it",
+					aliasesFile, readable(from), readable(to), readable(to))
+			}
+
+			i, listed := at[from]
+			j, other := at[to]
+			switch {
+			case listed && !other && b.registry.items[to] != "":
+				// The reference that had an id first decides the id.
+				it := m.item(i)
+				it.refs = append([]string{to}, it.refs...)
+				at[to] = i
+			case listed && other && i != j && max(i, j) < len(m.cards):
+				one, same := &m.cards[i], &m.cards[j] // air: a pair
+				dropped[same.refs[0]] = true
+				extra := same.refs[1:]
+				one.enrich(same)
+				one.refs = append(one.refs, extra...)
+				for _, ref := range one.refs {
+					at[ref] = i
+				}
+			}
+		}
+	}
+
+	m.cards = slices.DeleteFunc(m.cards, func(c card) bool { return dropped[c.refs[0]] })
+	return nil
+}
