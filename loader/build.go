@@ -400,6 +400,10 @@ func (b *builder) readPrices(ctx context.Context, in openInput, isSource bool) e
 	if err := in.Prices(ctx, pricer); err != nil {
 		return fmt.Errorf("cannot read the prices of %q: %w", in.Input, err)
 	}
+	if dated, ok := in.Source.(source.NewestDayer); ok && in.archived && len(pricer.rows) == 0 {
+		day, _ := dated.Newest()
+		b.rejectDay(RefusedDay{Day: day.String(), Input: in.Input, Why: "it has no price", Damaged: true})
+	}
 	pricer.flush()
 
 	if pricer.last != snapshot.NoDay {

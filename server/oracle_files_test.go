@@ -103,7 +103,12 @@ type truth struct {
 
 var (
 	todaysTruth    = sync.OnceValue(func() *truth { return readTruth(today()) })
-	tomorrowsTruth = sync.OnceValue(func() *truth { return readTruth(tomorrow()) })
+	tomorrowsTruth = sync.OnceValue(func() *truth {
+		tr := readTruth(tomorrow())
+		tr.carry(todaysTruth())
+		tr.order()
+		return tr
+	})
 )
 
 func readTruth(e *edition) *truth {
@@ -127,6 +132,37 @@ func readTruth(e *edition) *truth {
 	tr.readPrices(e.dir)
 	tr.order()
 	return tr
+}
+
+// carry takes over the cards that no file lists any more: they stay with their history, and with their
+// prices for a week (decision 3401).
+func (tr *truth) carry(old *truth) {
+	sets := map[string]*trueSet{}
+	for _, s := range tr.sets {
+		sets[s.ref] = s
+	}
+
+	days := int(tr.date.Sub(old.date) / (24 * time.Hour))
+	for _, gone := range old.cards {
+		if tr.byRef[gone.ref] != nil {
+			continue
+		}
+		k := *gone
+		if gone.set != nil {
+			k.set = sets[gone.set.ref]
+			k.set.cards = append(k.set.cards, &k)
+		}
+
+		k.lanes = nil
+		for _, l := range gone.lanes {
+			carried := *l
+			carried.days.cents = append(slices.Repeat([]int64{-1}, days), l.days.cents...)
+			k.lanes = append(k.lanes, &carried)
+		}
+		tr.cards = append(tr.cards, &k)
+		tr.byID[k.id] = &k
+		tr.byRef[k.ref] = &k
+	}
 }
 
 func eachLine[L any](path string, each func(L)) {

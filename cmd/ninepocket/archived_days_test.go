@@ -267,7 +267,6 @@ func TestBadSetOfAnArchivedDay(t *testing.T) {
 	h.publishes(exitOK)
 	h.evening(1, feedtest.Faults{Wrong: []string{feedtest.Path(3, "prices")}})
 	h.pulls(exitOK)
-	h.publishes(exitRefused)
 	for c := range h.feed.PerGroup {
 		delete(h.pulled[dayName(1)], feedtest.Product(3, c))
 	}
@@ -341,7 +340,7 @@ func TestGuardsOfArchivedDays(t *testing.T) {
 			},
 		},
 		{
-			"repeated_feed = 1",
+			"repeated_feed = 1\nfeed_partly_old = 1.0",
 			feedtest.Faults{Of: base},
 			func(product int) int64 { return feedtest.Cents(product, base) },
 		},
@@ -466,11 +465,11 @@ func TestMissingGroup(t *testing.T) {
 		h.hasAllPrices()
 
 		cents, of := h.price(lost)
-		carried := fmt.Sprintf("no prices of tcgcsv group 3/105 (Set E) for %s: 6 prices of %s stand until %s",
+		carried := fmt.Sprintf("no prices of tcgcsv group 3/105 (Set E) for %s (missing_file): 6 prices of %s stand until %s",
 			dayName(day), dayName(0), dayName(7))
 		if day > 7 {
 			was = 0
-			carried = fmt.Sprintf("no prices of tcgcsv group 3/105 (Set E) for %s\n", dayName(day))
+			carried = fmt.Sprintf("no prices of tcgcsv group 3/105 (Set E) for %s (missing_file)\n", dayName(day))
 		} else if of != dayName(0) {
 			t.Errorf("day %d: the held price is of %s", day, of)
 		}

@@ -145,7 +145,7 @@ func TestBadDays(t *testing.T) {
 		})
 	}
 
-	bad("a third of the cards gone", "cards_removed", func(t *testing.T, dir string) {
+	bad("a third of the cards gone", "cards_unlisted", func(t *testing.T, dir string) {
 		edit(t, filepath.Join(dir, "cards.jsonl"), func(i int, line string) []string {
 			if i%3 == 0 {
 				return nil

@@ -68,6 +68,7 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 	options := loader.Options{Mapping: flags.mapping}
 	var wrong settings.Problems
 	options.Sources = wrong.ParseInputs(flags.sources)
+	wrong.Add(settings.CheckFolder("store", flags.store))
 	if err := wrong.Err(); err != nil {
 		return fail(exitUsage, "", err)
 	}

@@ -251,8 +251,18 @@ func (d *comparison) pricesMoved() finding {
 func missingSets(c *snapshot.Catalog) map[string]bool {
 	missing := map[string]bool{}
 	for i, day := range c.Gaps.Day {
-		if set := c.Gaps.Set[i]; day == c.Date() && set != snapshot.NoSet {
+		if day != c.Date() {
+			continue
+		}
+		if set := c.Gaps.Set[i]; set != snapshot.NoSet {
 			missing[c.Sets.ID.At(int(set))] = true
+		} else if c.Gaps.Group.At(i) == "" {
+			// The day is missing as a whole.
+			for set, game := range c.Sets.Game {
+				if game == c.Gaps.Game[i] {
+					missing[c.Sets.ID.At(set)] = true
+				}
+			}
 		}
 	}
 	return missing
