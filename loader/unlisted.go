@@ -162,8 +162,8 @@ func (b *builder) carryItem(it *item, row int, pending bool) bool {
 // countCarried counts an item of a group whose products are missing, in the report of its source.
 func (b *builder) countCarried() {
 	for i := range b.report.Sources {
-		if r := &b.report.Sources[i]; r.Namespace == source.KindTCGCSV {
-			r.Carried++
+		if read := &b.report.Sources[i]; read.Namespace == source.KindTCGCSV {
+			read.Carried++
 		}
 	}
 }
@@ -220,7 +220,7 @@ func (b *builder) dropRemoved(m *merged) {
 			return removed[aliasSet][ref] != "" && isRemoved(&c.item)
 		})
 	})
-	m.sealed = slices.DeleteFunc(m.sealed, func(s sealed) bool { return isRemoved(&s.item) })
+	m.sealed = slices.DeleteFunc(m.sealed, func(product sealed) bool { return isRemoved(&product.item) })
 }
 
 // joinAliases makes one item of those that an operator declared to be the same where no merge did: one

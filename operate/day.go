@@ -94,7 +94,9 @@ const partlyOld = "feed_partly_old"
 // setAside takes a tree out of use that was pulled before the feed was ready. The feed says the same
 // time when it is, so that no pull would fetch it again.
 func (d *Day) setAside(verdicts []snapshot.GuardResult) {
-	partly := func(v snapshot.GuardResult) bool { return v.Name == partlyOld && v.Status == snapshot.Refused }
+	partly := func(verdict snapshot.GuardResult) bool {
+		return verdict.Name == partlyOld && verdict.Status == snapshot.Refused
+	}
 	built := func(in loader.Input) bool { return in.Path == d.Tree }
 	if !slices.ContainsFunc(verdicts, partly) || !slices.ContainsFunc(d.Build.Sources, built) {
 		return

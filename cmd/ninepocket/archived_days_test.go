@@ -465,8 +465,8 @@ func TestMissingGroup(t *testing.T) {
 		h.hasAllPrices()
 
 		cents, of := h.price(lost)
-		carried := fmt.Sprintf("no prices of tcgcsv group 3/105 (Set E) for %s (missing_file): 6 prices of %s stand until %s",
-			dayName(day), dayName(0), dayName(7))
+		carried := fmt.Sprintf("no prices of tcgcsv group 3/105 (Set E) for %s (missing_file): 6 prices of %s stand "+
+			"until %s", dayName(day), dayName(0), dayName(7))
 		if day > 7 {
 			was = 0
 			carried = fmt.Sprintf("no prices of tcgcsv group 3/105 (Set E) for %s (missing_file)\n", dayName(day))

@@ -254,6 +254,7 @@ func missingSets(c *snapshot.Catalog) map[string]bool {
 		if day != c.Date() {
 			continue
 		}
+
 		if set := c.Gaps.Set[i]; set != snapshot.NoSet {
 			missing[c.Sets.ID.At(int(set))] = true
 		} else if c.Gaps.Group.At(i) == "" {
