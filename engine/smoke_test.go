@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -122,6 +123,41 @@ func rename(v *View, name string) {
 		names.Append(name)
 	}
 	v.Catalog.Cards.Name = names
+}
+
+// TestSmokeWrongNames spoils the names of some of the asked cards: nine are warnings that name card
+// and name, ten refuse.
+func TestSmokeWrongNames(t *testing.T) {
+	for _, wrong := range []int{0, 1, 9, 10, 11} {
+		v := smokeView(t)
+		var names snapshot.Strings
+		for card := range v.Catalog.Cards.Name.Len() {
+			name := v.Catalog.Cards.Name.At(card)
+			// Every third, so that they are spread.
+			if card%3 == 0 && card/3 < wrong {
+				name = "Zyxwvutsrq"
+			}
+			names.Append(name)
+		}
+		v.Catalog.Cards.Name = names
+
+		notFound, err := v.Smoke()
+		if wrong > 9 {
+			if err == nil || !strings.Contains(err.Error(), `is not found by its name "Zyxwvutsrq"`) {
+				t.Errorf("%d wrong names: %v", wrong, err)
+			}
+			continue
+		}
+		if err != nil || len(notFound) != wrong {
+			t.Errorf("%d wrong names: %d not found, %v", wrong, len(notFound), err)
+		}
+		for i, card := range notFound {
+			id := v.Catalog.Cards.ID.At(3 * i)
+			if want := fmt.Sprintf("card %q is not found by its name \"Zyxwvutsrq\"", id); card != want {
+				t.Errorf("%s, want %s", card, want)
+			}
+		}
+	}
 }
 
 // TestSmokeMovers lets the movers name a card that wire spells otherwise.

@@ -99,7 +99,7 @@ func (a *assembly) findUnlistedGroups() {
 		}
 		feed := b.feedOf(namespace)
 		key := gapKey{feed, c.game, b.newest[feed][c.game], c.group}
-		if key.day != snapshot.NoDay && since[c.group]+carryDays > key.day {
+		if key.day != snapshot.NoDay && key.day-carryDays < since[c.group] {
 			b.missing[key] = gap{reason: source.ReasonUnlisted}
 		}
 	}
@@ -228,7 +228,7 @@ func (a *assembly) writeUnlisted() {
 	add := func(row int, since snapshot.Day) {
 		if since != 0 {
 			unlisted.Item = append(unlisted.Item, uint32(row))
-			unlisted.Since = append(unlisted.Since, since)
+			unlisted.Since = append(unlisted.Since, min(since, a.c.Date()))
 		}
 	}
 	for row, i := range a.cards {

@@ -3,6 +3,7 @@ package loader
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,6 +14,9 @@ import (
 // unlistedDays is for how long a card stays that no source lists any more, counted from the later of
 // its last price and the last day that it was listed (decision 3401).
 const unlistedDays = 365
+
+// sinceThisBuild stands for the catalog's own date, which only the prices determine.
+const sinceThisBuild = snapshot.Day(math.MaxInt32)
 
 // carryUnlisted adds the cards and sealed products of the base that no source lists any more, with
 // their sets (decision 3401). Those of a group whose products a source should list, and does not have,
@@ -142,7 +146,7 @@ func (b *builder) carryItem(it *item, row int, pending bool) bool {
 		return true
 	}
 	if it.unlisted == 0 {
-		it.unlisted = b.today
+		it.unlisted = sinceThisBuild
 		b.report.Unlisted++
 		if len(b.report.UnlistedExamples) < maxRemarks {
 			example := fmt.Sprintf("%q (%s)", it.name, readable(it.refs[0]))
@@ -150,7 +154,7 @@ func (b *builder) carryItem(it *item, row int, pending bool) bool {
 		}
 	}
 
-	last := it.unlisted
+	last := min(it.unlisted, b.today)
 	lanes := &b.o.Base.Lanes
 	from, to := lanes.Of.Range(row)
 	for lane := from; lane < to; lane++ {
@@ -181,7 +185,7 @@ func (b *builder) findRelisted(m *merged) {
 		c := &m.cards[i]
 		others := listed[wholeKey(c)]
 		// A build reports what is new, a suggestion all.
-		if c.unlisted == 0 || len(others) != 1 || c.unlisted != b.today && b.onUnmatched == nil {
+		if c.unlisted == 0 || len(others) != 1 || c.unlisted != sinceThisBuild && b.onUnmatched == nil {
 			continue
 		}
 

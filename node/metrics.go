@@ -230,25 +230,35 @@ func (out sink) snapshot(v *engine.View, now time.Time) {
 	gauge(out, "snapshot_cards", "Cards in the served snapshot.", catalog.Cards.ID.Len())
 	gauge(out, "snapshot_products", "Products in the served snapshot.", len(v.Index.Products().Items()))
 	gauge(out, "snapshot_lanes", "Lanes (item, variant, condition) in the served snapshot.", len(catalog.Lanes.Variant))
-	days, groups := recentGaps(catalog)
+	days, groups, reasons := recentGaps(catalog)
 	gauge(out, "snapshot_missing_dates", "Days of the last 30 that a daily feed has no prices of.", days)
 	gauge(out, "snapshot_missing_groups", "Groups that a daily feed has no prices of on the snapshot's date.", groups)
+	for reason, n := range reasons {
+		gauge(out, "snapshot_held_groups", "Groups without usable prices on the snapshot's date, by reason.", n,
+			"reason", reason)
+	}
+	gauge(out, "snapshot_unlisted_items", "Cards and sealed products that no source lists any more.",
+		len(catalog.Unlisted.Item))
 	gauge(out, "snapshot_bytes", "Memory that the served snapshot takes, without its word index.", v.Size())
 }
 
 // recentGaps counts recent gaps: missing days of the last 30, a day of two games once, and missing
-// groups of the snapshot's date.
-func recentGaps(catalog *snapshot.Catalog) (days, groups int) {
+// groups of the snapshot's date, also by the reason that its build found (decision 3402).
+func recentGaps(catalog *snapshot.Catalog) (days, groups int, reasons map[string]int) {
 	seen := map[snapshot.Day]bool{}
+	reasons = map[string]int{}
 	for i, day := range catalog.Gaps.Day {
 		switch {
 		case catalog.Gaps.Group.At(i) != "" && day == catalog.Date():
 			groups++
+			if catalog.GapReasons.Len() > 0 && catalog.GapReasons.At(i) != "" {
+				reasons[catalog.GapReasons.At(i)]++
+			}
 		case catalog.Gaps.Group.At(i) == "" && day > catalog.Date()-30:
 			seen[day] = true
 		}
 	}
-	return len(seen), groups
+	return len(seen), groups, reasons
 }
 
 func (out sink) engine(stats engine.Stats, now time.Time) {

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"maps"
 	"os"
 	"regexp"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"ninepocket/fleet/control"
 	"ninepocket/fleet/limiter"
 	"ninepocket/fleet/mirror"
+	"ninepocket/snapshot"
 )
 
 var metricName = regexp.MustCompile(`\bninepocket_fleet_[a-z0-9_]+`)
@@ -61,5 +63,35 @@ func TestFleetMetricsAreDocumented(t *testing.T) {
 		if !explained[name] {
 			t.Errorf("%s does not explain %s", docs, name)
 		}
+	}
+}
+
+// TestRecentGaps counts gaps of days and groups, old and new, with and without a reason.
+func TestRecentGaps(t *testing.T) {
+	today := snapshot.DayOf(time.Date(2026, 3, 15, 20, 0, 0, 0, time.UTC).UnixMilli())
+	c := &snapshot.Catalog{SnapshotAt: today.Time().UnixMilli()}
+	for _, gap := range []struct {
+		day           snapshot.Day
+		group, reason string
+	}{
+		{today, "3/1", "missing_file"}, {today, "3/2", "missing_file"}, {today, "3/3", "implausible"},
+		{today, "3/4", ""}, {today - 1, "3/1", "missing_file"}, // another day
+		{today - 2, "", ""}, {today - 2, "", ""}, {today - 29, "", ""}, {today - 30, "", ""}, // two of one day, one old
+	} {
+		c.Gaps.Day = append(c.Gaps.Day, gap.day)
+		c.Gaps.Group.Append(gap.group)
+		c.GapReasons.Append(gap.reason)
+	}
+
+	days, groups, reasons := recentGaps(c)
+	want := map[string]int{"missing_file": 2, "implausible": 1}
+	if days != 2 || groups != 4 || !maps.Equal(reasons, want) {
+		t.Errorf("%d days, %d groups, %v; want 2, 4, %v", days, groups, reasons, want)
+	}
+
+	// A snapshot of an earlier version has no reasons.
+	c.GapReasons = snapshot.Strings{}
+	if days, groups, reasons = recentGaps(c); days != 2 || groups != 4 || len(reasons) > 0 {
+		t.Errorf("without reasons: %d days, %d groups, %v", days, groups, reasons)
 	}
 }

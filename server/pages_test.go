@@ -573,3 +573,38 @@ func TestNoCatalogYet(t *testing.T) {
 		}
 	}
 }
+
+// TestUnlistedPage: the page of a card that no source lists any more stays, and says since when.
+func TestUnlistedPage(t *testing.T) {
+	w := siteWorld(t, func(s *setup) { s.views = []*engine.View{tomorrow().view} })
+	c := w.view0().Catalog
+	const sentence = "No source has listed this card since "
+	since := c.Date().Time().Format("2 Jan 2006")
+	files := readTruth(tomorrow())
+	unlisted := 0
+	for card := range c.Cards.ID.Len() {
+		_, listed := files.byID[c.Cards.ID.At(card)]
+		if listed && card%97 > 0 {
+			continue
+		}
+
+		r := w.page(t, "/cards/"+c.Cards.Slug.At(card))
+		if r.status != http.StatusOK {
+			t.Errorf("card %d: status %d", card, r.status)
+		}
+		if says := strings.Contains(string(r.body), sentence); says == listed {
+			t.Errorf("card %d is listed: %t, and its page says that it is not: %t", card, listed, says)
+		}
+		if listed {
+			continue
+		}
+
+		unlisted++
+		if !strings.Contains(string(r.body), sentence+since+".") {
+			t.Errorf("card %d: the page does not say %s", card, since)
+		}
+	}
+	if unlisted == 0 {
+		t.Error("no card of tomorrow is unlisted")
+	}
+}

@@ -56,7 +56,13 @@ func (k *cardPage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.E().S(k.printing)
 		qw422016.N().S(`</dd></div> `)
 	}
-	qw422016.N().S(`</dl> </div> `)
+	qw422016.N().S(`</dl> `)
+	if since := c.UnlistedSince(k.card); since != snapshot.NoDay {
+		qw422016.N().S(`<p class="data">No source has listed this card since `)
+		qw422016.E().S(date(since))
+		qw422016.N().S(`.</p> `)
+	}
+	qw422016.N().S(`</div> `)
 	if k.display >= 0 {
 		k.streamdisplayPrice(qw422016, c)
 	} else {

@@ -81,7 +81,6 @@ func (b *builder) isName(tokens []token) bool {
 // readAliases replaces the aliases in the query by what they stand for, unless typed asks for the
 // words as typed.
 func (q *query) readAliases(ix *Index, typed bool) {
-	q.card = none
 	q.rewritten = false
 	q.rewrittenWhole = false
 	q.rewrites = q.rewrites[:0]
@@ -103,7 +102,9 @@ func (q *query) readAliases(ix *Index, typed bool) {
 			}
 
 			if til-i == len(tokens) {
-				q.card = alias.card
+				if alias.card != none {
+					q.cards = append(q.cards[:0], alias.card)
+				}
 				q.rewrittenWhole = true
 			}
 			q.aliasGames &= alias.games

@@ -59,7 +59,7 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 			groupOf: make([]uint32, corpus.Len), setOf: make([]int32, corpus.Len), gameOf: make([]uint8, corpus.Len),
 			numberOf: make([]uint32, corpus.Len), baseOf: make([]uint32, corpus.Len),
 			tailOf:  make([]uint32, corpus.Len),
-			totalOf: make([]uint16, corpus.Len), unpriced: corpus.Unpriced,
+			totalOf: make([]uint16, corpus.Len), unpriced: corpus.Unpriced, misnumbered: map[string][]uint32{},
 		},
 		word: newInterner(), single: map[uint32]bool{}, plain: map[string]uint32{}, groups: map[string]uint32{},
 		family: map[string]uint32{}, number: newInterner(), aliases: map[string]uint32{}, isCode: map[string]bool{},
@@ -109,7 +109,12 @@ func (b *builder) addNameGroup(i int) uint32 {
 
 	plainKey := string(b.key)
 	parsed := b.parser.read(display, b.corpus.Number(i))
-	bare := isPlain && len(parsed.words) == parsed.core && !parsed.numbered
+	bare := isPlain && len(parsed.words) == parsed.core && !parsed.numbered && !parsed.misnumbered
+	if parsed.misnumbered {
+		b.parser.norm.read(display, maxTokens)
+		folded := string(b.parser.norm.text)
+		b.index.misnumbered[folded] = append(b.index.misnumbered[folded], uint32(i))
+	}
 	if !isPlain {
 		parsed.qualify(b.parser.words(printing))
 	}

@@ -19,6 +19,8 @@ type name struct {
 	// numbered reports that the name contained the card's number, which was removed: the same text
 	// with another number may be another name.
 	numbered bool
+	// misnumbered reports that the name contains a number or a total that is not the card's.
+	misnumbered bool
 }
 
 type nameWord struct {
@@ -88,9 +90,18 @@ func (reader *nameParser) read(display, number string) name {
 		extra = nil
 	}
 
+	total := cardvocab.NumberTotal(number)
+	misnumbered := slices.ContainsFunc(tokens, func(tok token) bool {
+		word := reader.norm.word(tok)
+		isTotal := tok.before == '/' && isNumberWord(word)
+		if !numbered {
+			return tok.hash || isTotal
+		}
+		return isTotal && total != "" && cardvocab.NumberKey(string(word)) != total
+	})
 	core = core[:min(len(core), maxNameWords)]
 	extra = extra[:min(len(extra), maxNameWords-len(core))]
-	return name{words: append(core, extra...), core: len(core), numbered: numbered}
+	return name{words: append(core, extra...), core: len(core), numbered: numbered, misnumbered: misnumbered}
 }
 
 // word makes a token the next word of core.

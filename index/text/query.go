@@ -58,7 +58,7 @@ type query struct {
 	roles          []role
 	preferences    []cardvocab.Preference // rarities, finishes and editions that it prefers
 	games          uint64                 // the games that it names
-	card           uint32                 // the card of which the whole query is an alias, or none
+	cards          []uint32               // those of which the whole query is an alias, or a name with a wrong number
 	aliasGames     uint64                 // the games in which its aliases count
 	rewrites       []string               // the replacements of its aliases, one each
 	rewritten      bool                   // an alias was replaced
@@ -84,6 +84,8 @@ type termWeights struct {
 // parse parses a text; typed disables aliases.
 func (q *query) parse(ix *Index, text string, typed bool) {
 	q.norm.read(text, maxTokens)
+	// No number of the query would be one of the card.
+	q.cards = append(q.cards[:0], ix.misnumbered[string(q.norm.text)]...)
 	q.splitNumbers(ix)
 	q.readAliases(ix, typed)
 	q.readTerms(ix)

@@ -136,12 +136,14 @@ func newSearch(ix *Index) *search {
 func (s *search) answer() {
 	s.by = round{}
 
-	// The whole query is the alias of one card, so it means no other.
-	if s.query.card != none {
+	// The whole query is the alias or the name of these cards, so it means no other.
+	if len(s.query.cards) > 0 {
 		s.base = len(s.dst)
 		s.bestMissing = 0
 		s.maxMissing = 0
-		s.collectHit(s.query.card, 0, 0)
+		for _, card := range s.query.cards {
+			s.collectHit(card, 0, 0)
+		}
 		return
 	}
 
