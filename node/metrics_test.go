@@ -91,7 +91,8 @@ func TestRecentGaps(t *testing.T) {
 
 	// A snapshot of an earlier version has no reasons.
 	c.GapReasons = snapshot.Strings{}
-	if days, groups, reasons = recentGaps(c); days != 2 || groups != 4 || len(reasons) > 0 {
+	days, groups, reasons = recentGaps(c)
+	if days != 2 || groups != 4 || len(reasons) > 0 {
 		t.Errorf("without reasons: %d days, %d groups, %v", days, groups, reasons)
 	}
 }

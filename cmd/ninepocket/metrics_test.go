@@ -181,7 +181,7 @@ func (w *watched) traffic() {
 	w.ask("GET", w.api+"/"+w.live, "", live)
 	w.ask("GET", w.api+"/v1/products?key="+w.preview, "", preview)
 	w.ask("GET", w.api+"/v1/games", "", preview)
-	w.ask("GET", w.api+"/v1/games", "", "X-API-Key: "+w.live[:len(w.live)-1]+"x")
+	w.ask("GET", w.api+"/v1/games", "", "X-API-Key: "+w.live+"x")
 	w.ask("GET", w.api+"/v1/games", "", "Authorization: Basic "+w.live)
 	w.ask("POST", w.api+"/v1/prices/batch", `{"items":[{"kind":"sealed","product_id":"prd_nothing"}]}`, preview,
 		jsonBody, "Idempotency-Key: first")
