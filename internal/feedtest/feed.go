@@ -56,6 +56,8 @@ type Faults struct {
 	// 0 for never.
 	RebuildAfter int
 	Down         bool // every request is answered 500
+	// Change makes another body of a file; nil leaves all as they are.
+	Change func(path, body string) string
 }
 
 // Asked is a request that the feed received.
@@ -167,6 +169,9 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Last-Modified", faults.Modified.UTC().Format(http.TimeFormat))
 	}
 	body := f.body(path, at, faults)
+	if faults.Change != nil && body != "" {
+		body = faults.Change(path, body)
+	}
 	switch {
 	case body == "":
 		http.NotFound(w, r)

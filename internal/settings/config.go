@@ -86,7 +86,7 @@ type Feed struct {
 type Daily struct {
 	Sources          []string `toml:"sources" help:"catalogs KIND:PATH in order of authority; feed stands for what is pulled"` // air: a tag is one text
 	Prices           []string `toml:"prices" help:"prices alone, KIND:PATH"`
-	Mapping          string   `toml:"mapping" help:"folder with sealed.csv, aliases.csv, feeds.toml and search_aliases.csv"` // air: a tag is one text
+	Mapping          string   `toml:"mapping" help:"folder with sealed.csv, aliases.csv, removed.csv, feeds.toml and search_aliases.csv"` // air: a tag is one text
 	IncludeUnmatched bool     `toml:"keep_unmatched" help:"keep cards of later sources that no earlier one has"`
 	RetainSnapshots  int      `toml:"keep" help:"newest snapshots that a publication leaves; 0 keeps all"`
 }
