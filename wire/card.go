@@ -170,7 +170,7 @@ func AppendLanePrice(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	l := &c.Lanes
 	dst = AppendLane(dst, c, lane)
 	dst = AppendChange(dst, `,"change_7d_cents":`, `,"change_7d_percent":`, l.Price7DaysAgo[lane], l.Cents[lane])
-	dst = AppendChange(dst, `,"change_30d_cents":`, `,"change_30d_percent":`, l.Base30[lane], l.Cents[lane])
+	dst = AppendChange(dst, `,"change_30d_cents":`, `,"change_30d_percent":`, l.Price30DaysAgo[lane], l.Cents[lane])
 	return append(dst, '}')
 }
 
@@ -190,7 +190,7 @@ func AppendPriceEntry(dst []byte, c *snapshot.Catalog, card int) []byte {
 }
 
 // AppendMover appends a Market mover. before has the earlier price of every lane:
-// Lanes.Price7DaysAgo or Lanes.Base30.
+// Lanes.Price7DaysAgo or Lanes.Price30DaysAgo.
 func AppendMover(dst []byte, c *snapshot.Catalog, card int, urls *URLs, before []int64) []byte {
 	cents, at := c.DisplayPrice(card)
 	dst = AppendIdentity(dst, c, card, urls)
