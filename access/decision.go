@@ -34,12 +34,12 @@ const UnavailableRetry = int64(5)
 type LimitState struct {
 	Limit     int64 // q
 	Remaining int64 // r
-	Wait      int64 // t: whole seconds until the next unit frees, 0 when none is taken
+	Wait      int64 // t: whole seconds until a window's next unit frees (0 when none is taken), or a quota resets
 	Reset     int64 // the same instant in Unix seconds, rounded up
 }
 
 // NewLimitState returns the state of a limit at a wall time. wait is how many milliseconds it takes
-// until the next unit frees.
+// until the next unit of a window frees, or a quota resets.
 func NewLimitState(limit, remaining, wait, wall int64) LimitState {
 	return LimitState{
 		Limit: limit, Remaining: max(0, remaining), Wait: secondsUp(wait), Reset: secondsUp(wall + max(0, wait)),

@@ -59,7 +59,7 @@ var planted = []struct{ what, file, text, instead string }{
 	},
 	{
 		"a restart forgets the minute windows of the log", "content.go",
-		"w.restore(tick{at: e.at, n: 1})", "_ = w",
+		"w.restore(burst{at: e.at, n: 1})", "_ = w",
 	},
 	{
 		"a window admits again after 50 s", "window.go",

@@ -5,13 +5,14 @@ import (
 	"ninepocket/calendar"
 )
 
-// reservedUnits is what admissions have taken of a tenant's limits: the calls of the last minute, and
-// the units that calls in flight have reserved. The mutex of the tenant's state guards it.
-type reservedUnits struct {
-	window      window // preview: shared by the tenant's keys
-	usageWindow window
-	dayUnits    periodReserved // of a day's quota
-	creditUnits periodReserved // of a period's credits
+// admissionState is what admissions have taken of a tenant's limits: the calls of the last minute, and
+// the units that calls in flight have reserved. The window of a live key is in its keyState. The mutex
+// of the tenant's state guards it.
+type admissionState struct {
+	tenantWindow window         // TenantWindow: minute limit of preview calls, shared by the tenant's keys
+	usageWindow  window         // UsageWindow: minute limit of preview GET /v1/usage
+	dayUnits     periodReserved // of a day's quota
+	creditUnits  periodReserved // of a period's credits
 }
 
 // periodReserved is the units that calls in flight have reserved of one day or period.
@@ -34,36 +35,36 @@ func (pr *periodReserved) add(id, units int64) {
 }
 
 // reserve reserves the cost of a call for its day or period.
-func (ru *reservedUnits) reserve(spec *LimitSpec, day calendar.Day, period calendar.Period) {
+func (as *admissionState) reserve(spec *LimitSpec, day calendar.Day, period calendar.Period) {
 	switch spec.Quota {
 	case NoQuota:
 	case DayQuota:
-		ru.dayUnits.add(int64(day), spec.Cost)
+		as.dayUnits.add(int64(day), spec.Cost)
 	case PeriodCredits:
-		ru.creditUnits.add(period.Start, spec.Cost)
+		as.creditUnits.add(period.Start, spec.Cost)
 	}
 }
 
 // release gives reserved units back. If units of a later day or period were reserved since, there is
 // nothing left to give back.
-func (ru *reservedUnits) release(spec *LimitSpec, day calendar.Day, period calendar.Period) {
+func (as *admissionState) release(spec *LimitSpec, day calendar.Day, period calendar.Period) {
 	switch {
-	case spec.Quota == DayQuota && ru.dayUnits.reserved(int64(day)) > 0:
-		ru.dayUnits.add(int64(day), -spec.Cost)
-	case spec.Quota == PeriodCredits && ru.creditUnits.reserved(period.Start) > 0:
-		ru.creditUnits.add(period.Start, -spec.Cost)
+	case spec.Quota == DayQuota && as.dayUnits.reserved(int64(day)) > 0:
+		as.dayUnits.add(int64(day), -spec.Cost)
+	case spec.Quota == PeriodCredits && as.creditUnits.reserved(period.Start) > 0:
+		as.creditUnits.add(period.Start, -spec.Cost)
 	}
 }
 
 // windowOf returns the window that calls of a key pass, or nil.
-func (ru *reservedUnits) windowOf(key *keyState, which Window) *window {
+func (as *admissionState) windowOf(key *keyState, which Window) *window {
 	switch which {
 	case KeyWindow:
 		return &key.window
 	case TenantWindow:
-		return &ru.window
+		return &as.tenantWindow
 	case UsageWindow:
-		return &ru.usageWindow
+		return &as.usageWindow
 	default:
 		return nil
 	}
@@ -74,7 +75,7 @@ func (ru *reservedUnits) windowOf(key *keyState, which Window) *window {
 type QuotaState struct {
 	Day      calendar.Day
 	Period   calendar.Period // PeriodCredits only
-	Used     int64           // charged by this store
+	Used     int64           // units charged on this server; in a fleet, others may have charged more
 	reserved int64
 	limit    int64
 	resetAt  int64 // when all units are available again, in Unix milliseconds
@@ -118,8 +119,8 @@ func (a *tenantState) periodAt(p *keys.Principal, now timePair) (calendar.Period
 // full reports whether a call's cost cannot be reserved.
 func (quota *QuotaState) full(cost int64) bool { return quota.Used+quota.reserved+cost > quota.limit }
 
-// limitState returns the state as a limit at a wall time. An exhausted quota has nothing remaining,
-// even while reserved units may come back.
+// limitState returns the state as a limit at a wall time, with the time until the reset as its Wait. An
+// exhausted quota has nothing remaining, even while reserved units may come back.
 func (quota *QuotaState) limitState(exhausted bool, wall int64) LimitState {
 	limit := LimitState{
 		Limit: quota.limit, Remaining: max(0, quota.limit-quota.Used),

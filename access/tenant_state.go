@@ -19,7 +19,7 @@ type tenantState struct {
 	mu     sync.Mutex
 
 	usage
-	reservedUnits
+	admissionState
 	keys map[string]*keyState
 }
 
@@ -73,7 +73,7 @@ func (a *tenantState) append(dst []byte) []byte {
 	} {
 		dst = binary.AppendVarint(dst, figure)
 	}
-	dst = appendWindow(dst, &a.window, a.lastAdmission.store)
+	dst = appendWindow(dst, &a.tenantWindow, a.lastAdmission.store)
 	dst = appendWindow(dst, &a.usageWindow, a.lastAdmission.store)
 
 	// In order, so that equal states are equal bytes.
@@ -106,7 +106,7 @@ func (a *tenantState) decode(value []byte) error {
 		a.resets = resets{day: in.Varint(), credits: in.Varint()}
 		a.endedAt = in.Varint()
 	}
-	readWindow(&in, &a.window)
+	readWindow(&in, &a.tenantWindow)
 	readWindow(&in, &a.usageWindow)
 
 	for range in.Length() {

@@ -87,7 +87,7 @@ func swapCost(t *testing.T, cards int) {
 		before := live()
 		resetPeak()
 		stop := watchHeap()
-		if err := eng.Check(time.Now()); err != nil {
+		if err := eng.Retry(time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		peak, total := stop()

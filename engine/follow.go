@@ -16,8 +16,9 @@ import (
 // the store is readable again.
 const maxRetryWait = 2 * time.Second
 
-// publicationKey identifies one change of a store's CURRENT. The epoch alone is not enough: a store
-// that replaces the first may have reached the same epoch.
+// publicationKey identifies one change of a store's CURRENT. Its epoch alone does not: a store that
+// replaces the first may have reached the same epoch. loadBackoff compares epochs alone: at worst a
+// try comes one wait late.
 type publicationKey struct {
 	epoch uint64
 	id    string
@@ -52,8 +53,9 @@ func (t *loadBackoff) record(err error, epoch uint64, poll time.Duration, now ti
 
 // Open loads the published snapshot. If that cannot be served, for whatever reason, it tries the
 // earlier publications, the latest first, and sets Degraded (decision 96). It serves nothing that
-// was never published. If nothing can be served, it returns the first error. While a publication is
-// scheduled for later, it serves the one before, if that can be served.
+// was never published. If nothing can be served, it returns the first error, and why the earlier
+// publications cannot be listed, if so. While a publication is scheduled for later, it serves the one
+// before, if that can be served.
 func (e *Engine) Open(now time.Time) error {
 	ctx := context.Background()
 	e.pollMu.Lock()
@@ -84,7 +86,8 @@ func (e *Engine) Open(now time.Time) error {
 }
 
 // openFallback serves the latest other publication that can be served, because an older catalog is
-// better than none. If there is none, it returns cause, the reason why cur cannot be served.
+// better than none. If there is none, it returns cause, the reason why cur cannot be served, and the
+// error of Published, if that failed.
 func (e *Engine) openFallback(ctx context.Context, cur snapshot.Current, cause error, now time.Time) error {
 	published, err := e.source.Published()
 	if err != nil {
@@ -154,7 +157,7 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 	}
 
 	if !cur.ActivateAt.IsZero() {
-		// The delay counts from the earliest possible start.
+		// The View is usable since the load ended: Stats.Late counts from its activation time until then.
 		now = now.Add(from.took.Total)
 	}
 	if e.View() != nil && notYetActive(cur, now) {
@@ -179,7 +182,7 @@ func (e *Engine) reportLive(v *View, from origin) {
 }
 
 // buildView reads a snapshot and makes its View, if there is memory for it. It calls step often, and
-// step may pause.
+// step may pause; step may be nil.
 func (e *Engine) buildView(ctx context.Context, cur snapshot.Current, step func()) (*View, origin, error) {
 	start := time.Now()
 	m, err := e.source.Manifest(cur.ID)
@@ -238,7 +241,7 @@ func (e *Engine) Follow(ctx context.Context) {
 	}
 }
 
-// poll is Check for Follow, which polls often: it obeys the backoff. While it is too early to try again,
+// poll is check for Follow, which polls often: it obeys the backoff. While it is too early to try again,
 // it returns the known failure, and does not even ask a source that could not be polled.
 func (e *Engine) poll(ctx context.Context, now time.Time) error {
 	e.pollMu.Lock()
@@ -250,7 +253,8 @@ func (e *Engine) poll(ctx context.Context, now time.Time) error {
 	return e.check(ctx, now, true)
 }
 
-// Retry polls the source and also retries publications that were refused permanently.
+// Retry polls the source once, without the backoff, and also retries a publication that was refused
+// permanently.
 func (e *Engine) Retry(now time.Time) error {
 	e.pollMu.Lock()
 	defer e.pollMu.Unlock()
@@ -259,16 +263,10 @@ func (e *Engine) Retry(now time.Time) error {
 	return e.check(context.Background(), now, false)
 }
 
-// Check polls the source once and swaps if something else is published. If it cannot serve the
-// publication, it returns why; a publication that was refused permanently is reported only once.
-func (e *Engine) Check(now time.Time) error {
-	e.pollMu.Lock()
-	defer e.pollMu.Unlock()
-	return e.check(context.Background(), now, false)
-}
-
-// check polls the source and serves the publication. With obeyBackoff, it returns the known failure
-// if the same load failed a moment ago. The caller holds pollMu.
+// check polls the source once and swaps if something else is published. If it cannot serve the
+// publication, it returns why; a publication that was refused permanently is reported only once. With
+// obeyBackoff, it returns the known failure if the same load failed a moment ago. The caller holds
+// pollMu.
 func (e *Engine) check(ctx context.Context, now time.Time, obeyBackoff bool) error {
 	e.expire(now)
 	e.activate(now)
@@ -281,14 +279,14 @@ func (e *Engine) check(ctx context.Context, now time.Time, obeyBackoff bool) err
 			return nil
 		}
 
-		// The pointer existed and is gone, so the store itself is gone: it was unmounted, or its
-		// folder was moved.
+		// The pointer cannot be read, or is damaged. If it existed and is gone, so is the store itself: it
+		// was unmounted, or its folder was moved.
 		e.recordFailure(snapshot.Current{}, err, now)
 		return err
 	}
 
 	e.recorder.polled(now)
-	if now := (publicationKey{cur.Epoch, cur.ID}); now == e.published || now == e.refused {
+	if key := (publicationKey{cur.Epoch, cur.ID}); key == e.published || key == e.refused {
 		e.backoff = loadBackoff{}
 		return nil
 	}

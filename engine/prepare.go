@@ -39,7 +39,7 @@ func (e *Engine) prepare(v *View, from origin) {
 	select {
 	case woken <- struct{}{}:
 	default:
-		// Follow is awake already, or is not running: then Check activates.
+		// Follow is awake already, or is not running: then the next poll activates.
 	}
 }
 

@@ -123,8 +123,8 @@ func (s *smoke) search(card int) {
 	c := s.Catalog
 	q := index.Query{Filter: index.NoFilter, Words: c.Cards.Name.At(card), HasWords: true}
 	if !s.Index.HasTerms(q.Words) {
-		// Some names have only words that a search drops, such as "And" (docs/SEARCH.md, Noise). No
-		// search finds them.
+		// Some names have only words that a search drops, such as "And" (docs/SEARCH.md, Words that are left
+		// out). No search finds them.
 		return
 	}
 

@@ -35,7 +35,7 @@ func (reason Reason) String() string { return reasonNames[reason] }
 // reason.
 func (reason Reason) permanent() bool { return reason <= Unservable }
 
-// ReasonOf returns the reason of an error that Open or Check returned.
+// ReasonOf returns the reason of an error that Open, Retry or a poll returned.
 func ReasonOf(err error) Reason {
 	for reason, known := range reasonErrors {
 		if errors.Is(err, known) {

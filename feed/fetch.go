@@ -13,14 +13,17 @@ import (
 )
 
 const (
-	// attempts is how often a file is asked for before it is given up.
+	// attempts is how often a file is asked for before it is given up, unless the feed asks to wait: such a
+	// wait is no attempt.
 	attempts = 5
-	// maxRetryAfter bounds how long a pull waits in all because the feed asks it to: what starts it
-	// each evening gives it two hours. A feed that wants more is left alone.
+	// maxRetryAfter bounds how long a pull waits in all because a host asks it to, that of the feed or
+	// that of the pictures: what starts it each evening gives it two hours. A host that wants more is
+	// left alone.
 	maxRetryAfter = 90 * time.Minute
 	// minWait is the first wait after a failure of a feed that is pulled without an interval.
 	minWait = 10 * time.Millisecond
-	// answerTime bounds one request: the largest file is 3 MB.
+	// answerTime bounds one request of the client that a pull has without Options.Client: the largest file
+	// is 3 MB.
 	answerTime = 60 * time.Second
 	// maxFile bounds an answer, as the builder's reader does.
 	maxFile = 64 << 20
@@ -40,19 +43,18 @@ const (
 
 // fetcher asks a feed for files, one at a time, with a pause of its interval after each answer.
 type fetcher struct {
-	pulling  *Options
+	options  *Options
 	interval time.Duration
 	next     <-chan time.Time // nil before the first request
-	result   *Result          // whose requests and retries are counted
-	waited   time.Duration    // waited because the feed asked for it
+	result   *Result          // of the pull: its requests, retries and waits are counted there
 	newest   time.Time        // the latest Last-Modified of any file
 }
 
-// statusError is an answer that is no file. Its kind says whether asking again may help.
+// statusError is an answer that is no file. asksToWait and permanent say whether to ask again.
 type statusError struct {
 	status int
 	why    string
-	after  time.Duration // how long the feed asks to wait, 0 for no wish
+	after  time.Duration // how long the feed asks to wait, 0 if it does not say
 }
 
 func (e *statusError) Error() string { return e.why }
@@ -68,13 +70,14 @@ func (e *statusError) permanent() bool {
 		e.status != http.StatusRequestTimeout
 }
 
-// get fetches a file, trying again what may pass. whole says what is wrong with a body.
-func (f *fetcher) get(ctx context.Context, url string, whole func([]byte) error) ([]byte, error) {
+// get fetches a file, trying again what may pass. check returns what is wrong with a body, nil if
+// nothing is.
+func (f *fetcher) get(ctx context.Context, url string, check func([]byte) error) ([]byte, error) {
 	wait := max(10*f.interval, minWait)
 	for attempt := 1; ; attempt++ {
 		body, err := f.ask(ctx, url)
 		if err == nil {
-			err = whole(body)
+			err = check(body)
 		}
 		if err == nil || ctx.Err() != nil {
 			return body, errors.Join(err, ctx.Err())
@@ -82,7 +85,7 @@ func (f *fetcher) get(ctx context.Context, url string, whole func([]byte) error)
 
 		refused, answered := errors.AsType[*statusError](err)
 		asked := answered && refused.asksToWait()
-		if asked && (attempt == attempts || f.waited+refused.after > maxRetryAfter) {
+		if asked && (attempt == attempts || f.result.waited+max(wait, refused.after) > maxRetryAfter) {
 			return nil, fmt.Errorf("%w: %w", ErrRateLimited, err)
 		}
 		if answered && refused.permanent() || attempt == attempts {
@@ -93,7 +96,7 @@ func (f *fetcher) get(ctx context.Context, url string, whole func([]byte) error)
 		pause := wait
 		if asked && refused.after > 0 {
 			pause = max(wait, refused.after)
-			f.waited += pause
+			f.result.waited += pause
 			attempt--
 		}
 		select {
@@ -123,8 +126,8 @@ func (f *fetcher) ask(ctx context.Context, url string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("User-Agent", f.pulling.UserAgent)
-	response, err := f.pulling.Client.Do(request)
+	request.Header.Set("User-Agent", f.options.UserAgent)
+	response, err := f.options.Client.Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -158,8 +161,8 @@ func (f *fetcher) retryAfter(text string) time.Duration {
 	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {
 		return time.Duration(min(seconds, farAway)) * time.Second
 	}
-	if at, err := http.ParseTime(text); err == nil && f.pulling.Now != nil {
-		return max(0, at.Sub(f.pulling.Now()))
+	if at, err := http.ParseTime(text); err == nil && f.options.Now != nil {
+		return max(0, at.Sub(f.options.Now()))
 	}
 	return 0
 }
@@ -167,9 +170,9 @@ func (f *fetcher) retryAfter(text string) time.Duration {
 // errNoTime is the error of a text that is no time.
 var errNoTime = errors.New("is no time")
 
-// stamp asks when the feed was built. The text is "" when the feed does not say it, or cannot be right:
-// then p.undated says why. A wrong year must not become a day of the archive.
-func (p *pull) stamp(ctx context.Context) (text string, at time.Time, err error) {
+// fetchStamp returns when the feed was built, as its text and parsed. The text is "" when the feed does
+// not say it, or cannot be right: then p.undated says why. A wrong year must not become a day of the archive.
+func (p *pull) fetchStamp(ctx context.Context) (text string, at time.Time, err error) {
 	body, err := p.get(ctx, p.url()+"/"+lastUpdated, func(body []byte) (err error) {
 		at, err = parseStamp(string(body))
 		return err

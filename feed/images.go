@@ -54,7 +54,7 @@ func (p *pull) pictures(ctx context.Context) error {
 	slices.SortFunc(missing, func(a, b picture) int { return strings.Compare(order(&a), order(&b)) })
 
 	// Pictures come from another host, at a rate of their own.
-	from := fetcher{pulling: &p.Options, interval: p.ImageInterval, result: &p.result}
+	from := fetcher{options: &p.Options, interval: p.ImageInterval, result: &p.result}
 	err = p.fetchPictures(ctx, &from, missing, refused)
 	p.result.NoImages = len(missing) - p.result.Images
 	if !maps.Equal(refused, before) {

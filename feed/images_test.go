@@ -106,6 +106,7 @@ func TestAskedToWait(t *testing.T) {
 		{"without a wish", time.Hour, 0, 5},
 		{"for a day", 24 * time.Hour, 86_400, 1},
 		{"for a day, ten minutes at a time", 24 * time.Hour, 600, 10},
+		{"for a day, a second at a time", 24 * time.Hour, 1, 13},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newDirectStand(t, 2, 3)
@@ -115,6 +116,9 @@ func TestAskedToWait(t *testing.T) {
 				s.fails(feed.ErrRateLimited)
 				if asked := len(s.feed.Asked()); asked > c.asks || s.stamp() != "" {
 					t.Errorf("%s: asked %d times, want %d at most", c.name, asked, c.asks)
+				}
+				if took := time.Since(began); took > 91*time.Minute {
+					t.Errorf("%s: gave up after %s", c.name, took)
 				}
 				return
 			}
@@ -129,6 +133,29 @@ func TestAskedToWait(t *testing.T) {
 			s.whole()
 		})
 	}
+}
+
+// TestPicturesAskedToWait wants the waits of both hosts to be bounded together: after an hour of the
+// feed's, pictures that would take another hour are left for the next pull.
+func TestPicturesAskedToWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newDirectStand(t, 2, 3)
+		s.o.Images = filepath.Join(s.o.Into, "images")
+		began := time.Now()
+		s.feed.Set(feedtest.Faults{BusyUntil: began.Add(time.Hour), After: 600})
+		s.o.Progress = func(phase string, done, _ int64) {
+			if phase == "fetching pictures" && done == 0 {
+				s.feed.Set(feedtest.Faults{BusyUntil: time.Now().Add(time.Hour), After: 600})
+			}
+		}
+
+		result := s.pull()
+		if took := time.Since(began); !result.New || result.Images != 0 || took > 91*time.Minute {
+			t.Errorf("pulled after %s: %+v", took, result)
+		}
+		s.whole()
+	})
 }
 
 // TestBusyInTheMiddle wants a pull that the feed refuses half-way to end at once, and to go on later.

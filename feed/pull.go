@@ -71,6 +71,8 @@ type Result struct {
 	Removed  []string  `json:"removed"`    // days that are no longer archived
 	Images   int       `json:"images"`     // pictures that were fetched
 	NoImages int       `json:"images_due"` // pictures that are still missing
+
+	waited time.Duration // because hosts asked for it
 }
 
 // Missing is a file of a group that the feed did not give.
@@ -173,23 +175,23 @@ func (o *Options) categories() (all []string) {
 
 // Pull brings the feed's tree into a directory. Without anything new it does nothing; what fails
 // half-way leaves current where it was, and is gone on with by the next pull.
-func Pull(ctx context.Context, pulling Options) (*Result, error) {
-	return pullOn(ctx, pulling, disk.OS)
+func Pull(ctx context.Context, options Options) (*Result, error) {
+	return pullOn(ctx, options, disk.OS)
 }
 
-func pullOn(ctx context.Context, pulling Options, on disk.FS) (*Result, error) {
-	if err := pulling.Validate(); err != nil {
+func pullOn(ctx context.Context, options Options, on disk.FS) (*Result, error) {
+	if err := options.Validate(); err != nil {
 		return nil, err
 	}
-	lock, err := lock(pulling.Into)
+	lock, err := lock(options.Into)
 	if err != nil {
-		return nil, fmt.Errorf("cannot pull into %q: %w", pulling.Into, err)
+		return nil, fmt.Errorf("cannot pull into %q: %w", options.Into, err)
 	}
 	defer lock.Unlock() //nolint:errcheck // it ends with the process at the latest
 
-	p := &pull{Options: pulling, disk: on, result: Result{Missing: []Missing{}, Removed: []string{}}}
+	p := &pull{Options: options, disk: on, result: Result{Missing: []Missing{}, Removed: []string{}}}
 	p.Client = cmp.Or(p.Client, &http.Client{Timeout: answerTime})
-	p.fetcher = fetcher{pulling: &p.Options, interval: p.Interval, result: &p.result}
+	p.fetcher = fetcher{options: &p.Options, interval: p.Interval, result: &p.result}
 	return &p.result, p.run(ctx)
 }
 
@@ -218,7 +220,7 @@ func (p *pull) run(ctx context.Context) error {
 
 // once pulls the tree that the feed has now.
 func (p *pull) once(ctx context.Context) error {
-	stamp, updated, err := p.stamp(ctx)
+	stamp, updated, err := p.fetchStamp(ctx)
 	if err != nil {
 		return err
 	}
@@ -247,7 +249,7 @@ func (p *pull) once(ctx context.Context) error {
 	}
 
 	// A tree of two builds of the feed would be no day at all.
-	after, _, err := p.stamp(ctx)
+	after, _, err := p.fetchStamp(ctx)
 	switch {
 	case err != nil:
 		return err

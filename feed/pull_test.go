@@ -257,13 +257,13 @@ func TestResumed(t *testing.T) {
 	s.o.Interval = time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	pulling := s.o
-	pulling.Progress = func(_ string, done, _ int64) {
+	options := s.o
+	options.Progress = func(_ string, done, _ int64) {
 		if done == 6 {
 			cancel()
 		}
 	}
-	if _, err := feed.Pull(ctx, pulling); !errors.Is(err, context.Canceled) {
+	if _, err := feed.Pull(ctx, options); !errors.Is(err, context.Canceled) {
 		t.Fatalf("a pull that was ended: %v", err)
 	}
 	if s.stamp() != "" {
@@ -305,9 +305,9 @@ func TestFeedDown(t *testing.T) {
 // TestSecondPull wants one pull at a time.
 func TestSecondPull(t *testing.T) {
 	s := newStand(t, 2)
-	pulling := s.o
-	pulling.Progress = func(string, int64, int64) { s.fails(feed.ErrBusy) }
-	if _, err := feed.Pull(t.Context(), pulling); err != nil {
+	options := s.o
+	options.Progress = func(string, int64, int64) { s.fails(feed.ErrBusy) }
+	if _, err := feed.Pull(t.Context(), options); err != nil {
 		t.Fatal(err)
 	}
 }

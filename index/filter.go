@@ -207,7 +207,8 @@ func sublist(list []uint32, from, to uint32) []uint32 {
 	return list[a:b]
 }
 
-// has reports whether a card matches a filter, without a check of the first skip lists.
+// has reports whether a card matches a filter, without a check of the first skip lists: 1 for a card that
+// was taken from the first list, 0 for any other.
 func (ix *Index) has(filter *compiledFilter, card uint32, skip int) bool {
 	if card < filter.from || card >= filter.to || filter.game >= 0 && int(ix.c.Cards.Game[card]) != filter.game {
 		return false

@@ -103,7 +103,7 @@ func (f Lookup) NumberNamesSet(card uint32) bool {
 }
 
 // IsStopPhrase reports whether folded words, separated by spaces, do not change which card is meant
-// (docs/SEARCH.md, Noise).
+// (docs/SEARCH.md, Words that are left out).
 func IsStopPhrase(phrase string) bool { return text.IsStopPhrase(phrase) }
 
 // StopPhrases calls each with the phrases of IsStopPhrase and IsCopyPhrase, among others.

@@ -37,7 +37,7 @@ func (ix *Index) MoversOfMonth(dst []uint32, down bool, f Filter, limit int) []u
 
 	// The best so far, in order: the last one is dropped first.
 	best := dst[len(dst):]
-	base := ix.c.Lanes.Base30
+	base := ix.c.Lanes.Price30DaysAgo
 	order := func(a, b uint32) int { return ix.c.ComparePriceChange(base, int(a), int(b)) }
 	ix.eachMatch(&sel, func(card uint32) {
 		lane := ix.c.Cards.Display[card]

@@ -21,7 +21,8 @@ const (
 	Newest
 )
 
-// SortNames are the values of a sort parameter, the default first.
+// SortNames are the values of a sort parameter in the order of the Sort values: ParseSort uses the index.
+// The first is the default.
 var SortNames = []string{"relevance", "price_desc", "price_asc", "newest"}
 
 // ParseSort reads a sort parameter.
@@ -170,7 +171,8 @@ func (ix *Index) page(s *scratch, dst []uint32, q Query, after *Position, limit 
 	return page
 }
 
-// topByWords collects the best n cards that match the words and the filter, from bound on.
+// topByWords collects the best n cards that match the words and the filter, from bound on. search is
+// Search or SearchAsTyped of the text index.
 func (s *scratch) topByWords(ix *Index, q Query, filter *compiledFilter, bound ranked, n int, search searcher) {
 	var accept func(uint32) bool
 	if ix.isRestricted(filter) {

@@ -13,9 +13,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Prefixes of ids (decision 25). A card and its product share the tail, so a sealed product is
-// entered in the registry as its public id with the default prefix; a deployment that configures
-// another changes only the prefix.
+// Prefixes of the ids in a snapshot (decision 25). A server may show product ids with another prefix
+// than sealedPrefix (ProductPrefix); the snapshot always has this one. A card that is also a product has
+// one tail for both ids.
 const (
 	cardPrefix   = "card_"
 	setPrefix    = "set_"
@@ -82,24 +82,24 @@ func newRegistry(base *snapshot.Catalog) *registry {
 	return registry
 }
 
-// CollisionError says that two references derive one id. Either may be renamed by its operator; the
-// build refuses to choose.
-type CollisionError struct{ ID, A, B string }
+// CollisionError says that two references would get one id tail. Either may be renamed by its
+// operator; the build refuses to choose.
+type CollisionError struct{ Tail, A, B string } // A and B are full references
 
 func (e *CollisionError) Error() string {
-	return fmt.Sprintf("cannot tell %q and %q apart: both derive the id tail %q", readable(e.A), readable(e.B), e.ID)
+	return fmt.Sprintf("cannot tell %q and %q apart: both derive the id tail %q", readable(e.A), readable(e.B), e.Tail)
 }
 
 func readable(full string) string { return strings.ReplaceAll(full, "\x00", "/") }
 
-// assignIDs gives every claim its tail. A claim is the list of all references that lead to one
+// assignTails returns the tail of every claim. A claim is the list of all references that lead to one
 // item or set, the owner's first. known is what earlier builds gave (full reference → tail); it is not
 // changed. A claim gets the known tail of its first reference that has one, else the tail derived from
 // its owner. So an id once published stays while any reference to it does. When a joined pair
 // separates, both claims know one tail: it stays with the claim it derives from, and the other gets the
 // tail derived from its owner.
-func (r *registry) assignIDs(claims [][]string, known map[string]string) ([]string, error) {
-	if err := r.collisions(claims, known); err != nil {
+func (r *registry) assignTails(claims [][]string, known map[string]string) ([]string, error) {
+	if err := r.checkCollisions(claims, known); err != nil {
 		return nil, err
 	}
 
@@ -134,10 +134,10 @@ func (r *registry) assignIDs(claims [][]string, known map[string]string) ([]stri
 		// The other one was joined with it until now, and gets the id that it would have had.
 		own := r.derive(claims[give][0])
 		if own == tail {
-			return nil, &CollisionError{ID: tail, A: claims[winner][0], B: claims[give][0]}
+			return nil, &CollisionError{Tail: tail, A: claims[winner][0], B: claims[give][0]}
 		}
 		if _, taken := holder[own]; taken {
-			return nil, &CollisionError{ID: own, A: claims[holder[own]][0], B: claims[give][0]}
+			return nil, &CollisionError{Tail: own, A: claims[holder[own]][0], B: claims[give][0]}
 		}
 
 		tails[give] = own
@@ -151,8 +151,9 @@ func (r *registry) derives(claim []string, tail string) bool {
 	return slices.ContainsFunc(claim, func(ref string) bool { return r.derive(ref) == tail })
 }
 
-// collisions refuses two different references, present or past, that derive the same tail.
-func (r *registry) collisions(claims [][]string, known map[string]string) error {
+// checkCollisions returns a CollisionError if two different references, present or past, derive the same
+// tail.
+func (r *registry) checkCollisions(claims [][]string, known map[string]string) error {
 	// Past references count, too: their ids lead to somebody.
 	refs := slices.Collect(maps.Keys(known))
 	for _, claim := range claims {
@@ -163,14 +164,14 @@ func (r *registry) collisions(claims [][]string, known map[string]string) error 
 	for _, ref := range refs {
 		tail := r.derive(ref)
 		if other, ok := seen[tail]; ok && other != ref {
-			return &CollisionError{ID: tail, A: min(ref, other), B: max(ref, other)}
+			return &CollisionError{Tail: tail, A: min(ref, other), B: max(ref, other)}
 		}
 		seen[tail] = ref
 	}
 	return nil
 }
 
-// pair is one row of a registry table.
+// pair is one row of a registry table, or a key of two parts: a reference and its kind, a slug and its id.
 type pair struct{ key, id string }
 
 // toColumns sorts pairs and writes them as two columns, each pair once.

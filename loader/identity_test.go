@@ -22,7 +22,7 @@ func TestTailIsFrozen(t *testing.T) {
 func TestCollisionIsAnError(t *testing.T) {
 	r := newRegistry(&snapshot.Catalog{})
 	r.derive = func(string) string { return "aaaaaaaaaaaaaaaa" }
-	_, err := r.assignIDs([][]string{{"a\x001"}, {"a\x002"}}, r.items)
+	_, err := r.assignTails([][]string{{"a\x001"}, {"a\x002"}}, r.items)
 	var collision *CollisionError
 	if !errors.As(err, &collision) || collision.A != "a\x001" || collision.B != "a\x002" {
 		t.Errorf("the error is %v", err)
@@ -31,7 +31,7 @@ func TestCollisionIsAnError(t *testing.T) {
 	r = newRegistry(&snapshot.Catalog{})
 	r.derive = func(string) string { return "aaaaaaaaaaaaaaaa" }
 	r.items["gone\x009"] = "aaaaaaaaaaaaaaaa"
-	_, err = r.assignIDs([][]string{{"a\x001"}}, r.items)
+	_, err = r.assignTails([][]string{{"a\x001"}}, r.items)
 	if !errors.As(err, &collision) {
 		t.Errorf("a collision with an item that left gives %v", err)
 	}
@@ -44,7 +44,7 @@ func TestIdentityOfJoinedItems(t *testing.T) {
 	b := "second\x00b"
 	get := func(known map[string]string, claims ...[]string) []string {
 		t.Helper()
-		tails, err := r.assignIDs(claims, known)
+		tails, err := r.assignTails(claims, known)
 		if err != nil {
 			t.Fatal(err)
 		}

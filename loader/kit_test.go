@@ -211,7 +211,7 @@ func lanesOf(c *snapshot.Catalog, item int) map[string]laneView {
 		v := laneView{
 			Cents: l.Cents[lane], AsOf: l.SourceAsOf[lane], Collected: l.CollectedAt[lane],
 			Base7:    l.Price7DaysAgo[lane],
-			Base30:   l.Base30[lane],
+			Base30:   l.Price30DaysAgo[lane],
 			Licensed: l.Flags[lane]&snapshot.LaneLicensed != 0, Display: l.Flags[lane]&snapshot.LaneDisplay != 0,
 			Seen: l.LastSeen[lane], Feed: c.Feeds.Namespace.At(int(l.Feed[lane])),
 			History: c.History.AppendPoints(nil, lane, 0, c.Date()),

@@ -210,7 +210,7 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 	a.r.Overlay(&a.w, lane, from.base, a.readDays[feedGroup{from.feed, group}])
 	a.points = a.w.AppendPoints(a.points[:0])
 	a.observeDays(lane)
-	h.Points = snapshot.AppendPoints(h.Points, a.points)
+	h.Points = snapshot.EncodePoints(h.Points, a.points)
 	h.Of.Append(len(h.Points))
 	lanes.Variant = append(lanes.Variant, a.variant[from.variant])
 	lanes.Condition = append(lanes.Condition, from.condition)
@@ -220,7 +220,7 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 	lanes.SourceAsOf = append(lanes.SourceAsOf, asOf)
 	lanes.CollectedAt = append(lanes.CollectedAt, collected)
 	lanes.Price7DaysAgo = append(lanes.Price7DaysAgo, a.w.Base(7))
-	lanes.Base30 = append(lanes.Base30, a.w.Base(30))
+	lanes.Price30DaysAgo = append(lanes.Price30DaysAgo, a.w.Base(30))
 	lanes.LastSeen = append(lanes.LastSeen, from.day)
 }
 

@@ -154,7 +154,7 @@ func (m *merged) identify(registry *registry) error {
 			claims[i], _ = of(i)
 		}
 
-		tails, err := registry.assignIDs(claims, known)
+		tails, err := registry.assignTails(claims, known)
 		for i := range tails {
 			_, tail := of(i)
 			*tail = tails[i]

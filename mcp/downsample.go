@@ -28,7 +28,8 @@ func downsample(points []snapshot.Point, n int) []snapshot.Point {
 	return choose(points, slices.Compact(chosen))
 }
 
-// extremes returns the lowest and the highest point, the first of several equal ones (decision 80).
+// extremes returns the indexes of the lowest and the highest point, the first of several equal ones
+// (decision 80).
 func extremes(points []snapshot.Point) (low, high int) {
 	for i, point := range points {
 		if point.Cents < points[low].Cents {

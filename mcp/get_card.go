@@ -77,7 +77,7 @@ func writePrices(out *result, card int) {
 		out.text("- ", out.c.Variants.At(int(lanes.Variant[lane])), ", ", conditionOf(out.c, lane), " | ")
 		out.textPrice(lanes.Cents[lane], out.c.UpdatedAt(lane))
 		textTrend(out, " | 7d ", lanes.Price7DaysAgo[lane], lanes.Cents[lane])
-		textTrend(out, " | 30d ", lanes.Base30[lane], lanes.Cents[lane])
+		textTrend(out, " | 30d ", lanes.Price30DaysAgo[lane], lanes.Cents[lane])
 		if out.detailed {
 			out.text(" | updated ", instant(out.c.UpdatedAt(lane)))
 		}
@@ -110,5 +110,6 @@ func appendLane(dst []byte, c *snapshot.Catalog, lane int, detailed bool) []byte
 	lanes := &c.Lanes
 	dst = wire.AppendLane(dst, c, lane)
 	dst = wire.AppendChangePercent(dst, `,"change_7d_percent":`, lanes.Price7DaysAgo[lane], lanes.Cents[lane])
-	return append(wire.AppendChangePercent(dst, `,"change_30d_percent":`, lanes.Base30[lane], lanes.Cents[lane]), '}')
+	dst = wire.AppendChangePercent(dst, `,"change_30d_percent":`, lanes.Price30DaysAgo[lane], lanes.Cents[lane])
+	return append(dst, '}')
 }

@@ -46,7 +46,7 @@ func getMarketMovers(in *request, out *result) toolError {
 	days := "7"
 	if in.text("period") == "30d" {
 		list = in.View.Index.MoversOfMonth
-		base = in.View.Catalog.Lanes.Base30
+		base = in.View.Catalog.Lanes.Price30DaysAgo
 		days = "30"
 	}
 

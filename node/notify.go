@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,86 +13,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
-
-	"ninepocket/access"
-	"ninepocket/access/state"
-	"ninepocket/access/statedir"
 )
-
-// warnKeysWithoutPlan logs the keys that get 503 because the plan of their tenant is not
-// configured.
-func (n *Node) warnKeysWithoutPlan() {
-	for _, u := range n.ring.WithoutPlan(time.Now()) {
-		n.Log.Warn("keys are answered 503: the plan of their tenant is not configured",
-			slog.String("plan", u.Plan), slog.String("tenant", u.Tenant), slog.Any("keys", u.Keys))
-	}
-}
-
-// eventLog logs when a part of a server begins to fail, and when it has recovered.
-type eventLog struct{ log *slog.Logger }
-
-// clockStepped logs that days, periods and expiry follow another time from now on.
-func (events eventLog) clockStepped(by time.Duration) {
-	events.log.Warn("the wall clock was set, and is followed", slog.Duration("by", by))
-}
-
-// keysChanged logs a changed keys file. An unreadable file is logged when that begins and when it
-// ends, because until then a revoked key may still work.
-func (n *Node) keysChanged(changed bool, err error) {
-	if changed {
-		n.Log.Info("keys changed")
-		n.warnKeysWithoutPlan()
-	}
-	switch {
-	case err != nil:
-		n.Log.Error("cannot re-read keys: the previous ones stay in force, and no revocation is heard of",
-			slog.Any("cause", err))
-	case !changed:
-		n.Log.Info("keys can be read again")
-	}
-}
-
-// meteringChanged logs that the store fails, or that it has recovered. The store retries by itself.
-func (events eventLog) meteringChanged(err error) {
-	switch {
-	case err == nil:
-		events.log.Info("metering has recovered")
-	case errors.Is(err, statedir.ErrMoved):
-		events.log.Error("metering is down: calls are answered 503 until the state directory is back at its path",
-			slog.Any("cause", err))
-	case errors.Is(err, state.ErrLogLost):
-		events.log.Error("the metering log was removed under the server: what it held goes into a checkpoint now",
-			slog.Any("cause", err))
-	case errors.Is(err, access.ErrUnavailable):
-		events.log.Error("metering is down: calls are answered 503 until the log can be written",
-			slog.Any("cause", err))
-	default:
-		events.log.Error("no checkpoint can be written: the metering log grows until one can", slog.Any("cause", err))
-	}
-}
-
-// certificateChanged logs the result of loading changed certificate files.
-func (n *Node) certificateChanged(err error) {
-	if err != nil {
-		n.Log.Error("cannot take the new certificate, the old one stays", slog.Any("cause", err),
-			slog.Time("expires_at", n.cert.Expires()))
-		return
-	}
-	n.Log.Info("certificate changed", slog.Time("expires_at", n.cert.Expires()))
-}
-
-// reloadCertificate reads the certificate's files again, if there are any.
-func (n *Node) reloadCertificate() error {
-	if n.cert == nil {
-		return nil
-	}
-
-	err := n.cert.Reload()
-	if err == nil {
-		n.certificateChanged(nil)
-	}
-	return err
-}
 
 // notify sends lines to the service manager. An error is logged, and the server continues.
 func (n *Node) notify(lines ...string) {

@@ -291,7 +291,9 @@ func (x *exchange) runIdempotent() *wire.APIError {
 	}
 
 	if f := x.op.Run(&x.request, &x.reply); f != nil {
-		x.metering.abort()
+		if err := x.metering.abort(); err != nil {
+			return x.meteringError(err)
+		}
 		return f
 	}
 	if err := x.reply.Store(x.metering.commit); err != nil {

@@ -311,7 +311,7 @@ func TestHealth(t *testing.T) {
 // brokenStore is a store that fails at chosen calls.
 type brokenStore struct {
 	access.Store
-	failAdmit, failFinish, failUsage, failBegin, failCommit, panicCommit bool
+	failAdmit, failFinish, failUsage, failBegin, failCommit, failAbort, panicCommit bool
 }
 
 var errBroken = errors.New("the disk is full of npk_live_secrets")
@@ -354,6 +354,14 @@ func (b *brokenStore) Commit(t access.Reservation, c access.Claim, reply []byte)
 		return access.Charge{}, errBroken
 	}
 	return b.Store.Commit(t, c, reply)
+}
+
+func (b *brokenStore) Abort(t access.Reservation, c access.Claim) (access.Charge, error) {
+	charge, err := b.Store.Abort(t, c)
+	if b.failAbort {
+		return access.Charge{}, errBroken
+	}
+	return charge, err
 }
 
 // TestMeteringDown wants 503 and no data when the store fails, at whichever call, and the inner
@@ -404,6 +412,38 @@ func TestMeteringDown(t *testing.T) {
 		t.Errorf("the batch after the failures was charged %s", charged)
 	}
 	w.try(t, scenario{path: "/v1/usage", key: "preview", want: []match{at("data.request_credits_used", 1)}})
+}
+
+// TestAbortFails wants a batch that fails to be answered with its error, and with 503 if the store then
+// fails to end its claim.
+func TestAbortFails(t *testing.T) {
+	store := &brokenStore{Store: access.NewMemory(access.MemoryOptions{})}
+	w := newWorld(t, setup{store: store})
+	op := &api.Operation{
+		Name: access.PricesBatch, Method: http.MethodPost, Path: "/v1/failing", Surface: keys.Preview, Meta: true,
+		RequestHash: func(*api.Request) (access.BodyHash, *wire.APIError) { return access.BodyHash{}, nil },
+		Run:         func(*api.Request, *api.Reply) *wire.APIError { return problem(wire.InvalidRequest, "no") },
+	}
+	p := &route{pattern: op.Path, method: op.Method, preview: &operation{Operation: op}}
+	w.router.ANY(p.pattern, w.handlerOf(p))
+
+	for fails, want := range map[bool]int{false: http.StatusBadRequest, true: http.StatusServiceUnavailable} {
+		store.failAbort = fails
+		s := batchOf("preview", "k", oneItem)
+		s.path = op.Path
+		s.header = append(s.header, "X-Request-Id: req_abortfails")
+		r, err := w.send(s.request(w))
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := r.header.Get("X-Request-Credits-Remaining")
+		if r.status != want || left != "1000000000" || bytes.Contains(r.body, []byte("the disk")) {
+			t.Errorf("with failing %v: %d %s, %s credits remain", fails, r.status, r.body, left)
+		}
+	}
+	if !logs.contains("req_abortfails") {
+		t.Error("the failure is not in the log")
+	}
 }
 
 // TestPanicInACommit wants the reservation of a batch that panics to be ended once, and its claim to be

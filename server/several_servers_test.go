@@ -91,7 +91,7 @@ func (m *member) begins(t *testing.T, now time.Time) {
 // looks lets the server look at its store.
 func (m *member) looks(t *testing.T, now time.Time) {
 	t.Helper()
-	if err := m.Engine.Check(now); err != nil {
+	if err := m.Engine.Retry(now); err != nil {
 		t.Fatal(err)
 	}
 }

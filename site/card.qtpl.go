@@ -274,7 +274,7 @@ func streamlaneTable(qw422016 *qt422016.Writer, c *snapshot.Catalog, lanes []int
 		heading = "Variant"
 	}
 	week := hasBase(c.Lanes.Price7DaysAgo, lanes)
-	month := hasBase(c.Lanes.Base30, lanes)
+	month := hasBase(c.Lanes.Price30DaysAgo, lanes)
 
 	qw422016.N().S(`<section class="prices"> <h2>Prices by `)
 	if alone {
@@ -318,7 +318,7 @@ func streamlaneTable(qw422016 *qt422016.Writer, c *snapshot.Catalog, lanes []int
 		}
 		if month {
 			qw422016.N().S(`<td class="wide">`)
-			streamchange(qw422016, c.Lanes.Base30[lane], cents)
+			streamchange(qw422016, c.Lanes.Price30DaysAgo[lane], cents)
 		}
 	}
 	qw422016.N().S(`</tbody> </table> `)

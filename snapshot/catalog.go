@@ -213,13 +213,13 @@ type Lanes struct {
 	SourceAsOf  []int64  `column:"source_as_of"` // when the source observed the current price, ms, or NoTime
 	CollectedAt []int64  `column:"collected_at"` // when the current price was collected, ms; NoTime without a price
 	// Price7DaysAgo is the price that the 7-day change begins at (decision 20), or NoCents
-	Price7DaysAgo []int64 `column:"base_7"`
-	Base30        []int64 `column:"base_30"` // the same for 30 days
-	LastSeen      []Day   `column:"seen"`    // the last date with a row, with a price or without
+	Price7DaysAgo  []int64 `column:"base_7"`
+	Price30DaysAgo []int64 `column:"base_30"` // the same for 30 days
+	LastSeen       []Day   `column:"seen"`    // the last date with a row, with a price or without
 }
 
 // History holds the points of each lane. List i of Of is the range of bytes of Points that is lane
-// i's; see AppendPoints for their form.
+// i's; see EncodePoints for their form.
 type History struct {
 	Of     Lists        `column:"of"`
 	Points PackedPoints `column:"points"`

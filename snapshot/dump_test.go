@@ -90,7 +90,7 @@ func dumpItem(line func(string, ...any), c *snapshot.Catalog, item int) {
 		line("  lane %d %s flags %d feed %d cents %d as of %d collected %d base %d %d seen %d", l.Variant[lane],
 			snapshot.Condition(l.Condition[lane]).Code(), l.Flags[lane], l.Feed[lane], l.Cents[lane],
 			l.SourceAsOf[lane],
-			l.CollectedAt[lane], l.Price7DaysAgo[lane], l.Base30[lane], l.LastSeen[lane])
+			l.CollectedAt[lane], l.Price7DaysAgo[lane], l.Price30DaysAgo[lane], l.LastSeen[lane])
 		line("    points %v", c.History.AppendPoints(nil, lane, 0, c.Date()))
 		for w := range snapshot.StatWindows {
 			if sum, ok := c.Stats.Of(lane, w); ok {

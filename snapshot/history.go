@@ -4,17 +4,17 @@ import (
 	"encoding/binary"
 )
 
-// Point is one day's price of a lane.
+// Point is one day's price of a lane: of an item in one variant and condition.
 type Point struct {
 	Day   Day
 	Cents int64
 }
 
-// AppendPoints appends the stored form of points, which must ascend by day (docs/SNAPSHOT.md,
+// EncodePoints appends the stored form of points, which must ascend by day (docs/SNAPSHOT.md,
 // history). The first point is two varints: its day and its price. Each further point is a varint
 // of zigzag(price change)<<1. When days are skipped before a point, the low bit of that varint is
 // set, and a varint of how many follows. So a price that is the same on the next day is the byte 0.
-func AppendPoints(dst []byte, points []Point) []byte {
+func EncodePoints(dst []byte, points []Point) []byte {
 	for i, p := range points {
 		if i == 0 {
 			dst = binary.AppendUvarint(dst, uint64(p.Day))

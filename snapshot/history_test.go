@@ -92,7 +92,7 @@ func TestPoints(t *testing.T) {
 	checkOften(t, func(t *rapid.T) {
 		date := snapshot.Day(rapid.IntRange(0, 60_000).Draw(t, "date"))
 		points := drawPoints(t, date)
-		b := snapshot.AppendPoints(nil, points)
+		b := snapshot.EncodePoints(nil, points)
 		if want := naivePoints(points); !slices.Equal(b, want) {
 			t.Fatalf("%v is spelt %x, want %x", points, b, want)
 		}
@@ -106,11 +106,11 @@ func TestPoints(t *testing.T) {
 		}
 
 		// The list stands between two others, of which nothing may leak in.
-		h := snapshot.History{Points: snapshot.AppendPoints(nil, []snapshot.Point{{Day: date, Cents: 7}})}
+		h := snapshot.History{Points: snapshot.EncodePoints(nil, []snapshot.Point{{Day: date, Cents: 7}})}
 		h.Of.Append(len(h.Points))
 		h.Points = append(h.Points, b...)
 		h.Of.Append(len(h.Points))
-		h.Points = snapshot.AppendPoints(h.Points, []snapshot.Point{{Day: date, Cents: 8}})
+		h.Points = snapshot.EncodePoints(h.Points, []snapshot.Point{{Day: date, Cents: 8}})
 		h.Of.Append(len(h.Points))
 		from := snapshot.Day(rapid.IntRange(-10, int(date)+1).Draw(t, "from"))
 		to := snapshot.Day(rapid.IntRange(int(from)-1, int(date)+10).Draw(t, "to"))
@@ -137,14 +137,14 @@ func TestUnchangedDayIsOneByte(t *testing.T) {
 	for i := range snapshot.HistoryDays {
 		points = append(points, snapshot.Point{Day: 20_000 + snapshot.Day(i), Cents: 499})
 	}
-	if b := snapshot.AppendPoints(nil, points); len(b) != 3+2+snapshot.HistoryDays-1 {
+	if b := snapshot.EncodePoints(nil, points); len(b) != 3+2+snapshot.HistoryDays-1 {
 		t.Errorf("a year of one price takes %d bytes", len(b))
 	}
 }
 
 // TestWorkedExample spells the example of docs/SNAPSHOT.md.
 func TestWorkedExample(t *testing.T) {
-	got := snapshot.AppendPoints(nil,
+	got := snapshot.EncodePoints(nil,
 		[]snapshot.Point{{Day: 20_523, Cents: 499}, {Day: 20_524, Cents: 499}, {Day: 20_526, Cents: 449}})
 	if want := "ab a0 01 f3 03 00 c7 01 01"; fmt.Sprintf("% x", got) != want {
 		t.Errorf("the example is spelt % x, want %s", got, want)
@@ -201,7 +201,7 @@ func TestPointsRefused(t *testing.T) {
 // FuzzPoints decodes any bytes: what is taken must be spelt again in the same number of points.
 func FuzzPoints(f *testing.F) {
 	f.Add([]byte(nil))
-	f.Add(snapshot.AppendPoints(nil,
+	f.Add(snapshot.EncodePoints(nil,
 		[]snapshot.Point{{Day: 19_990, Cents: 5}, {Day: 19_991, Cents: 5}, {Day: 19_999, Cents: 900}}))
 	f.Add([]byte{1, 1, 1, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -225,7 +225,7 @@ func FuzzPoints(f *testing.F) {
 			}
 		}
 
-		again := snapshot.History{Points: snapshot.AppendPoints(nil, points)}
+		again := snapshot.History{Points: snapshot.EncodePoints(nil, points)}
 		again.Of.Append(len(again.Points))
 		if got := again.AppendPoints(nil, 0, 0, last); !slices.Equal(got, points) {
 			t.Fatalf("%v is spelt and read as %v", points, got)

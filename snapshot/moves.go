@@ -7,7 +7,7 @@ import (
 
 // ComparePriceChange orders two cards by how much their display price has moved, the bigger move
 // first (decision 21). It compares percent as exact fractions, then cents, then ids. base is
-// Lanes.Price7DaysAgo or Lanes.Base30; for both cards it must be above zero.
+// Lanes.Price7DaysAgo or Lanes.Price30DaysAgo; for both cards it must be above zero.
 func (c *Catalog) ComparePriceChange(base []int64, a, b int) int {
 	size := func(card int) (change, from uint64) {
 		lane := c.Cards.Display[card]

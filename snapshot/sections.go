@@ -291,7 +291,7 @@ func (c *Catalog) checkLanes(k *checker, items int) {
 	below(k, "lanes", "feed", lanes.Feed, c.Feeds.Namespace.Len())
 
 	bad := func(cents int64) bool { return cents != NoCents && (cents < 0 || cents > MaxCents) }
-	for _, column := range [][]int64{lanes.Cents, lanes.Price7DaysAgo, lanes.Base30} {
+	for _, column := range [][]int64{lanes.Cents, lanes.Price7DaysAgo, lanes.Price30DaysAgo} {
 		if i := slices.IndexFunc(column, bad); i >= 0 {
 			k.want(false, "lanes", fmt.Sprintf("has a price of %d cents", column[i]))
 		}

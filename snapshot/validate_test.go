@@ -112,7 +112,7 @@ func TestValidate(t *testing.T) {
 			func(c *c) { c.Lanes.SourceAsOf = c.Lanes.SourceAsOf[1:] },
 			func(c *c) { c.Lanes.CollectedAt = c.Lanes.CollectedAt[1:] },
 			func(c *c) { c.Lanes.Price7DaysAgo = c.Lanes.Price7DaysAgo[1:] }, func(c *c) {
-				c.Lanes.Base30 = c.Lanes.Base30[1:]
+				c.Lanes.Price30DaysAgo = c.Lanes.Price30DaysAgo[1:]
 			},
 			func(c *c) { c.Lanes.LastSeen = c.Lanes.LastSeen[1:] },
 		},
@@ -156,7 +156,7 @@ func TestValidate(t *testing.T) {
 	for _, cents := range []int64{-2, snapshot.MaxCents + 1} {
 		f("lanes", "cents", func(c *c) { c.Lanes.Cents[priced(t, c)] = cents })
 		f("lanes", "cents", func(c *c) { c.Lanes.Price7DaysAgo[0] = cents })
-		f("lanes", "cents", func(c *c) { c.Lanes.Base30[0] = cents })
+		f("lanes", "cents", func(c *c) { c.Lanes.Price30DaysAgo[0] = cents })
 	}
 
 	f("lanes", "may not be distributed", func(c *c) { c.Lanes.Flags[priced(t, c)] &^= snapshot.LaneLicensed })

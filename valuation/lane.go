@@ -13,7 +13,7 @@ import (
 // card in one condition. A laneQuery is read once for all cards.
 type laneQuery struct {
 	variant   string
-	traits    cardvocab.Traits // finish and edition; 0 if the variant names neither
+	traits    cardvocab.Traits // finish and edition; 0 if the variant names neither, or has another word
 	condition string
 	cond      snapshot.Condition
 	hasCond   bool // cond is valid
@@ -28,6 +28,7 @@ func newLaneQuery(f *parsedLine) laneQuery {
 
 // ParseCondition reads a condition's text or code, or what people and shops write for it.
 func ParseCondition(s string) (snapshot.Condition, bool) {
+	// Those before FactorySealed are all that cards have.
 	for cond := range snapshot.FactorySealed {
 		if cardvocab.SameVariant(cond.Code(), s) {
 			return cond, true
@@ -61,8 +62,9 @@ func (p *pricer) traitsOf(variant uint16) cardvocab.Traits {
 	return p.traits[variant]
 }
 
-// variantMatches reports whether a line may mean a variant: it names that variant, or no finish and
-// no edition contradicts it. It does not check Shadowless, which hasVariant reads from the card.
+// variantMatches reports whether a line may mean a variant: it names that variant, or both have a known
+// finish or edition and these do not contradict each other. A line without a variant matches none. It
+// does not check Shadowless, which hasVariant reads from the card.
 func (p *pricer) variantMatches(wanted *laneQuery, variant uint16) bool {
 	if cardvocab.SameVariant(p.view.Catalog.Variants.At(int(variant)), wanted.variant) {
 		return true
@@ -86,7 +88,8 @@ func (p *pricer) variantMatches(wanted *laneQuery, variant uint16) bool {
 	return want&finishMask == 0 || want&finishMask == have&finishMask
 }
 
-// hasVariant reports whether a card has a lane that the line may mean, with a price or without.
+// hasVariant reports whether a card has a lane of a variant that the line means by variantMatches, with a
+// price or without. It is false for a line without a variant, which may mean any lane.
 func (p *pricer) hasVariant(wanted *laneQuery, card uint32) bool {
 	if wanted.traits&cardvocab.Shadowless != 0 && p.view.Index.Lookup().Traits(card)&cardvocab.Shadowless == 0 {
 		return false
@@ -102,8 +105,8 @@ func (p *pricer) hasVariant(wanted *laneQuery, card uint32) bool {
 }
 
 // priceLine prices a line by a lane of its card. Without a variant it is that of the display price,
-// without a condition the variant's display condition (decision 19). If a variant has only raw
-// market prices, they replace those of any condition, and the result says so.
+// without a condition the variant's display condition (decision 19). If a variant has only an Ungraded
+// price, that replaces the price of any condition, and the result says so.
 func (p *pricer) priceLine(r *Result, wanted *laneQuery) {
 	// A default would present the price of one condition as that of another.
 	if wanted.condition != "" && !wanted.hasCond {
@@ -130,10 +133,10 @@ func (p *pricer) priceLine(r *Result, wanted *laneQuery) {
 }
 
 // findLane returns the lane of a card's variant that has the price of a line, -1 for none. With
-// substituted, the raw market price replaces that of the condition that was given.
+// substituted, the Ungraded price replaces that of the condition that was given.
 func (p *pricer) findLane(wanted *laneQuery, card, variant int) (lane int, substituted bool) {
 	l := &p.view.Catalog.Lanes
-	unspecified := -1    // the lane of the raw market price, which is of no certain condition
+	ungraded := -1       // the lane of the Ungraded price, which is of no certain condition
 	byCondition := false // the variant has lanes of single conditions, with a price or without
 
 	for lane, to := l.Of.Range(card); lane < to && variant >= 0; lane++ {
@@ -146,15 +149,15 @@ func (p *pricer) findLane(wanted *laneQuery, card, variant int) (lane int, subst
 		case wanted.hasCond && cond == wanted.cond, !wanted.hasCond && l.Flags[lane]&snapshot.LaneDisplay != 0:
 			return lane, false
 		case cond == snapshot.Ungraded:
-			unspecified = lane
+			ungraded = lane
 		default:
 			byCondition = true
 		}
 	}
 
-	// If the variant is priced by condition, the raw price says nothing about one without a price.
-	if unspecified >= 0 && !byCondition && wanted.hasCond {
-		return unspecified, true
+	// If the variant is priced by condition, the Ungraded price says nothing about one without a price.
+	if ungraded >= 0 && !byCondition && wanted.hasCond {
+		return ungraded, true
 	}
 	return -1, false
 }
@@ -216,7 +219,8 @@ func (p *pricer) explainMissing(r *Result, wanted *laneQuery, noVariant bool) {
 // maxListedLanes is how many prices are listed in place of one: enough to choose from.
 const maxListedLanes = 8
 
-// listPrices adds the prices of a card to the remark and the range.
+// listPrices adds the prices of a card to the remark and the range. Without any price it replaces the
+// remark and clears Needed.
 func (p *pricer) listPrices(r *Result) {
 	l := &p.view.Catalog.Lanes
 	var have []string
@@ -257,8 +261,8 @@ func (p *pricer) applyLane(r *Result) {
 	r.Total = cents * r.Quantity
 }
 
-// likelyPrice returns the price that a line would have if it meant a card, NoCents without one. It
-// ignores a condition that cannot be read.
+// likelyPrice returns the price that a line would have if it meant a card, NoCents without one: for the
+// price range of an ambiguous line. It ignores a condition that cannot be read.
 func (p *pricer) likelyPrice(wanted *laneQuery, card uint32) int64 {
 	if wanted.variant == "" && wanted.condition == "" {
 		return p.view.Catalog.DisplayCents(int(card))
@@ -271,6 +275,7 @@ func (p *pricer) likelyPrice(wanted *laneQuery, card uint32) int64 {
 	return snapshot.NoCents
 }
 
+// conditionTexts lists the conditions that cards have, which come before FactorySealed.
 func conditionTexts() string {
 	var all []string
 	for cond := range snapshot.FactorySealed {

@@ -16,7 +16,7 @@ type URLs struct {
 	// HasImage reports whether an image file exists; nil means that all exist. image_url is null
 	// for a missing file.
 	HasImage func(file string) bool
-	// ProductPrefix begins every public product id (decision 25).
+	// ProductPrefix begins every public product id (decision 25), without the underscore: "prd".
 	ProductPrefix string
 }
 
@@ -124,8 +124,9 @@ func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []
 	return append(AppendSeconds(dst, `,"price_updated_at":`, at), "}}"...)
 }
 
-// AppendCardDetail appends a Card detail. It has one entry of prices for each lane with a
-// distributable current price, in variant order and then condition order (decision 22).
+// AppendCardDetail appends a Card detail. It has one entry of prices for each lane with a current
+// price, in variant order and then condition order (decision 22). A snapshot has no price that may not
+// be distributed.
 func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
 	dst = appendCard(dst, c, card, urls)
 
@@ -170,7 +171,7 @@ func AppendLanePrice(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	l := &c.Lanes
 	dst = AppendLane(dst, c, lane)
 	dst = AppendChange(dst, `,"change_7d_cents":`, `,"change_7d_percent":`, l.Price7DaysAgo[lane], l.Cents[lane])
-	dst = AppendChange(dst, `,"change_30d_cents":`, `,"change_30d_percent":`, l.Base30[lane], l.Cents[lane])
+	dst = AppendChange(dst, `,"change_30d_cents":`, `,"change_30d_percent":`, l.Price30DaysAgo[lane], l.Cents[lane])
 	return append(dst, '}')
 }
 
@@ -190,13 +191,13 @@ func AppendPriceEntry(dst []byte, c *snapshot.Catalog, card int) []byte {
 }
 
 // AppendMover appends a Market mover. before has the earlier price of every lane:
-// Lanes.Price7DaysAgo or Lanes.Base30.
+// Lanes.Price7DaysAgo or Lanes.Price30DaysAgo.
 func AppendMover(dst []byte, c *snapshot.Catalog, card int, urls *URLs, before []int64) []byte {
 	cents, at := c.DisplayPrice(card)
 	dst = AppendIdentity(dst, c, card, urls)
 	dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, cents)
 
-	// A card without an earlier price is no mover.
+	// Movers have an earlier price; for any other card the change is null.
 	base := snapshot.NoCents
 	if lane := c.Cards.Display[card]; lane >= 0 {
 		base = before[lane]

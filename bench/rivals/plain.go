@@ -333,7 +333,7 @@ func (p *plain) detail(card int) plainDetail {
 			plainPrice: priceOf(c.Lanes.Cents[lane], c.UpdatedAt(lane)),
 		}
 		one.Change7, one.Percent7 = changed(c.Lanes.Price7DaysAgo[lane], c.Lanes.Cents[lane])
-		one.Change30, one.Percent30 = changed(c.Lanes.Base30[lane], c.Lanes.Cents[lane])
+		one.Change30, one.Percent30 = changed(c.Lanes.Price30DaysAgo[lane], c.Lanes.Cents[lane])
 		out.Prices = append(out.Prices, one)
 	}
 	return out

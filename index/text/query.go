@@ -63,7 +63,7 @@ type query struct {
 	rewrites       []string               // the replacements of its aliases, one each
 	rewritten      bool                   // an alias was replaced
 	rewrittenWhole bool                   // the whole query was an alias
-	leftOut        bool                   // words were dropped that describe a copy
+	leftOut        bool                   // a word was dropped that describes a copy
 	optional       uint8                  // the terms that may be missing without cost
 	unpriced       bool                   // prices do not show which of several cards is meant
 

@@ -7,8 +7,8 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// A role is what a word of a query is: a term to search, or one of the kinds that are not searched
-// (docs/SEARCH.md, Noise).
+// A role is what a word of a query is. Terms and years are searched, words of the other kinds are not
+// (docs/SEARCH.md, Words that are left out).
 type role struct {
 	kind       roleKind
 	game       uint8                // of roleGame
@@ -24,18 +24,19 @@ type role struct {
 type roleKind uint8
 
 const (
-	roleTerm roleKind = iota
-	roleStop
-	roleCopy // a grade, a condition or another word about one copy: not searched
-	roleGame
-	rolePreference
-	roleYear
+	roleTerm       roleKind = iota
+	roleStop                // not searched: the card is the same without it
+	roleCopy                // a grade, a condition or another word about one copy: not searched
+	roleGame                // restricts the search to a game
+	rolePreference          // a rarity, finish or edition that is preferred
+	roleYear                // searched as a term is; restoreTerms makes it one if there is no other
 )
 
 // maxPreferences bounds the preferences of a query that count.
 const maxPreferences = 7
 
-// maxProtectedWords is the largest number of words of a name or set that protectNames finds.
+// maxProtectedWords is the largest number of words of a name or set that is protected from roles and
+// aliases.
 const maxProtectedWords = 12
 
 // classifyTokens finds the role of every word of the query. A word that is part of a whole name or
@@ -45,7 +46,7 @@ func (q *query) classifyTokens(ix *Index) {
 	q.roles = append(q.roles[:0], make([]role, len(tokens))...)
 	q.preferences = q.preferences[:0]
 	q.games = ^uint64(0)
-	q.leftOut = q.rewritten
+	q.leftOut = false
 
 	hasRoles := false
 	graded := false
@@ -222,8 +223,8 @@ func (q *query) protectAdjacent(ix *Index) {
 	}
 
 	for i := range q.roles {
-		isStop := q.roles[i].kind == roleStop || q.roles[i].kind == roleCopy
-		if !q.roles[i].sealed && (!isStop || q.norm.tokens[i].bracket == 0) {
+		dropped := q.roles[i].kind == roleStop || q.roles[i].kind == roleCopy
+		if !q.roles[i].sealed && (!dropped || q.norm.tokens[i].bracket == 0) {
 			continue
 		}
 		behind := i > 0 && q.roles[i-1].kind == roleTerm && adjacent(i-1, i)
@@ -264,16 +265,16 @@ func (q *query) protectStopNames(ix *Index) {
 	}
 
 	for i := range q.roles {
-		trade := q.roles[i].kind == roleStop || q.roles[i].kind == roleCopy
-		if trade && ix.protectedNames.find(q.span(i, i+1)) != none {
+		dropped := q.roles[i].kind == roleStop || q.roles[i].kind == roleCopy
+		if dropped && ix.protectedNames.find(q.span(i, i+1)) != none {
 			q.roles[i] = role{wordID: q.roles[i].wordID}
 		}
 	}
 }
 
-// restoreTerms makes terms of words with roles if nothing else is left to search: rarities before
-// games. A single stop word is searched, because it may be a name or a prefix of one; several are
-// not: "my lot of cards".
+// restoreTerms makes terms of words with roles if nothing else is left to search: of years, else of
+// preferences, else of games. A single word is searched whatever its role, because it may be a name or
+// a prefix of one. Several stop words or copy words are not: "my lot of cards".
 func (q *query) restoreTerms() {
 	if len(q.roles) == 1 {
 		q.roles[0] = role{wordID: q.roles[0].wordID}
@@ -317,7 +318,7 @@ func (q *query) collectRoles() {
 	q.limitAliasGames()
 }
 
-// limitAliasGames restricts the query to the games in which its aliases count.
+// limitAliasGames restricts the query to the games in which its aliases count, unless none is left.
 func (q *query) limitAliasGames() {
 	if games := q.games & q.aliasGames; games != 0 {
 		q.games = games
@@ -327,7 +328,8 @@ func (q *query) limitAliasGames() {
 // A phraseDict has the roles of words: by folded phrase, and by the first words of longer phrases.
 type phraseDict map[string]role
 
-// newPhraseDict collects the stop words, the preferences, and the names of the games of a catalog.
+// newPhraseDict collects the stop words, the copy words, the conditions, the preferences, and the names
+// and abbreviations of the games of a catalog.
 func newPhraseDict(games []string) phraseDict {
 	dict := phraseDict{}
 	roles := map[stopClass]role{

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A stopClass is how little a word says (docs/SEARCH.md, Noise).
+// A stopClass is how little a word says (docs/SEARCH.md, Words that are left out).
 type stopClass uint8
 
 const (

@@ -24,7 +24,7 @@ type run struct {
 // add appends a lane's points, which ascend by day.
 func (r *run) add(lane int32, points []snapshot.Point) {
 	r.lane = append(r.lane, uint32(lane))
-	r.points.Points = snapshot.AppendPoints(r.points.Points, points)
+	r.points.Points = snapshot.EncodePoints(r.points.Points, points)
 	r.points.Of.Append(len(r.points.Points))
 }
 

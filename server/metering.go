@@ -30,98 +30,89 @@ const (
 	stateNone     reservationState = iota // not admitted
 	stateReserved                         // finish must follow
 	stateClaimed                          // with a claim: commit or abort must follow
-	stateSettled                          // ended, and the charge is known
-	stateFailed                           // given up by this request: metering failed
+	stateSettled                          // ended, with a charge
+	stateFailed                           // ended without a known charge: metering failed
 )
 
 // admit makes a reservation; if it returns false, the decision has the reason.
-func (ch *metering) admit(op access.Operation, now access.Instant) bool {
-	ch.decision = ch.gate.Admit(ch.principal, op, now)
-	if ch.decision.Result != access.Admitted {
+func (m *metering) admit(op access.Operation, now access.Instant) bool {
+	m.decision = m.gate.Admit(m.principal, op, now)
+	if m.decision.Result != access.Admitted {
 		return false
 	}
-	ch.reservation = stateReserved
+	m.reservation = stateReserved
 	return true
 }
 
 // begin claims an idempotency key for a body. The result says whether the request runs
 // (access.Fresh), which stored response it gets (access.Replay), or why it is refused. Unless it is
 // Fresh, finish must still follow.
-func (ch *metering) begin(key string, body access.BodyHash, now access.Instant) (access.Claim, error) {
+func (m *metering) begin(key string, body access.BodyHash, now access.Instant) (access.Claim, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), idempotencyWait)
 	defer cancel()
 
-	claim, err := ch.gate.Begin(ctx, ch.decision.Reservation, key, body, now)
+	claim, err := m.gate.Begin(ctx, m.decision.Reservation, key, body, now)
 	switch {
 	case err != nil: // finish ends the reservation as a failure later
 	case claim.Result == access.Fresh:
-		ch.claim = claim
-		ch.reservation = stateClaimed
+		m.claim = claim
+		m.reservation = stateClaimed
 	case claim.Result == access.Exhausted:
-		ch.decision.Result = access.QuotaExceeded
-		ch.decision.Quota = claim.Quota
-		ch.decision.RetryAfter = claim.RetryAfter
+		m.decision.Result = access.QuotaExceeded
+		m.decision.Quota = claim.Quota
+		m.decision.RetryAfter = claim.RetryAfter
 	}
 	return claim, err
 }
 
 // commit stores the response of a claimed request and charges the request, both or neither. If it
-// fails, it aborts the claim.
-func (ch *metering) commit(reply []byte) error {
-	charge, err := ch.gate.Commit(ch.decision.Reservation, ch.claim, reply)
+// fails, it aborts the claim, and returns why the commit failed.
+func (m *metering) commit(reply []byte) error {
+	charge, err := m.gate.Commit(m.decision.Reservation, m.claim, reply)
 	if err != nil {
-		ch.abort()
+		_ = m.abort()
 		return err
 	}
-
-	ch.charge = charge
-	ch.reservation = stateSettled
-	return nil
+	return m.settle(charge, nil)
 }
 
 // abort gives up a claim, so that no request waits for it in vain, and ends the reservation. If a
 // failed commit gave up the claim already, the store ignores this call.
-func (ch *metering) abort() {
-	charge, err := ch.gate.Abort(ch.decision.Reservation, ch.claim)
-	// The failure of metering was reported already: the quota is shown as it was at admission.
+func (m *metering) abort() error { return m.settle(m.gate.Abort(m.decision.Reservation, m.claim)) }
+
+// settle records how the store ended the reservation: with a charge, or with a failure, after which
+// the quota is shown as it was at admission.
+func (m *metering) settle(charge access.Charge, err error) error {
 	if err != nil {
-		charge.Quota = ch.decision.Quota
-	}
-
-	ch.charge = charge
-	ch.reservation = stateSettled
-}
-
-// finish ends the reservation, unless commit or abort did: only a success is charged.
-func (ch *metering) finish(success bool) error {
-	if ch.reservation != stateReserved {
-		return nil
-	}
-
-	charge, err := ch.gate.Finish(ch.decision.Reservation, success)
-	if err != nil {
-		ch.reservation = stateFailed
+		m.reservation = stateFailed
 		return err
 	}
-	ch.charge = charge
-	ch.reservation = stateSettled
+	m.charge = charge
+	m.reservation = stateSettled
 	return nil
 }
 
-// release ends the reservation of a request whose handler panicked.
-func (ch *metering) release() error {
-	if ch.reservation == stateClaimed {
-		ch.abort()
+// finish ends the reservation, unless commit or abort did: only a success is charged.
+func (m *metering) finish(success bool) error {
+	if m.reservation != stateReserved {
 		return nil
 	}
-	return ch.finish(false)
+	return m.settle(m.gate.Finish(m.decision.Reservation, success))
+}
+
+// release ends the reservation of a request whose handler panicked.
+func (m *metering) release() error {
+	if m.reservation == stateClaimed {
+		return m.abort()
+	}
+	return m.finish(false)
 }
 
 // quotaState returns the caller's quota after the charge if that is known, else as it was at
 // admission.
-func (ch *metering) quotaState() access.LimitState {
-	if ch.reservation == stateSettled {
-		return ch.charge.Quota
+func (m *metering) quotaState() access.LimitState {
+	if m.reservation == stateSettled {
+		return m.charge.Quota
 	}
-	return ch.decision.Quota
+	return m.decision.Quota
 }

@@ -1,0 +1,14 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// Check polls the source once, without the backoff. Unlike Retry, it does not retry a publication that was
+// refused permanently.
+func (e *Engine) Check(now time.Time) error {
+	e.pollMu.Lock()
+	defer e.pollMu.Unlock()
+	return e.check(context.Background(), now, false)
+}
