@@ -56,6 +56,7 @@ var mayImport = map[string][]string{
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},
 	"internal/testsweep":                   {},
+	"internal/plant":                       {},
 	"internal/disk":                        {},
 	"internal/disk/disktest":               {"internal/disk"},
 	"internal/connlimit":                   {},
@@ -140,7 +141,7 @@ const anyOfOurs = "*"
 // testKit has the packages that tests inside any package may import in addition.
 var testKit = []string{
 	"internal/certificate/certificatetest", "internal/contracttest", "internal/testsweep", "internal/disk/disktest",
-	"internal/feedtest",
+	"internal/feedtest", "internal/plant",
 	"internal/fixture", "internal/postgrestest", "internal/redistest", "internal/s3test", "internal/synth",
 }
 
@@ -287,8 +288,8 @@ var notInProduct = []string{
 	"access/accesstest", "bench", "bench/check", "bench/drive", "bench/figures", "bench/gobench", "bench/plot",
 	"bench/rivals", "deploy", "deploy/bom", "deploy/fleet", "deploy/fleet/demo",
 	"engine/enginetest", "internal/certificate/certificatetest", "internal/contracttest",
-	"internal/testsweep", "internal/disk/disktest", "internal/fixture", "internal/manual", "internal/postgrestest",
-	"internal/redistest",
+	"internal/testsweep", "internal/disk/disktest", "internal/fixture", "internal/manual", "internal/plant",
+	"internal/postgrestest", "internal/redistest",
 }
 
 // TestProductLinksNoRivals follows the real imports of the product's command, independently of
