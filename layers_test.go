@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},
 	"internal/testsweep":                   {},
-	"internal/plant":                       {},
+	"internal/mutationtest":                {},
 	"internal/disk":                        {},
 	"internal/disk/disktest":               {"internal/disk"},
 	"internal/connlimit":                   {},
@@ -141,7 +141,7 @@ const anyOfOurs = "*"
 // testKit has the packages that tests inside any package may import in addition.
 var testKit = []string{
 	"internal/certificate/certificatetest", "internal/contracttest", "internal/testsweep", "internal/disk/disktest",
-	"internal/feedtest", "internal/plant",
+	"internal/feedtest", "internal/mutationtest",
 	"internal/fixture", "internal/postgrestest", "internal/redistest", "internal/s3test", "internal/synth",
 }
 
@@ -288,7 +288,7 @@ var notInProduct = []string{
 	"access/accesstest", "bench", "bench/check", "bench/drive", "bench/figures", "bench/gobench", "bench/plot",
 	"bench/rivals", "deploy", "deploy/bom", "deploy/fleet", "deploy/fleet/demo",
 	"engine/enginetest", "internal/certificate/certificatetest", "internal/contracttest",
-	"internal/testsweep", "internal/disk/disktest", "internal/fixture", "internal/manual", "internal/plant",
+	"internal/testsweep", "internal/disk/disktest", "internal/fixture", "internal/manual", "internal/mutationtest",
 	"internal/postgrestest", "internal/redistest",
 }
 

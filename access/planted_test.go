@@ -3,12 +3,12 @@ package access
 import (
 	"testing"
 
-	"ninepocket/internal/plant"
+	"ninepocket/internal/mutationtest"
 )
 
 // planted are mistakes that somebody could make, each in one place. TestUniverse has to find every
 // one of them.
-var planted = []plant.Mistake{
+var planted = []mutationtest.Mistake{
 	{
 		What: "a mended log begins behind what was written and never synced", File: "../internal/wal/recover.go",
 		Text:    "l.open(l.synced.Load()+1, l.unsynced.all(l.cancelled))",
@@ -84,5 +84,5 @@ var planted = []plant.Mistake{
 // TestPlanted plants each mistake. make torture runs the simulation for each.
 func TestPlanted(t *testing.T) {
 	t.Parallel()
-	plant.Run(t, planted, "TestUniverse", "seed ", "NINEPOCKET_TORTURE=1")
+	mutationtest.Run(t, planted, "TestUniverse", "seed ", "NINEPOCKET_TORTURE=1")
 }

@@ -1,6 +1,6 @@
-// Package plant plants mistakes in the program, one at a time, which a simulation has to find: a test
+// Package mutationtest plants mistakes in the program, one at a time, which a simulation has to find: a test
 // that finds none of them tests nothing.
-package plant
+package mutationtest
 
 import (
 	"bytes"
