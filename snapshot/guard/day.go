@@ -63,6 +63,7 @@ func (d *comparison) compareCards() {
 		if !known {
 			continue
 		}
+
 		// An id that stays while its card becomes another one is a column that moved.
 		d.both++
 		if a.Cards.Name.At(k) != b.Cards.Name.At(i) || a.Cards.Number.At(k) != b.Cards.Number.At(i) ||
