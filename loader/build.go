@@ -352,9 +352,7 @@ func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 		if skipper, ok := opened.Source.(source.Skipper); ok {
 			for _, ref := range skipper.Skipped() {
 				report.CodeCardsLeftOut++
-				full := fullRef(feed.Namespace, ref)
-				b.excludedRefs[full] = true
-				b.droppedRefs[full] = true
+				b.drop([]string{fullRef(feed.Namespace, ref)})
 			}
 		}
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"sync"
 
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
@@ -142,45 +141,29 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 // another item, by their references; -1 for those that left. An item that became sealed, or a card, has
 // other lanes and starts again.
 func (b *builder) itemsOfBase() []int32 {
-	now := make(map[string]int32, b.merged.numItems())
-	for i := range b.merged.numItems() {
-		now[b.merged.idOf(i)] = int32(i)
-	}
-
-	ids := b.idsOfBase()
-	joined := sync.OnceValue(b.joinedItems)
-	out := make([]int32, len(ids))
-	for i, id := range ids {
-		at, stays := now[id]
-		if !stays {
-			at = -1
-			if item, is := joined()[id]; is {
-				at = item
-			}
-		}
-		out[i] = at
-	}
-	return out
-}
-
-// joinedItems are the items that have a reference of an id of the base, and its kind, by the id.
-func (b *builder) joinedItems() map[string]int32 {
-	byRef := map[string]int32{}
-	for i := range b.merged.numItems() {
-		for _, ref := range b.merged.item(i).refs {
-			byRef[ref] = int32(i)
-		}
-	}
-
-	joined := map[string]int32{}
+	now := map[string]int32{}
+	byRef := b.merged.itemsByRef()
 	registry := &b.o.Base.Registry
 	for i := range registry.Ref.Len() {
 		id := registry.RefID.At(i)
 		if at, known := byRef[registry.Ref.At(i)]; known && kindOf(b.merged.idOf(int(at))) == kindOf(id) {
-			joined[id] = at
+			now[id] = at
 		}
 	}
-	return joined
+
+	// An id that is still somebody's counts more than a reference that had it.
+	for i := range b.merged.numItems() {
+		now[b.merged.idOf(i)] = int32(i)
+	}
+	var out []int32
+	for _, id := range b.idsOfBase() {
+		at, stays := now[id]
+		if !stays {
+			at = -1
+		}
+		out = append(out, at)
+	}
+	return out
 }
 
 // idsOfBase are the ids of the base's items in its own numbering: its cards, then its sealed products.

@@ -52,7 +52,7 @@ var removedHeader = []string{"kind", "namespace", "ref", "reason"}
 type mapping struct {
 	sealed  map[string]sealedAttrs
 	aliases map[string]map[string][]string // kind → full reference → the references of the same thing, both ways
-	removed map[string]map[string]string   // kind → full reference → why an operator removed it
+	removed map[string]map[string]bool     // kind → full reference → whether an operator removed it
 	feeds   map[string]source.Options      // feed kind or namespace → how to read it
 	search  map[string]searchAlias         // folded phrase → what it stands for
 	// ownSearch are the phrases of the file that is being read.
@@ -73,7 +73,7 @@ func loadMapping(dir string) (*mapping, error) {
 	mapping := &mapping{
 		sealed:  map[string]sealedAttrs{},
 		aliases: map[string]map[string][]string{aliasSet: {}, aliasCard: {}},
-		removed: map[string]map[string]string{aliasSet: {}, aliasCard: {}},
+		removed: map[string]map[string]bool{aliasSet: {}, aliasCard: {}},
 		feeds:   map[string]source.Options{}, search: maps.Clone(shipped), ownSearch: map[string]bool{},
 		usedSealed: map[string]bool{}, usedFeeds: map[string]bool{},
 	}
@@ -215,9 +215,14 @@ func rowKind(r []string) (kind string, err error) {
 func (m *mapping) removedRow(r []string) error {
 	kind, err := rowKind(r)
 	if err == nil {
-		m.removed[kind][fullRef(r[1], r[2])] = r[3]
+		m.removed[kind][fullRef(r[1], r[2])] = true
 	}
 	return err
+}
+
+// removes reports whether an operator removed what has one of the references.
+func (m *mapping) removes(kind string, refs []string) bool {
+	return slices.ContainsFunc(refs, func(ref string) bool { return m.removed[kind][ref] })
 }
 
 func (m *mapping) aliasRow(r []string) error {

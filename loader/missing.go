@@ -199,13 +199,13 @@ func (a *assembly) writeGaps() {
 			cmp.Compare(x.day, y.day), strings.Compare(x.group, y.group))
 	})
 
-	rows := a.setRows()
+	sets := b.merged.setsByRef()
 	gaps := &a.c.Gaps
 	reasons := false
 	for _, key := range keys {
-		set, known := rows[key.group]
-		if !known {
-			set = snapshot.NoSet
+		set := snapshot.NoSet
+		if i, known := sets[key.group]; known {
+			set = a.setAt[i]
 		}
 		_, group := splitRef(key.group)
 		gaps.Feed = append(gaps.Feed, a.feedAt[key.feed])
@@ -252,17 +252,6 @@ func (a *assembly) writeUnclaimed() {
 		}
 		a.c.Unclaimed.FirstDay = append(a.c.Unclaimed.FirstDay, first)
 	}
-}
-
-// setRows are the rows of sets by their references.
-func (a *assembly) setRows() map[string]int32 {
-	rows := map[string]int32{}
-	for i := range a.b.merged.sets {
-		for _, ref := range a.b.merged.sets[i].refs {
-			rows[ref] = a.setAt[i]
-		}
-	}
-	return rows
 }
 
 // reportGap reports a gap: days in runs, and groups of the newest day or of one that was filled.

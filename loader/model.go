@@ -145,6 +145,28 @@ func (m *merged) eachID(f func(refs []string, id, slug string)) {
 	}
 }
 
+// itemsByRef are the items by their references.
+func (m *merged) itemsByRef() map[string]int32 {
+	items := map[string]int32{}
+	for i := range m.numItems() {
+		for _, ref := range m.item(i).refs {
+			items[ref] = int32(i)
+		}
+	}
+	return items
+}
+
+// setsByRef are the sets by their references.
+func (m *merged) setsByRef() map[string]int32 {
+	sets := map[string]int32{}
+	for i := range m.sets {
+		for _, ref := range m.sets[i].refs {
+			sets[ref] = int32(i)
+		}
+	}
+	return sets
+}
+
 // identify gives every set, card and sealed product its id.
 func (m *merged) identify(registry *registry) error {
 	// Sets have a registry of their own, apart from items.

@@ -157,10 +157,7 @@ func (b *builder) verify(m *merged) {
 			if b.onRemoved != nil {
 				b.onRemoved(&sealed, lacks)
 			}
-			for _, ref := range sealed.refs {
-				b.excludedRefs[ref] = true
-				b.droppedRefs[ref] = true
-			}
+			b.drop(sealed.refs)
 			continue
 		}
 

@@ -65,14 +65,13 @@ func (b *builder) suggest(ctx context.Context) (*Suggestions, error) {
 			"the second reference is no longer listed, and the first has its set, number and name"))
 	}
 
-	names := map[string]string{}
-	for i := range b.merged.sets {
-		for _, ref := range b.merged.sets[i].refs {
-			names[ref] = b.merged.sets[i].name
-		}
-	}
+	sets := b.merged.setsByRef()
 	for i := range left {
-		out.suggest(&left[i], names[left[i].group])
+		name := ""
+		if set, known := sets[left[i].group]; known {
+			name = b.merged.sets[set].name
+		}
+		out.suggest(&left[i], name)
 	}
 	return out, nil
 }

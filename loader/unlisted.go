@@ -29,12 +29,7 @@ func (b *builder) carryUnlisted(m *merged) {
 	}
 	refs := b.refsOfBase()
 
-	sets := map[string]int32{}
-	for i := range m.sets {
-		for _, ref := range m.sets[i].refs {
-			sets[ref] = int32(i)
-		}
-	}
+	sets := m.setsByRef()
 	setOf := func(row int32) int32 {
 		all := refs[base.Sets.ID.At(int(row))]
 		if i := slices.IndexFunc(all, func(ref string) bool { _, known := sets[ref]; return known }); i >= 0 {
@@ -58,11 +53,12 @@ func (b *builder) carryUnlisted(m *merged) {
 
 	listed := len(m.cards)
 	for i := range base.Cards.ID.Len() {
-		if !gone[i] || b.removedSet(base.Cards.Set[i], refs) {
+		row := base.Cards.Set[i]
+		if !gone[i] || row >= 0 && b.mapping.removes(aliasSet, refs[base.Sets.ID.At(int(row))]) {
 			continue
 		}
 		c := b.carryCard(i, refs)
-		if row := c.set; row != snapshot.NoSet {
+		if row >= 0 {
 			c.set = setOf(row)
 			c.group = groupOfSet(m.sets[c.set].refs)
 		}
@@ -118,7 +114,7 @@ func (b *builder) goneItems(m *merged) map[int]bool {
 	registry := &b.o.Base.Registry
 	for i := range registry.Ref.Len() {
 		ref := registry.Ref.At(i)
-		if listed[ref] || b.droppedRefs[ref] || b.mapping.removed[aliasCard][ref] != "" {
+		if listed[ref] || b.droppedRefs[ref] || b.mapping.removed[aliasCard][ref] {
 			stays[registry.RefID.At(i)] = true
 		}
 	}
@@ -130,12 +126,6 @@ func (b *builder) goneItems(m *merged) map[int]bool {
 		}
 	}
 	return gone
-}
-
-// removedSet reports whether an operator removed a set of the base.
-func (b *builder) removedSet(row int32, refs map[string][]string) bool {
-	return row != snapshot.NoSet && slices.ContainsFunc(refs[b.o.Base.Sets.ID.At(int(row))],
-		func(ref string) bool { return b.mapping.removed[aliasSet][ref] != "" })
 }
 
 // carryItem completes an item of the base that no source lists, unless its time is over. A pending one
@@ -205,40 +195,41 @@ func (b *builder) findRelisted(m *merged) {
 // dropRemoved takes out of the catalog what an operator removed, and remembers its references: their
 // prices are no mistakes.
 func (b *builder) dropRemoved(m *merged) {
-	removed := b.mapping.removed
-	isRemoved := func(it *item) bool {
-		is := removed[aliasSet][it.group] != "" ||
-			slices.ContainsFunc(it.refs, func(ref string) bool { return removed[aliasCard][ref] != "" })
+	isRemoved := func(it *item, sets ...string) bool {
+		is := b.mapping.removes(aliasCard, it.refs) || b.mapping.removes(aliasSet, sets) ||
+			b.mapping.removed[aliasSet][it.group]
 		if is {
-			for _, ref := range it.refs {
-				b.excludedRefs[ref] = true
-				b.droppedRefs[ref] = true
-			}
+			b.drop(it.refs)
 		}
 		return is
 	}
 
 	m.cards = slices.DeleteFunc(m.cards, func(c card) bool {
-		return isRemoved(&c.item) || c.set >= 0 && slices.ContainsFunc(m.sets[c.set].refs, func(ref string) bool {
-			c.group = ref
-			return removed[aliasSet][ref] != "" && isRemoved(&c.item)
-		})
+		if c.set < 0 {
+			return isRemoved(&c.item)
+		}
+		return isRemoved(&c.item, m.sets[c.set].refs...)
 	})
 	m.sealed = slices.DeleteFunc(m.sealed, func(product sealed) bool { return isRemoved(&product.item) })
+}
+
+// drop remembers the references of what leaves the catalog although the sources list it.
+func (b *builder) drop(refs []string) {
+	for _, ref := range refs {
+		b.excludedRefs[ref] = true
+		b.droppedRefs[ref] = true
+	}
 }
 
 // joinAliases makes one item of those that an operator declared to be the same where no merge did: one
 // that the sources list, and one that the base knows by a reference that they list no more, or list
 // again. The base's id goes on. An alias without effect is an error (decision 3404).
 func (b *builder) joinAliases(m *merged) error {
-	at := map[string]int{}
+	at := m.itemsByRef()
 	spaces := map[string]bool{}
-	for i := range m.numItems() {
-		for _, ref := range m.item(i).refs {
-			at[ref] = i
-			namespace, _ := splitRef(ref)
-			spaces[namespace] = true
-		}
+	for ref := range at {
+		namespace, _ := splitRef(ref)
+		spaces[namespace] = true
 	}
 
 	// A reference of a source that this build does not read may have its effect in another one, and one of a
@@ -264,10 +255,10 @@ func (b *builder) joinAliases(m *merged) error {
 			switch {
 			case listed && !other && b.registry.items[to] != "":
 				// The reference that had an id first decides the id.
-				it := m.item(i)
+				it := m.item(int(i))
 				it.refs = append([]string{to}, it.refs...)
 				at[to] = i
-			case listed && other && i != j && max(i, j) < len(m.cards):
+			case listed && other && i != j && int(max(i, j)) < len(m.cards):
 				one, same := &m.cards[i], &m.cards[j] // air: a pair
 				dropped[same.refs[0]] = true
 				extra := same.refs[1:]

@@ -89,9 +89,8 @@ func configPrint() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "print", Short: "Print what serve would run with, and where each value came from", Args: cobra.NoArgs,
-		Long: "Prints the merged configuration as a TOML file that --config would take, each value with its origin: " +
-			"the\n" +
-			"default, a line of the file, an environment variable or a flag. Passwords in URLs are not printed.",
+		Long: `Prints the merged configuration as a TOML file that --config would take, each value with its origin: the
+default, a line of the file, an environment variable or a flag. Passwords in URLs are not printed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			layered, err := flags.read()
 			if err != nil {

@@ -27,9 +27,8 @@ func demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Serve a synthetic catalog of both games with ready keys",
-		Long: "Generates a catalog with every kind of card, price and product, builds a snapshot of it through the " +
-			"real\n" +
-			"loader, and serves it. The same seed and date make the same catalog. Nothing is kept.",
+		Long: `Generates a catalog with every kind of card, price and product, builds a snapshot of it through the real
+loader, and serves it. The same seed and date make the same catalog. Nothing is kept.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cards == 0 {

@@ -23,16 +23,13 @@ func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve --store DIR --state DIR",
 		Short: "Serve the published snapshot and follow the store",
-		Long: "Serves the current snapshot of a store and follows it: what is published next is live within " +
-			"seconds,\n" +
-			"without a restart. SIGTERM drains, a second one ends at once; SIGHUP re-reads keys, plans and the " +
-			"certificate\n" +
-			"and re-checks the store. A socket that a supervisor passes (LISTEN_FDS) is served in place of --listen, " +
-			"once the\n" +
-			"server before has given up the state directory.\n\n" +
-			"Every flag is also a key of the TOML file (--config) and an environment variable: --base-url is " +
-			"base_url\n" +
-			"and NINEPOCKET_BASE_URL. Flags win over the environment, the environment over the file.",
+		Long: `Serves the current snapshot of a store and follows it: what is published next is live within seconds,
+without a restart. SIGTERM drains, a second one ends at once; SIGHUP re-reads keys, plans and the certificate
+and re-checks the store. A socket that a supervisor passes (LISTEN_FDS) is served in place of --listen, once the
+server before has given up the state directory.
+
+Every flag is also a key of the TOML file (--config) and an environment variable: --base-url is base_url
+and NINEPOCKET_BASE_URL. Flags win over the environment, the environment over the file.`,
 		Example: "  ninepocket serve --store /var/lib/ninepocket/store --state /var/lib/ninepocket/state " +
 			"--listen :8080",
 		Args: cobra.NoArgs,

@@ -30,10 +30,9 @@ func usageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "usage --state DIR", Args: cobra.NoArgs,
 		Short: "Show the ledger, or bills: calls and charges by tenant, key, day and operation",
-		Long: "Shows what every key called and what was charged, up to the last written call, also while a server " +
-			"runs.\n" +
-			"--since and --until are days (UTC) and both belong to the bill. --totals sums a tenant and surface up\n" +
-			"in one row, with the plan and its limits as they are now.",
+		Long: `Shows what every key called and what was charged, up to the last written call, also while a server runs.
+--since and --until are days (UTC) and both belong to the bill. --totals sums a tenant and surface up
+in one row, with the plan and its limits as they are now.`,
 		Example: "  ninepocket usage --state state --since 2026-10-01 --until 2026-10-31 --totals --format csv",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}

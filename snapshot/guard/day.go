@@ -32,12 +32,19 @@ type comparison struct {
 	diff *diff.Diff // nil without a current one
 
 	// What a Diff does not have: cards in both, and of those the ones with another name, number or
-	// set.
-	both, changed int
+	// set, and the ones that no source lists any more.
+	both, changed, unlisted int
+
+	// missing are the ids of the sets whose prices a feed lacks on the next catalog's date. They are so
+	// many groups, which missingNames names.
+	missing       map[string]bool
+	missingGroups int
+	missingNames  []string
 }
 
 func compare(current, next *snapshot.StoredSnapshot, o Options) *comparison {
 	d := &comparison{current: current, next: next, duplicates: o.Duplicates, now: o.Now}
+	d.findMissing()
 	if current != nil {
 		d.diff = diff.Compare(current.Catalog, next.Catalog, "")
 		d.compareCards()
@@ -45,7 +52,8 @@ func compare(current, next *snapshot.StoredSnapshot, o Options) *comparison {
 	return d
 }
 
-// compareCards counts the cards that are in both and are not what they were.
+// compareCards counts the cards that are in both and are not what they were. A card that is no longer
+// listed is not counted where its group is missing as a whole: that is judged by itself (decision 3401).
 func (d *comparison) compareCards() {
 	a := d.current.Catalog
 	b := d.next.Catalog
@@ -55,11 +63,15 @@ func (d *comparison) compareCards() {
 		if !known {
 			continue
 		}
+
 		// An id that stays while its card becomes another one is a column that moved.
 		d.both++
 		if a.Cards.Name.At(k) != b.Cards.Name.At(i) || a.Cards.Number.At(k) != b.Cards.Number.At(i) ||
 			setOf(a, k) != setOf(b, i) {
 			d.changed++
+		}
+		if !d.missing[setOf(b, i)] && a.UnlistedSince(k) == snapshot.NoDay && b.UnlistedSince(i) != snapshot.NoDay {
+			d.unlisted++
 		}
 	}
 }
@@ -161,23 +173,10 @@ func (d *comparison) cardsRemoved() finding {
 	return d.share(changes.Removed, changes.Before, minCards, "%d of %d cards are gone (%s, at most %s may)")
 }
 
-// cardsUnlisted is the share of the listed cards that no source lists any more. Those of a group that
-// is missing as a whole are judged by that (decision 3401).
+// cardsUnlisted is the share of the listed cards that no source lists any more.
 func (d *comparison) cardsUnlisted() finding {
 	a := d.current.Catalog
-	b := d.next.Catalog
-	rows := diff.Rows(&a.Cards.ID)
-	missing := missingSets(b)
-	unlisted := 0
-	for _, item := range b.Unlisted.Item {
-		if int(item) >= b.Cards.ID.Len() || missing[setOf(b, int(item))] {
-			continue
-		}
-		if k, known := rows[b.Cards.ID.At(int(item))]; known && a.UnlistedSince(k) == snapshot.NoDay {
-			unlisted++
-		}
-	}
-	return d.share(unlisted, a.Cards.ID.Len()-len(a.Unlisted.Item), minCards,
+	return d.share(d.unlisted, a.Cards.ID.Len()-len(a.Unlisted.Item), minCards,
 		"%d of %d listed cards are no longer listed by any source (%s, at most %s may)")
 }
 
@@ -200,10 +199,9 @@ func (d *comparison) setsEmptied() finding {
 	before := countSets(a)
 	after := countSets(d.next.Catalog)
 	var emptied []string
-	missing := missingSets(d.next.Catalog)
 	for s := range a.Sets.ID.Len() {
 		id := a.Sets.ID.At(s)
-		if missing[id] {
+		if d.missing[id] {
 			// Its feed lost it for longer than prices are carried, which another guard judges.
 			continue
 		}
@@ -247,66 +245,49 @@ func (d *comparison) pricesMoved() finding {
 		"%d of %d prices moved by more than 60 %% (%s, at most %s may; the median change is "+median+" %%)")
 }
 
-// missingSets are the ids of the sets whose prices a feed lacks on the catalog's date.
-func missingSets(c *snapshot.Catalog) map[string]bool {
-	missing := map[string]bool{}
+// findMissing finds the sets whose prices a feed lacks on the catalog's date.
+func (d *comparison) findMissing() {
+	c := d.next.Catalog
+	d.missing = map[string]bool{}
 	for i, day := range c.Gaps.Day {
 		if day != c.Date() {
 			continue
 		}
 
 		if set := c.Gaps.Set[i]; set != snapshot.NoSet {
-			missing[c.Sets.ID.At(int(set))] = true
+			d.missing[c.Sets.ID.At(int(set))] = true
+			d.missingGroups++
+			name := strconv.Quote(c.Sets.Name.At(int(set)))
+			if c.GapReasons.Len() > 0 && c.GapReasons.At(i) != "" {
+				name += " (" + c.GapReasons.At(i) + ")"
+			}
+			d.missingNames = append(d.missingNames, name)
 		} else if c.Gaps.Group.At(i) == "" {
-			// The day is missing as a whole.
+			// The day is missing as a whole, and no group of it has a row.
 			for set, game := range c.Sets.Game {
 				if game == c.Gaps.Game[i] {
-					missing[c.Sets.ID.At(set)] = true
+					d.missing[c.Sets.ID.At(set)] = true
+					d.missingGroups++
 				}
 			}
+			d.missingNames = append(d.missingNames, "all of "+c.Games.Name.At(int(c.Gaps.Game[i])))
 		}
 	}
-	return missing
 }
 
 // groupsMissing is the share of the sets whose prices a feed lacks on the snapshot's date. One group
 // may always be lost: its prices stand for a while.
 func (d *comparison) groupsMissing() finding {
-	c := d.next.Catalog
-	n := 0
-	var names []string
-	for i, day := range c.Gaps.Day {
-		if day != c.Date() {
-			continue
-		}
-		if set := c.Gaps.Set[i]; set != snapshot.NoSet {
-			n++
-			name := strconv.Quote(c.Sets.Name.At(int(set)))
-			if c.GapReasons.Len() > 0 && c.GapReasons.At(i) != "" {
-				name += " (" + c.GapReasons.At(i) + ")"
-			}
-			names = append(names, name)
-		} else if c.Gaps.Group.At(i) == "" {
-			// The day is missing as a whole, and no group of it has a row.
-			for _, game := range c.Sets.Game {
-				if game == c.Gaps.Game[i] {
-					n++
-				}
-			}
-			names = append(names, "all of "+c.Games.Name.At(int(c.Gaps.Game[i])))
-		}
-	}
-
 	const floor = 2
-	return d.share(n, c.Sets.ID.Len(), floor,
-		"the feed has no prices of %d of %d sets (%s, at most %s may): "+strings.ReplaceAll(join(names), "%", "%%"))
+	return d.share(d.missingGroups, d.next.Catalog.Sets.ID.Len(), floor,
+		"the feed has no prices of %d of %d sets (%s, at most %s may): "+
+			strings.ReplaceAll(join(d.missingNames), "%", "%%"))
 }
 
 // valueMissing is the share of the value of all prices that missing groups have. One group may always
 // be lost.
 func (d *comparison) valueMissing() finding {
 	c := d.next.Catalog
-	missing := missingSets(c)
 	carried := int64(0)
 	all := int64(0)
 
@@ -315,18 +296,18 @@ func (d *comparison) valueMissing() finding {
 		for lane := from; lane < to; lane++ {
 			cents := max(0, c.Lanes.Cents[lane])
 			all += cents
-			if missing[setOf(c, card)] {
+			if d.missing[setOf(c, card)] {
 				carried += cents
 			}
 		}
 	}
 
-	if len(missing) < 2 || all == 0 {
+	if len(d.missing) < 2 || all == 0 {
 		return finding{}
 	}
 	share := float64(carried) / float64(all)
 	return judged(share, "%d groups without usable prices have %.1f %% of the value of all prices, at most %.1f %% may",
-		len(missing), share*100, d.limit*100)
+		len(d.missing), share*100, d.limit*100)
 }
 
 // unpriced judges a first snapshot, which has none to be compared with.

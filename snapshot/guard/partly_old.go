@@ -7,18 +7,11 @@ import (
 	"slices"
 
 	"ninepocket/snapshot"
-	"ninepocket/snapshot/diff"
 )
 
 // minUnchanged is how many groups of a game are unchanged at least before their share says anything:
 // one quiet set of three is no half of a feed.
 const minUnchanged = 5
-
-// groupOfGame is a set in its game.
-type groupOfGame struct {
-	game uint8
-	set  int32
-}
 
 // unchanged is how many groups of a game with enough prices there are, and those of which not one
 // price is another.
@@ -36,21 +29,22 @@ func (u *unchanged) share() float64 {
 	return float64(len(u.sets)) / float64(u.groups)
 }
 
-// unchangedGroups judges groups by whether each price is the one of the day before; games ascend.
-func unchangedGroups(same map[groupOfGame][]bool) []unchanged {
+// unchangedGroups judges sets by whether each price is the one of the day before; games ascend.
+func unchangedGroups(sets map[int32][]Change) []unchanged {
 	games := map[uint8]*unchanged{}
-	for key, prices := range same {
-		if len(prices) < minInSet {
+	for set, changes := range sets {
+		if len(changes) < minInSet {
 			continue
 		}
-		of := games[key.game]
+		game := changes[0].Game
+		of := games[game]
 		if of == nil {
-			of = &unchanged{game: key.game}
-			games[key.game] = of
+			of = &unchanged{game: game}
+			games[game] = of
 		}
 		of.groups++
-		if !slices.Contains(prices, false) {
-			of.sets = append(of.sets, key.set)
+		if !slices.ContainsFunc(changes, func(change Change) bool { return !change.repeats() }) {
+			of.sets = append(of.sets, set)
 		}
 	}
 
@@ -66,29 +60,16 @@ func unchangedGroups(same map[groupOfGame][]bool) []unchanged {
 // part of the feed is yesterday's (decision 3405). Real days leave 4 % of the groups as they were, and
 // 11 % of a game's at most.
 func (d *comparison) feedPartlyOld() finding {
-	a := d.current.Catalog
 	b := d.next.Catalog
 	// A second tree of one day may change little.
-	if b.Date() <= a.Date() {
+	if b.Date() <= d.current.Catalog.Date() {
 		return finding{}
 	}
 
-	carried := missingSets(b)
-	same := map[groupOfGame][]bool{}
-	for pair := range diff.NewPairs(a, b).All {
-		if pair.From == snapshot.NoCents || pair.To == snapshot.NoCents || pair.ItemB >= b.Cards.ID.Len() {
-			continue
-		}
-		// The prices of a missing group and of an unlisted card are carried.
-		set := b.Cards.Set[pair.ItemB]
-		listed := b.UnlistedSince(pair.ItemB) == snapshot.NoDay
-		if set != snapshot.NoSet && listed && !carried[b.Sets.ID.At(int(set))] {
-			key := groupOfGame{b.Cards.Game[pair.ItemB], set}
-			same[key] = append(same[key], pair.From == pair.To)
-		}
-	}
-
-	games := unchangedGroups(same)
+	// The prices of a missing group and of an unlisted card are carried.
+	games := unchangedGroups(d.changesBySet(func(card int) bool {
+		return b.UnlistedSince(card) == snapshot.NoDay && !d.missing[setOf(b, card)]
+	}))
 	if len(games) == 0 {
 		return finding{}
 	}

@@ -18,32 +18,27 @@ type Change struct {
 	Published bool
 }
 
+// repeats reports whether a price is that of the day before.
+func (change *Change) repeats() bool { return change.From == change.To && !change.Published }
+
 // Past judges a day's prices before they are built into a history, by the limits of the guards
 // prices_moved, sets_repriced, repeated_feed and feed_partly_old. The day is at most so many days away
 // from those of the prices that it is compared with. why says why no day can have its
 // prices, "" when one can; wrong are the sets whose prices no day can have, with the reason. The changes
 // are not the caller's any more.
 func (l Limits) Past(changes []Change, days float64) (why string, wrong map[int32]string) {
-	factors := map[int32][]float64{}
+	sets := map[int32][]Change{}
 	for _, change := range changes {
 		if change.Set != snapshot.NoSet {
-			factors[change.Set] = append(factors[change.Set], factorOf(change.From, change.To))
+			sets[change.Set] = append(sets[change.Set], change)
 		}
 	}
 
 	wrong = map[int32]string{}
 	limit := l.of(setsRepricedName)
-	for set, of := range factors {
+	for set, of := range sets {
 		if middle, judged := middleFactor(of); judged && middle > repricedLimit(limit, days) {
 			wrong[set] = fmt.Sprintf("more than half of its prices went up or down by %g times or more", limit)
-		}
-	}
-
-	groups := map[groupOfGame][]bool{}
-	for _, change := range changes {
-		if change.Set != snapshot.NoSet {
-			key := groupOfGame{change.Game, change.Set}
-			groups[key] = append(groups[key], change.From == change.To && !change.Published)
 		}
 	}
 
@@ -52,12 +47,12 @@ func (l Limits) Past(changes []Change, days float64) (why string, wrong map[int3
 	others := countMoves(slices.DeleteFunc(changes, func(change Change) bool { return wrong[change.Set] != "" }))
 	limit = movedLimit(l.of(pricesMovedName), days) * float64(others.of)
 	switch {
-	case len(wrong)*2 > len(factors), others.moved >= minPrices && float64(others.moved) > limit:
+	case len(wrong)*2 > len(sets), others.moved >= minPrices && float64(others.moved) > limit:
 		why = fmt.Sprintf("%d of %d prices moved by more than 60 %%", all.moved, all.of)
 	case all.same >= minSame && all.same == all.of && l.of(repeatedFeedName) < 1:
 		why = fmt.Sprintf("not one of %d prices differs from the day before: yesterday's feed again", all.of)
 	default:
-		for _, old := range unchangedGroups(groups) {
+		for _, old := range unchangedGroups(sets) {
 			if old.share() > l.of(feedPartlyOldName) {
 				why = fmt.Sprintf("%d of %d groups of a game are those of the day before", len(old.sets), old.groups)
 			}
@@ -76,7 +71,7 @@ func countMoves(changes []Change) moves {
 		switch {
 		case pair.Moved():
 			m.moved++
-		case change.From == change.To && !change.Published:
+		case change.repeats():
 			m.same++
 		}
 	}

@@ -3,6 +3,7 @@ package guard
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -36,9 +37,13 @@ func factorOf(from, to int64) float64 {
 }
 
 // middleFactor is the factor that more than half of a set's prices reach, false of too few.
-func middleFactor(factors []float64) (middle float64, judged bool) {
-	if len(factors) < minInSet {
+func middleFactor(changes []Change) (middle float64, judged bool) {
+	if len(changes) < minInSet {
 		return 0, false
+	}
+	var factors []float64
+	for _, change := range changes {
+		factors = append(factors, factorOf(change.From, change.To))
 	}
 	slices.Sort(factors)
 	return factors[(len(factors)-1)/2], true
@@ -49,54 +54,52 @@ func middleFactor(factors []float64) (middle float64, judged bool) {
 // move. Its own prices all go one way by a hundred, and those of no real set do.
 func (d *comparison) setsRepriced() finding {
 	d.limit = repricedLimit(d.limit, d.days())
-	sets := setPriceChanges(d.current.Catalog, d.next.Catalog)
-	if len(sets) == 0 {
+	sets := d.changesBySet(func(int) bool { return true })
+	factors := map[int32]float64{}
+	for set, changes := range sets {
+		if middle, judged := middleFactor(changes); judged {
+			factors[set] = middle
+		}
+	}
+	if len(factors) == 0 {
 		return finding{}
 	}
 
-	// Sets are the farthest first.
+	// The farthest first.
+	order := slices.SortedFunc(maps.Keys(factors),
+		func(x, y int32) int { return cmp.Or(cmp.Compare(factors[y], factors[x]), cmp.Compare(x, y)) })
+	names := &d.next.Catalog.Sets.Name
 	var far []string
-	for _, s := range sets {
-		if s.factor > d.limit {
-			far = append(far, fmt.Sprintf("%q (more than half of its %d prices by %.1f times or more)", s.name,
-				s.prices, s.factor))
+	for _, set := range order {
+		if factors[set] > d.limit {
+			far = append(far, fmt.Sprintf("%q (more than half of its %d prices by %.1f times or more)",
+				names.At(int(set)), len(sets[set]), factors[set]))
 		}
 	}
 
-	worst := sets[0]
+	worst := factors[order[0]]
 	if n := len(far); n > 0 {
-		return judged(worst.factor, "the prices of %d sets moved by more than %.1f times: %s", n, d.limit, join(far))
+		return judged(worst, "the prices of %d sets moved by more than %.1f times: %s", n, d.limit, join(far))
 	}
-	return judged(worst.factor, "in no set did more than half of the prices move by more than %.1f times; "+
-		"in %q they did by %.1f times, at most", d.limit, worst.name, worst.factor)
+	return judged(worst, "in no set did more than half of the prices move by more than %.1f times; "+
+		"in %q they did by %.1f times, at most", d.limit, names.At(int(order[0])), worst)
 }
 
-// setPriceChange is how far the prices of a set moved.
-type setPriceChange struct {
-	name   string
-	prices int     // of its cards, in both catalogs
-	factor float64 // more than half of them moved by this much or more, up or down
-}
-
-// setPriceChanges are those of all sets with enough prices, the farthest first.
-func setPriceChanges(a, b *snapshot.Catalog) []setPriceChange {
-	factors := make([][]float64, b.Sets.ID.Len())
-	for pair := range diff.NewPairs(a, b).All {
-		if pair.From == snapshot.NoCents || pair.To == snapshot.NoCents || pair.ItemB >= b.Cards.ID.Len() {
+// changesBySet are the changes of the prices that are in both catalogs, by set, of the cards that are
+// wanted.
+func (d *comparison) changesBySet(wanted func(card int) bool) map[int32][]Change {
+	b := d.next.Catalog
+	sets := map[int32][]Change{}
+	for pair := range diff.NewPairs(d.current.Catalog, b).All {
+		card := pair.ItemB
+		if pair.From == snapshot.NoCents || pair.To == snapshot.NoCents || card >= b.Cards.ID.Len() || !wanted(card) {
 			continue
 		}
-		if set := b.Cards.Set[pair.ItemB]; set != snapshot.NoSet {
-			factors[set] = append(factors[set], factorOf(pair.From, pair.To))
+
+		if set := b.Cards.Set[card]; set != snapshot.NoSet {
+			change := Change{Game: b.Cards.Game[card], Set: set, From: pair.From, To: pair.To}
+			sets[set] = append(sets[set], change)
 		}
 	}
-
-	var all []setPriceChange
-	for set, of := range factors {
-		if middle, judged := middleFactor(of); judged {
-			all = append(all, setPriceChange{b.Sets.Name.At(set), len(of), middle})
-		}
-	}
-
-	slices.SortStableFunc(all, func(x, y setPriceChange) int { return cmp.Compare(y.factor, x.factor) })
-	return all
+	return sets
 }
