@@ -278,7 +278,7 @@ func (p *priceSink) flush() {
 			reason = wrong[p.b.merged.cards[item].set]
 		}
 		if reason == "" {
-			p.take(rows[i])
+			p.take(rows[i], item)
 			continue
 		}
 

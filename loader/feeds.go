@@ -141,9 +141,9 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 // another item, by their references; -1 for those that left. An item that became sealed, or a card, has
 // other lanes and starts again.
 func (b *builder) itemsOfBase() []int32 {
-	now := map[string]int32{}
 	byRef := b.merged.itemsByRef()
 	registry := &b.o.Base.Registry
+	now := make(map[string]int32, registry.Ref.Len())
 	for i := range registry.Ref.Len() {
 		id := registry.RefID.At(i)
 		if at, known := byRef[registry.Ref.At(i)]; known && kindOf(b.merged.idOf(int(at))) == kindOf(id) {
@@ -155,7 +155,7 @@ func (b *builder) itemsOfBase() []int32 {
 	for i := range b.merged.numItems() {
 		now[b.merged.idOf(i)] = int32(i)
 	}
-	var out []int32
+	out := make([]int32, 0, b.o.Base.NumItems())
 	for _, id := range b.idsOfBase() {
 		at, stays := now[id]
 		if !stays {

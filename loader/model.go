@@ -147,7 +147,7 @@ func (m *merged) eachID(f func(refs []string, id, slug string)) {
 
 // itemsByRef are the items by their references.
 func (m *merged) itemsByRef() map[string]int32 {
-	items := map[string]int32{}
+	items := make(map[string]int32, m.numItems())
 	for i := range m.numItems() {
 		for _, ref := range m.item(i).refs {
 			items[ref] = int32(i)

@@ -115,7 +115,7 @@ func (p *priceSink) Price(price source.Price) {
 	switch {
 	case !p.timely(&price):
 	case !p.judged:
-		p.take(price)
+		p.take(price, p.find(price.Ref))
 	default:
 		if len(p.rows) > 0 && p.rows[0].Day != price.Day {
 			p.flush()
@@ -124,13 +124,12 @@ func (p *priceSink) Price(price source.Price) {
 	}
 }
 
-// take enters a row.
-func (p *priceSink) take(price source.Price) {
+// take enters a row of an item.
+func (p *priceSink) take(price source.Price, item int32) {
 	b := p.b
 
 	// Also a row of no item says when its feed was collected.
 	b.collected = max(b.collected, price.CollectedAt)
-	item := p.find(price.Ref)
 	if item < 0 {
 		p.countUnknown(item, price.At, price.Ref)
 		p.claimLater(&price)

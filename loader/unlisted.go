@@ -103,18 +103,12 @@ func (b *builder) joinUnlisted(cards []card, c *card) bool {
 // goneItems are the items of the base that no source lists and no operator removed, by their rows. A
 // reference that is listed leads to its item there: the base's item lives on in it.
 func (b *builder) goneItems(m *merged) map[int]bool {
-	listed := map[string]bool{}
-	m.eachID(func(all []string, _, _ string) {
-		for _, ref := range all {
-			listed[ref] = true
-		}
-	})
-
-	stays := map[string]bool{}
+	items := m.itemsByRef()
 	registry := &b.o.Base.Registry
+	stays := make(map[string]bool, registry.Ref.Len())
 	for i := range registry.Ref.Len() {
 		ref := registry.Ref.At(i)
-		if listed[ref] || b.droppedRefs[ref] || b.mapping.removed[aliasCard][ref] {
+		if _, listed := items[ref]; listed || b.droppedRefs[ref] || b.mapping.removed[aliasCard][ref] {
 			stays[registry.RefID.At(i)] = true
 		}
 	}
@@ -165,17 +159,29 @@ func (b *builder) countCarried() {
 // findRelisted finds the unlisted cards whose set, number and name one listed card has: the source may
 // have given the card another reference. Only an operator's alias makes one of them (decision 3404).
 func (b *builder) findRelisted(m *merged) {
-	listed := map[string][]int{}
+	// Names are folded for the sets alone that lost a card.
+	sets := map[int32]bool{}
 	for i := range m.cards {
-		if key := wholeKey(&m.cards[i]); m.cards[i].unlisted == 0 && key != "" {
-			listed[key] = append(listed[key], i)
+		if m.cards[i].unlisted != 0 {
+			sets[m.cards[i].set] = true
 		}
 	}
+	listed := map[string][]int{}
+	for i := range m.cards {
+		if c := &m.cards[i]; c.unlisted == 0 && sets[c.set] {
+			listed[wholeKey(c)] = append(listed[wholeKey(c)], i)
+		}
+	}
+
 	for i := range m.cards {
 		c := &m.cards[i]
-		others := listed[wholeKey(c)]
 		// A build reports what is new, a suggestion all.
-		if c.unlisted == 0 || len(others) != 1 || c.unlisted != sinceThisBuild && b.onUnmatched == nil {
+		if c.unlisted == 0 || c.unlisted != sinceThisBuild && b.onUnmatched == nil {
+			continue
+		}
+		key := wholeKey(c)
+		others := listed[key]
+		if key == "" || len(others) != 1 {
 			continue
 		}
 
@@ -225,6 +231,9 @@ func (b *builder) drop(refs []string) {
 // that the sources list, and one that the base knows by a reference that they list no more, or list
 // again. The base's id goes on. An alias without effect is an error (decision 3404).
 func (b *builder) joinAliases(m *merged) error {
+	if len(b.mapping.aliases[aliasCard]) == 0 {
+		return nil
+	}
 	at := m.itemsByRef()
 	spaces := map[string]bool{}
 	for ref := range at {
