@@ -180,8 +180,8 @@ func (b *builder) daysOfBase() map[snapshot.Day]int {
 // newest earlier one of its lane, or the first after it. Without any to compare with, all is right.
 func (p *priceSink) judge(rows []source.Price) (why string, wrong map[int32]string) {
 	b := p.b
-	var changes []guard.Change
-	var distances []snapshot.Day
+	changes := make([]guard.Change, 0, len(rows))
+	distances := make([]snapshot.Day, 0, len(rows))
 	for i := range rows {
 		price := &rows[i]
 		item := p.find(price.Ref)
@@ -209,7 +209,8 @@ func (p *priceSink) judge(rows []source.Price) (why string, wrong map[int32]stri
 
 	// Most lanes have a price of the day before. Much older ones raise no limit but their own set's.
 	nearest := slices.Min(distances)
-	var recent, stale []guard.Change
+	recent := make([]guard.Change, 0, len(changes))
+	var stale []guard.Change
 	for i, change := range changes {
 		if distances[i] <= nearest+carryDays {
 			recent = append(recent, change)

@@ -395,6 +395,10 @@ func (b *builder) readPrices(ctx context.Context, in openInput, isSource bool) e
 
 	// What somebody gives by hand is taken as it is.
 	pricer.judged = in.archived || isSource && from.Namespace == source.KindTCGCSV
+	if pricer.judged {
+		// A day has about one row a lane.
+		pricer.rows = make([]source.Price, 0, len(b.o.Base.Lanes.Cents))
+	}
 	if err := in.Prices(ctx, pricer); err != nil {
 		return fmt.Errorf("cannot read the prices of %q: %w", in.Input, err)
 	}
