@@ -54,7 +54,7 @@ type burst struct {
 	n  int64
 }
 
-// resize sets the limit, and preserves the window's admissions.
+// resize sets the limit, and preserves the admissions of the last minute.
 func (w *window) resize(limit int, at int64) {
 	if w.limit == limit {
 		return
@@ -89,8 +89,8 @@ func (w *window) resize(limit int, at int64) {
 	}
 }
 
-// peek reports whether a call at a time fits, how many calls fit in all, this one included, and in how
-// many milliseconds one more will (0 when none is taken). If the call does not fit, nothing remains and
+// peek reports whether a call at a time fits, how many calls fit in all, this one included, and after how
+// many milliseconds one more unit is free (0 if no unit is taken). If the call does not fit, nothing remains and
 // the wait is at least 1. It forgets no admission, but brings live, sum, sumFrom and firstUsed up to
 // that time.
 func (w *window) peek(at int64) (ok bool, remaining, wait int64) {
@@ -265,8 +265,8 @@ func (w *window) bursts(at int64) []burst {
 // restore adds the admissions of one millisecond from before this process, in any order. It may
 // only be called before the first resize.
 func (w *window) restore(one burst) {
-	later := func(have burst, at int64) int { return cmp.Compare(have.at, at) }
-	i, _ := slices.BinarySearchFunc(w.restored, one.at+1, later)
+	compareAt := func(have burst, at int64) int { return cmp.Compare(have.at, at) }
+	i, _ := slices.BinarySearchFunc(w.restored, one.at+1, compareAt)
 	if i > 0 && w.restored[i-1].at == one.at {
 		w.restored[i-1].n += one.n
 		return

@@ -7,8 +7,8 @@ import (
 	"ninepocket/wire"
 )
 
-// hashProducts hashes all products: preview pagination may go on in another catalog if its products
-// are the same, byte for byte (decision 29).
+// hashProducts hashes all products, and calls step, which may pause, before each chunk. Preview
+// pagination may go on in another catalog if its products are the same, byte for byte (decision 29).
 func (v *View) hashProducts(step func()) {
 	hash := xxhash.New()
 	for _, chunk := range v.products.chunks {

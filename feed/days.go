@@ -42,7 +42,7 @@ func Days(folder string) ([]string, error) {
 	return days, nil
 }
 
-// archiveDay packs a tree's prices into its day's file, if that has not all of them, and removes
+// archiveDay packs a tree's prices into its day's file, unless that has exactly these, and removes
 // files of days that are too old. Of a day that the feed was rebuilt in, the file keeps what only
 // the earlier tree has.
 func (p *pull) archiveDay(from string) error {

@@ -44,7 +44,7 @@ var NoFilter = Filter{
 	ReleasedAfter: snapshot.NoDay, ReleasedBefore: snapshot.NoDay, UpdatedSince: snapshot.NoTime,
 }
 
-// buildFilters makes the posting lists of all filters.
+// buildFilters makes the posting lists of sets, numbers, rarities, series and names.
 func (ix *Index) buildFilters(step func()) {
 	c := ix.c
 	n := c.Cards.ID.Len()
@@ -96,8 +96,8 @@ func (ix *Index) compile(f Filter) (filter compiledFilter, ok bool) {
 	}
 
 	if f.Min != snapshot.NoCents || f.Max != snapshot.NoCents {
-		// Either bound excludes cards without a price, so the other bound is the widest price
-		// range.
+		// Either bound excludes cards without a price, so a missing one becomes the least or the
+		// greatest price.
 		hi := f.Max
 		if hi == snapshot.NoCents {
 			hi = snapshot.MaxCents

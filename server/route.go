@@ -27,7 +27,7 @@ type route struct {
 	method    string
 	live      *operation
 	preview   *operation
-	handler   func(*exchange) // answers without a key; nil for operations
+	handler   func(*exchange) // serves the route, and authenticates if it must; nil for operations
 	metric    metricKey       // of a route with a handler
 	metricRow int             // of metric
 }
@@ -35,7 +35,8 @@ type route struct {
 // mcpPath is the path of MCP. It is not in the OpenAPI document: tools/list describes it.
 const mcpPath = "/mcp"
 
-// routeTable returns the route table. Order does not matter.
+// routeTable returns the route table. Order does not matter, as long as the methods of one pattern share
+// a surface and a metric row.
 func (s *Server) routeTable() []*route {
 	table := []*route{
 		{

@@ -191,8 +191,8 @@ func latestFirst(past []Publication) []string {
 }
 
 // record adds a publication to the journal before it happens (decision 92). A crash in between
-// leaves an entry whose epoch is above the pointer's. No reader counts that entry, and the next
-// publication drops it.
+// leaves an entry that CURRENT does not confirm. Whoever can read CURRENT passes over it, and the next
+// publication drops it. Without a readable CURRENT it counts.
 func (d *Store) record(made Publication, old Current) error {
 	all := append(d.publications(old), made)
 	return d.replace(journalName, publicationLog{all[max(0, len(all)-maxPublications):]})

@@ -17,7 +17,7 @@ type assertion struct {
 	text string
 }
 
-// assertionKind is the field of an assertion.
+// assertionKind says which field an assertion comes from, and so how it is checked.
 type assertionKind uint8
 
 const (
@@ -39,7 +39,8 @@ func (item *Item) assert(kind assertionKind, text string) {
 	}
 }
 
-// assertRest makes assertions of the fields of an item besides its id.
+// assertRest makes assertions of the fields of an item that did not find the card. An identifier finds it
+// if there is no id.
 func (item *Item) assertRest() {
 	item.assert(ofWords, item.Name)
 	item.assert(ofWords, item.unreadCells)
@@ -50,8 +51,8 @@ func (item *Item) assertRest() {
 	}
 }
 
-// readAssertions reads the words of the assertions: they do not identify the card, but describe the
-// copy.
+// readAssertions reads the words of the assertions. They did not help to find the card; contradiction
+// compares them with it.
 func (f *parsedLine) readAssertions(a *Appraiser) {
 	f.assertedWords = f.assertedWords[:0]
 	for _, assertion := range f.item.assertions {
@@ -125,7 +126,8 @@ func notOfCard(text string) string {
 	return `"` + clip(text) + `" is nothing of this card; leave it out if the copy is an ordinary one`
 }
 
-// satisfies reports whether a card matches an assertion that is no words.
+// satisfies reports whether a card matches an assertion of any kind but ofWords, which contradiction checks
+// itself.
 func (a *Appraiser) satisfies(assertion assertion, card uint32) bool {
 	switch assertion.kind {
 	case ofSetName:

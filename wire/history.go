@@ -43,8 +43,8 @@ func (f *PointTemplate) Append(dst []byte, date *[10]byte, cents int64, first bo
 		skip = len(pointEnd) + 1
 	}
 
-	// Date and price are written into the copy, not into the template: there they would be read
-	// before the processor has written them.
+	// Date and price are written into the copy first: in the template they would be read before the
+	// processor has written them. The template gets only a changed price, from the copy.
 	at := len(dst) - skip
 	dst = append(dst, f.text[skip:]...)
 	*(*[10]byte)(dst[at+len(pointEnd+pointStart):]) = *date

@@ -52,8 +52,8 @@ const (
 )
 
 // allowedTypos is the largest distance at which a word may be misspelled (docs/SEARCH.md, Expand).
-// It is 0 under four letters or with digits, 1 up to six letters, 2 from seven. Words of three
-// letters are compared with the suffixes only (see lookup).
+// It is 0 under four letters or with anything but letters, 1 up to six letters, 2 from seven. Words of
+// three letters are compared with the suffixes only (see lookup).
 func allowedTypos(w []byte) int {
 	switch {
 	case len(w) < 4 || len(w) > maxWord || !isLetters(w):

@@ -35,7 +35,7 @@ func cleanText(s string) (string, bool) {
 		return "", false
 	}
 
-	// Only terminated entities count: "Tag&notit" holds none.
+	// Without a ";" behind its first "&" a text has no terminated entity: "Tag&notit".
 	if amp := strings.IndexByte(s, '&'); amp >= 0 && strings.IndexByte(s[amp:], ';') > 0 {
 		s = html.UnescapeString(s)
 	}
@@ -97,8 +97,8 @@ func (c *Record) text(s string, bound int) (string, bool) {
 	return out, true
 }
 
-// maxRawFactor bounds a text before it is cleaned, in bytes a code point of its bound: the longest HTML
-// entity has 33.
+// maxRawFactor bounds a text before it is cleaned, in bytes for each code point that its bound allows:
+// the longest HTML entity has 33.
 const maxRawFactor = 64
 
 // Optional cleans text that a record can do without: what is refused is absent.
@@ -133,7 +133,7 @@ func (c *Record) Key(s string) bool {
 	return false
 }
 
-// Identifiers cleans a record's aliases, each once, in the record's order.
+// Identifiers cleans a record's identifiers, each once, in the record's order.
 func (c *Record) Identifiers(in []source.Identifier) []source.Identifier {
 	var out []source.Identifier
 	for _, id := range in {
@@ -192,16 +192,16 @@ func (p *Pool) Of(s string) string {
 // maxLines bounds the lines that are stored; all are counted.
 const maxLines = 200_000
 
-// MaxValue bounds the offending value in a line, in bytes.
+// MaxValue bounds each text of a line, in bytes: file, ref and offending value.
 const MaxValue = 200
 
 // Quarantine gathers what was refused (decision 26), a JSON object a line in the order of the
 // input.
 type Quarantine struct {
-	Lines   bytes.Buffer
-	Counts  map[string]int // by reason
-	Cut     int            // lines that were counted and not stored
-	samples int
+	Lines  bytes.Buffer
+	Counts map[string]int // by reason
+	Cut    int            // lines that were counted and not stored
+	stored int
 }
 
 // quarantineLine is one line of the report.
@@ -213,19 +213,19 @@ type quarantineLine struct {
 	Value  string `json:"value"`
 }
 
-// Add notes a refused record.
+// Add notes a refused record, or a refused value of one.
 func (q *Quarantine) Add(quarantine source.Quarantine) {
 	if q.Counts == nil {
 		q.Counts = map[string]int{}
 	}
 
 	q.Counts[quarantine.Reason]++
-	if q.samples == maxLines {
+	if q.stored == maxLines {
 		q.Cut++
 		return
 	}
 
-	q.samples++
+	q.stored++
 	enc := json.NewEncoder(&q.Lines)
 	enc.SetEscapeHTML(false)
 	// A struct of strings and a number cannot fail to encode, nor a buffer to take it.
@@ -235,7 +235,7 @@ func (q *Quarantine) Add(quarantine source.Quarantine) {
 	})
 }
 
-// Refuse notes a record that the loader itself refuses.
+// Refuse notes a record, or a value of one, that the loader itself refuses.
 func (q *Quarantine) Refuse(at source.Location, reason, ref, value string) {
 	q.Add(source.Quarantine{At: at, Reason: reason, Ref: ref, Value: value})
 }
