@@ -26,8 +26,7 @@ const carryDays = 7
 // what is published is compared with what was delivered. make test lives ten days, make whole sixty, and
 // make torture sixty from each of many seeds; NINEPOCKET_SEED runs one seed.
 //
-// It has no switch for a planted mistake. Each rule was taken out of the program by hand, the test was
-// seen to fail, and the rule was put back:
+// TestPlanted takes a rule at a time out of the program. Where each one is:
 //
 //	a card stays that no source lists                     loader/unlisted.go, carryUnlisted
 //	two unlisted cards are one by an alias                loader/unlisted.go, joinUnlisted
