@@ -246,7 +246,11 @@ func (out sink) snapshot(v *engine.View, now time.Time) {
 // groups of the snapshot's date, also by the reason that its build found (decision 3402).
 func recentGaps(catalog *snapshot.Catalog) (days, groups int, reasons map[string]int) {
 	seen := map[snapshot.Day]bool{}
-	reasons = map[string]int{}
+	// A reason that never was would be no series, and a rule on it silent.
+	reasons = map[string]int{
+		"missing_file": 0, "broken_file": 0, "empty_file": 0, "bad_price": 0, "implausible": 0, "unlisted": 0,
+	}
+
 	for i, day := range catalog.Gaps.Day {
 		switch {
 		case catalog.Gaps.Group.At(i) != "" && day == catalog.Date():

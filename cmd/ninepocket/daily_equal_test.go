@@ -1,8 +1,6 @@
 package main
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -15,25 +13,14 @@ import (
 func TestDailyOfEqualContent(t *testing.T) {
 	t.Parallel()
 	h := newFeedStore(t, 4, 5)
-	bad := ""
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/"+bad {
-			answer := httptest.NewRecorder()
-			h.feed.ServeHTTP(answer, r)
-			const row = `{"productId":1,"subTypeName":"Normal","marketPrice":-1},`
-			_, _ = w.Write([]byte(strings.Replace(answer.Body.String(), `"results":[`, `"results":[`+row, 1)))
-			return
-		}
-		h.feed.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	h.url = server.URL
 	file := h.configures("")
 	h.days(exitOK, file)
-	h.evening(1, feedtest.Faults{})
-	bad = feedtest.Path(0, "prices")
+	bad := in(0, "prices", func(body string) string {
+		const row = `{"productId":1,"subTypeName":"Normal","marketPrice":-1},`
+		return strings.Replace(body, `"results":[`, `"results":[`+row, 1)
+	})
+	h.evening(1, feedtest.Faults{Change: bad})
 	h.pulls(exitOK)
-	bad = ""
 	h.evening(2, feedtest.Faults{})
 	_, stderr := h.days(exitOK, file)
 	says(t, stderr, "filled from kept day files: "+dayName(1))

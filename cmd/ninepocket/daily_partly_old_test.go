@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"ninepocket/internal/feedtest"
@@ -16,9 +17,9 @@ func TestDailyOfAPartlyOldFeed(t *testing.T) {
 	t.Parallel()
 	h := newFeedStore(t, 20, 12)
 	yesterday := feedtest.New(20, 12, firstEvening)
-	half := false
+	var half atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if half && strings.HasPrefix(r.URL.Path, "/tcgplayer/3/") {
+		if half.Load() && strings.HasPrefix(r.URL.Path, "/tcgplayer/3/") {
 			yesterday.ServeHTTP(w, r)
 			return
 		}
@@ -31,7 +32,7 @@ func TestDailyOfAPartlyOldFeed(t *testing.T) {
 
 	h.evening(1, feedtest.Faults{})
 	served := h.current()
-	half = true
+	half.Store(true)
 	for range 2 {
 		out, stderr := h.days(exitRefused, file)
 		says(t, out+stderr, "pulled 20 groups", "refused by feed_partly_old", "--override feed_partly_old",
@@ -41,7 +42,7 @@ func TestDailyOfAPartlyOldFeed(t *testing.T) {
 		t.Error("half of yesterday is served")
 	}
 
-	half = false
+	half.Store(false)
 	out, _ := h.days(exitOK, file)
 	says(t, out, "pulled 20 groups", "published ")
 	h.hasAllPrices()

@@ -41,14 +41,14 @@ func TestCleanText(t *testing.T) {
 func TestQuarantineIsBounded(t *testing.T) {
 	// To write a line takes the same time for each of them, so that make test begins with most of them.
 	begun := maxLines - maxLines/testsweep.Stride(20)
-	q := Quarantine{samples: begun, Counts: map[string]int{source.ReasonBadRow: begun}}
+	q := Quarantine{stored: begun, Counts: map[string]int{source.ReasonBadRow: begun}}
 	for range maxLines - begun + 5 {
 		q.Add(source.Quarantine{Reason: source.ReasonBadRow})
 	}
 
 	q.Refuse(source.Location{}, source.ReasonBadText, "r", strings.Repeat("é", 400))
-	if q.Counts[source.ReasonBadRow] != maxLines+5 || q.Cut != 6 || q.samples != maxLines {
-		t.Errorf("the report counts %v, keeps %d and cuts %d", q.Counts, q.samples, q.Cut)
+	if q.Counts[source.ReasonBadRow] != maxLines+5 || q.Cut != 6 || q.stored != maxLines {
+		t.Errorf("the report counts %v, keeps %d and cuts %d", q.Counts, q.stored, q.Cut)
 	}
 
 	if got := source.Clip(strings.Repeat("é", 101), MaxValue); got != strings.Repeat("é", 100)+"…" {
