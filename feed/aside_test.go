@@ -190,9 +190,14 @@ func TestUndatedTreeLater(t *testing.T) {
 	s.whole()
 	s.days("2026-08-22", "2026-08-23")
 
-	s.o.CollectedAt = s.o.Now().AddDate(1, 0, 0)
-	if _, err := feed.Pull(t.Context(), s.o); err == nil || !strings.Contains(err.Error(), "ahead of the clock") {
-		t.Errorf("a time in a year: %v", err)
+	now := s.o.Now()
+	for _, wrong := range []time.Time{
+		now.AddDate(1, 0, 0), now.AddDate(0, 0, 2), now.AddDate(0, -1, 0), now.AddDate(-1, 0, 0),
+	} {
+		s.o.CollectedAt = wrong
+		if _, err := feed.Pull(t.Context(), s.o); err == nil || !strings.Contains(err.Error(), "of the last 14 days") {
+			t.Errorf("%s: %v", wrong, err)
+		}
 	}
 }
 

@@ -134,8 +134,9 @@ func (o *Options) Validate() error {
 	if strings.ContainsFunc(o.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }) {
 		problem("cannot use the user agent %q: want plain ASCII", o.UserAgent)
 	}
-	if o.Now != nil && o.CollectedAt.After(o.Now().Add(maxAhead)) {
-		problem("cannot pull a tree of %s: that is ahead of the clock", o.CollectedAt.Format(time.RFC3339))
+	if ahead := o.aheadOfNow(); ahead > maxAhead || ahead < -maxBehind {
+		problem("cannot pull a tree of %s: give a time of the last %d days", o.CollectedAt.Format(time.RFC3339),
+			maxBehind/(24*time.Hour))
 	}
 
 	for _, slug := range o.Games {
@@ -145,6 +146,14 @@ func (o *Options) Validate() error {
 		}
 	}
 	return errors.Join(wrong...)
+}
+
+// aheadOfNow is how far the time that an operator gives is ahead of the clock, 0 without one.
+func (o *Options) aheadOfNow() time.Duration {
+	if o.Now == nil || o.CollectedAt.IsZero() {
+		return 0
+	}
+	return o.CollectedAt.Sub(o.Now())
 }
 
 // url is the feed's address without a slash at its end.

@@ -319,7 +319,9 @@ func TestDayFiles(t *testing.T) {
 	s.pull()
 	morning := size(t, feed.DayFile(s.o.Into, "2026-08-22"))
 	s.feed.Rebuild(evening.Add(time.Hour))
-	s.feed.Set(feedtest.Faults{Lost: []string{feedtest.Path(2, "prices")}})
+	s.feed.Set(feedtest.Faults{
+		Lost: []string{feedtest.Path(2, "prices")}, Empty: []string{feedtest.Path(1, "prices")},
+	})
 	s.pull()
 	if now := size(t, feed.DayFile(s.o.Into, "2026-08-22")); now < morning-20 {
 		t.Errorf("the day's file lost a group: %d bytes after %d", now, morning)

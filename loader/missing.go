@@ -2,6 +2,7 @@ package loader
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -101,6 +102,10 @@ func (a *assembly) findUnlistedGroups() {
 		key := gapKey{feed, c.game, b.newest[feed][c.game], c.group}
 		if key.day != snapshot.NoDay && key.day-carryDays < since[c.group] {
 			b.missing[key] = gap{reason: source.ReasonUnlisted}
+		} else if key.day-carryDays == since[c.group] {
+			listed[c.group] = true // it is named once
+			b.report.MappingRemarks = append(b.report.MappingRemarks, fmt.Sprintf(
+				"no source has listed group %s for %d days: its prices stand no longer", readable(c.group), carryDays))
 		}
 	}
 }

@@ -201,11 +201,15 @@ func (b *builder) findRelisted(m *merged) {
 // dropRemoved takes out of the catalog what an operator removed, and remembers its references: their
 // prices are no mistakes.
 func (b *builder) dropRemoved(m *merged) {
+	met := map[string]bool{}
 	isRemoved := func(it *item, sets ...string) bool {
 		is := b.mapping.removes(aliasCard, it.refs) || b.mapping.removes(aliasSet, sets) ||
 			b.mapping.removed[aliasSet][it.group]
 		if is {
 			b.drop(it.refs)
+			for _, ref := range slices.Concat(sets, it.refs, []string{it.group}) {
+				met[ref] = true
+			}
 		}
 		return is
 	}
@@ -217,6 +221,17 @@ func (b *builder) dropRemoved(m *merged) {
 		return isRemoved(&c.item, m.sets[c.set].refs...)
 	})
 	m.sealed = slices.DeleteFunc(m.sealed, func(product sealed) bool { return isRemoved(&product.item) })
+
+	// Somebody may believe that it is gone.
+	before := map[string]map[string]string{aliasCard: b.registry.items, aliasSet: b.registry.sets}
+	for _, kind := range []string{aliasCard, aliasSet} {
+		for _, ref := range slices.Sorted(maps.Keys(b.mapping.removed[kind])) {
+			if !met[ref] && before[kind][ref] == "" {
+				b.report.MappingRemarks = append(b.report.MappingRemarks, fmt.Sprintf(
+					"%s: no source lists the %s %q, and no earlier catalog had it", removedFile, kind, readable(ref)))
+			}
+		}
+	}
 }
 
 // drop remembers the references of what leaves the catalog although the sources list it.

@@ -78,6 +78,22 @@ func TestRemoved(t *testing.T) {
 		t.Errorf("%d of its prices are mistakes", n)
 	}
 
+	if len(second.Report.MappingRemarks) > 0 {
+		t.Errorf("a row with an effect has the remark %q", second.Report.MappingRemarks)
+	}
+
+	// A row that names nothing is told of; one of a card that went before is not.
+	writeFile(t, dir, removedFile, "kind,namespace,ref,reason\ncard,tcgcsv,3/1,a proxy\ncard,tcgcsv,3/77,a proxy\n"+
+		"set,tcgcsv,3/1,no set\n")
+	wrong := dayOf(t, Options{Base: second.Catalog, Mapping: dir}, today+2, map[string]string{"3/2": "Mew"})
+	want := []string{
+		`removed.csv: no source lists the card "tcgcsv/3/77", and no earlier catalog had it`,
+		`removed.csv: no source lists the set "tcgcsv/3/1", and no earlier catalog had it`,
+	}
+	if !slices.Equal(wrong.Report.MappingRemarks, want) {
+		t.Errorf("the remarks are %q", wrong.Report.MappingRemarks)
+	}
+
 	third := dayOf(t, Options{Base: second.Catalog}, today+2, both).Catalog
 	row := cardRow(third, source.KindTCGCSV, "3/1")
 	if row < 0 || third.Cards.ID.At(row) != first.Cards.ID.At(cardRow(first, source.KindTCGCSV, "3/1")) {

@@ -495,6 +495,30 @@ func TestMissingGroup(t *testing.T) {
 	}
 }
 
+// TestUnlistedGroup has a group gone from its listing for ten days: its prices stand for seven, and the
+// eighth day says once that they do no longer.
+func TestUnlistedGroup(t *testing.T) {
+	t.Parallel()
+	h := newFeedStore(t, 24, 6)
+	h.pulls(exitOK)
+	h.publishes(exitOK)
+	lost := feedtest.Product(5, 2)
+	for day := 1; day <= 10; day++ {
+		h.evening(day, feedtest.Faults{Change: unlisting(5)})
+		h.pulls(exitOK)
+		stderr := h.publishes(exitOK)
+
+		if _, of := h.price(lost); (of == dayName(0)) != (day <= 7) {
+			t.Errorf("day %d: the price of the group is of %q", day, of)
+		}
+		const ended = "no source has listed group tcgcsv/68/106 for 7 days: its prices stand no longer"
+		if said := strings.Contains(stderr, ended); said != (day == 8) {
+			t.Errorf("day %d: it says that the prices stand no longer: %t\n%s", day, said, stderr)
+		}
+	}
+	h.hasAllPrices()
+}
+
 // TestTreeWithoutAGroup takes a group out of a tree by hand, as another program that pulls may leave
 // it: its cards stay.
 func TestTreeWithoutAGroup(t *testing.T) {

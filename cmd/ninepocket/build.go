@@ -220,8 +220,11 @@ func printBuilt(w *bufio.Writer, out *operate.Built) {
 	if out.Existing {
 		verb = "already there:"
 	}
-	if out.Published {
-		verb += " and published"
+	switch {
+	case out.Published && out.Existing:
+		verb = "already there and now published:"
+	case out.Published:
+		verb = "built and published"
 	}
 	fmt.Fprintf(w, "%s %s\n", verb, out.ID)
 }

@@ -286,6 +286,8 @@ func afterRollback(cmd *cobra.Command, by *snapshot.Current, discard bool, into 
 
 	cmd.PrintErrf("note: the prices of %s stay out of the history\n", day)
 	if into == "" {
+		cmd.PrintErrln("note: without feed.into of a configuration the archived day stays where it is; a build " +
+			"without --base takes it")
 		return nil
 	}
 	moved, err := feed.DiscardDay(into, day.String())
