@@ -74,9 +74,15 @@ func TestRecentGaps(t *testing.T) {
 		day           snapshot.Day
 		group, reason string
 	}{
-		{today, "3/1", "missing_file"}, {today, "3/2", "missing_file"}, {today, "3/3", "implausible"},
-		{today, "3/4", ""}, {today - 1, "3/1", "missing_file"}, // another day
-		{today - 2, "", ""}, {today - 2, "", ""}, {today - 29, "", ""}, {today - 30, "", ""}, // two of one day, one old
+		{today, "3/1", "missing_file"},
+		{today, "3/2", "missing_file"},
+		{today, "3/3", "implausible"},
+		{today, "3/4", ""},
+		{today - 1, "3/1", "missing_file"}, // another day
+		{today - 2, "", ""},
+		{today - 2, "", ""},
+		{today - 29, "", ""},
+		{today - 30, "", ""}, // two of one day, one old
 	} {
 		c.Gaps.Day = append(c.Gaps.Day, gap.day)
 		c.Gaps.Group.Append(gap.group)
