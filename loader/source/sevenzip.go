@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -188,7 +189,7 @@ func (u *unpacking) outcome(err error, late bool) error {
 		return &unpackError{fmt.Sprintf("nothing came out of the archive for %v", unpackTimeout)}
 	case err == nil:
 		return io.EOF
-	case strings.Contains(said, "out of memory"), strings.Contains(said, "cannot allocate memory"):
+	case slices.ContainsFunc(outOfMemory, func(words string) bool { return strings.Contains(said, words) }):
 		return &unpackError{fmt.Sprintf("unpacking the archive takes more than %d MB of memory", unpackMemory>>20)}
 	}
 
@@ -209,6 +210,10 @@ func (u *unpacking) Close() error {
 	}
 	return u.out.Close()
 }
+
+// outOfMemory are words of a process that its bound of memory ended. A runtime that gets no page for
+// itself may fault instead of saying so; a fault of the library is a panic, which is damage.
+var outOfMemory = []string{"out of memory", "cannot allocate memory", "SIGSEGV: segmentation violation"}
 
 // unpackError is what a process that unpacks says is wrong with an archive.
 type unpackError struct{ text string }

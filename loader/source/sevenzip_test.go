@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -119,6 +120,14 @@ func TestAProcessThatCannotUnpack(t *testing.T) {
 
 	f("/nowhere/at/all", "cannot start")
 	f("cat /nowhere/at/all", "/nowhere/at/all")
+
+	// A runtime that gets no page for itself faults; so does the stand-in.
+	ended := filepath.Join(t.TempDir(), "ended")
+	script := "#!/bin/sh\necho 'SIGSEGV: segmentation violation' >&2\nexit 2\n"
+	if err := os.WriteFile(ended, []byte(script), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	f(ended, "more than 1024 MB of memory")
 
 	// It passes the archive on as it is.
 	f("cat", "truncated")
