@@ -21,8 +21,24 @@ import (
 // dayEnd is how the name of a day file ends.
 const dayEnd = ".tar.zst"
 
+// maxEarlier is how many earlier trees of a day have a file: a feed is rebuilt once or twice a day.
+const maxEarlier = 9
+
 // DayFile is where a directory of the feed keeps the prices of a day, such as 2026-08-22.
 func DayFile(dir, day string) string { return filepath.Join(dir, "days", day+dayEnd) }
+
+// DayFiles are the files that a folder has of a day: its own, and then those of earlier trees, which a
+// later one changed, the newest first.
+func DayFiles(folder, day string) (files []string) {
+	files = []string{filepath.Join(folder, day+dayEnd)}
+	for n := maxEarlier; n > 0; n-- {
+		file := filepath.Join(folder, fmt.Sprintf("%s.%d%s", day, n, dayEnd))
+		if _, err := os.Stat(file); err == nil {
+			files = append(files, file)
+		}
+	}
+	return files
+}
 
 // Days lists the days that a folder keeps, ascending; a folder that is not there keeps none.
 func Days(folder string) ([]string, error) {
@@ -43,8 +59,9 @@ func Days(folder string) ([]string, error) {
 }
 
 // archiveDay packs a tree's prices into its day's file, unless that has exactly these, and removes
-// files of days that are too old. Of a day that the feed was rebuilt in, the file keeps what only
-// the earlier tree has.
+// files of days that are too old. Of a day that the feed was rebuilt in, the file has what only the
+// earlier tree has, and a file of its own what the later one changed: only a build knows which of two
+// is right.
 func (p *pull) archiveDay(from string) error {
 	entries, err := p.dayEntries(from)
 	if err != nil {
@@ -62,12 +79,19 @@ func (p *pull) archiveDay(from string) error {
 	}
 
 	same := len(had) == len(entries)
+	changed := false
 	for name, data := range had {
 		fresh, ok := entries[name]
 		same = same && ok && bytes.Equal(fresh, data)
 		// What has no row is no later word on the prices of the day.
-		if !ok || !bytes.Contains(fresh, []byte(`"productId"`)) {
+		if !ok || !hasRows(fresh) {
 			entries[name] = data
+		}
+		changed = changed || hasRows(data) && !bytes.Equal(entries[name], data)
+	}
+	if changed {
+		if err := p.keepEarlier(); err != nil {
+			return fmt.Errorf("cannot keep the earlier prices of %s: %w", p.result.Day, err)
 		}
 	}
 	if !same {
@@ -76,6 +100,17 @@ func (p *pull) archiveDay(from string) error {
 		}
 	}
 	return p.dropDays()
+}
+
+// hasRows reports whether a file has a row of prices.
+func hasRows(data []byte) bool { return bytes.Contains(data, []byte(`"productId"`)) }
+
+// keepEarlier gives the file of an earlier tree of the day a name of its own. Beyond maxEarlier, the
+// last one is replaced.
+func (p *pull) keepEarlier() error {
+	n := min(len(DayFiles(filepath.Dir(p.result.DayFile), p.result.Day)), maxEarlier)
+	earlier := strings.TrimSuffix(p.result.DayFile, dayEnd) + fmt.Sprintf(".%d", n) + dayEnd
+	return errors.Join(p.disk.Remove(earlier), p.move(p.result.DayFile, earlier))
 }
 
 // missingPrices stands in a day's file for the prices of a group that could not be had, so that a
@@ -171,9 +206,12 @@ func (p *pull) dropDays() error {
 	if p.ArchiveDays == 0 {
 		return nil
 	}
-	days, err := Days(filepath.Join(p.Into, "days"))
+	folder := filepath.Join(p.Into, "days")
+	days, err := Days(folder)
 	for _, day := range days[:max(0, len(days)-p.ArchiveDays)] {
-		err = errors.Join(err, p.disk.Remove(DayFile(p.Into, day)))
+		for _, file := range DayFiles(folder, day) {
+			err = errors.Join(err, p.disk.Remove(file))
+		}
 		p.result.Removed = append(p.result.Removed, day)
 	}
 	return err

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -406,12 +407,16 @@ func SetAside(dir string) (moved string, err error) {
 // pull archives it again only when the feed was built anew.
 func DiscardDay(dir, day string) (moved string, err error) {
 	p := &pull{Options: Options{Into: dir}, disk: disk.OS}
-	moved = filepath.Join(p.aside(), day+dayEnd)
-	err = p.move(DayFile(dir, day), moved)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+	for _, file := range DayFiles(filepath.Join(dir, "days"), day) {
+		to := filepath.Join(p.aside(), filepath.Base(file))
+		switch err := p.move(file, to); {
+		case err == nil:
+			moved = cmp.Or(moved, to)
+		case !errors.Is(err, fs.ErrNotExist):
+			return moved, err
+		}
 	}
-	return moved, err
+	return moved, nil
 }
 
 // setAside takes a tree out of the pull whose day nobody knows, for an operator to say it.

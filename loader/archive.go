@@ -36,23 +36,22 @@ func (b *builder) openArchived(sources []openInput) (archived []openInput) {
 			continue
 		}
 
-		in := b.o.ArchivedDays[day]
-		opened, err := b.openAll([]Input{in})
-		if err == nil {
-			err = checkFileDay(opened[0], day)
-		}
-		if err != nil {
-			b.rejectDay(RefusedDay{Day: day.String(), Input: in, Why: err.Error(), Damaged: true})
-			continue
-		}
+		for _, in := range b.o.ArchivedDays[day] {
+			opened, err := b.openAll([]Input{in})
+			if err == nil {
+				err = checkFileDay(opened[0], day)
+			}
+			if err != nil {
+				b.rejectDay(RefusedDay{Day: day.String(), Input: in, Why: err.Error(), Damaged: true})
+				continue
+			}
 
-		opened[0].archived = true
-		if has[day] == dayComplete {
-			opened[0].only = lacking
-		}
-		archived = append(archived, opened[0])
-		if has[day] == dayAbsent {
-			b.report.Filled = append(b.report.Filled, day.String())
+			opened[0].archived = true
+			opened[0].fills = has[day] == dayAbsent
+			if has[day] == dayComplete {
+				opened[0].only = lacking
+			}
+			archived = append(archived, opened[0])
 		}
 	}
 	return archived
@@ -259,6 +258,13 @@ func (p *priceSink) priceBefore(item int32, price *source.Price) (cents int64, o
 func (p *priceSink) flush() {
 	rows := p.rows
 	p.rows = p.rows[:0]
+	if p.archived {
+		// What the last tree of a day has of a group, an earlier one has no word on.
+		rows = slices.DeleteFunc(rows, func(price source.Price) bool {
+			from := p.b.archiveOf[p.groupOf(p.find(price.Ref), price.Day)]
+			return from != "" && from != p.report.Input.Path
+		})
+	}
 	if len(rows) == 0 {
 		return
 	}
@@ -279,6 +285,9 @@ func (p *priceSink) flush() {
 			reason = wrong[p.b.merged.cards[item].set]
 		}
 		if reason == "" {
+			if key := p.groupOf(item, rows[i].Day); p.archived && key.group != "" {
+				p.b.archiveOf[key] = p.report.Input.Path
+			}
 			p.take(rows[i], item)
 			continue
 		}
@@ -295,9 +304,16 @@ func (p *priceSink) flush() {
 
 // skipGroup passes over a row of a group whose prices cannot be those of the day.
 func (p *priceSink) skipGroup(item int32, price *source.Price, reason string) {
-	if it := p.b.merged.item(int(item)); it.group != "" {
-		p.b.missing[gapKey{p.feed, it.game, price.Day, it.group}] = gap{
-			reason: source.ReasonImplausible, why: reason, collected: price.CollectedAt,
-		}
+	if key := p.groupOf(item, price.Day); key.group != "" {
+		p.b.missing[key] = gap{reason: source.ReasonImplausible, why: reason, collected: price.CollectedAt}
 	}
+}
+
+// groupOf is the group of an item on a day; no group's for an item that there is not.
+func (p *priceSink) groupOf(item int32, day snapshot.Day) gapKey {
+	if item < 0 {
+		return gapKey{}
+	}
+	it := p.b.merged.item(int(item))
+	return gapKey{p.feed, it.game, day, it.group}
 }

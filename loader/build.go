@@ -63,8 +63,9 @@ type Options struct {
 
 	// ArchivedDays are files of prices by day, such as a pull leaves behind. Those are read whose
 	// day lies before that of a source's newest prices and is one that the base lacks, or lacks
-	// groups of.
-	ArchivedDays map[snapshot.Day]Input
+	// groups of. A day has the input of its last tree, and then those of earlier ones: a group whose rows are
+	// not right in the last one is taken of those.
+	ArchivedDays map[snapshot.Day][]Input
 	// RereadDays reads all archived days again, whatever the base has of them.
 	RereadDays bool
 	// Guards are the operator's limits of what a day can be; archived days are judged by them too; nil for the
@@ -144,6 +145,8 @@ type builder struct {
 	lacksFrom map[int32]snapshot.Day
 	itemOf    []int32         // item of the base → item, -1 for none
 	priced    map[gapKey]bool // groups that have a price row of a day
+	// archiveOf is by group and day the archived file whose rows were taken.
+	archiveOf map[gapKey]string
 
 	latest    snapshot.Day // the latest day of any row
 	until     int64        // rows collected later are refused; NoTime when the snapshot's time follows from the rows
@@ -185,6 +188,7 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 			MappingRemarks: []string{},
 		},
 		history: history.New(), missing: map[gapKey]gap{}, priced: map[gapKey]bool{},
+		archiveOf: map[gapKey]string{},
 	}
 
 	if !o.SnapshotAt.IsZero() {
@@ -212,6 +216,7 @@ type openInput struct {
 	Input
 	source.Source
 	archived bool           // it is an archived day
+	fills    bool           // the base has nothing of that day
 	only     map[int32]bool // the items that its prices are taken of, nil for all
 }
 
@@ -245,12 +250,15 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	b.carryLanes()
 	// Days ascend: each is compared with the one before.
 	for _, in := range archived {
+		day := newestDay([]openInput{in}).String()
+		if in.fills && !slices.Contains(b.report.Filled, day) {
+			b.report.Filled = append(b.report.Filled, day)
+		}
 		err := b.readPrices(ctx, in, false)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			day := newestDay([]openInput{in}).String()
 			b.rejectDay(RefusedDay{Day: day, Input: in.Input, Why: err.Error(), Damaged: true})
 		}
 	}
@@ -272,7 +280,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	base := b.o.Base
 	b.report.LacksRecords = base.SnapshotAt != snapshot.NoTime && base.Unclaimed.Ref.Len() == 0 && !b.o.RereadDays
 	b.report.QuarantineCut = b.quarantine.Cut
-	b.report.MappingRemarks = append(b.report.MappingRemarks, b.mapping.unmatched(b.merged)...)
+	b.report.MappingRemarks = append(b.report.MappingRemarks, b.mapping.unmatched(b.merged, b.registry)...)
 	for i := range b.priceCounts {
 		b.report.Prices[i].TooOld = b.priceCounts[i].before(catalog.Date() - snapshot.HistoryDays + 1)
 	}
@@ -338,7 +346,7 @@ func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 
 		report := SourceReport{Input: opened.Input, Namespace: feed.Namespace}
 		gatherer := &catalogSink{
-			sink: sink{b: b}, feed: feed, report: &report, setOf: map[string]int32{}, seen: map[string]bool{},
+			sink: sink{b: b}, feed: feed, report: &report, setOf: map[string]int32{}, seen: map[string]string{},
 			products: map[string]bool{}, foreignIDs: map[uint64]bool{},
 		}
 		if err := opened.Catalog(ctx, gatherer); err != nil {
@@ -371,6 +379,7 @@ func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 	if err := b.joinAliases(b.merged); err != nil {
 		return err
 	}
+	b.continueSets(b.merged)
 	b.carryUnlisted(b.merged)
 	b.findRelisted(b.merged)
 	return nil

@@ -29,11 +29,11 @@ type catalogSink struct {
 	// out is the source's catalog, clean and without duplicates, in the order of the input. The items'
 	// only reference is the source's own.
 	out        merged
-	setOf      map[string]int32 // ref → index in out.sets
-	seen       map[string]bool  // refs of cards and sealed products
-	products   map[string]bool  // identifiers in the source's own namespace, which stand for one item each
-	foreignIDs map[uint64]bool  // hashes of identifiers in other namespaces
-	setRefs    []string         // of out.cards, resolved at the end: a source may give cards before sets
+	setOf      map[string]int32  // ref → index in out.sets
+	seen       map[string]string // refs of cards and sealed products, with their names
+	products   map[string]bool   // identifiers in the source's own namespace, which stand for one item each
+	foreignIDs map[uint64]bool   // hashes of identifiers in other namespaces
+	setRefs    []string          // of out.cards, resolved at the end: a source may give cards before sets
 }
 
 func (g *catalogSink) cleaner(at source.Location, ref string) clean.Record {
@@ -151,8 +151,13 @@ func (g *catalogSink) item(
 		return item{}, false
 	}
 
-	if g.seen[ref] {
-		cleaner.Refuse(g.duplicateReason(), name)
+	if earlier, again := g.seen[ref]; again {
+		reason := g.duplicateReason()
+		// One product that two groups list is no second one.
+		if g.feed.ProductRefs && earlier == name {
+			reason = source.ReasonListedTwice
+		}
+		cleaner.Refuse(reason, name)
 		return item{}, false
 	}
 
@@ -188,7 +193,7 @@ func (g *catalogSink) item(
 	}
 
 	// The clean reference is remembered, which does not keep the document alive.
-	g.seen[it.refs[0][len(g.feed.Namespace)+1:]] = true
+	g.seen[it.refs[0][len(g.feed.Namespace)+1:]] = it.name
 	for _, id := range it.identifiers {
 		if id.Namespace != g.feed.Namespace {
 			g.countShared(ref, id)

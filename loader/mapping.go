@@ -139,20 +139,22 @@ func tableReader(row func([]string) error, header ...string) func(io.Reader) err
 			return fmt.Errorf("its first line must be %q", strings.Join(header, ","))
 		}
 
-		for {
+		var wrong []error
+		for len(wrong) < maxRemarks {
 			record, err := r.Read()
 			if errors.Is(err, io.EOF) {
-				return nil
+				break
 			}
 			if err != nil {
-				return err
+				return errors.Join(append(wrong, err)...)
 			}
 
 			if err := row(record[:len(header)]); err != nil {
 				line, _ := r.FieldPos(0)
-				return fmt.Errorf("line %d %w", line, err)
+				wrong = append(wrong, fmt.Errorf("line %d %w", line, err))
 			}
 		}
+		return errors.Join(wrong...)
 	}
 }
 
@@ -262,7 +264,7 @@ const asCollected = "as collected"
 
 // unmatched reports the rows that had no effect in the build. A row may be of a source that another build
 // has, so that it is no error.
-func (m *mapping) unmatched(items *merged) (remarks []string) {
+func (m *mapping) unmatched(items *merged, before *registry) (remarks []string) {
 	add := func(file, what string, of []string) {
 		if len(of) == 0 {
 			return
@@ -276,7 +278,7 @@ func (m *mapping) unmatched(items *merged) (remarks []string) {
 		remarks = append(remarks, text)
 	}
 
-	var sealed, feeds, aliases []string
+	var sealed, feeds, aliases, strangers, apart []string
 	for ref := range m.sealed {
 		if !m.usedSealed[ref] {
 			sealed = append(sealed, readable(ref))
@@ -288,19 +290,40 @@ func (m *mapping) unmatched(items *merged) (remarks []string) {
 		}
 	}
 
-	// A row counts as met when either side is there: the other may come with another build.
-	known := map[string]bool{}
-	items.eachID(func(refs []string, _, _ string) {
+	known := map[string]string{} // full reference and kind → id
+	spaces := map[string]bool{}
+	items.eachID(func(refs []string, id, _ string) {
 		for _, ref := range refs {
-			known[ref] = true
+			known[aliasKindOf(id)+ref] = id
+			namespace, _ := splitRef(ref)
+			spaces[namespace] = true
 		}
 	})
-	for _, of := range m.aliases {
+	for _, earlier := range []map[string]string{before.items, before.sets} {
+		for ref := range earlier {
+			namespace, _ := splitRef(ref)
+			spaces[namespace] = true
+		}
+	}
+
+	for kind, of := range m.aliases {
 		for ref, same := range of {
-			// An alias is reported once, from the side that sorts first.
 			for _, other := range same {
-				if ref < other && !known[ref] && !known[other] {
-					aliases = append(aliases, readable(ref)+" = "+readable(other))
+				// An alias is reported once, from the side that sorts first.
+				if ref > other {
+					continue
+				}
+				row := readable(ref) + " = " + readable(other)
+				one := known[kind+ref]
+				another := known[kind+other]
+				switch {
+				case one == "" && another == "":
+					aliases = append(aliases, row)
+				case one != "" && another != "" && one != another:
+					apart = append(apart, row)
+				// The other side may come with another build, when there is such a source.
+				case isStranger(spaces, ref), isStranger(spaces, other):
+					strangers = append(strangers, row)
 				}
 			}
 		}
@@ -308,8 +331,25 @@ func (m *mapping) unmatched(items *merged) (remarks []string) {
 
 	add(sealedFile, "rows name no sealed product of the sources", sealed)
 	add(aliasesFile, "aliases name nothing that the sources have", aliases)
+	add(aliasesFile, "aliases name a source that no build has read (is it misspelt?)", strangers)
+	add(aliasesFile, "aliases have no effect, because sources list both sides apart", apart)
 	add(feedsFile, "feeds are those of no input", feeds)
 	return remarks
+}
+
+// aliasKindOf is the kind of alias that an id can have.
+func aliasKindOf(id string) string {
+	if strings.HasPrefix(id, setPrefix) {
+		return aliasSet
+	}
+	return aliasCard
+}
+
+// isStranger reports whether a reference is of a namespace that is neither among those that were read nor a kind
+// of source.
+func isStranger(spaces map[string]bool, ref string) bool {
+	namespace, _ := splitRef(ref)
+	return !spaces[namespace] && !slices.Contains(source.KindNames(), namespace)
 }
 
 // feedTable is one feed's table in feeds.toml.

@@ -198,6 +198,7 @@ func TestMappingErrorsNameTheLine(t *testing.T) {
 	f(aliasesFile, aliasHead+"deck,a,1,b,2\n", `line 2 has kind "deck"`)
 	f(aliasesFile, aliasHead+"card,a,,b,2\n", "line 2 has an empty field")
 	f(aliasesFile, aliasHead+"card,a,1,a,1\n", "line 2 is an alias of itself")
+	f(aliasesFile, aliasHead+"card,a,1,a,1\ncard,a,1,b,1\ndeck,a,1,b,2\n", "line 4 has kind \"deck\"")
 	f(feedsFile, "[tcgcsv]\ndefault_conditions = \"x\"\n", "default_conditions")
 	f(feedsFile, "[tcgcsv]\ndefault_condition = \"mint\"\n", "default_condition")
 	f(feedsFile, "[tcgcsv]\nas_of = \"yesterday\"\n", "as_of")

@@ -383,9 +383,7 @@ func (b *builder) findNewest() {
 
 // observeGroup notes that the group of an item has a row of a day. The rows of a group stand together.
 func (p *priceSink) observeGroup(i int32, day snapshot.Day) {
-	it := p.b.merged.item(int(i))
-	key := gapKey{p.feed, it.game, day, it.group}
-	if key != p.group && it.group != "" {
+	if key := p.groupOf(i, day); key != p.group && key.group != "" {
 		p.group = key
 		p.b.priced[key] = true
 	}

@@ -284,6 +284,15 @@ func (b *builder) joinAliases(m *merged) error {
 				at[to] = i
 			case listed && other && i != j && int(max(i, j)) < len(m.cards):
 				one, same := &m.cards[i], &m.cards[j] // air: a pair
+				if one.game != same.game {
+					return fmt.Errorf("%s: %s is a card of %s and %s one of %s; correct the row or delete it",
+						aliasesFile, readable(from), snapshot.Games[one.game].Name, readable(to), snapshot.Games[same.game].Name)
+				}
+				if foldName(one.name) != foldName(same.name) {
+					b.report.MappingRemarks = append(b.report.MappingRemarks, fmt.Sprintf(
+						"%s: %s (%q) and %s (%q) have become one card, which their names do not bear out",
+						aliasesFile, readable(from), one.name, readable(to), same.name))
+				}
 				dropped[same.refs[0]] = true
 				extra := same.refs[1:]
 				one.enrich(same)

@@ -144,3 +144,57 @@ func TestContinued(t *testing.T) {
 		t.Errorf("an alias of nothing: %v", err)
 	}
 }
+
+// TestAliasRemarks wants an operator to learn of each alias that does not do what it says.
+func TestAliasRemarks(t *testing.T) {
+	shop := newFake(source.KindTCGCSV).set("s", "Base").set("u", "Fossil").
+		card("3/1", "s", "Abra", "1/102").card("3/2", "s", "Mew", "2/102").card("3/3", "s", "Mew", "3/102")
+	files := map[string]*fake{"shop": shop}
+	first := mustBuild(t, Options{Sources: []Input{{source.KindTCGCSV, "shop"}}, SnapshotAt: atDay(today)}, files).Catalog
+	remarks := func(rows ...string) string {
+		t.Helper()
+		dir := t.TempDir()
+		writeFile(t, dir, aliasesFile, strings.Join(aliasesHeader, ",")+"\n"+strings.Join(rows, "\n")+"\n")
+		o := Options{
+			Sources: []Input{{source.KindTCGCSV, "shop"}}, Base: first, Mapping: dir, SnapshotAt: atDay(today + 1),
+		}
+		return strings.Join(mustBuild(t, o, files).Report.MappingRemarks, "\n")
+	}
+
+	for want, row := range map[string]string{
+		`aliases.csv: tcgcsv/3/1 ("Abra") and tcgcsv/3/2 ("Mew") have become one card`:             "card,tcgcsv,3/1,tcgcsv,3/2",
+		"aliases.csv: 1 aliases name a source that no build has read (is it misspelt?): tcgcs/3/9": "card,tcgcs,3/9,tcgcsv,3/2",
+		"aliases.csv: 1 aliases have no effect, because sources list both sides apart: tcgcsv/s":   "set,tcgcsv,s,tcgcsv,u",
+	} {
+		if got := remarks(row); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: the remarks are %q, want %q", row, got, want)
+		}
+	}
+
+	for _, row := range []string{"card,tcgcsv,3/2,tcgcsv,3/3", "card,pokemon-tcg-data,base1-1,tcgcsv,3/2"} {
+		if got := remarks(row); got != "" {
+			t.Errorf("%s has the remarks %q", row, got)
+		}
+	}
+}
+
+// TestSetOfAnAlias wants a set of the base that is listed under another reference, with few of its cards, to
+// go on by an operator's alias.
+func TestSetOfAnAlias(t *testing.T) {
+	shop := newFake(source.KindTCGCSV).set("s", "Base").card("3/1", "s", "Abra", "1/102").card("3/2", "s", "Mew", "2/102")
+	o := Options{Sources: []Input{{source.KindTCGCSV, "shop"}}, SnapshotAt: atDay(today)}
+	first := mustBuild(t, o, map[string]*fake{"shop": shop}).Catalog
+
+	o.Base = first
+	o.Mapping = t.TempDir()
+	again := newFake(source.KindTCGCSV).set("v", "Base Set").card("3/2", "v", "Mew", "2/102").card("3/7", "v", "Muk", "7/102")
+	for _, alias := range []bool{false, true} {
+		if alias {
+			writeFile(t, o.Mapping, aliasesFile, strings.Join(aliasesHeader, ",")+"\nset,tcgcsv,v,tcgcsv,s\n")
+		}
+		c := mustBuild(t, o, map[string]*fake{"shop": again}).Catalog
+		if is := slices.Contains(stringsOf(&c.Sets.ID), first.Sets.ID.At(0)) && c.Sets.ID.Len() == 1; is != alias {
+			t.Errorf("with an alias (%t) the sets are %q", alias, stringsOf(&c.Sets.ID))
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,6 +94,17 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 
+	// What a rollback discarded is missing on purpose.
+	cur, _ := store.Current()
+	made.Report.Days = slices.DeleteFunc(made.Report.Days, func(gap loader.DayGap) bool {
+		from, _ := snapshot.ParseDay(gap.From)
+		for day := from; day.String() <= gap.To; day++ {
+			if !strings.Contains(cur.Discarded, day.String()) {
+				return false
+			}
+		}
+		return true
+	})
 	warnings := append(made.Report.Remarks(b.Base, b.Again), discarded...)
 	if fresh {
 		warnings = append(warnings, fmt.Sprintf("store %q is new", b.Store))
@@ -112,7 +124,7 @@ func (b *Build) dropDiscarded(store *snapshot.Store) (warnings []string) {
 		if in, archived := b.ArchivedDays[day]; archived {
 			delete(b.ArchivedDays, day)
 			warnings = append(warnings, fmt.Sprintf("the archived day %s is left out: a rollback discarded it; to "+
-				"take it all the same, add: --prices %s", day, in))
+				"take it all the same, add: --prices %s", day, in[0]))
 		}
 	}
 	return warnings
@@ -193,7 +205,7 @@ const NoDays = "none"
 
 // ArchivedDays finds the files of archived days: in the given folder, else next to the trees of the
 // sources.
-func ArchivedDays(folder string, sources []loader.Input) (map[snapshot.Day]loader.Input, error) {
+func ArchivedDays(folder string, sources []loader.Input) (map[snapshot.Day][]loader.Input, error) {
 	var folders []string
 	switch folder {
 	case NoDays:
@@ -211,15 +223,20 @@ func ArchivedDays(folder string, sources []loader.Input) (map[snapshot.Day]loade
 		folders = []string{folder}
 	}
 
-	archived := map[snapshot.Day]loader.Input{}
+	archived := map[snapshot.Day][]loader.Input{}
 	var wrong []error
 	for _, folder := range folders {
 		days, err := feed.Days(folder)
 		wrong = append(wrong, err)
 		for _, text := range days {
 			// Other files are ignored.
-			if day, err := snapshot.ParseDay(text); err == nil {
-				archived[day] = loader.Input{Kind: source.KindTCGCSV, Path: filepath.Join(folder, text+".tar.zst")}
+			day, err := snapshot.ParseDay(text)
+			if err != nil {
+				continue
+			}
+			archived[day] = nil
+			for _, file := range feed.DayFiles(folder, text) {
+				archived[day] = append(archived[day], loader.Input{Kind: source.KindTCGCSV, Path: file})
 			}
 		}
 	}

@@ -141,18 +141,35 @@ func (w *world) archive(t *tree) {
 		entries[fmt.Sprintf("%s/%s/%d/prices", day, w.groups[i].category, w.groups[i].id)] = body
 	}
 
+	changed := false
 	for name, body := range w.archived[t.day] {
-		if fresh, there := entries[name]; !there || fresh == missingPrices {
+		if fresh, there := entries[name]; !there || !hasRows(fresh) {
 			entries[name] = body
 		}
+		changed = changed || hasRows(body) && entries[name] != body
+	}
+	if changed {
+		w.earlier[t.day] = append(w.earlier[t.day], w.archived[t.day])
 	}
 	w.archived[t.day] = entries
 }
 
+func hasRows(body string) bool { return strings.Contains(body, `"productId"`) }
+
 // packDay puts the archived file of a day where a build finds it.
 func (w *world) packDay(day int) {
 	w.t.Helper()
-	entries := w.archived[day]
+	file := feed.DayFile(filepath.Dir(w.tree), dayName(day))
+	w.pack(file, w.archived[day])
+	for i, entries := range w.earlier[day] {
+		w.pack(strings.TrimSuffix(file, ".tar.zst")+fmt.Sprintf(".%d.tar.zst", i+1), entries)
+	}
+	w.there[day] = true
+}
+
+// pack writes an archived file.
+func (w *world) pack(file string, entries map[string]string) {
+	w.t.Helper()
 	var names []string
 	for name := range entries {
 		names = append(names, name)
@@ -172,8 +189,7 @@ func (w *world) packDay(day int) {
 	}
 	must(w.t, out.Close())
 	must(w.t, compress.Close())
-	writeFile(w.t, feed.DayFile(filepath.Dir(w.tree), dayName(day)), packed.String())
-	w.there[day] = true
+	writeFile(w.t, file, packed.String())
 }
 
 // writeMapping writes what the operator knows.

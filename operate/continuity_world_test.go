@@ -70,12 +70,13 @@ type world struct {
 	deck    []string
 	aliases [][2]string
 
-	archived map[int]map[string]string // by day: the files of its archived file
-	there    map[int]bool              // days whose archived file is where a build finds it
-	late     map[int][]int             // by day: the days whose archived file appears
-	right    map[int]dayRows           // by day: what was delivered right
-	rejected map[int]bool              // days of which nothing is right
-	shown    map[int]dayRows           // by day: what was published right on the day
+	archived map[int]map[string]string   // by day: the files of its archived file
+	earlier  map[int][]map[string]string // likewise of earlier trees that a later one changed
+	there    map[int]bool                // days whose archived file is where a build finds it
+	late     map[int][]int               // by day: the days whose archived file appears
+	right    map[int]dayRows             // by day: what was delivered right
+	rejected map[int]bool                // days of which nothing is right
+	shown    map[int]dayRows             // by day: what was published right on the day
 	// withdrawn are rows that a tree was published with and a later one of its day has not.
 	withdrawn map[withdrawal]bool
 	newest    int  // the day that is published
@@ -91,7 +92,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed, 34)), tree: filepath.Join(dir, "feed", "current"),
 		store: filepath.Join(dir, "store"), mapping: filepath.Join(dir, "mapping"), nextID: 900_000,
-		archived: map[int]map[string]string{}, there: map[int]bool{}, late: map[int][]int{}, right: map[int]dayRows{},
+		archived: map[int]map[string]string{}, earlier: map[int][]map[string]string{}, there: map[int]bool{}, late: map[int][]int{}, right: map[int]dayRows{},
 		shown: map[int]dayRows{}, withdrawn: map[withdrawal]bool{},
 		rejected: map[int]bool{}, newest: -1, faults: map[string]int{},
 	}

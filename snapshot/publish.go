@@ -170,11 +170,13 @@ func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 		made.Previous = old.Previous
 	}
 	if o.DiscardDay {
-		day := made.WithdrawnDay()
-		if day == NoDay {
+		days := made.WithdrawnDays()
+		if len(days) == 0 {
 			return Current{}, fmt.Errorf("cannot discard a day: snapshot %q took the place of no later day", id)
 		}
-		made.discard(day.String())
+		for _, day := range days {
+			made.discard(day.String())
+		}
 	}
 	return d.commit(made, old, Retention{})
 }

@@ -93,13 +93,13 @@ func instantOf(id string) time.Time {
 // dayOfID is the day that an id says, one of long ago for what is no id.
 func dayOfID(id string) Day { return DayOf(instantOf(id).UnixMilli()) }
 
-// WithdrawnDay is the day that a publication took off the air, NoDay when what it serves is of the same
-// day or a later one.
-func (cur *Current) WithdrawnDay() Day {
-	if day := dayOfID(cur.Previous); day > dayOfID(cur.ID) {
-		return day
+// WithdrawnDays are the days that a publication took off the air, ascending: those after the day that it
+// serves, to the one that it took the place of.
+func (cur *Current) WithdrawnDays() (days []Day) {
+	for day := dayOfID(cur.ID) + 1; day <= dayOfID(cur.Previous); day++ {
+		days = append(days, day)
 	}
-	return NoDay
+	return days[max(0, len(days)-HistoryDays):]
 }
 
 // discard adds a day, "" for none. It drops the day that is served, and those that no history reaches

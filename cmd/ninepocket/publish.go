@@ -274,29 +274,35 @@ func snapshotRollback() *cobra.Command {
 
 // afterRollback moves the archived day that was discarded, or says how it is kept from coming back.
 func afterRollback(cmd *cobra.Command, by *snapshot.Current, discard bool, into string) error {
-	day := by.WithdrawnDay()
-	if day == snapshot.NoDay {
+	days := by.WithdrawnDays()
+	if len(days) == 0 {
 		return nil
+	}
+	names := days[0].String()
+	if last := days[len(days)-1].String(); last != names {
+		names += " to " + last
 	}
 	if !discard {
 		cmd.PrintErrf("note: the prices of %s return into the history with the next build; to leave them out run: %s\n",
-			day, againWith(cmd, "snapshot", "rollback", "current", "--discard-day"))
+			names, againWith(cmd, "snapshot", "rollback", "current", "--discard-day"))
 		return nil
 	}
 
-	cmd.PrintErrf("note: the prices of %s stay out of the history\n", day)
+	cmd.PrintErrf("note: the prices of %s stay out of the history\n", names)
 	if into == "" {
 		cmd.PrintErrln("note: without feed.into of a configuration the archived day stays where it is; a build " +
 			"without --base takes it")
 		return nil
 	}
-	moved, err := feed.DiscardDay(into, day.String())
-	if err != nil {
-		return fail(exitFailure, "the rollback is done; move the file by hand",
-			fmt.Errorf("cannot move the archived day: %w", err))
-	}
-	if moved != "" {
-		cmd.PrintErrln("note: the archived day is now " + moved)
+	for _, day := range days {
+		moved, err := feed.DiscardDay(into, day.String())
+		if err != nil {
+			return fail(exitFailure, "the rollback is done; move the file by hand",
+				fmt.Errorf("cannot move the archived day: %w", err))
+		}
+		if moved != "" {
+			cmd.PrintErrln("note: the archived day is now " + moved)
+		}
 	}
 	return nil
 }

@@ -73,6 +73,7 @@ type Feed struct {
 
 	mu     sync.Mutex
 	at     time.Time
+	alias  [2]string
 	faults Faults
 	failed map[string]int
 	asked  []Asked
@@ -82,6 +83,23 @@ type Feed struct {
 // New returns a feed that was built at an instant.
 func New(groups, perGroup int, at time.Time) *Feed {
 	return &Feed{Groups: groups, PerGroup: perGroup, at: at, failed: map[string]int{}}
+}
+
+// Alias has the feed answer for paths with one category and group, such as 3/9101, what it has for
+// another one.
+func (f *Feed) Alias(asked, has string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.alias = [2]string{asked, has}
+}
+
+func (f *Feed) aliased(path string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.alias[0] == "" {
+		return path
+	}
+	return strings.Replace(path, "/"+f.alias[0]+"/", "/"+f.alias[1]+"/", 1)
 }
 
 // Rebuild moves the feed to another instant, with other prices if it is another day.
@@ -146,7 +164,7 @@ func Path(g int, file string) string {
 
 // ServeHTTP implements http.Handler.
 func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := strings.TrimPrefix(r.URL.Path, "/")
+	path := f.aliased(strings.TrimPrefix(r.URL.Path, "/"))
 	at, faults, status := f.take(path, r.UserAgent())
 	time.Sleep(faults.Slow)
 

@@ -80,6 +80,9 @@ const (
 	ReasonFetchAfterSnapshot = "collected_at_after_snapshot_at"
 	// ReasonDuplicateID means: two records of a source have one reference.
 	ReasonDuplicateID = "duplicate_id"
+	// ReasonListedTwice means: a source lists a record a second time, such as a product in two groups.
+	// The first one stands.
+	ReasonListedTwice = "listed_twice"
 	// ReasonProductOnTwoCards means: one source product id stands for two cards.
 	ReasonProductOnTwoCards = "product_on_two_cards"
 	// ReasonUnknownItem means: a price names an item that no catalog of the build has.
