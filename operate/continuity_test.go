@@ -46,6 +46,7 @@ const carryDays = 7
 //	an archived day may be refused as a whole             loader/archive.go, flush; guard/past.go
 //	days that are absent or partial are read again        loader/archive.go, daysOfBase, openArchived
 //	rows of the first tree that the second lacks go       loader/lanes_out.go, cents and writeLane
+//	a group that is wrong in the second tree has its rows loader/archive.go, flush; feed.DayFiles
 //	half a feed is refused                                guard: groups_missing, cards_unlisted, feed_partly_old
 //	one group is not                                      guard: sets_emptied, duplicate_keys
 func TestContinuity(t *testing.T) {

@@ -92,8 +92,8 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed, 34)), tree: filepath.Join(dir, "feed", "current"),
 		store: filepath.Join(dir, "store"), mapping: filepath.Join(dir, "mapping"), nextID: 900_000,
-		archived: map[int]map[string]string{}, earlier: map[int][]map[string]string{}, there: map[int]bool{}, late: map[int][]int{}, right: map[int]dayRows{},
-		shown: map[int]dayRows{}, withdrawn: map[withdrawal]bool{},
+		archived: map[int]map[string]string{}, earlier: map[int][]map[string]string{}, there: map[int]bool{},
+		late: map[int][]int{}, right: map[int]dayRows{}, shown: map[int]dayRows{}, withdrawn: map[withdrawal]bool{},
 		rejected: map[int]bool{}, newest: -1, faults: map[string]int{},
 	}
 
@@ -453,7 +453,7 @@ func (t *tree) later(of *tree) *tree {
 	return t
 }
 
-// corrected is a later tree of the same day: rows are other ones or gone, and a group may be missing.
+// corrected is a later tree of the same day: rows are other ones or gone, and a group may be bad.
 func (w *world) corrected(of *tree) *tree {
 	t := w.today(of.day).later(of)
 	for range 6 {
@@ -473,10 +473,8 @@ func (w *world) corrected(of *tree) *tree {
 		f.prices = pricesFile(f.rows, 1, 1, never)
 	}
 
-	if w.missing(t) < maxMissing && w.dice(2, "a group is missing in the second tree") {
-		f := t.files[pick(w, t.usableGroups())]
-		f.prices = ""
-		f.usable = false
+	if w.missing(t) < maxMissing && w.dice(2, "a group is bad in the second tree") {
+		w.spoil(t, pick(w, t.usableGroups()))
 	}
 
 	return t

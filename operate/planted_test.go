@@ -82,6 +82,16 @@ var planted = []mutationtest.Mistake{
 		Instead: `if p.archived && why == "-" {`,
 	},
 	{
+		What: "the file of an earlier tree of a day is not read", File: "../operate/build.go",
+		Text:    "range feed.DayFiles(folder, text) {",
+		Instead: "range feed.DayFiles(folder, text)[:1] {",
+	},
+	{
+		What: "an earlier tree has a word on what the last one has", File: "../loader/archive.go",
+		Text:    `return from != "" && from != p.report.Input.Path`,
+		Instead: `return from == "-"`,
+	},
+	{
 		What: "rows that a second tree has no more stay", File: "../loader/missing.go",
 		Text:    "a.readDays[of] = append(a.readDays[of], key.day)",
 		Instead: "_ = of",
