@@ -125,7 +125,8 @@ func TestPricesBatch(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := typed.PricesBatchWithResponse(t.Context(), &preview.PricesBatchParams{IdempotencyKey: "a-key-of-a-test"},
+	params := &preview.PricesBatchParams{IdempotencyKey: "a-key-of-a-test"}
+	answer, err := typed.PricesBatchWithResponse(t.Context(), params,
 		preview.PreviewPriceBatchRequest{Items: []preview.PriceSelection{wanted}})
 	if err != nil || answer.JSON200 == nil || len(answer.JSON200.Data) != 1 || answer.JSON200.Meta.BillableUnits != 1 {
 		t.Fatalf("a preview batch: %v, %s", err, answer.Body)

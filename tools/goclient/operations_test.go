@@ -92,10 +92,12 @@ func (c caller) id(t *testing.T, address string, key keyed) string {
 func (c caller) call(t *testing.T, client any, op operation, id string) {
 	t.Helper()
 	name := strings.ReplaceAll(op.ID, "_", "") + "WithResponse"
-	method, is := reflect.TypeOf(client).MethodByName(name)
+	var method reflect.Method
+	is := false
 	for i := range reflect.TypeOf(client).NumMethod() {
 		if m := reflect.TypeOf(client).Method(i); strings.EqualFold(m.Name, name) {
-			method, is = m, true
+			method = m
+			is = true
 		}
 	}
 	if !is {

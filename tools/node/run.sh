@@ -33,7 +33,7 @@ echo 'openapi-typescript, tsc'
 for document in generated/*.json; do node_modules/.bin/openapi-typescript "$document" --output "${document%.json}.d.ts" >/dev/null; done
 {
   echo 'declare const process: { env: Record<string, string | undefined> };'
-  awk '/^```ts$/ { inside = 1; next } /^```$/ { inside = 0 } inside' ../../README.md | sed 's|"./api.js"|"./openapi.js"|'
+  awk '/^```ts$/ { inside = 1; next } /^```$/ { inside = 0 } inside' ../../README.md | sed 's|"./api.js"|"./openapi-live.js"|'
 } >generated/readme.mts
 grep -q 'await fetch' generated/readme.mts # the README has its example
 node_modules/.bin/tsc --project tsconfig.json

@@ -314,8 +314,9 @@ func TestResponsesAreClosed(t *testing.T) {
 	document := decode(t, openapi.Document())
 	walk("", document, func(at string, o object) {
 		_, properties := o["properties"]
-		if kind := fmt.Sprint(o["type"]); kind != "object" && kind != "[object null]" || !properties || strings.Contains(at, "/allOf/") ||
-			strings.Contains(at, "/examples/") {
+		kind := fmt.Sprint(o["type"])
+		if kind != "object" && kind != "[object null]" || !properties ||
+			strings.Contains(at, "/allOf/") || strings.Contains(at, "/examples/") {
 			return
 		}
 
