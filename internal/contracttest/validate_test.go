@@ -158,7 +158,7 @@ func TestMissingHeadersFail(t *testing.T) {
 // TestDriftFails adds and removes a member at every level of every body.
 func TestDriftFails(t *testing.T) {
 	for _, s := range samples(t) {
-		if len(s.Body) == 0 || strings.HasPrefix(s.Path, "/openapi.json") {
+		if len(s.Body) == 0 || strings.HasPrefix(s.Path, "/openapi.") {
 			continue
 		}
 
