@@ -86,7 +86,7 @@ mcp-conformance: ## run the official MCP conformance suites, the Inspector's lin
 	@GO='$(GO)' mcp/conformance/run.sh
 
 .PHONY: whole
-whole: ## do in full the sweeps that make test does a sample of, without the race detector (3 min)
+whole: ## do in full the sweeps that make test does a sample of, without the race detector, and make generators (4 min)
 	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m $$(grep -rl --include='*_test.go' 'testsweep\.' . | xargs dirname | sort -u | grep -v '^./cmd/')
 	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m -run '^(TestRealBadDays|TestAPIErrors|TestFleetFaults|TestFloods)$$' ./cmd/ninepocket # its sweeps
 	@$(MAKE) generators

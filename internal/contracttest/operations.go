@@ -50,8 +50,10 @@ func Operations() []Operation {
 
 func (d *document) operation(template, method string) Operation {
 	n := d.at("/paths/" + escape(template) + "/" + method)
-	op := Operation{ID: n.text("operationId"), Method: strings.ToUpper(method), Path: template, Surface: d.surface(n),
-		BothOnly: n.text("x-surface") == "both"}
+	op := Operation{
+		ID: n.text("operationId"), Method: strings.ToUpper(method), Path: template, Surface: d.surface(n),
+		BothOnly: n.text("x-surface") == "both",
+	}
 	if op.Surface == Preview {
 		op.Scope = strings.Join(strings.Fields(strings.Trim(fmt.Sprint(d.at(n.pointer +
 			"/security/0").object["apiKey"]), "[]")), " ")
