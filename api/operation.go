@@ -70,8 +70,12 @@ type Request struct {
 	Op      *Operation
 	// View is the catalog of the request. A cursor changes it to the View of the first page.
 	View *engine.View
+	// Pinned means that the caller asked for this View: a cursor must be of it.
+	Pinned bool
 	// Now is the time of the request, for all uses.
 	Now time.Time
+	// NextPublication is when the next snapshot is expected, zero for nobody knows.
+	NextPublication time.Time
 	// Tenant and Plan are the caller's.
 	Tenant string
 	Plan   *keys.Plan

@@ -18,6 +18,11 @@ func openCursor[P any](r *Request, op cursor.Op, bound uint64, parse func([]byte
 		return nil
 	}
 
+	if r.Pinned && page.Snapshot != r.View.Hash {
+		r.problem("cursor is of another snapshot than X-Snapshot-Id: leave one of them out")
+		return nil
+	}
+
 	// Otherwise pagination goes on by sort key in the current snapshot (decision 29).
 	if view := r.Service.Retained(page.Snapshot); view != nil {
 		r.View = view

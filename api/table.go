@@ -117,6 +117,9 @@ func getUsage(r *Request, out *Reply) *wire.APIError {
 		shown.Minute.Limit = usage.Minute.Limit
 		shown.Minute.Remaining = usage.Minute.Remaining
 		shown.Minute.ResetAt = 1000 * usage.Minute.Reset
+		if !r.NextPublication.IsZero() {
+			shown.NextPublication = r.NextPublication.UnixMilli()
+		}
 	}
 	out.Body = wire.AppendUsage(out.Body, shown)
 	return nil

@@ -26,7 +26,8 @@ type Filter struct {
 	// without a date. NoDay is no bound.
 	ReleasedAfter  snapshot.Day
 	ReleasedBefore snapshot.Day
-	// UpdatedSince, in ms, excludes cards whose entry and prices are all older; NoTime is no bound.
+	// UpdatedSince, in ms, excludes cards whose entry and prices all have not changed since; NoTime is no
+	// bound.
 	UpdatedSince int64
 }
 

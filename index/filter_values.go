@@ -31,9 +31,7 @@ func (ix *Index) buildValueFilters(step func()) {
 		text.Every(step, card)
 		at := c.Cards.UpdatedAt[card]
 		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
-			if c.Lanes.Cents[lane] >= 0 {
-				at = max(at, c.UpdatedAt(lane))
-			}
+			at = max(at, c.ChangedAt(lane))
 		}
 		ix.updated[card] = at
 	}

@@ -28,7 +28,7 @@ type Index struct {
 
 	identifiers *terms   // cards by NAMESPACE:VALUE
 	namespaces  []string // of identifiers, ascending
-	updated     []int64  // by card: when its entry or one of its prices last changed, ms
+	updated     []int64  // by card: when its entry or the value of one of its prices last changed, ms
 
 	orders sortOrders
 	words  *text.Index

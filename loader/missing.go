@@ -11,9 +11,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// carryDays is for how many days the prices of a group stand that its feed lacks: a feed that loses
-// a file has it again within days, and what is older is no price of today (decision 1903).
-const carryDays = 7
+const carryDays = snapshot.CarryDays
 
 // gapKey is a group of a feed on a day, or the whole day of a game where there is no group.
 type gapKey struct {

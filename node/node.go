@@ -327,9 +327,10 @@ func (n *Node) newServer() (*server.Server, error) {
 	if n.access != nil {
 		onAccess = n.access.Add
 	}
+	publishesAt, timed := config.Serve.PublishesAt()
 	return server.New(server.Options{
-		OnAccess: onAccess,
-		Engine:   n.engine, Gate: access.NewGate(n.ring, n.store), Clock: n.clock, Cursors: n.cursors,
+		OnAccess: onAccess, PublishesAt: publishesAt, PublishesDaily: timed,
+		Engine: n.engine, Gate: access.NewGate(n.ring, n.store), Clock: n.clock, Cursors: n.cursors,
 		Metering:            n.store.Err,
 		BodyBudget:          bodyBudget(memoryLimit()),
 		CompressedCacheSize: cacheBudget(memoryLimit()), BaseURL: base, ListenHost: listenHost,

@@ -14,6 +14,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/api"
+	"ninepocket/engine/cursor"
 	"ninepocket/internal/counters"
 	"ninepocket/server/httpconn"
 	"ninepocket/wire"
@@ -222,6 +223,11 @@ func (x *exchange) admit() *wire.APIError {
 	if request.View == nil {
 		return cmp.Or(x.surface.noCatalog, noCatalog)
 	}
+	if id := x.Fields.SnapshotID; len(id) > 0 && x.surface == &liveSurface {
+		if f := x.pinSnapshot(id); f != nil {
+			return f
+		}
+	}
 
 	if !x.metering.admit(x.op.Name, x.now) {
 		return x.surface.denied(&x.metering.decision)
@@ -230,10 +236,24 @@ func (x *exchange) admit() *wire.APIError {
 	request.Service = &x.s.service
 	request.Op = x.op.Operation
 	request.Now = x.now.Time()
+	request.NextPublication = x.s.nextPublication(x.time)
 	request.Tenant = x.metering.principal.Tenant
 	request.Plan = x.metering.principal.Plan
 	request.ID = x.id
 	request.Strict = x.surface.keySurface == keys.Preview
+	return nil
+}
+
+// pinSnapshot has the request answered from the snapshot that its X-Snapshot-Id names, while that is retained
+// for cursors (decision 3504).
+func (x *exchange) pinSnapshot(id []byte) *wire.APIError {
+	view := x.s.Engine.Retained(cursor.Hash(string(id)))
+	if view == nil {
+		return problem(wire.SnapshotGone, "the snapshot of X-Snapshot-Id is not held any more: the current one is "+
+			x.request.View.ID)
+	}
+	x.request.View = view
+	x.request.Pinned = true
 	return nil
 }
 

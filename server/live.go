@@ -21,6 +21,8 @@ var liveSurface = surface{
 	badKey: problem(wire.Unauthorized, "the API key is not valid: send a live key as it was issued"),
 	wrongSurface: problem(wire.Unauthorized,
 		"this is a preview key, which does not open the live surface: send a live key"),
+	quota:      `"day"`,
+	window:     ";w=86400",
 	limits:     addRateLimits,
 	writeError: writeProblem,
 }
@@ -57,23 +59,25 @@ func (x *exchange) read() *wire.APIError {
 // rateHeaderCache caches the lines of the rate headers that depend on the plan alone: requests of
 // one plan mostly reuse the same exchange.
 type rateHeaderCache struct {
-	minute, day int64
-	lines       []byte
+	surface       *surface
+	minute, quota int64
+	lines         []byte
 }
 
-// get returns the lines for two limits.
-func (p *rateHeaderCache) get(minute, day access.LimitState) []byte {
-	if p.minute != minute.Limit || p.day != day.Limit {
+// get returns the lines for two limits of a surface.
+func (p *rateHeaderCache) get(s *surface, minute, quota access.LimitState) []byte {
+	if p.surface != s || p.minute != minute.Limit || p.quota != quota.Limit {
+		p.surface = s
 		p.minute = minute.Limit
-		p.day = day.Limit
-		p.lines = appendRateLimitPolicy(p.lines[:0], minute, day)
+		p.quota = quota.Limit
+		p.lines = s.appendRateLimitPolicy(p.lines[:0], minute, quota)
 		p.lines = wire.AppendInt(p.lines, "\r\nX-RateLimit-Limit: ", minute.Limit)
 	}
 	return p.lines
 }
 
-// addRateLimits adds the rate headers of decision 10. /v1/usage has no minute window and so no rate
-// headers.
+// addRateLimits adds the rate headers of decision 10. Live /v1/usage has no minute window and so no
+// rate headers.
 func addRateLimits(x *exchange) {
 	minute := x.metering.decision.Minute
 	if minute.Limit == 0 {
@@ -81,26 +85,27 @@ func addRateLimits(x *exchange) {
 	}
 
 	// All figures come from one decision and its charge, so they agree with each other.
-	day := x.metering.quotaState()
-	x.Head.SetBytes("RateLimit-Policy", x.rateHeaders.get(minute, day))
+	quota := x.metering.quotaState()
+	x.Head.SetBytes("RateLimit-Policy", x.rateHeaders.get(x.surface, minute, quota))
 	x.Head.Name("RateLimit")
-	x.Head.Append(func(dst []byte) []byte { return appendRateLimit(dst, minute, day) })
+	x.Head.Append(func(dst []byte) []byte { return x.surface.appendRateLimit(dst, minute, quota) })
 	x.Head.SetInt("X-RateLimit-Remaining", minute.Remaining)
 	x.Head.SetInt("X-RateLimit-Reset", minute.Reset)
 }
 
 // appendRateLimitPolicy appends the value of the RateLimit-Policy header (decision 10):
-// "minute";q=30;w=60, "day";q=2000;w=86400.
-func appendRateLimitPolicy(dst []byte, minute, day access.LimitState) []byte {
+// "minute";q=30;w=60, "day";q=2000;w=86400. Credits have no window: their periods differ in length.
+func (s *surface) appendRateLimitPolicy(dst []byte, minute, quota access.LimitState) []byte {
 	dst = wire.AppendInt(dst, `"minute";q=`, minute.Limit)
-	return append(wire.AppendInt(dst, `;w=60, "day";q=`, day.Limit), `;w=86400`...)
+	dst = append(append(dst, `;w=60, `...), s.quota...)
+	return append(wire.AppendInt(dst, `;q=`, quota.Limit), s.window...)
 }
 
 // appendRateLimit appends the value of the RateLimit header (decision 10): "minute";r=29;t=41,
 // "day";r=1998;t=3600.
-func appendRateLimit(dst []byte, minute, day access.LimitState) []byte {
+func (s *surface) appendRateLimit(dst []byte, minute, quota access.LimitState) []byte {
 	dst = wire.AppendInt(dst, `"minute";r=`, minute.Remaining)
-	dst = wire.AppendInt(dst, `;t=`, minute.Wait)
-	dst = wire.AppendInt(dst, `, "day";r=`, day.Remaining)
-	return wire.AppendInt(dst, `;t=`, day.Wait)
+	dst = append(append(wire.AppendInt(dst, `;t=`, minute.Wait), `, `...), s.quota...)
+	dst = wire.AppendInt(dst, `;r=`, quota.Remaining)
+	return wire.AppendInt(dst, `;t=`, quota.Wait)
 }

@@ -31,6 +31,8 @@ var toolSurface = surface{
 	private:    "no-store",
 	noCatalog: problem(wire.TemporarilyUnavailable,
 		"No catalog is loaded yet. Nothing was charged. Call again in a few seconds."),
+	quota:      `"day"`,
+	window:     ";w=86400",
 	limits:     addRateLimits,
 	writeError: writeRPCError,
 }

@@ -21,17 +21,23 @@ var previewSurface = surface{
 	badKey: problem(wire.InvalidAPIKey, "the API key is not valid: send a preview key as X-API-Key"),
 	wrongSurface: problem(wire.InsufficientScope,
 		"this is not a preview key, and this path takes preview keys only: send a preview key as X-API-Key"),
+	quota:      `"credits"`,
 	limits:     addCredits,
 	writeError: writeProblem,
 }
 
-// addCredits adds the credit headers of the preview contract, on success and error alike. Only an
+// addCredits adds the credit and rate headers of the preview contract, on success and error alike. Only an
 // authenticated caller gets the remaining credits.
 func addCredits(x *exchange) {
 	x.Head.SetInt("X-Request-Credits-Charged", x.metering.charge.Charged)
 	if x.metering.principal == nil {
 		return
 	}
+	if x.reply.Replay {
+		// Only what was charged is stored.
+		x.Head.Set("X-Original-Credits-Charged", "1")
+	}
+	addRateLimits(x)
 
 	left := x.metering.quotaState()
 	if left.Limit == 0 {

@@ -115,6 +115,9 @@ func (x *exchange) answer() {
 	}
 }
 
+// maxAge is max-age of live responses.
+const maxAge = time.Minute
+
 // answerHead writes the head lines that a success and its 304 share.
 func (x *exchange) answerHead(encoding string) {
 	head := &x.Head
@@ -133,9 +136,18 @@ func (x *exchange) answerHead(encoding string) {
 	}
 
 	x.vary(varyByKey)
-	if x.op.Cacheable {
+	next := x.s.nextPublication(x.time)
+	left := next.Sub(x.time)
+	switch {
+	case x.op.Cacheable && x.surface == &liveSurface && !next.IsZero() && left < maxAge:
+		// A copy must not outlive the snapshot. The clock may be a moment ahead of the publication's.
+		head.Name(fasthttp.HeaderCacheControl)
+		head.Append(func(dst []byte) []byte {
+			return wire.AppendInt(dst, "private, max-age=", max(1, int64(left/time.Second)))
+		})
+	case x.op.Cacheable:
 		head.Set(fasthttp.HeaderCacheControl, x.surface.cacheable)
-	} else {
+	default:
 		head.Set(fasthttp.HeaderCacheControl, x.surface.private)
 	}
 	if x.reply.HasETag {
@@ -154,6 +166,9 @@ func (x *exchange) ignoredHead() {
 
 // varyByKey is the Vary of a response of the API.
 const varyByKey = "Authorization, X-API-Key, Accept-Encoding"
+
+// varyBySnapshot is that of the live surface.
+const varyBySnapshot = varyByKey + ", X-Snapshot-Id"
 
 // protocolError answers what could not be read as a request, without echoing it. The envelope is
 // that of the path's surface if the head was valid, else the live one (decision 3).

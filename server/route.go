@@ -160,8 +160,10 @@ func (s *Server) findRoutes(x *exchange) *routesByMethod {
 	// The router only compares text, and the parameter is used only while the request's memory is
 	// valid.
 	handler, _ := s.router.Lookup(router.MethodWild, text, x.Ctx)
-	// No path has an empty segment, but the router matches one as a parameter.
-	empty := bytes.Contains(raw, []byte("//")) || len(raw) > 1 && raw[len(raw)-1] == '/'
+	// No path has an empty segment, but the router matches one as a parameter. A list with a slash is a record
+	// whose id is empty, by a client's mistake (decision 4).
+	empty := bytes.Contains(raw, []byte("//")) || len(raw) > 1 && raw[len(raw)-1] == '/' ||
+		len(raw) < len(x.Ctx.URI().PathOriginal()) && (text == "/v1/cards" || text == "/v1/sets")
 	if handler == nil || empty {
 		return nil
 	}

@@ -64,6 +64,9 @@ type Options struct {
 	// BodyBudget limits the memory of larger request bodies that are being read, of all clients
 	// together, in bytes; 0 is no limit.
 	BodyBudget int64
+	// PublishesAt is how long after midnight, UTC, the next snapshot is expected, if PublishesDaily.
+	PublishesAt    time.Duration
+	PublishesDaily bool
 	// Version is that of the program, for MCP's initialize and the OpenAPI document.
 	Version string
 	Log     *slog.Logger
@@ -94,6 +97,18 @@ type Server struct {
 	warnedProxy, warnedHop atomic.Bool
 	// meterLog and repliesLog keep failures of metering from filling the log.
 	meterLog, repliesLog logThrottle
+}
+
+// nextPublication is when the next snapshot is expected after an instant; zero if nobody said it.
+func (s *Server) nextPublication(now time.Time) time.Time {
+	if !s.PublishesDaily {
+		return time.Time{}
+	}
+	at := now.UTC().Truncate(24 * time.Hour).Add(s.PublishesAt)
+	if !at.After(now) {
+		at = at.Add(24 * time.Hour)
+	}
+	return at
 }
 
 // New returns a server that is ready to Serve.

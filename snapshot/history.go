@@ -53,6 +53,39 @@ func (h *History) Has(lane int) bool {
 	return start != end
 }
 
+// daysUnchanged is for how many days before its last point a lane has had the same price, without a gap. A
+// point like the one of the day before is the byte 0, with which no other point ends.
+func (h *History) daysUnchanged(lane int) (n int) {
+	start, end := h.Of.Range(lane)
+	_, _, rest, _ := cutFirst(h.Points[start:end])
+	for n < len(rest) && rest[len(rest)-1-n] == 0 {
+		n++
+	}
+	return n
+}
+
+// lastDay is the day of a lane's last point, NoDay without any.
+func (h *History) lastDay(lane int) Day {
+	start, end := h.Of.Range(lane)
+	day, _, rest, ok := cutFirst(h.Points[start:end])
+	if !ok {
+		return NoDay
+	}
+	last := Day(day)
+	for len(rest) > 0 {
+		u, n := binary.Uvarint(rest)
+		gap := uint64(0)
+		if u&1 != 0 {
+			var m int
+			gap, m = binary.Uvarint(rest[n:])
+			n += m
+		}
+		last += Day(gap) + 1
+		rest = rest[n:]
+	}
+	return last
+}
+
 // appendDecoded decodes stored points and appends those in [from, to]. It would stop at a byte that
 // does not decode, but there is none: countPoints decoded them all when they were loaded.
 func appendDecoded(dst []Point, b []byte, from, to Day) []Point {

@@ -15,6 +15,7 @@ const (
 	MethodNotAllowed       Code = "method_not_allowed"
 	RequestTimeout         Code = "request_timeout"
 	IdempotencyConflict    Code = "idempotency_conflict"
+	SnapshotGone           Code = "snapshot_gone"
 	PayloadTooLarge        Code = "payload_too_large"
 	UnsupportedMediaType   Code = "unsupported_media_type"
 	HostNotAllowed         Code = "host_not_allowed"
@@ -59,6 +60,7 @@ var (
 		HostNotAllowed:   {403, "Host not allowed"},
 		OriginNotAllowed: {403, "Origin not allowed"},
 		NotAcceptable:    {406, "Not acceptable"},
+		SnapshotGone:     {412, "Snapshot gone"},
 	})
 	PreviewCodes = withSharedCodes(map[Code]Meaning{
 		InvalidAPIKey:       {401, "Invalid API key"},

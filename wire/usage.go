@@ -29,6 +29,8 @@ type Usage struct {
 	// is when the next request becomes possible. Only live keys get these two.
 	Plan   string
 	Minute struct{ Limit, Remaining, ResetAt int64 }
+	// NextPublication is when the next snapshot is expected, in ms; 0 for nobody knows.
+	NextPublication int64
 }
 
 // AppendUsage appends the data of get usage. A meta member must follow, which ends the body.
@@ -47,5 +49,9 @@ func AppendUsage(dst []byte, u Usage) []byte {
 	dst = AppendText(dst, `,"plan":`, u.Plan)
 	dst = AppendInt(dst, `,"minute":{"limit":`, u.Minute.Limit)
 	dst = AppendInt(dst, `,"remaining":`, u.Minute.Remaining)
-	return append(AppendMillis(dst, `,"reset_at":`, u.Minute.ResetAt), '}', '}')
+	dst = append(AppendMillis(dst, `,"reset_at":`, u.Minute.ResetAt), '}')
+	if u.NextPublication != 0 {
+		dst = AppendMillis(dst, `,"next_publication_at":`, u.NextPublication)
+	}
+	return append(dst, '}')
 }

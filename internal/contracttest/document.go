@@ -156,7 +156,10 @@ func asObject(value any) object {
 func (d *document) find(requested, method string) (found path, hasMethod bool) {
 	segments := strings.Split(requested, "/")
 	if len(segments) > 2 && segments[len(segments)-1] == "" {
-		// One trailing slash is tolerated.
+		// One trailing slash is tolerated, but not where a record's empty id may be meant (decision 4).
+		if requested == "/v1/cards/" || requested == "/v1/sets/" {
+			return path{}, false
+		}
 		segments = segments[:len(segments)-1]
 	}
 

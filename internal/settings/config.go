@@ -62,12 +62,27 @@ type Config struct {
 	AdminHosts            []string `toml:"admin_hosts" help:"names with a dot that the admin listener may be asked by, besides localhost"`          // air: a tag is one text
 	TrustedProxies        []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"` // air: a tag is one text
 
+	Serve  Serve
 	Feed   Feed
 	Daily  Daily
 	Fleet  Fleet
 	MCP    MCP
 	Guards map[string]*float64 // the limits of the guards, by name
 	Plans  map[string]*Plan
+}
+
+// Serve is the [serve] table.
+type Serve struct {
+	NextPublication string `toml:"next_publication" help:"time of day in UTC at which the next snapshot is served, such as 20:30Z; clients see it in usage"` // air: a tag is one text
+}
+
+// publicationTime is how [serve] next_publication is written.
+const publicationTime = "15:04Z"
+
+// PublishesAt is how long after midnight, UTC, the next snapshot is served; false when nobody said it.
+func (s *Serve) PublishesAt() (after time.Duration, known bool) {
+	at, err := time.Parse(publicationTime, s.NextPublication)
+	return time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute, err == nil
 }
 
 // Feed is the [feed] table: what daily pulls, and feed pull with --config.
@@ -139,6 +154,9 @@ func (c *Config) Validate() error {
 	wrong.AddIf(!slices.Contains(c.Surfaces, "live"), "cannot use surfaces: live cannot be switched off")
 	wrong.AddIf(!slices.Contains(c.Surfaces, c.DefaultSurface),
 		"cannot use default_surface %q: it is not one of surfaces", c.DefaultSurface)
+	_, timed := c.Serve.PublishesAt()
+	wrong.AddIf(c.Serve.NextPublication != "" && !timed,
+		"cannot use serve.next_publication %q: want a time of day in UTC such as 20:30Z", c.Serve.NextPublication)
 	wrong.AddIf(!validProductPrefix(c.ProductPrefix),
 		"cannot use product_prefix %q: want 1 to 16 lower-case letters and digits", c.ProductPrefix)
 

@@ -14,6 +14,7 @@ type Fields struct {
 	RequestID     []byte
 	Accept        []byte // Accept-Encoding
 	NoneMatch     []byte // If-None-Match
+	SnapshotID    []byte // X-Snapshot-Id
 	Origin        []byte
 
 	Closes   bool  // the client wants the connection to end with the answer
@@ -51,12 +52,14 @@ func (f *Fields) read(header *fasthttp.RequestHeader) {
 			if f.RequestID == nil && string(name) == "X-Request-Id" {
 				f.RequestID = value
 			}
-		case len("Authorization"): // the length of If-None-Match as well
+		case len("X-Snapshot-Id"): // the length of Authorization and If-None-Match as well
 			switch string(name) {
 			case fasthttp.HeaderAuthorization:
 				f.Authorization = value
 			case fasthttp.HeaderIfNoneMatch:
 				f.set(&f.NoneMatch, value, repeatedNoneMatch)
+			case "X-Snapshot-Id":
+				f.SnapshotID = value
 			}
 		case len("Accept-Encoding"):
 			if string(name) == fasthttp.HeaderAcceptEncoding {
