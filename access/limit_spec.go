@@ -19,6 +19,7 @@ const (
 	FacetsList     Operation = "facets_list"
 	MarketMovers   Operation = "market_movers"
 	PricesBatch    Operation = "prices_batch"
+	HistoryBatch   Operation = "prices_history_batch"
 	UsageGet       Operation = "usage_get"
 	ProductsList   Operation = "products_list"
 	ProductsGet    Operation = "products_get"

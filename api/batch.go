@@ -154,13 +154,18 @@ func (r *Request) scanIDs(member string, bounds wire.Range) bool {
 	})
 }
 
-// decodeIDs is readIDs for any body. Unknown members are ignored (decision 7).
+// decodeIDs is readIDs for any body.
 func (r *Request) decodeIDs(bounds wire.Range) (refs []string, ids int) {
-	r.ids = r.ids[:0]
 	body := r.object()
 	if body == nil {
 		return nil, 0
 	}
+	return r.references(body, bounds)
+}
+
+// references is readIDs for a parsed body. Other members are ignored (decision 7).
+func (r *Request) references(body jsonwalk.Value, bounds wire.Range) (refs []string, ids int) {
+	r.ids = r.ids[:0]
 
 	// The two are counted together, but problems are reported for each.
 	total := r.decodeReferences("ids", body.Member("ids"), 0, bounds)
@@ -245,14 +250,25 @@ func (r *Request) decodeReferences(name string, list jsonwalk.Value, before int,
 	return before + n
 }
 
-// batch handles a live batch: the entries of the references that were found, ids first, each in
-// request order, and those not found. Identical strings of one list are one (decision 24). bounds
-// are the limits for everybody, limit is the plan's.
-func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(card int) []byte) *wire.APIError {
+// batch handles a live batch. bounds are the limits for everybody, limit is the plan's.
+func (r *Request) batch(out *Reply, bounds wire.Range, limit int, object func(card int) []byte) *wire.APIError {
 	refs, ids := r.readIDs(bounds)
 	if f := r.invalid(); f != nil {
 		return f
 	}
+
+	out.Body = append(out.Body, `{"data":[`...)
+	return r.appendEntries(out, refs, ids, limit, func(dst []byte, card int) []byte {
+		return append(dst, object(card)...)
+	})
+}
+
+// appendEntries appends the entries of the references that were found, ids first, each in request
+// order, and the list of those not found. entry appends the JSON object of a card. Identical strings
+// of one list are one (decision 24).
+func (r *Request) appendEntries(
+	out *Reply, refs []string, ids, limit int, entry func(dst []byte, card int) []byte,
+) *wire.APIError {
 	if len(refs) > limit {
 		return refuse(wire.PlanLimit,
 			"the plan %q allows %d ids and identifiers together in a request (got %d): send them in several requests",
@@ -263,7 +279,6 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 	missing := r.cards[:0] // numbers of refs
 
 	// A repeated string is one entry; an id and a slug of one card are two.
-	out.Body = append(out.Body, `{"data":[`...)
 	for i, ref := range refs {
 		isID := i < ids
 		same := func(k int) bool { return refs[k] == ref && (k < ids) == isID }
@@ -278,7 +293,7 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 		}
 		switch {
 		case found:
-			out.Body = append(wire.AppendComma(out.Body), entry(card)...)
+			out.Body = entry(wire.AppendComma(out.Body), card)
 		case isID || !r.appendByIdentifier(out, ref, entry):
 			missing = append(missing, uint32(i))
 		}
@@ -296,12 +311,13 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 
 // appendByIdentifier appends the entries of the cards that have an identifier, each with the
 // identifier as its last member; false if there are none.
-func (r *Request) appendByIdentifier(out *Reply, identifier string, entry func(card int) []byte) bool {
+func (r *Request) appendByIdentifier(
+	out *Reply, identifier string, entry func(dst []byte, card int) []byte,
+) bool {
 	cards := r.View.Index.ForBatch(identifier)
 	for _, card := range cards {
-		object := entry(int(card))
-		out.Body = append(wire.AppendComma(out.Body), object[:len(object)-1]...)
-		out.Body = append(wire.AppendText(out.Body, `,"ref":`, identifier), '}')
+		object := entry(wire.AppendComma(out.Body), int(card))
+		out.Body = append(wire.AppendText(object[:len(object)-1], `,"ref":`, identifier), '}')
 	}
 	return len(cards) > 0
 }

@@ -109,6 +109,9 @@ func goodAsks(view *engine.View) map[string]struct {
 		"live sets_get":         {ask{ref: set}, `"top_cards":[`},
 		"live market_movers":    {ask{query: "direction=up&min_price_cents=0"}, `"direction":"up"`},
 		"live prices_batch":     {ask{body: `{"ids":["` + card + `"]}`}, `"id":"` + card},
+		"live prices_history_batch": {
+			ask{body: `{"ids":["` + card + `"],"days":3,"variant":"normal"}`}, `"days":3,"dates":["`,
+		},
 		"live valuations_create": {
 			ask{body: `{"items":[{"id":"` + card + `"},{"name":"nothing of this name"}]}`}, `"totals":{"exact_cents":`,
 		},

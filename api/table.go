@@ -29,6 +29,7 @@ func Operations() []*Operation {
 		liveOp(get, "/v1/market/movers", access.MarketMovers, listMovers,
 			"direction", "period", "min_price_cents", "set", "game", "limit"),
 		liveOp(post, pricesPath, access.PricesBatch, batchPrices),
+		liveOp(post, historiesPath, access.HistoryBatch, batchHistories),
 		withCSV(liveOp(post, valuationsPath, access.Valuations, createValuation)),
 		withUsage(liveOp(get, "/v1/usage", access.UsageGet, getUsage)),
 
@@ -45,6 +46,7 @@ const (
 	searchPath = "/v1/cards"
 	pricesPath = "/v1/prices/batch" // of both surfaces
 
+	historiesPath  = "/v1/prices/history/batch"
 	valuationsPath = "/v1/valuations"
 )
 

@@ -86,6 +86,40 @@ func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day)
 	return dst
 }
 
+// AppendDates appends the dates of a window, which AppendHistory describes, as the elements of an
+// array.
+func (v *View) AppendDates(dst []byte, days int) []byte {
+	for i, date := range v.historyDates.last(days) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(dst, '"'), date[:]...), '"')
+	}
+	return dst
+}
+
+// AppendHistoryColumns appends the points of AppendHistory as an object: for each variant that has
+// any, an array with the price of each date of the window, null where there is none.
+func (v *View) AppendHistoryColumns(dst []byte, card, days int, variant string) []byte {
+	pooled, _ := seriesPool.Get().(*[]series)
+	*pooled = slices.Grow((*pooled)[:0], 1)[:1]
+	points := &(*pooled)[0].points
+
+	date := v.Catalog.Date()
+	dates := len(v.historyDates.last(days))
+	from := snapshot.WindowStart(date, dates)
+	dst = wire.AppendColumnsHead(dst, v.Catalog, card)
+	v.DisplayLanes(card, variant, func(lane int, code string) {
+		*points = v.Catalog.History.AppendPoints((*points)[:0], lane, from, date)
+		if len(*points) > 0 {
+			dst = wire.AppendColumn(wire.AppendComma(dst), code, *points, from, dates)
+		}
+	})
+
+	seriesPool.Put(pooled)
+	return append(dst, ']', '}')
+}
+
 // historyDates are the days of a lane's history as text, the newest last. Every history needs them,
 // so they are encoded once for each View.
 type historyDates [snapshot.HistoryDays][10]byte

@@ -35,6 +35,7 @@ var (
 
 	CardIDs    = Range{1, 200} // ids and identifiers of a card batch, together
 	PriceIDs   = Range{1, 100} // ids and identifiers of a live price batch, together
+	HistoryIDs = Range{1, 50}  // ids and identifiers of a batch of histories, together
 	Selections = Range{1, MaxSelections}
 	ValueLines = Range{1, 50}   // lines of an MCP valuation
 	ValueItems = Range{1, 100}  // items of a valuation over REST
