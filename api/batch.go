@@ -154,30 +154,30 @@ func (r *Request) scanIDs(member string, bounds wire.Range) bool {
 	})
 }
 
-// decodeIDs is readIDs for any body.
+// decodeIDs is readIDs for any body. Other members are ignored (decision 7).
 func (r *Request) decodeIDs(bounds wire.Range) (refs []string, ids int) {
 	body := r.object()
 	if body == nil {
 		return nil, 0
 	}
-	return r.references(body, bounds)
+	return r.references(body, body.Member("ids"), body.Member("identifiers"), bounds)
 }
 
-// references is readIDs for a parsed body. Other members are ignored (decision 7).
-func (r *Request) references(body jsonwalk.Value, bounds wire.Range) (refs []string, ids int) {
+// references is readIDs for the two lists of a body, nil for one that it lacks.
+func (r *Request) references(body, ours, others jsonwalk.Value, bounds wire.Range) (refs []string, ids int) {
 	r.ids = r.ids[:0]
 
 	// The two are counted together, but problems are reported for each.
-	total := r.decodeReferences("ids", body.Member("ids"), 0, bounds)
+	total := r.decodeReferences("ids", ours, 0, bounds)
 	ids = len(r.ids)
-	total = r.decodeReferences("identifiers", body.Member("identifiers"), total, bounds)
+	total = r.decodeReferences("identifiers", others, total, bounds)
 
 	switch {
 	case total < 0:
-	case body.Member("ids") == nil && body.Member("identifiers") == nil:
+	case ours == nil && others == nil:
 		r.problem(`ids or identifiers is required%s: send {"ids":["card_…"]} or {"identifiers":["tcgplayer:42382"]}`,
 			r.gotMembers(body))
-	case !bounds.Has(int64(total)) && body.Member("identifiers") == nil:
+	case !bounds.Has(int64(total)) && others == nil:
 		r.problem("ids must have between %d and %d entries (got %d)", bounds.Min, bounds.Max, total)
 	case !bounds.Has(int64(total)):
 		r.problem("ids and identifiers together must have between %d and %d entries (got %d)",

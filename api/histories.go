@@ -14,27 +14,39 @@ func batchHistories(r *Request, out *Reply) *wire.APIError {
 		return r.invalid()
 	}
 
-	refs, ids := r.references(body, wire.HistoryIDs)
-	days := min(r.daysMember(body.Member("days")), r.Plan.HistoryDays)
-	variant := r.variantMember(body.Member("variant"))
+	// The lists are long, so the body is read once.
+	var ids, identifiers jsonwalk.Value
+	days := wire.DefaultDays
+	variant := ""
+	for name, value := range body.Members() {
+		switch name.Text() {
+		case "ids":
+			ids = value
+		case "identifiers":
+			identifiers = value
+		case "days":
+			days = r.daysMember(value)
+		case "variant":
+			variant = r.variantMember(value)
+		}
+	}
+
+	refs, own := r.references(body, ids, identifiers, wire.HistoryIDs)
 	if f := r.invalid(); f != nil {
 		return f
 	}
 
+	days = min(days, r.Plan.HistoryDays)
 	out.Body = wire.AppendInt(out.Body, `{"days":`, int64(days))
 	out.Body = r.View.AppendDates(append(out.Body, `,"dates":[`...), days)
 	out.Body = append(out.Body, `],"data":[`...)
-	return r.appendEntries(out, refs, ids, r.Plan.MaxPrices, func(dst []byte, card int) []byte {
+	return r.appendEntries(out, refs, own, r.Plan.MaxPrices, func(dst []byte, card int) []byte {
 		return r.View.AppendHistoryColumns(dst, card, days, variant)
 	})
 }
 
-// daysMember reads the range of histories; absent is the default. It records problems.
+// daysMember reads the range of histories. It records problems.
 func (r *Request) daysMember(value jsonwalk.Value) int {
-	if value == nil {
-		return wire.DefaultDays
-	}
-
 	n, ok := value.Integer()
 	bounds := wire.HistoryDays
 	switch {
@@ -49,11 +61,8 @@ func (r *Request) daysMember(value jsonwalk.Value) int {
 	return wire.DefaultDays
 }
 
-// variantMember reads the variant of histories; absent is "", for all. It records problems.
+// variantMember reads the variant of histories. It records problems.
 func (r *Request) variantMember(value jsonwalk.Value) string {
-	if value == nil {
-		return ""
-	}
 	if value.Kind() != '"' {
 		r.problem("variant must be a string (got %s)", jsonwalk.KindName(value.Kind()))
 		return ""

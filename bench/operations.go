@@ -27,7 +27,7 @@ const subjects = 64
 var operationNames = []string{
 	"get_card", "get_card_pipelined", "cards_batch_200", "prices_batch_100", "preview_prices_50",
 	"preview_prices_50_replay",
-	"history_365", "price_stats", "search_exact", "search_typo", "search_distance2", "search_prefix", "search_new",
+	"history_365", "history_90", "histories_50", "price_stats", "search_exact", "search_typo", "search_distance2", "search_prefix", "search_new",
 	"filter_price", "sets", "set", "movers", "products", "mcp_search_10", "mcp_value_50",
 }
 
@@ -52,6 +52,12 @@ func (s *sample) operations() []Operation {
 		}),
 		s.each("history_365", "a year of one card's history", func(i int) []byte {
 			return encode(http.MethodGet, "/v1/cards/"+s.card(i)+"/prices?days=365", live, "")
+		}),
+		s.each("history_90", "90 days of one card's history", func(i int) []byte {
+			return encode(http.MethodGet, "/v1/cards/"+s.card(i)+"/prices?days=90", live, "")
+		}),
+		s.each("histories_50", "90 days of 50 cards' histories, in columns", func(i int) []byte {
+			return encode(http.MethodPost, "/v1/prices/history/batch", live, s.ids(50, i))
 		}),
 		s.each("price_stats", "one card's statistics", func(i int) []byte {
 			return encode(http.MethodGet, "/v1/cards/"+s.card(i)+"/price-stats", live, "")
