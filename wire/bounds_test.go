@@ -34,7 +34,7 @@ const (
 var allDocumented = []documented{
 	{at: parameters + "CardRef/schema", name: "RefText", bound: wire.RefText},
 	{at: parameters + "SetPath/schema", name: "RefText", bound: wire.RefText},
-	{at: parameters + "Set/schema", name: "SetText", bound: wire.SetText},
+	{at: parameters + "SetFilter/schema", name: "SetText", bound: wire.SetText},
 	{at: parameters + "SetQuery/schema", name: "SetText", bound: wire.SetText},
 	{at: parameters + "GameFilter/schema", name: "GameText", bound: wire.GameText},
 	{at: parameters + "Limit/schema", name: "PageLimit", bound: wire.PageLimit, preset: wire.DefaultPageLimit},
@@ -42,7 +42,7 @@ var allDocumented = []documented{
 	{at: parameters + "MinPrice/schema", name: "PriceCents", bound: wire.PriceCents},
 	{at: parameters + "MaxPrice/schema", name: "PriceCents", bound: wire.PriceCents},
 	{at: parameters + "Query/schema", name: "QueryText", bound: wire.QueryText},
-	{at: parameters + "Number/schema", name: "NumberText", bound: wire.NumberText},
+	{at: parameters + "NumberFilter/schema", name: "NumberText", bound: wire.NumberText},
 	{at: parameters + "Rarity/schema", name: "RarityText", bound: wire.RarityText},
 	{at: parameters + "VariantFilter/schema", name: "VariantText", bound: wire.VariantText},
 	{at: parameters + "CardVariant/schema", name: "VariantText", bound: wire.VariantText},
