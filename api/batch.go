@@ -250,29 +250,39 @@ func (r *Request) decodeReferences(name string, list jsonwalk.Value, before int,
 	return before + n
 }
 
-// batch handles a live batch. bounds are the limits for everybody, limit is the plan's.
-func (r *Request) batch(out *Reply, bounds wire.Range, limit int, object func(card int) []byte) *wire.APIError {
+// batchForm is how a live batch answers.
+type batchForm struct {
+	limit  int        // entries that the plan allows
+	fields fieldNames // wanted members of an entry
+	object func(dst []byte, card int) []byte
+	header string // of CSV
+	// rows appends a card's rows of CSV; ref is the identifier that found the card, "" for an id.
+	rows func(dst []byte, card int, ref string) []byte
+}
+
+// batch handles a live batch. bounds are the limits for everybody.
+func (r *Request) batch(out *Reply, bounds wire.Range, form *batchForm) *wire.APIError {
 	refs, ids := r.readIDs(bounds)
 	if f := r.invalid(); f != nil {
 		return f
 	}
 
 	out.Body = append(out.Body, `{"data":[`...)
-	return r.appendEntries(out, refs, ids, limit, func(dst []byte, card int) []byte {
-		return append(dst, object(card)...)
-	})
+	return r.appendEntries(out, refs, ids, form)
 }
 
 // appendEntries appends the entries of the references that were found, ids first, each in request
-// order, and the list of those not found. entry appends the JSON object of a card. Identical strings
-// of one list are one (decision 24).
-func (r *Request) appendEntries(
-	out *Reply, refs []string, ids, limit int, entry func(dst []byte, card int) []byte,
-) *wire.APIError {
-	if len(refs) > limit {
+// order, and the list of those not found. Identical strings of one list are one (decision 24). For CSV
+// the reply is begun anew.
+func (r *Request) appendEntries(out *Reply, refs []string, ids int, form *batchForm) *wire.APIError {
+	if len(refs) > form.limit {
 		return refuse(wire.PlanLimit,
 			"the plan %q allows %d ids and identifiers together in a request (got %d): send them in several requests",
-			r.Plan.Name, limit, len(refs))
+			r.Plan.Name, form.limit, len(refs))
+	}
+	if r.WantsCSV {
+		out.Body = append(out.Body[:0], form.header...)
+		out.CSV = true
 	}
 
 	var seen duplicateSet
@@ -286,38 +296,62 @@ func (r *Request) appendEntries(
 			continue
 		}
 
-		var card int
-		var found bool
+		found := false
 		if isID {
+			var card int
 			card, found = r.View.Index.Card(ref)
+			if found {
+				r.appendEntry(out, form, card, "")
+			}
+		} else {
+			for _, card := range r.View.Index.ForBatch(ref) {
+				r.appendEntry(out, form, int(card), ref)
+				found = true
+			}
 		}
-		switch {
-		case found:
-			out.Body = entry(wire.AppendComma(out.Body), card)
-		case isID || !r.appendByIdentifier(out, ref, entry):
+		if !found {
 			missing = append(missing, uint32(i))
 		}
 	}
 
-	// Missing references are listed, so that a client need not compare the lists.
+	r.cards = missing
+	r.appendMissing(out, form, refs, missing)
+	return nil
+}
+
+// appendEntry appends the entry of a card, with the identifier that found it as its last member, ""
+// for none.
+func (r *Request) appendEntry(out *Reply, form *batchForm, card int, identifier string) {
+	if out.CSV {
+		out.Body = form.rows(out.Body, card, identifier)
+		return
+	}
+
+	out.Body = wire.AppendComma(out.Body)
+	if form.fields == nil {
+		out.Body = form.object(out.Body, card)
+	} else {
+		r.text = form.object(r.text[:0], card)
+		out.Body = form.fields.appendRecord(out.Body, r.text)
+	}
+	if identifier != "" {
+		out.Body = append(wire.AppendText(out.Body[:len(out.Body)-1], `,"ref":`, identifier), '}')
+	}
+}
+
+// appendMissing ends a batch with the references that were not found, numbers of refs, so that a
+// client need not compare the lists.
+func (r *Request) appendMissing(out *Reply, form *batchForm, refs []string, missing []uint32) {
+	if out.CSV {
+		for _, i := range missing {
+			out.Body = wire.AppendMissingRow(out.Body, form.header, refs[i])
+		}
+		return
+	}
+
 	out.Body = append(out.Body, `],"not_found":[`...)
 	for _, i := range missing {
 		out.Body = wire.AppendString(wire.AppendComma(out.Body), refs[i])
 	}
-	r.cards = missing
 	out.Body = append(out.Body, ']', '}')
-	return nil
-}
-
-// appendByIdentifier appends the entries of the cards that have an identifier, each with the
-// identifier as its last member; false if there are none.
-func (r *Request) appendByIdentifier(
-	out *Reply, identifier string, entry func(dst []byte, card int) []byte,
-) bool {
-	cards := r.View.Index.ForBatch(identifier)
-	for _, card := range cards {
-		object := entry(wire.AppendComma(out.Body), int(card))
-		out.Body = append(wire.AppendText(object[:len(object)-1], `,"ref":`, identifier), '}')
-	}
-	return len(cards) > 0
 }

@@ -11,6 +11,8 @@ import (
 func searchCards(r *Request, out *Reply) *wire.APIError {
 	q := r.cardQuery()
 	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPageLimit))
+	priced := r.oneOf("include", "", "prices") != ""
+	fields := r.summaryFieldsArg(priced)
 
 	// A cursor is bound to the parameters that decide which cards are found and their order, not to
 	// the page's size.
@@ -30,11 +32,36 @@ func searchCards(r *Request, out *Reply) *wire.APIError {
 		out.reportUnknownCards(r.View.Index, &q.Filter)
 	}
 	out.Body = append(out.Body, `{"data":[`...)
-	out.Body = r.View.AppendSummaries(out.Body, page.Cards)
+	if priced || fields != nil {
+		r.appendSummaries(out, page.Cards, priced, fields)
+	} else {
+		out.Body = r.View.AppendSummaries(out.Body, page.Cards)
+	}
 	out.Body = append(out.Body, ']')
 
 	r.appendNext(out, cursor.Cards, bound, page.More, page.Last.AppendBinary)
 	return nil
+}
+
+// summaryFieldsArg is fieldsArg for summaries, which have prices only where they are included.
+func (r *Request) summaryFieldsArg(priced bool) fieldNames {
+	if priced {
+		return r.fieldsArg(pricedSummaryFields)
+	}
+	return r.fieldsArg(summaryFields)
+}
+
+// appendSummaries appends the Card summaries of cards, with prices or without, of which only fields are
+// wanted.
+func (r *Request) appendSummaries(out *Reply, cards []uint32, priced bool, fields fieldNames) {
+	for i := range cards {
+		record := r.View.AppendSummaries(r.text[:0], cards[i:i+1])
+		if priced {
+			record = append(wire.AppendPrices(record[:len(record)-1], r.View.Catalog, int(cards[i])), '}')
+		}
+		out.Body = fields.appendRecord(wire.AppendComma(out.Body), record)
+		r.text = record
+	}
 }
 
 // cardQuery reads the parameters of a search. It records problems.
@@ -68,9 +95,14 @@ func (r *Request) cardQuery() index.Query {
 
 // getCard handles GET /v1/cards/{id}.
 func getCard(r *Request, out *Reply) *wire.APIError {
+	fields := r.fieldsArg(detailFields)
 	card, f := r.card()
 	if f != nil {
 		return f
+	}
+	if fields != nil {
+		out.Body = fields.appendRecord(out.Body, r.View.Detail(card))
+		return nil
 	}
 
 	// Encoded when the View was made.
@@ -82,10 +114,20 @@ func getCard(r *Request, out *Reply) *wire.APIError {
 
 // batchCards handles POST /v1/cards/batch.
 func batchCards(r *Request, out *Reply) *wire.APIError {
-	return r.batch(out, wire.CardIDs, r.Plan.MaxCards, r.View.Detail)
+	return r.batch(out, wire.CardIDs, &batchForm{
+		limit: r.Plan.MaxCards, fields: r.fieldsArg(cardEntryFields), header: wire.LanesHeader,
+		object: func(dst []byte, card int) []byte { return append(dst, r.View.Detail(card)...) },
+		rows:   r.View.AppendLaneRows,
+	})
 }
 
 // batchPrices handles POST /v1/prices/batch of the live surface.
 func batchPrices(r *Request, out *Reply) *wire.APIError {
-	return r.batch(out, wire.PriceIDs, r.Plan.MaxPrices, r.View.PriceEntry)
+	return r.batch(out, wire.PriceIDs, &batchForm{
+		limit: r.Plan.MaxPrices, fields: r.fieldsArg(priceEntryFields), header: wire.PricesHeader,
+		object: func(dst []byte, card int) []byte { return append(dst, r.View.PriceEntry(card)...) },
+		rows: func(dst []byte, card int, _ string) []byte {
+			return wire.AppendPriceRow(dst, r.View.Catalog, card)
+		},
+	})
 }

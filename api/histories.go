@@ -40,8 +40,12 @@ func batchHistories(r *Request, out *Reply) *wire.APIError {
 	out.Body = wire.AppendInt(out.Body, `{"days":`, int64(days))
 	out.Body = r.View.AppendDates(append(out.Body, `,"dates":[`...), days)
 	out.Body = append(out.Body, `],"data":[`...)
-	return r.appendEntries(out, refs, own, r.Plan.MaxPrices, func(dst []byte, card int) []byte {
-		return r.View.AppendHistoryColumns(dst, card, days, variant)
+	return r.appendEntries(out, refs, own, &batchForm{
+		limit: r.Plan.MaxPrices, header: wire.HistoryHeader,
+		object: func(dst []byte, card int) []byte { return r.View.AppendHistoryColumns(dst, card, days, variant) },
+		rows: func(dst []byte, card int, _ string) []byte {
+			return r.View.AppendHistoryRows(dst, card, days, variant)
+		},
 	})
 }
 

@@ -25,7 +25,7 @@ const subjects = 64
 
 // operationNames are the names of all operations, in the order of measurement.
 var operationNames = []string{
-	"get_card", "get_card_pipelined", "cards_batch_200", "prices_batch_100", "preview_prices_50",
+	"get_card", "get_card_pipelined", "cards_batch_200", "cards_csv_200", "prices_batch_100", "preview_prices_50",
 	"preview_prices_50_replay",
 	"history_365", "history_90", "histories_50", "price_stats", "search_exact", "search_typo", "search_distance2", "search_prefix", "search_new",
 	"filter_price", "sets", "set", "movers", "products", "mcp_search_10", "mcp_value_50",
@@ -46,6 +46,10 @@ func (s *sample) operations() []Operation {
 		}),
 		s.each("cards_batch_200", "200 card details", func(i int) []byte {
 			return encode(http.MethodPost, "/v1/cards/batch", live, s.ids(200, i))
+		}),
+		s.each("cards_csv_200", "200 cards as CSV", func(i int) []byte {
+			request := encode(http.MethodPost, "/v1/cards/batch", live, s.ids(200, i))
+			return bytes.Replace(request, []byte("*/*"), []byte("text/csv"), 1)
 		}),
 		s.each("prices_batch_100", "100 prices, live", func(i int) []byte {
 			return encode(http.MethodPost, "/v1/prices/batch", live, s.ids(100, i))

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"github.com/valyala/fasthttp"
+
 	"ninepocket/access"
 	"ninepocket/access/keys"
+	"ninepocket/server/httpconn"
 	"ninepocket/wire"
 )
 
@@ -50,6 +53,9 @@ func (x *exchange) read() *wire.APIError {
 		x.request.Body = x.Ctx.PostBody()
 	}
 
+	if x.op.GivesCSV {
+		x.request.WantsCSV = httpconn.Prefers(x.Field(fasthttp.HeaderAccept), "text/csv", "application/json")
+	}
 	x.request.ReadQuery(x.Ctx.URI().QueryString())
 	return nil
 }

@@ -104,6 +104,9 @@ func (x *exchange) answer() {
 	}
 	x.Head.Send(&resp.Header)
 	resp.Header.SetContentType("application/json")
+	if out.CSV {
+		resp.Header.SetContentType("text/csv; charset=utf-8")
+	}
 
 	switch {
 	case out.Shared == nil:
@@ -132,7 +135,11 @@ func (x *exchange) answerHead(encoding string) {
 		head.SetBytes("X-Search-Interpretation", x.reply.Interpretation)
 	}
 
-	x.vary(varyByKey)
+	if x.op.GivesCSV {
+		x.vary("Accept, " + varyByKey)
+	} else {
+		x.vary(varyByKey)
+	}
 	if x.op.Cacheable {
 		head.Set(fasthttp.HeaderCacheControl, x.surface.cacheable)
 	} else {

@@ -1,0 +1,113 @@
+package api
+
+import (
+	"slices"
+	"strings"
+
+	"ninepocket/internal/jsonwalk"
+	"ninepocket/wire"
+)
+
+// The names that fields takes: the members of records, and those of objects in them.
+var (
+	cardFields = []string{
+		"id", "name", "number", "game", "game_name", "rarity", "set", "set.id", "set.name", "image_url", "url",
+	}
+	laneFields = []string{
+		"prices", "prices.variant", "prices.condition", "prices.currency", "prices.market_price_cents",
+		"prices.price_updated_at", "prices.change_7d_cents", "prices.change_7d_percent", "prices.change_30d_cents",
+		"prices.change_30d_percent",
+	}
+	summaryFields = append(slices.Clone(cardFields),
+		"price", "price.currency", "price.market_price_cents", "price.price_updated_at")
+	pricedSummaryFields = slices.Concat(summaryFields, laneFields)
+
+	detailFields = append(slices.Concat(cardFields, laneFields),
+		"identifiers", "identifiers.namespace", "identifiers.value", "product_id")
+	cardEntryFields  = append(slices.Clone(detailFields), "ref")
+	priceEntryFields = []string{"id", "currency", "market_price_cents", "price_updated_at", "ref"}
+)
+
+// fieldNames are the members that a client wants of each record; nil means all.
+type fieldNames []string
+
+// fieldsArg reads the parameter fields, whose names must be known. It records problems.
+func (r *Request) fieldsArg(known []string) fieldNames {
+	text, ok := r.textArg("fields", wire.FieldsText)
+	if !ok {
+		return nil
+	}
+	if r.WantsCSV {
+		r.problem("fields is for JSON: leave it out, or do not ask for text/csv")
+	}
+
+	names := strings.Split(text, ",")
+	if n := int64(len(names)); !wire.Fields.Has(n) {
+		r.problem("fields must have between %d and %d names (got %d)", wire.Fields.Min, wire.Fields.Max, n)
+	}
+
+	var unknown []string
+	for _, name := range names {
+		if shown := QuoteInput(name); !slices.Contains(known, name) && !slices.Contains(unknown, shown) {
+			unknown = append(unknown, shown)
+		}
+	}
+	if len(unknown) > 0 {
+		r.problem("fields has names that are no member here: %s (there are %s)", joinNames(unknown), joinNames(known))
+	}
+	return names
+}
+
+// appendRecord appends the JSON of a record, of which it leaves the wanted members and the id.
+func (f fieldNames) appendRecord(dst, record []byte) []byte {
+	if f == nil {
+		return append(dst, record...)
+	}
+	return f.appendObject(dst, record, "")
+}
+
+// appendObject appends an object with its wanted members. in is the name of the member that has it,
+// with a dot, "" for a record.
+func (f fieldNames) appendObject(dst []byte, object jsonwalk.Value, in string) []byte {
+	dst = append(dst, '{')
+	for key, value := range object.Members() {
+		name := key.Text()
+		whole := in == "" && name == "id"
+		part := false
+		for _, wanted := range f {
+			inner, ok := strings.CutPrefix(wanted, in)
+			rest, begins := strings.CutPrefix(inner, name)
+			whole = whole || ok && begins && rest == ""
+			part = part || ok && begins && strings.HasPrefix(rest, ".")
+		}
+		if !whole && !part {
+			continue
+		}
+
+		if dst[len(dst)-1] != '{' {
+			dst = append(dst, ',')
+		}
+		dst = append(append(dst, key...), ':')
+		if whole {
+			dst = append(dst, value...)
+		} else {
+			dst = f.appendPart(dst, value, name+".")
+		}
+	}
+	return append(dst, '}')
+}
+
+// appendPart appends a member of which only members are wanted: an object, a list of them, or null.
+func (f fieldNames) appendPart(dst []byte, value jsonwalk.Value, in string) []byte {
+	switch value.Kind() {
+	case '{':
+		return f.appendObject(dst, value, in)
+	case '[':
+		dst = append(dst, '[')
+		for element := range value.Elements() {
+			dst = f.appendObject(wire.AppendComma(dst), element, in)
+		}
+		return append(dst, ']')
+	}
+	return append(dst, value...)
+}
