@@ -33,7 +33,7 @@ type fieldNames []string
 
 // fieldsArg reads the parameter fields, whose names must be known. It records problems.
 func (r *Request) fieldsArg(known []string) fieldNames {
-	text, ok := r.textArg("fields", wire.FieldsText)
+	text, ok := r.Args.Given("fields")
 	if !ok {
 		return nil
 	}
@@ -48,7 +48,8 @@ func (r *Request) fieldsArg(known []string) fieldNames {
 
 	var unknown []string
 	for _, name := range names {
-		if shown := QuoteInput(name); !slices.Contains(known, name) && !slices.Contains(unknown, shown) {
+		shown := QuoteInput(name)
+		if !slices.Contains(known, name) && !slices.Contains(unknown, shown) && len(unknown) < maxProblems {
 			unknown = append(unknown, shown)
 		}
 	}

@@ -174,12 +174,10 @@ func (op *operation) example() string {
 		if answer.name != "200" {
 			continue
 		}
-		for _, m := range answer.value.Content {
-			for _, e := range m.Examples {
-				var b bytes.Buffer
-				if json.Indent(&b, e.value.Value, "", "  ") == nil {
-					return b.String()
-				}
+		for _, e := range answer.value.Content["application/json"].Examples {
+			var b bytes.Buffer
+			if json.Indent(&b, e.value.Value, "", "  ") == nil {
+				return b.String()
 			}
 		}
 	}

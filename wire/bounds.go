@@ -25,7 +25,6 @@ var (
 	DateText          = Range{10, 10}  // YYYY-MM-DD
 	InstantText       = Range{20, 35}  // a date and time of RFC 3339
 	PriceVariantText  = Range{1, 100}  // variant of a preview price selection
-	FieldsText        = Range{1, 512}  // names of members
 	CursorText        = Range{1, 512}  // cursor of the live surface
 	PreviewCursorText = Range{1, 1024} // cursor of the preview contract
 	ProductTail       = Range{3, 64}   // what follows the prefix of a product id
@@ -36,7 +35,7 @@ var (
 
 	CardIDs    = Range{1, 200} // ids and identifiers of a card batch, together
 	PriceIDs   = Range{1, 100} // ids and identifiers of a live price batch, together
-	Fields     = Range{1, 16}  // names in FieldsText
+	Fields     = Range{1, 16}  // names of members
 	HistoryIDs = Range{1, 50}  // ids and identifiers of a batch of histories, together
 	Selections = Range{1, MaxSelections}
 	ValueLines = Range{1, 50}   // lines of an MCP valuation
