@@ -9,8 +9,9 @@ import (
 
 // Gate combines a key ring and a store: it is all that a server needs of this package.
 type Gate struct {
-	ring  *keys.Ring
-	store Store
+	ring        *keys.Ring
+	store       Store
+	suggestions paidSuggestions
 }
 
 // NewGate returns a gate. It owns neither the ring nor the store.
@@ -33,6 +34,9 @@ func (g *Gate) AuthenticateCached(raw []byte, now Instant, last *keys.KeyCache) 
 // Admit decides whether a call may proceed. Every authenticated call of a counted operation is
 // admitted exactly once, before its parameters are validated.
 func (g *Gate) Admit(p *keys.Principal, op Operation, now Instant) Decision {
+	if op == SuggestList {
+		return g.admitSuggestion(p, now)
+	}
 	return g.store.Admit(p, SpecFor(p, op), now)
 }
 
@@ -40,7 +44,11 @@ func (g *Gate) Admit(p *keys.Principal, op Operation, now Instant) Decision {
 // Success means: the call is charged (2xx other than a replay; every MCP call of a known tool). 304
 // and errors are not.
 func (g *Gate) Finish(res Reservation, success bool) (Charge, error) {
-	return g.store.Finish(res, success)
+	charge, err := g.store.Finish(res, success)
+	if res.Spec.Operation == SuggestList {
+		g.finishSuggestion(&res, success && err == nil)
+	}
+	return charge, err
 }
 
 // Begin looks up an idempotency key. It waits while the same body is being answered, so its result

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
 	"ninepocket/snapshot"
@@ -91,6 +92,25 @@ func (r *Request) cardQuery() index.Query {
 
 	q.Sort, _ = index.ParseSort(r.oneOf("sort", index.SortNames[0], index.SortNames...))
 	return q
+}
+
+// listSuggestions handles GET /v1/suggest.
+func listSuggestions(r *Request, out *Reply) *wire.APIError {
+	query := engine.SuggestQuery{Limit: int(r.intArg("limit", wire.Suggestions, wire.Suggestions.Max))}
+	query.Words, _ = r.wordsArg("q", wire.QueryText)
+	query.Game, _ = r.textArg("game", wire.GameText)
+	if r.Args.find("q").count == 0 {
+		r.problem("q is required%s: send what was typed so far", r.Args.mistyped("q"))
+	}
+	if f := r.invalid(); f != nil {
+		return f
+	}
+
+	out.Body = r.View.AppendSuggestions(out.Body, query)
+	if string(out.Body) == `{"data":[]}` {
+		out.reportValue(r.View.Index, "game", index.GameKind, query.Game)
+	}
+	return nil
 }
 
 // getCard handles GET /v1/cards/{id}.

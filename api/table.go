@@ -25,6 +25,7 @@ func Operations() []*Operation {
 		givingCSV(liveOp(get, "/v1/cards/{id}/prices", access.CardPrices, getHistory, "days", "variant")),
 		liveOp(get, "/v1/cards/{id}/price-stats", access.CardPriceStats, getStats, "window", "variant"),
 		liveOp(get, "/v1/facets", access.FacetsList, storedBody((*engine.View).Facets)),
+		liveOp(get, "/v1/suggest", access.SuggestList, listSuggestions, "q", "game", "limit"),
 		liveOp(get, "/v1/sets", access.SetsList, listSets, "q", "series", "game", "limit", "cursor"),
 		liveOp(get, "/v1/sets/{id}", access.SetsGet, getSet),
 		liveOp(get, "/v1/market/movers", access.MarketMovers, listMovers,

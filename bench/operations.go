@@ -28,7 +28,7 @@ var operationNames = []string{
 	"get_card", "get_card_pipelined", "cards_batch_200", "cards_csv_200", "prices_batch_100", "preview_prices_50",
 	"preview_prices_50_replay",
 	"history_365", "history_90", "histories_50", "price_stats", "search_exact", "search_typo", "search_distance2", "search_prefix", "search_new",
-	"filter_price", "sets", "set", "movers", "products", "mcp_search_10", "mcp_value_50",
+	"filter_price", "suggest", "sets", "set", "movers", "products", "mcp_search_10", "mcp_value_50",
 }
 
 // OperationNames returns the names of all operations.
@@ -134,7 +134,13 @@ func (s *sample) searches() []Operation {
 		r.Digits = 7
 	}
 
+	typed := func(i int) string {
+		const letters = 3
+		return "/v1/suggest?q=" + exact(i)[:letters+i%(len(exact(i))-letters)]
+	}
 	return []Operation{
+		s.each("suggest", "suggestions for the beginning of a word",
+			func(i int) []byte { return encode(http.MethodGet, typed(i), s.keys.Live, "") }),
 		s.each("search_exact", "a search for one word", func(i int) []byte { return find(exact(i), "") }),
 		s.each("search_typo", "a search with one letter missing",
 			func(i int) []byte { return find(without(exact(i), 3), "") }),

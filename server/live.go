@@ -63,16 +63,18 @@ func (x *exchange) read() *wire.APIError {
 // rateHeaderCache caches the lines of the rate headers that depend on the plan alone: requests of
 // one plan mostly reuse the same exchange.
 type rateHeaderCache struct {
+	window      string
 	minute, day int64
 	lines       []byte
 }
 
-// get returns the lines for two limits.
-func (p *rateHeaderCache) get(minute, day access.LimitState) []byte {
-	if p.minute != minute.Limit || p.day != day.Limit {
+// get returns the lines for two limits, the first of a window.
+func (p *rateHeaderCache) get(window string, minute, day access.LimitState) []byte {
+	if p.window != window || p.minute != minute.Limit || p.day != day.Limit {
+		p.window = window
 		p.minute = minute.Limit
 		p.day = day.Limit
-		p.lines = appendRateLimitPolicy(p.lines[:0], minute, day)
+		p.lines = appendRateLimitPolicy(p.lines[:0], window, minute, day)
 		p.lines = wire.AppendInt(p.lines, "\r\nX-RateLimit-Limit: ", minute.Limit)
 	}
 	return p.lines
@@ -86,27 +88,37 @@ func addRateLimits(x *exchange) {
 		return
 	}
 
+	window := "minute"
+	if x.op != nil && x.op.Name == access.SuggestList {
+		window = "suggest"
+	}
+
 	// All figures come from one decision and its charge, so they agree with each other.
 	day := x.metering.quotaState()
-	x.Head.SetBytes("RateLimit-Policy", x.rateHeaders.get(minute, day))
+	x.Head.SetBytes("RateLimit-Policy", x.rateHeaders.get(window, minute, day))
 	x.Head.Name("RateLimit")
-	x.Head.Append(func(dst []byte) []byte { return appendRateLimit(dst, minute, day) })
+	x.Head.Append(func(dst []byte) []byte { return appendRateLimit(dst, window, minute, day) })
 	x.Head.SetInt("X-RateLimit-Remaining", minute.Remaining)
 	x.Head.SetInt("X-RateLimit-Reset", minute.Reset)
 }
 
 // appendRateLimitPolicy appends the value of the RateLimit-Policy header (decision 10):
 // "minute";q=30;w=60, "day";q=2000;w=86400.
-func appendRateLimitPolicy(dst []byte, minute, day access.LimitState) []byte {
-	dst = wire.AppendInt(dst, `"minute";q=`, minute.Limit)
+func appendRateLimitPolicy(dst []byte, window string, minute, day access.LimitState) []byte {
+	dst = wire.AppendInt(appendPolicyName(dst, window), `q=`, minute.Limit)
 	return append(wire.AppendInt(dst, `;w=60, "day";q=`, day.Limit), `;w=86400`...)
 }
 
 // appendRateLimit appends the value of the RateLimit header (decision 10): "minute";r=29;t=41,
 // "day";r=1998;t=3600.
-func appendRateLimit(dst []byte, minute, day access.LimitState) []byte {
-	dst = wire.AppendInt(dst, `"minute";r=`, minute.Remaining)
+func appendRateLimit(dst []byte, window string, minute, day access.LimitState) []byte {
+	dst = wire.AppendInt(appendPolicyName(dst, window), `r=`, minute.Remaining)
 	dst = wire.AppendInt(dst, `;t=`, minute.Wait)
 	dst = wire.AppendInt(dst, `, "day";r=`, day.Remaining)
 	return wire.AppendInt(dst, `;t=`, day.Wait)
+}
+
+// appendPolicyName appends the name of a policy, which parameters follow.
+func appendPolicyName(dst []byte, name string) []byte {
+	return append(append(append(dst, '"'), name...), `";`...)
 }

@@ -32,6 +32,7 @@ var (
 	PriceCents  = Range{0, 100_000_000}
 	PageLimit   = Range{1, 50} // entries of a page
 	HistoryDays = Range{1, 365}
+	Suggestions = Range{1, 10}
 
 	CardIDs    = Range{1, 200} // ids and identifiers of a card batch, together
 	PriceIDs   = Range{1, 100} // ids and identifiers of a live price batch, together

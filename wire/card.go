@@ -30,6 +30,20 @@ func (s *URLs) AppendSetURL(dst []byte, c *snapshot.Catalog, set int) []byte {
 	return s.appendURL(dst, "/sets/", c.Sets.Slug.At(set))
 }
 
+// AppendSearchURL appends the url member of a search for words in a game.
+func (s *URLs) AppendSearchURL(dst []byte, words, game string) []byte {
+	dst = append(append(dst, `,"url":"`...), s.URL...)
+	dst = AppendEscaped(append(dst, "/search?q="...), words) // percent-encoded text needs no JSON escapes
+	return append(append(append(dst, "&game="...), game...), '"')
+}
+
+// AppendSuggestion appends the start of a suggestion, up to its url.
+func AppendSuggestion(dst []byte, kind, text, game string, cards int) []byte {
+	dst = AppendText(append(append(dst, `{"kind":"`...), kind...), `","text":`, text)
+	dst = AppendText(dst, `,"game":`, game)
+	return AppendInt(dst, `,"cards":`, int64(cards))
+}
+
 func (s *URLs) appendURL(dst []byte, kind, slug string) []byte {
 	dst = append(dst, `,"url":`...)
 	if slug == "" {
