@@ -96,7 +96,7 @@ func (r *Request) cardQuery() index.Query {
 
 // listSuggestions handles GET /v1/suggest.
 func listSuggestions(r *Request, out *Reply) *wire.APIError {
-	query := engine.SuggestQuery{Limit: int(r.intArg("limit", wire.Suggestions, wire.Suggestions.Max))}
+	query := engine.SuggestQuery{Limit: int(r.intArg("limit", wire.Suggestions, wire.DefaultSuggestions))}
 	query.Words, _ = r.wordsArg("q", wire.QueryText)
 	query.Game, _ = r.textArg("game", wire.GameText)
 	if r.Args.find("q").count == 0 {

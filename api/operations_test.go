@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +105,7 @@ func goodAsks(view *engine.View) map[string]struct {
 		"live cards_batch":      {ask{body: `{"ids":["` + card + `","none"]}`}, `"not_found":["none"]`},
 		"live card_prices":      {ask{ref: card, query: "days=30"}, `"days":30`},
 		"live card_price_stats": {ask{ref: card, query: "window=7d"}, `"window":"7d"`},
+		"live suggest_list":     {ask{query: "q=" + url.QueryEscape(c.Cards.Name.At(0))}, `{"data":[{"kind":"`},
 		"live facets_list":      {ask{}, `"rarities":[`},
 		"live sets_list":        {ask{query: "limit=1"}, `"next_cursor":"`},
 		"live sets_get":         {ask{ref: set}, `"top_cards":[`},

@@ -25,7 +25,7 @@ func target(op contracttest.Operation) (path string, query url.Values) {
 	path = strings.ReplaceAll(path, "{product_id}", "prd_"+tr.cards[0].id[len("card_"):])
 	for _, p := range op.Parameters {
 		if p.In == "query" && p.Required {
-			query.Set(p.Name, p.Enum[0])
+			query.Set(p.Name, append(p.Enum, p.Example)[0])
 		}
 	}
 	return path, query

@@ -49,5 +49,7 @@ var (
 const (
 	DefaultPageLimit = 20
 	DefaultDays      = 90
-	MoversMinCents   = 500
+
+	DefaultSuggestions = 10
+	MoversMinCents     = 500
 )

@@ -65,6 +65,11 @@ var allDocumented = []documented{
 		preset: wire.DefaultDays,
 	},
 	{at: schemas + "HistoryBatchRequest/properties/variant", name: "VariantText", bound: wire.VariantText},
+	{at: parameters + "TypedWords/schema", name: "QueryText", bound: wire.QueryText},
+	{
+		at: parameters + "SuggestionLimit/schema", name: "Suggestions", bound: wire.Suggestions,
+		preset: wire.DefaultSuggestions,
+	},
 	{at: parameters + "Fields/schema", name: "Fields", bound: wire.Fields},
 	{at: parameters + "PriceFields/schema", name: "Fields", bound: wire.Fields},
 	{at: schemas + "PreviewPriceBatchRequest/properties/items", name: "Selections", bound: wire.Selections},
