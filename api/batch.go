@@ -250,8 +250,8 @@ func (r *Request) decodeReferences(name string, list jsonwalk.Value, before int,
 	return before + n
 }
 
-// batchForm is how a live batch answers.
-type batchForm struct {
+// batchFormat is how a live batch answers.
+type batchFormat struct {
 	limit  int        // entries that the plan allows
 	fields fieldNames // wanted members of an entry
 	object func(dst []byte, card int) []byte
@@ -261,27 +261,27 @@ type batchForm struct {
 }
 
 // batch handles a live batch. bounds are the limits for everybody.
-func (r *Request) batch(out *Reply, bounds wire.Range, form *batchForm) *wire.APIError {
+func (r *Request) batch(out *Reply, bounds wire.Range, format *batchFormat) *wire.APIError {
 	refs, ids := r.readIDs(bounds)
 	if f := r.invalid(); f != nil {
 		return f
 	}
 
 	out.Body = append(out.Body, `{"data":[`...)
-	return r.appendEntries(out, refs, ids, form)
+	return format.append(r, out, refs, ids)
 }
 
-// appendEntries appends the entries of the references that were found, ids first, each in request
-// order, and the list of those not found. Identical strings of one list are one (decision 24). For CSV
-// the reply is begun anew.
-func (r *Request) appendEntries(out *Reply, refs []string, ids int, form *batchForm) *wire.APIError {
-	if len(refs) > form.limit {
+// append appends the entries of the references that were found, ids first, each in request order, and
+// the list of those not found. Identical strings of one list are one (decision 24). For CSV the reply
+// is begun anew.
+func (format *batchFormat) append(r *Request, out *Reply, refs []string, ids int) *wire.APIError {
+	if len(refs) > format.limit {
 		return refuse(wire.PlanLimit,
 			"the plan %q allows %d ids and identifiers together in a request (got %d): send them in several requests",
-			r.Plan.Name, form.limit, len(refs))
+			r.Plan.Name, format.limit, len(refs))
 	}
 	if r.WantsCSV {
-		out.Body = append(out.Body[:0], form.header...)
+		out.Body = append(out.Body[:0], format.header...)
 		out.CSV = true
 	}
 
@@ -301,11 +301,11 @@ func (r *Request) appendEntries(out *Reply, refs []string, ids int, form *batchF
 			var card int
 			card, found = r.View.Index.Card(ref)
 			if found {
-				r.appendEntry(out, form, card, "")
+				format.appendEntry(r, out, card, "")
 			}
 		} else {
 			for _, card := range r.View.Index.ForBatch(ref) {
-				r.appendEntry(out, form, int(card), ref)
+				format.appendEntry(r, out, int(card), ref)
 				found = true
 			}
 		}
@@ -315,24 +315,24 @@ func (r *Request) appendEntries(out *Reply, refs []string, ids int, form *batchF
 	}
 
 	r.cards = missing
-	r.appendMissing(out, form, refs, missing)
+	format.appendMissing(out, refs, missing)
 	return nil
 }
 
 // appendEntry appends the entry of a card, with the identifier that found it as its last member, ""
 // for none.
-func (r *Request) appendEntry(out *Reply, form *batchForm, card int, identifier string) {
+func (format *batchFormat) appendEntry(r *Request, out *Reply, card int, identifier string) {
 	if out.CSV {
-		out.Body = form.rows(out.Body, card, identifier)
+		out.Body = format.rows(out.Body, card, identifier)
 		return
 	}
 
 	out.Body = wire.AppendComma(out.Body)
-	if form.fields == nil {
-		out.Body = form.object(out.Body, card)
+	if format.fields == nil {
+		out.Body = format.object(out.Body, card)
 	} else {
-		r.text = form.object(r.text[:0], card)
-		out.Body = form.fields.appendRecord(out.Body, r.text)
+		r.text = format.object(r.text[:0], card)
+		out.Body = format.fields.appendRecord(out.Body, r.text)
 	}
 	if identifier != "" {
 		out.Body = append(wire.AppendText(out.Body[:len(out.Body)-1], `,"ref":`, identifier), '}')
@@ -341,10 +341,10 @@ func (r *Request) appendEntry(out *Reply, form *batchForm, card int, identifier 
 
 // appendMissing ends a batch with the references that were not found, numbers of refs, so that a
 // client need not compare the lists.
-func (r *Request) appendMissing(out *Reply, form *batchForm, refs []string, missing []uint32) {
+func (format *batchFormat) appendMissing(out *Reply, refs []string, missing []uint32) {
 	if out.CSV {
 		for _, i := range missing {
-			out.Body = wire.AppendMissingRow(out.Body, form.header, refs[i])
+			out.Body = wire.AppendMissingRow(out.Body, format.header, refs[i])
 		}
 		return
 	}

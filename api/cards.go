@@ -13,7 +13,11 @@ func searchCards(r *Request, out *Reply) *wire.APIError {
 	q := r.cardQuery()
 	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPageLimit))
 	priced := r.oneOf("include", "", "prices") != ""
-	fields := r.summaryFieldsArg(priced)
+	known := summaryFields
+	if priced {
+		known = pricedSummaryFields
+	}
+	fields := r.fieldsArg(known)
 
 	// A cursor is bound to the parameters that decide which cards are found and their order, not to
 	// the page's size.
@@ -34,7 +38,7 @@ func searchCards(r *Request, out *Reply) *wire.APIError {
 	}
 	out.Body = append(out.Body, `{"data":[`...)
 	if priced || fields != nil {
-		r.appendSummaries(out, page.Cards, priced, fields)
+		appendSummaries(r, out, page.Cards, priced, fields)
 	} else {
 		out.Body = r.View.AppendSummaries(out.Body, page.Cards)
 	}
@@ -44,17 +48,9 @@ func searchCards(r *Request, out *Reply) *wire.APIError {
 	return nil
 }
 
-// summaryFieldsArg is fieldsArg for summaries, which have prices only where they are included.
-func (r *Request) summaryFieldsArg(priced bool) fieldNames {
-	if priced {
-		return r.fieldsArg(pricedSummaryFields)
-	}
-	return r.fieldsArg(summaryFields)
-}
-
 // appendSummaries appends the Card summaries of cards, with prices or without, of which only fields are
 // wanted.
-func (r *Request) appendSummaries(out *Reply, cards []uint32, priced bool, fields fieldNames) {
+func appendSummaries(r *Request, out *Reply, cards []uint32, priced bool, fields fieldNames) {
 	for i := range cards {
 		record := r.View.AppendSummaries(r.text[:0], cards[i:i+1])
 		if priced {
@@ -134,7 +130,7 @@ func getCard(r *Request, out *Reply) *wire.APIError {
 
 // batchCards handles POST /v1/cards/batch.
 func batchCards(r *Request, out *Reply) *wire.APIError {
-	return r.batch(out, wire.CardIDs, &batchForm{
+	return r.batch(out, wire.CardIDs, &batchFormat{
 		limit: r.Plan.MaxCards, fields: r.fieldsArg(cardEntryFields), header: wire.LanesHeader,
 		object: func(dst []byte, card int) []byte { return append(dst, r.View.Detail(card)...) },
 		rows:   r.View.AppendLaneRows,
@@ -143,7 +139,7 @@ func batchCards(r *Request, out *Reply) *wire.APIError {
 
 // batchPrices handles POST /v1/prices/batch of the live surface.
 func batchPrices(r *Request, out *Reply) *wire.APIError {
-	return r.batch(out, wire.PriceIDs, &batchForm{
+	return r.batch(out, wire.PriceIDs, &batchFormat{
 		limit: r.Plan.MaxPrices, fields: r.fieldsArg(priceEntryFields), header: wire.PricesHeader,
 		object: func(dst []byte, card int) []byte { return append(dst, r.View.PriceEntry(card)...) },
 		rows: func(dst []byte, card int, _ string) []byte {

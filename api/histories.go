@@ -25,9 +25,9 @@ func batchHistories(r *Request, out *Reply) *wire.APIError {
 		case "identifiers":
 			identifiers = value
 		case "days":
-			days = r.daysMember(value)
+			days = daysMember(r, value)
 		case "variant":
-			variant = r.variantMember(value)
+			variant = variantMember(r, value)
 		}
 	}
 
@@ -40,17 +40,18 @@ func batchHistories(r *Request, out *Reply) *wire.APIError {
 	out.Body = wire.AppendInt(out.Body, `{"days":`, int64(days))
 	out.Body = r.View.AppendDates(append(out.Body, `,"dates":[`...), days)
 	out.Body = append(out.Body, `],"data":[`...)
-	return r.appendEntries(out, refs, own, &batchForm{
+	format := batchFormat{
 		limit: r.Plan.MaxPrices, header: wire.HistoryHeader,
 		object: func(dst []byte, card int) []byte { return r.View.AppendHistoryColumns(dst, card, days, variant) },
 		rows: func(dst []byte, card int, _ string) []byte {
 			return r.View.AppendHistoryRows(dst, card, days, variant)
 		},
-	})
+	}
+	return format.append(r, out, refs, own)
 }
 
 // daysMember reads the range of histories. It records problems.
-func (r *Request) daysMember(value jsonwalk.Value) int {
+func daysMember(r *Request, value jsonwalk.Value) int {
 	n, ok := value.Integer()
 	bounds := wire.HistoryDays
 	switch {
@@ -66,7 +67,7 @@ func (r *Request) daysMember(value jsonwalk.Value) int {
 }
 
 // variantMember reads the variant of histories. It records problems.
-func (r *Request) variantMember(value jsonwalk.Value) string {
+func variantMember(r *Request, value jsonwalk.Value) string {
 	if value.Kind() != '"' {
 		r.problem("variant must be a string (got %s)", jsonwalk.KindName(value.Kind()))
 		return ""

@@ -27,7 +27,8 @@ const subjects = 64
 var operationNames = []string{
 	"get_card", "get_card_pipelined", "cards_batch_200", "cards_csv_200", "prices_batch_100", "preview_prices_50",
 	"preview_prices_50_replay",
-	"history_365", "history_90", "histories_50", "price_stats", "search_exact", "search_typo", "search_distance2", "search_prefix", "search_new",
+	"history_365", "history_90", "histories_50", "price_stats",
+	"search_exact", "search_typo", "search_distance2", "search_prefix", "search_new",
 	"filter_price", "suggest", "sets", "set", "movers", "products", "mcp_search_10", "mcp_value_50",
 }
 

@@ -115,8 +115,8 @@ func (v *View) eachSeries(card int, from snapshot.Day, variant string, each func
 	seriesPool.Put(pooled)
 }
 
-// AppendHistoryColumns appends the points of AppendHistory as an object: for each variant that has
-// any, an array with the price of each date of the window, null where there is none.
+// AppendHistoryColumns appends the points of AppendHistory as an object. Each variant that has any is
+// an array with the price of each date of the window, null where there is none.
 func (v *View) AppendHistoryColumns(dst []byte, card, days int, variant string) []byte {
 	dates := len(v.historyDates.last(days))
 	from := snapshot.WindowStart(v.Catalog.Date(), dates)

@@ -34,7 +34,8 @@ func newSearchCache(bytes int64) *searchCache {
 	const perPage, perSuggestion = 400, 1500 // about what a page of 50 and ten suggestions take
 	suggestions := bytes / 8
 	return &searchCache{
-		pages: newCache[SearchPage](bytes-suggestions, perPage), suggestions: newCache[[]byte](suggestions, perSuggestion),
+		pages:       newCache[SearchPage](bytes-suggestions, perPage),
+		suggestions: newCache[[]byte](suggestions, perSuggestion),
 	}
 }
 

@@ -24,9 +24,9 @@ const (
 	maxSuggestedSets = 3
 )
 
-// AppendSuggestions appends the body of suggestions: sets that the words name, collector numbers that
-// they are, and names of cards in the order in which a search finds them. Each is there once. Bodies
-// are cached if the engine has a cache.
+// AppendSuggestions appends the body of suggestions, each once. Sets that the words name come first,
+// then collector numbers that they are, then names of cards in the order in which a search finds
+// them. Bodies are cached if the engine has a cache.
 func (v *View) AppendSuggestions(dst []byte, q SuggestQuery) []byte {
 	if v.searches == nil {
 		return v.appendSuggestions(dst, &q)
@@ -96,7 +96,8 @@ func (l *suggestionList) addSet(set int) {
 	one := suggestion{"set", c.Sets.Name.At(set), c.Sets.Game[set]}
 	if l.begin(one) {
 		cards := len(l.v.Index.CardsOfSet(set))
-		l.body = wire.AppendSuggestion(wire.AppendComma(l.body), one.kind, one.text, c.Games.Slug.At(int(one.game)), cards)
+		game := c.Games.Slug.At(int(one.game))
+		l.body = wire.AppendSuggestion(wire.AppendComma(l.body), one.kind, one.text, game, cards)
 		l.body = append(l.v.site.AppendSetURL(l.body, c, set), '}')
 	}
 }

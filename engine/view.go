@@ -91,7 +91,9 @@ func (v *View) encode(ctx context.Context, step func()) error {
 	}{
 		{&v.summaries, cards, func(dst []byte, i int) []byte { return wire.AppendCardSummary(dst, c, i, &v.site) }},
 		{&v.details, cards, func(dst []byte, i int) []byte { return wire.AppendCardDetail(dst, c, i, &v.site) }},
-		{&v.laneRows, cards, func(dst []byte, i int) []byte { return wire.AppendLaneRows(dst, c, i, c.Cards.ID.At(i)) }},
+		{&v.laneRows, cards, func(dst []byte, i int) []byte {
+			return wire.AppendLaneRows(dst, c, i, c.Cards.ID.At(i))
+		}},
 		{&v.priceEntries, cards, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) }},
 		{&v.sets, sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, c, i) }},
 		{&v.setDetails, sets, func(dst []byte, i int) []byte {

@@ -139,7 +139,8 @@ func exampleTarget(op contracttest.Operation, surface string) string {
 	path := op.Path
 	for _, p := range op.Parameters {
 		switch {
-		case p.Example == "" || p.Surface != "" && (p.Surface == contracttest.Preview) != (surface == contracttest.Preview):
+		case p.Example == "":
+		case p.Surface != "" && (p.Surface == contracttest.Preview) != (surface == contracttest.Preview):
 		case p.In == "path":
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(p.Example))
 		case p.In == "query":

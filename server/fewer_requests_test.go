@@ -24,6 +24,7 @@ func asked(r *rand.Rand, limit int) object {
 	tr := todaysTruth()
 	ids := []string{}
 	identifiers := []string{"partner:none"}
+
 	for range r.IntN(limit) {
 		card := tr.cards[r.IntN(len(tr.cards))]
 		switch id := card.identifiers; {
@@ -99,7 +100,8 @@ func TestHistoriesAreThoseOfTheirCards(t *testing.T) {
 		var got histories
 		s := scenario{path: "/v1/prices/history/batch", key: key, body: bodyOf(t, body)}
 		w.try(t, s).decode(t, &got)
-		if want := min(days, map[string]int{"bench": 365, "brief": 5}[key]); got.Days != want || len(got.Dates) != want {
+		want := min(days, map[string]int{"bench": 365, "brief": 5}[key])
+		if got.Days != want || len(got.Dates) != want {
 			t.Fatalf("%s of %d days: %d days, %d dates", key, days, got.Days, len(got.Dates))
 		}
 
@@ -171,7 +173,8 @@ func TestRowsAreTheEntries(t *testing.T) {
 			var want []string
 			for _, entry := range batch.Data {
 				if path == "/v1/prices/batch" {
-					want = append(want, fmt.Sprint(entry["id"], cell(entry["market_price_cents"]), entry["price_updated_at"], "ok"))
+					want = append(want, fmt.Sprint(entry["id"], cell(entry["market_price_cents"]),
+						entry["price_updated_at"], "ok"))
 					continue
 				}
 
@@ -195,7 +198,8 @@ func TestRowsAreTheEntries(t *testing.T) {
 			}
 
 			var got []string
-			for _, row := range rowsOf(t, w.try(t, scenario{path: path, body: body, header: []string{"Accept: text/csv"}})) {
+			s := scenario{path: path, body: body, header: []string{"Accept: text/csv"}}
+			for _, row := range rowsOf(t, w.try(t, s)) {
 				if len(row) == 8 && row[4] != "" {
 					row = slices.Delete(row, 5, 6) // when it was collected, which is later
 				} else if len(row) == 8 {
@@ -256,6 +260,7 @@ func chosen(record object, fields []string) object {
 	if ref, ok := record["ref"]; ok {
 		left["ref"] = ref
 	}
+
 	for name, value := range record {
 		var inner []string
 		for _, field := range fields {
@@ -274,19 +279,20 @@ func chosen(record object, fields []string) object {
 }
 
 func part(value any, inner []string) any {
-	keep := func(o object) object {
+	remain := func(o object) object {
 		o = maps.Clone(o)
 		maps.DeleteFunc(o, func(name string, _ any) bool { return !slices.Contains(inner, name) })
 		return o
 	}
+
 	switch value := value.(type) {
 	case object:
-		return keep(value)
+		return remain(value)
 	case []any:
 		parts := []any{}
 		for _, element := range value {
 			o, _ := element.(object)
-			parts = append(parts, keep(o))
+			parts = append(parts, remain(o))
 		}
 		return parts
 	}
@@ -455,7 +461,8 @@ func TestSuggestions(t *testing.T) {
 // and the minute is their own.
 func TestSuggestionsAreMetered(t *testing.T) {
 	w := newWorld(t, setup{still: true})
-	key := w.key(t, keys.NewKey{Name: only("typist"), Tenant: "typist", Surface: keys.Live, Plan: "tiny"}) // 1,000 and 3
+	// Its plan has 1,000 a minute and 3 a day.
+	key := w.key(t, keys.NewKey{Name: only("typist"), Tenant: "typist", Surface: keys.Live, Plan: "tiny"})
 	ask := func(query string, status int, remaining string) {
 		t.Helper()
 		r := w.try(t, scenario{path: "/v1/suggest?q=" + query, key: key, status: status})
@@ -480,7 +487,9 @@ func TestSuggestionsAreMetered(t *testing.T) {
 	ask("pikac", 429, "0")
 
 	r := w.try(t, scenario{path: "/v1/usage", key: key, want: []match{at("data.request_credits_used", 3)}})
-	var usage struct{ Data struct{ Minute struct{ Remaining int } } }
+	var usage struct {
+		Data struct{ Minute struct{ Remaining int } }
+	}
 	r.decode(t, &usage)
 	if usage.Data.Minute.Remaining != 999 {
 		t.Errorf("%d of the minute are left", usage.Data.Minute.Remaining)

@@ -9,7 +9,8 @@ import (
 func TestRateHeaders(t *testing.T) {
 	minute := access.LimitState{Limit: 30, Remaining: 29, Wait: 41}
 	day := access.LimitState{Limit: 2000, Remaining: 1998, Wait: 3600}
-	if got := string(appendRateLimitPolicy(nil, "minute", minute, day)); got != `"minute";q=30;w=60, "day";q=2000;w=86400` {
+	policy := string(appendRateLimitPolicy(nil, "minute", minute, day))
+	if got := policy; got != `"minute";q=30;w=60, "day";q=2000;w=86400` {
 		t.Fatal(got)
 	}
 	if got := string(appendRateLimit(nil, "minute", minute, day)); got != `"minute";r=29;t=41, "day";r=1998;t=3600` {

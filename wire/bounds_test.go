@@ -59,7 +59,10 @@ var allDocumented = []documented{
 	{at: schemas + "PriceBatchRequest/properties/ids", name: "PriceIDs", bound: wire.PriceIDs, noMin: true},
 	{at: schemas + "PriceBatchRequest/properties/identifiers", name: "PriceIDs", bound: wire.PriceIDs, noMin: true},
 	{at: schemas + "HistoryBatchRequest/properties/ids", name: "HistoryIDs", bound: wire.HistoryIDs, noMin: true},
-	{at: schemas + "HistoryBatchRequest/properties/identifiers", name: "HistoryIDs", bound: wire.HistoryIDs, noMin: true},
+	{
+		at: schemas + "HistoryBatchRequest/properties/identifiers", name: "HistoryIDs", bound: wire.HistoryIDs,
+		noMin: true,
+	},
 	{
 		at: schemas + "HistoryBatchRequest/properties/days", name: "HistoryDays", bound: wire.HistoryDays,
 		preset: wire.DefaultDays,

@@ -248,7 +248,8 @@ func onlyMissing(err error) bool {
 	if len(wrong.Causes) == 0 {
 		return missing
 	}
-	return !slices.ContainsFunc(wrong.Causes, func(cause *jsonschema.ValidationError) bool { return !onlyMissing(cause) })
+	other := func(cause *jsonschema.ValidationError) bool { return !onlyMissing(cause) }
+	return !slices.ContainsFunc(wrong.Causes, other)
 }
 
 // minCachedBody is the length of bodies whose result is cached. Short ones are fast to validate,

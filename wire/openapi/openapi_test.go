@@ -27,7 +27,8 @@ var operationIDs = []string{
 	"card_price_stats", "card_prices", "cards_batch", "cards_get", "cards_search",
 	"facets_list", "games_list", "health_get",
 	"market_movers", "openapi_get",
-	"prices_batch", "prices_history_batch", "products_get", "products_list", "sets_get", "sets_list", "suggest_list", "usage_get",
+	"prices_batch", "prices_history_batch", "products_get", "products_list",
+	"sets_get", "sets_list", "suggest_list", "usage_get",
 	"valuations_create",
 }
 
