@@ -24,9 +24,9 @@ const (
 	maxSuggestedSets = 3
 )
 
-// AppendSuggestions appends the body of suggestions, each once. Sets that the words name come first,
-// then collector numbers that they are, then names of cards in the order in which a search finds
-// them. Bodies are cached if the engine has a cache.
+// AppendSuggestions appends the body of suggestions, each once. Sets that the words name or begin to
+// name come first, then collector numbers that they are, then names of cards in the order in which a
+// search finds them. Bodies are cached if the engine has a cache.
 func (v *View) AppendSuggestions(dst []byte, q SuggestQuery) []byte {
 	if v.searches == nil {
 		return v.appendSuggestions(dst, &q)
@@ -53,8 +53,13 @@ func (q *SuggestQuery) search() index.Query {
 func (v *View) appendSuggestions(dst []byte, q *SuggestQuery) []byte {
 	list := suggestionList{v: v, limit: q.Limit, body: append(dst, `{"data":[`...)}
 	sets, _ := v.Index.Sets(nil, index.SetFilter{Game: q.Game, Query: q.Words}, 0, maxSuggestedSets)
+	sets = append(sets, v.Index.SetNames().Beginning(q.Words)...)
+	game := cardvocab.Fold(q.Game)
 	for _, set := range sets {
-		list.addSet(int(set))
+		slug := v.Catalog.Games.Slug.At(int(v.Catalog.Sets.Game[set]))
+		if len(list.all) < maxSuggestedSets && (q.Game == "" || cardvocab.Fold(slug) == game) {
+			list.addSet(int(set))
+		}
 	}
 
 	list.addNumbers(q)
