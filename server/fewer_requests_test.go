@@ -65,7 +65,7 @@ type histories struct {
 type point [3]string
 
 // pointsOf are the points of a card's history in the rows of its CSV, and in the order of a batch.
-func (w *world) pointsOf(t *testing.T, key, id string, query string) (points []point) {
+func (w *world) pointsOf(t *testing.T, key, id, query string) (points []point) {
 	t.Helper()
 	var history struct {
 		Data []struct {

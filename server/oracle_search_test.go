@@ -82,7 +82,7 @@ func (f *filter) order(cards []*trueCard) {
 	slices.SortFunc(cards, func(a, b *trueCard) int {
 		pa := a.price()
 		pb := b.price()
-		c := 0
+		var c int
 		switch f.sort {
 		case "name":
 			return cmp.Or(cmp.Compare(cardvocab.Fold(a.name), cardvocab.Fold(b.name)), cmp.Compare(a.id, b.id))

@@ -200,7 +200,7 @@ func (v *validation) checkBody() {
 		v.fault("%w", err)
 		return
 	}
-	if err := schema.Validate(body); err != nil && !(v.choosesFields() && onlyMissing(err)) {
+	if err := schema.Validate(body); err != nil && (!v.choosesFields() || !onlyMissing(err)) {
 		v.fault("body: %w", err)
 		return
 	}
