@@ -254,7 +254,7 @@ func (r *Request) decodeReferences(name string, list jsonwalk.Value, before int,
 type batchFormat struct {
 	limit  int        // entries that the plan allows
 	fields fieldNames // wanted members of an entry
-	object func(dst []byte, card int) []byte
+	object func(card int) []byte
 	header string // of CSV
 	// rows appends a card's rows of CSV; ref is the identifier that found the card, "" for an id.
 	rows func(dst []byte, card int, ref string) []byte
@@ -301,11 +301,11 @@ func (format *batchFormat) append(r *Request, out *Reply, refs []string, ids int
 			var card int
 			card, found = r.View.Index.Card(ref)
 			if found {
-				format.appendEntry(r, out, card, "")
+				format.appendEntry(out, card, "")
 			}
 		} else {
 			for _, card := range r.View.Index.ForBatch(ref) {
-				format.appendEntry(r, out, int(card), ref)
+				format.appendEntry(out, int(card), ref)
 				found = true
 			}
 		}
@@ -321,19 +321,13 @@ func (format *batchFormat) append(r *Request, out *Reply, refs []string, ids int
 
 // appendEntry appends the entry of a card, with the identifier that found it as its last member, ""
 // for none.
-func (format *batchFormat) appendEntry(r *Request, out *Reply, card int, identifier string) {
+func (format *batchFormat) appendEntry(out *Reply, card int, identifier string) {
 	if out.CSV {
 		out.Body = format.rows(out.Body, card, identifier)
 		return
 	}
 
-	out.Body = wire.AppendComma(out.Body)
-	if format.fields == nil {
-		out.Body = format.object(out.Body, card)
-	} else {
-		r.text = format.object(r.text[:0], card)
-		out.Body = format.fields.appendRecord(out.Body, r.text)
-	}
+	out.Body = format.fields.appendRecord(wire.AppendComma(out.Body), format.object(card))
 	if identifier != "" {
 		out.Body = append(wire.AppendText(out.Body[:len(out.Body)-1], `,"ref":`, identifier), '}')
 	}
@@ -344,7 +338,7 @@ func (format *batchFormat) appendEntry(r *Request, out *Reply, card int, identif
 func (format *batchFormat) appendMissing(out *Reply, refs []string, missing []uint32) {
 	if out.CSV {
 		for _, i := range missing {
-			out.Body = wire.AppendMissingRow(out.Body, format.header, refs[i])
+			out.Body = wire.AppendBareRow(out.Body, format.header, refs[i], wire.MissingRow)
 		}
 		return
 	}

@@ -132,7 +132,7 @@ func getCard(r *Request, out *Reply) *wire.APIError {
 func batchCards(r *Request, out *Reply) *wire.APIError {
 	return r.batch(out, wire.CardIDs, &batchFormat{
 		limit: r.Plan.MaxCards, fields: r.fieldsArg(cardEntryFields), header: wire.LanesHeader,
-		object: func(dst []byte, card int) []byte { return append(dst, r.View.Detail(card)...) },
+		object: r.View.Detail,
 		rows:   r.View.AppendLaneRows,
 	})
 }
@@ -141,7 +141,7 @@ func batchCards(r *Request, out *Reply) *wire.APIError {
 func batchPrices(r *Request, out *Reply) *wire.APIError {
 	return r.batch(out, wire.PriceIDs, &batchFormat{
 		limit: r.Plan.MaxPrices, fields: r.fieldsArg(priceEntryFields), header: wire.PricesHeader,
-		object: func(dst []byte, card int) []byte { return append(dst, r.View.PriceEntry(card)...) },
+		object: r.View.PriceEntry,
 		rows: func(dst []byte, card int, _ string) []byte {
 			return wire.AppendPriceRow(dst, r.View.Catalog, card)
 		},

@@ -10,14 +10,10 @@ import (
 
 // The names that fields takes: the members of records, and those of objects in them.
 var (
-	cardFields = []string{
-		"id", "name", "number", "game", "game_name", "rarity", "set", "set.id", "set.name", "image_url", "url",
-	}
-	laneFields = []string{
-		"prices", "prices.variant", "prices.condition", "prices.currency", "prices.market_price_cents",
-		"prices.price_updated_at", "prices.change_7d_cents", "prices.change_7d_percent", "prices.change_30d_cents",
-		"prices.change_30d_percent",
-	}
+	cardFields = strings.Fields("id name number game game_name rarity set set.id set.name image_url url")
+	laneFields = strings.Fields(`prices prices.variant prices.condition prices.currency prices.market_price_cents
+		prices.price_updated_at prices.change_7d_cents prices.change_7d_percent prices.change_30d_cents
+		prices.change_30d_percent`)
 	summaryFields = append(slices.Clone(cardFields),
 		"price", "price.currency", "price.market_price_cents", "price.price_updated_at")
 	pricedSummaryFields = slices.Concat(summaryFields, laneFields)
@@ -25,7 +21,7 @@ var (
 	detailFields = append(slices.Concat(cardFields, laneFields),
 		"identifiers", "identifiers.namespace", "identifiers.value", "product_id")
 	cardEntryFields  = append(slices.Clone(detailFields), "ref")
-	priceEntryFields = []string{"id", "currency", "market_price_cents", "price_updated_at", "ref"}
+	priceEntryFields = strings.Fields("id currency market_price_cents price_updated_at ref")
 )
 
 // fieldNames are the members that a client wants of each record; nil means all.
@@ -64,24 +60,29 @@ func (f fieldNames) appendRecord(dst, record []byte) []byte {
 	if f == nil {
 		return append(dst, record...)
 	}
-	return f.appendObject(dst, record, "")
+	return f.appendPart(dst, record, "")
 }
 
-// appendObject appends an object with its wanted members. in is the name of the member that has it,
-// with a dot, "" for a record.
-func (f fieldNames) appendObject(dst []byte, object jsonwalk.Value, in string) []byte {
-	dst = append(dst, '{')
-	for key, value := range object.Members() {
-		name := key.Text()
-		whole := in == "" && name == "id"
-		part := false
-		for _, wanted := range f {
-			inner, ok := strings.CutPrefix(wanted, in)
-			rest, begins := strings.CutPrefix(inner, name)
-			whole = whole || ok && begins && rest == ""
-			part = part || ok && begins && strings.HasPrefix(rest, ".")
+// appendPart appends an object, or a list of objects, with the wanted members; another value as it is. in
+// is the name of the member that has it, with a dot, "" for a record.
+func (f fieldNames) appendPart(dst []byte, value jsonwalk.Value, in string) []byte {
+	switch value.Kind() {
+	case '[':
+		dst = append(dst, '[')
+		for element := range value.Elements() {
+			dst = f.appendPart(wire.AppendComma(dst), element, in)
 		}
-		if !whole && !part {
+		return append(dst, ']')
+	case '{':
+	default:
+		return append(dst, value...)
+	}
+
+	dst = append(dst, '{')
+	for key, member := range value.Members() {
+		name := in + key.Text()
+		whole := name == "id" || slices.Contains(f, name)
+		if !whole && !slices.ContainsFunc(f, func(wanted string) bool { return strings.HasPrefix(wanted, name+".") }) {
 			continue
 		}
 
@@ -90,25 +91,10 @@ func (f fieldNames) appendObject(dst []byte, object jsonwalk.Value, in string) [
 		}
 		dst = append(append(dst, key...), ':')
 		if whole {
-			dst = append(dst, value...)
+			dst = append(dst, member...)
 		} else {
-			dst = f.appendPart(dst, value, name+".")
+			dst = f.appendPart(dst, member, name+".")
 		}
 	}
 	return append(dst, '}')
-}
-
-// appendPart appends a member of which only members are wanted: an object, a list of them, or null.
-func (f fieldNames) appendPart(dst []byte, value jsonwalk.Value, in string) []byte {
-	switch value.Kind() {
-	case '{':
-		return f.appendObject(dst, value, in)
-	case '[':
-		dst = append(dst, '[')
-		for element := range value.Elements() {
-			dst = f.appendObject(wire.AppendComma(dst), element, in)
-		}
-		return append(dst, ']')
-	}
-	return append(dst, value...)
 }

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"unicode/utf8"
+	"strconv"
 
 	"ninepocket/internal/jsonwalk"
 	"ninepocket/wire"
@@ -16,8 +16,6 @@ func batchHistories(r *Request, out *Reply) *wire.APIError {
 
 	// The lists are long, so the body is read once.
 	var ids, identifiers jsonwalk.Value
-	days := wire.DefaultDays
-	variant := ""
 	for name, value := range body.Members() {
 		switch name.Text() {
 		case "ids":
@@ -25,24 +23,28 @@ func batchHistories(r *Request, out *Reply) *wire.APIError {
 		case "identifiers":
 			identifiers = value
 		case "days":
-			days = daysMember(r, value)
+			bodyArg(r, "days", value, '0')
 		case "variant":
-			variant = variantMember(r, value)
+			bodyArg(r, "variant", value, '"')
 		}
 	}
 
 	refs, own := r.references(body, ids, identifiers, wire.HistoryIDs)
+	days := min(int(r.intArg("days", wire.HistoryDays, wire.DefaultDays)), r.Plan.HistoryDays)
+	variant, _ := r.textArg("variant", wire.VariantText)
 	if f := r.invalid(); f != nil {
 		return f
 	}
 
-	days = min(days, r.Plan.HistoryDays)
 	out.Body = wire.AppendInt(out.Body, `{"days":`, int64(days))
 	out.Body = r.View.AppendDates(append(out.Body, `,"dates":[`...), days)
 	out.Body = append(out.Body, `],"data":[`...)
 	format := batchFormat{
 		limit: r.Plan.MaxPrices, header: wire.HistoryHeader,
-		object: func(dst []byte, card int) []byte { return r.View.AppendHistoryColumns(dst, card, days, variant) },
+		object: func(card int) []byte {
+			r.text = r.View.AppendHistoryColumns(r.text[:0], card, days, variant)
+			return r.text
+		},
 		rows: func(dst []byte, card int, _ string) []byte {
 			return r.View.AppendHistoryRows(dst, card, days, variant)
 		},
@@ -50,33 +52,18 @@ func batchHistories(r *Request, out *Reply) *wire.APIError {
 	return format.append(r, out, refs, own)
 }
 
-// daysMember reads the range of histories. It records problems.
-func daysMember(r *Request, value jsonwalk.Value) int {
-	n, ok := value.Integer()
-	bounds := wire.HistoryDays
-	switch {
-	case !ok:
-		r.problem("days must be a whole number between %d and %d (got %s)", bounds.Min, bounds.Max,
-			jsonwalk.KindName(value.Kind()))
-	case !bounds.Has(n):
-		r.problem("days must be between %d and %d (got %d)", bounds.Min, bounds.Max, n)
-	default:
-		return int(n)
-	}
-	return wire.DefaultDays
-}
-
-// variantMember reads the variant of histories. It records problems.
-func variantMember(r *Request, value jsonwalk.Value) string {
-	if value.Kind() != '"' {
-		r.problem("variant must be a string (got %s)", jsonwalk.KindName(value.Kind()))
-		return ""
+// bodyArg makes a member of the body a parameter. It records a problem if its value is of another kind.
+func bodyArg(r *Request, name string, value jsonwalk.Value, kind byte) {
+	if value.Kind() != kind {
+		r.problem("%s must be %s (got %s)", name, jsonwalk.KindName(kind), jsonwalk.KindName(value.Kind()))
+		return
 	}
 
-	bounds := wire.VariantText
-	n := int64(utf8.RuneCountInString(value.Text()))
-	if !bounds.Has(n) {
-		r.problem("variant must have between %d and %d characters (got %d)", bounds.Min, bounds.Max, n)
+	text := string(value)
+	if kind == '"' {
+		text = value.Text()
+	} else if n, ok := value.Integer(); ok {
+		text = strconv.FormatInt(n, 10)
 	}
-	return value.Text()
+	r.Args.known = append(r.Args.known, arg{name: name, value: text, count: 1})
 }

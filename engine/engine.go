@@ -108,7 +108,7 @@ func New(source Source, o Options) *Engine {
 // Close closes the search cache. Views stay usable.
 func (e *Engine) Close() {
 	if e.searches != nil {
-		e.searches.close()
+		e.searches.pages.Close()
 	}
 }
 

@@ -141,7 +141,7 @@ func (v *View) AppendHistoryRows(dst []byte, card, days int, variant string) []b
 	})
 
 	if len(dst) == before {
-		dst = wire.AppendNoPoints(dst, id)
+		return wire.AppendBareRow(dst, wire.HistoryHeader, id, wire.BareRow)
 	}
 	return dst
 }

@@ -16,14 +16,14 @@ import (
 type SearchPage struct {
 	index.Page
 	Interpretation []index.Note // for the first hit of a query by words; only on the first page
+	suggestions    []byte       // a body in place of a page
 }
 
-// searchCache caches pages of word searches. A key contains the snapshot's hash, so a swap clears
+// searchCache caches pages of word searches, and suggestions. A key contains the snapshot's hash, so a swap clears
 // nothing. An entry has card numbers, a position and notes with copies of their texts, so it refers
 // to no View. The cache may drop an entry: then the search runs again.
 type searchCache struct {
-	pages       *ristretto.Cache[string, SearchPage]
-	suggestions *ristretto.Cache[string, []byte] // bodies
+	pages *ristretto.Cache[string, SearchPage]
 	// The cache's own metrics cost a hash and a sharded counter for each call. These two are
 	// enough.
 	hits, misses atomic.Uint64
@@ -31,29 +31,15 @@ type searchCache struct {
 
 // newSearchCache returns a cache with a limit in bytes. It runs goroutines until it is closed.
 func newSearchCache(bytes int64) *searchCache {
-	const perPage, perSuggestion = 400, 1500 // about what a page of 50 and ten suggestions take
-	suggestions := bytes / 8
-	return &searchCache{
-		pages:       newCache[SearchPage](bytes-suggestions, perPage),
-		suggestions: newCache[[]byte](suggestions, perSuggestion),
-	}
-}
-
-// newCache returns a cache with a limit in bytes for entries of a usual size.
-func newCache[V any](bytes, perEntry int64) *ristretto.Cache[string, V] {
-	cache, err := ristretto.NewCache(&ristretto.Config[string, V]{
-		NumCounters: max(10*bytes/perEntry, 1000), MaxCost: max(bytes, 1), BufferItems: 64, IgnoreInternalCost: true,
+	const perPage = 400 // about what a page of 50 takes
+	pages, err := ristretto.NewCache(&ristretto.Config[string, SearchPage]{
+		NumCounters: max(10*bytes/perPage, 1000), MaxCost: bytes, BufferItems: 64, IgnoreInternalCost: true,
 	})
 	if err != nil {
 		panic(err) // the settings above are positive, as required
 	}
-	return cache
-}
 
-// close ends the goroutines of the cache.
-func (c *searchCache) close() {
-	c.pages.Close()
-	c.suggestions.Close()
+	return &searchCache{pages: pages}
 }
 
 // Cards appends to dst the page that follows the position after, at most limit cards. For the first

@@ -33,14 +33,13 @@ func (v *View) AppendSuggestions(dst []byte, q SuggestQuery) []byte {
 	}
 
 	search := q.search()
-	key := string(v.appendSearchKey(make([]byte, 0, 128), &search, nil, q.Limit, false))
-	if body, ok := v.searches.suggestions.Get(key); ok {
-		return append(dst, body...)
+	key := string(append(v.appendSearchKey(make([]byte, 0, 192), &search, nil, q.Limit, false), "suggest"...))
+	found, ok := v.searches.pages.Get(key)
+	if !ok {
+		found.suggestions = v.appendSuggestions(nil, &q)
+		v.searches.pages.Set(key, found, int64(len(key)+cap(found.suggestions)+entryCost))
 	}
-
-	body := v.appendSuggestions(nil, &q)
-	v.searches.suggestions.Set(key, body, int64(len(key)+cap(body)+entryCost))
-	return append(dst, body...)
+	return append(dst, found.suggestions...)
 }
 
 // search returns the search for the words.
@@ -51,23 +50,32 @@ func (q *SuggestQuery) search() index.Query {
 }
 
 func (v *View) appendSuggestions(dst []byte, q *SuggestQuery) []byte {
-	list := suggestionList{v: v, limit: q.Limit, body: append(dst, `{"data":[`...)}
+	c := v.Catalog
+	list := suggestionList{v: v, q: q, body: append(dst, `{"data":[`...)}
 	sets, _ := v.Index.Sets(nil, index.SetFilter{Game: q.Game, Query: q.Words}, 0, maxSuggestedSets)
-	sets = append(sets, v.Index.SetNames().Beginning(q.Words)...)
-	game := cardvocab.Fold(q.Game)
-	for _, set := range sets {
-		slug := v.Catalog.Games.Slug.At(int(v.Catalog.Sets.Game[set]))
-		if len(list.all) < maxSuggestedSets && (q.Game == "" || cardvocab.Fold(slug) == game) {
-			list.addSet(int(set))
+	for _, set := range append(sets, v.Index.SetNames().Beginning(q.Words)...) {
+		name := c.Sets.Name.At(int(set))
+		if len(list.all) < maxSuggestedSets && list.begin("set", name, name, c.Sets.Game[set]) {
+			list.body = wire.AppendInt(list.body, `,"cards":`, int64(len(v.Index.CardsOfSet(int(set)))))
+			list.body = append(v.site.AppendSetURL(list.body, c, int(set)), '}')
 		}
 	}
 
-	list.addNumbers(q)
+	if wire.NumberText.Has(int64(len(q.Words))) && strings.ContainsAny(q.Words, "0123456789") {
+		list.addNumbers()
+	}
 	for _, card := range v.Index.Cards(nil, q.search(), nil, maxSuggestedCards).Cards {
-		if len(list.all) == list.limit {
+		if len(list.all) == q.Limit {
 			break
 		}
-		list.addName(int(card))
+
+		// Most cards have the name of one before them.
+		name := index.PlainName(c.Cards.Name.At(int(card)))
+		game := c.Cards.Game[card]
+		if one := (suggestion{"spelling", name, game}); !slices.Contains(list.spellings, one) {
+			list.spellings = append(list.spellings, one)
+			list.addCards("name", cardvocab.Fold(name), name, game, v.Index.CardsNamed(name))
+		}
 	}
 	return append(list.body, ']', '}')
 }
@@ -75,7 +83,7 @@ func (v *View) appendSuggestions(dst []byte, q *SuggestQuery) []byte {
 // suggestionList has the suggestions of a body that is being made.
 type suggestionList struct {
 	v         *View
-	limit     int
+	q         *SuggestQuery
 	all       []suggestion // with the letters and digits of names
 	spellings []suggestion // names as they are written
 	body      []byte
@@ -83,81 +91,57 @@ type suggestionList struct {
 
 // suggestion is what makes a suggestion another than the rest.
 type suggestion struct {
-	kind, text string
-	game       uint8
+	kind, key string
+	game      uint8
 }
 
-// begin begins a suggestion; false if there is no room, or if it is there already.
-func (l *suggestionList) begin(one suggestion) bool {
-	if len(l.all) == l.limit || slices.Contains(l.all, one) {
+// begin appends the start of a suggestion, unless there is no room, it is there already, or it is of
+// another game than asked for.
+func (l *suggestionList) begin(kind, key, text string, game uint8) bool {
+	slug := l.v.Catalog.Games.Slug.At(int(game))
+	one := suggestion{kind, key, game}
+	if len(l.all) == l.q.Limit || slices.Contains(l.all, one) ||
+		l.q.Game != "" && cardvocab.Fold(slug) != cardvocab.Fold(l.q.Game) {
 		return false
 	}
+
 	l.all = append(l.all, one)
+	l.body = wire.AppendText(wire.AppendComma(l.body), `{"kind":`, kind)
+	l.body = wire.AppendText(l.body, `,"text":`, text)
+	l.body = wire.AppendText(l.body, `,"game":`, slug)
 	return true
 }
 
-func (l *suggestionList) addSet(set int) {
-	c := l.v.Catalog
-	one := suggestion{"set", c.Sets.Name.At(set), c.Sets.Game[set]}
-	if l.begin(one) {
-		cards := len(l.v.Index.CardsOfSet(set))
-		game := c.Games.Slug.At(int(one.game))
-		l.body = wire.AppendSuggestion(wire.AppendComma(l.body), one.kind, one.text, game, cards)
-		l.body = append(l.v.site.AppendSetURL(l.body, c, set), '}')
+// addCards adds a suggestion that means those of cards which are of a game; false if it does not fit in.
+func (l *suggestionList) addCards(kind, key, text string, game uint8, cards []uint32) bool {
+	if !l.begin(kind, key, text, game) {
+		return false
 	}
-}
 
-// addCards adds a suggestion that means cards.
-func (l *suggestionList) addCards(one suggestion, cards []uint32) {
 	c := l.v.Catalog
-	cards = slices.DeleteFunc(slices.Clone(cards), func(card uint32) bool { return c.Cards.Game[card] != one.game })
-	game := c.Games.Slug.At(int(one.game))
-	l.body = wire.AppendSuggestion(wire.AppendComma(l.body), one.kind, one.text, game, len(cards))
+	cards = slices.DeleteFunc(slices.Clone(cards), func(card uint32) bool { return c.Cards.Game[card] != game })
+	l.body = wire.AppendInt(l.body, `,"cards":`, int64(len(cards)))
 	if len(cards) == 1 {
 		l.body = l.v.site.AppendCardURL(l.body, c, int(cards[0]))
 	} else {
-		l.body = l.v.site.AppendSearchURL(l.body, one.text, game)
+		l.body = l.v.site.AppendSearchURL(l.body, text, c.Games.Slug.At(int(game)))
 	}
 	l.body = append(l.body, '}')
-}
-
-// addName adds the plain name of a card, unless a card with that name was added, perhaps in another
-// spelling.
-func (l *suggestionList) addName(card int) {
-	c := l.v.Catalog
-	one := suggestion{"name", index.PlainName(c.Cards.Name.At(card)), c.Cards.Game[card]}
-	if slices.Contains(l.spellings, one) {
-		return
-	}
-
-	l.spellings = append(l.spellings, one)
-	if l.begin(suggestion{one.kind, cardvocab.Fold(one.text), one.game}) {
-		l.addCards(one, l.v.Index.CardsNamed(one.text))
-	}
+	return true
 }
 
 // addNumbers adds the spellings of the collector number that the words are, if they are one.
-func (l *suggestionList) addNumbers(q *SuggestQuery) {
-	if !wire.NumberText.Has(int64(len(q.Words))) || !strings.ContainsAny(q.Words, "0123456789") {
-		return
-	}
-
+func (l *suggestionList) addNumbers() {
 	numbered := index.Query{Filter: index.NoFilter}
-	numbered.Number = q.Words
-	numbered.Game = q.Game
+	numbered.Number = l.q.Words
 	found := l.v.Index.Cards(nil, numbered, nil, maxSuggestedCards).Cards
-	c := l.v.Catalog
+	numbers := &l.v.Catalog.Cards.Number
 	rest := maxSuggestedSets
 	for _, card := range found {
-		one := suggestion{"number", c.Cards.Number.At(int(card)), c.Cards.Game[card]}
-		if rest == 0 || !l.begin(one) {
-			continue
+		number := numbers.At(int(card))
+		same := slices.DeleteFunc(slices.Clone(found), func(other uint32) bool { return numbers.At(int(other)) != number })
+		if rest > 0 && l.addCards("number", number, number, l.v.Catalog.Cards.Game[card], same) {
+			rest--
 		}
-
-		same := slices.DeleteFunc(slices.Clone(found), func(other uint32) bool {
-			return c.Cards.Number.At(int(other)) != one.text
-		})
-		l.addCards(one, same)
-		rest--
 	}
 }

@@ -37,13 +37,6 @@ func (s *URLs) AppendSearchURL(dst []byte, words, game string) []byte {
 	return append(append(append(dst, "&game="...), game...), '"')
 }
 
-// AppendSuggestion appends the start of a suggestion, up to its url.
-func AppendSuggestion(dst []byte, kind, text, game string, cards int) []byte {
-	dst = AppendText(append(append(dst, `{"kind":"`...), kind...), `","text":`, text)
-	dst = AppendText(dst, `,"game":`, game)
-	return AppendInt(dst, `,"cards":`, int64(cards))
-}
-
 func (s *URLs) appendURL(dst []byte, kind, slug string) []byte {
 	dst = append(dst, `,"url":`...)
 	if slug == "" {

@@ -14,19 +14,21 @@ const (
 	HistoryHeader = "id,variant,date,market_price_cents,status\r\n"
 )
 
-// The ends of rows. A missing record has no more than its first cell and a status.
+// The ends of rows.
 const (
-	rowEnd      = ",ok\r\n"
-	missingCell = "not_found\r\n"
+	rowEnd     = ",ok\r\n"
+	BareRow    = "ok\r\n"
+	MissingRow = "not_found\r\n"
 )
 
-// AppendMissingRow appends the row of a reference that names nothing, below a header.
-func AppendMissingRow(dst []byte, header, ref string) []byte {
+// AppendBareRow appends a row below a header that has a reference alone: BareRow for a record without
+// prices, MissingRow for none.
+func AppendBareRow(dst []byte, header, ref, end string) []byte {
 	dst = appendCell(dst, ref)
 	for range strings.Count(header, ",") {
 		dst = append(dst, ',')
 	}
-	return append(dst, missingCell...)
+	return append(dst, end...)
 }
 
 // AppendLaneRows appends a row of LanesHeader for each lane of a card that has a price, or one that has
@@ -49,7 +51,7 @@ func AppendLaneRows(dst []byte, c *snapshot.Catalog, card int, ref string) []byt
 	}
 
 	if len(dst) == before {
-		dst = append(appendCell(dst, ref), ",,,,,,"+rowEnd...)
+		return AppendBareRow(dst, LanesHeader, ref, BareRow)
 	}
 	return dst
 }
@@ -71,9 +73,6 @@ func AppendPointRow(dst []byte, id, variant string, date *[10]byte, cents int64)
 	dst = append(append(dst, date[:]...), ',')
 	return append(appendAmount(dst, cents), rowEnd...)
 }
-
-// AppendNoPoints appends the row of HistoryHeader of a card without a price in the window.
-func AppendNoPoints(dst []byte, id string) []byte { return append(append(dst, id...), ",,,"+rowEnd...) }
 
 // appendCell appends a text as a cell, in quotes where it needs them (RFC 4180).
 func appendCell(dst []byte, text string) []byte {
