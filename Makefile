@@ -86,9 +86,10 @@ mcp-conformance: ## run the official MCP conformance suites, the Inspector's lin
 	@GO='$(GO)' mcp/conformance/run.sh
 
 .PHONY: whole
-whole: ## do in full the sweeps that make test does a sample of, without the race detector (3 min)
+whole: ## do in full the sweeps that make test does a sample of, without the race detector, and make generators (4 min)
 	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m $$(grep -rl --include='*_test.go' 'testsweep\.' . | xargs dirname | sort -u | grep -v '^./cmd/')
 	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m -run '^(TestRealBadDays|TestAPIErrors|TestFleetFaults|TestFloods)$$' ./cmd/ninepocket # its sweeps
+	@$(MAKE) generators
 
 .PHONY: torture
 torture: ## kill servers, publishers and the engines of a fleet at random moments and swap snapshots under load, ROUNDS=1000 times each; hold 5,000 slow clients and 12,000 hostile ones; restart and upgrade under 100,000 requests; let every fault of the table come upon the real program; simulate faults of disk and clock, and plant mistakes; flip every bit (an hour)
@@ -185,9 +186,13 @@ deadcode: ## list functions that neither a command nor a test reaches
 	$(TOOL) deadcode -test ./...
 
 .PHONY: openapi-lint
-openapi-lint: ## generate clients in Go and TypeScript from the OpenAPI document and compile them; lint it with two linters
+openapi-lint: ## lint the OpenAPI documents with two linters, compile types of TypeScript, and call every operation with clients in Go
 	@tools/goclient/run.sh
 	@tools/node/run.sh
+
+.PHONY: generators
+generators: ## make clients from the OpenAPI documents with four more generators, and call every operation with each (1 min)
+	@GO='$(GO)' tools/generators/run.sh
 
 .PHONY: data
 data: ## say where the real catalogs are expected and what is skipped without them

@@ -139,7 +139,8 @@ func (l *suggestionList) addNumbers() {
 	rest := maxSuggestedSets
 	for _, card := range found {
 		number := numbers.At(int(card))
-		same := slices.DeleteFunc(slices.Clone(found), func(other uint32) bool { return numbers.At(int(other)) != number })
+		other := func(card uint32) bool { return numbers.At(int(card)) != number }
+		same := slices.DeleteFunc(slices.Clone(found), other)
 		if rest > 0 && l.addCards("number", number, number, l.v.Catalog.Cards.Game[card], same) {
 			rest--
 		}

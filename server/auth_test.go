@@ -249,6 +249,8 @@ func TestLiveOnly(t *testing.T) {
 		{path: "/v1/usage", want: []match{at("data.tenant_id", "bench")}},
 		{path: "/v1/prices/batch", key: "preview", body: `{"items":[]}`, status: 401, code: "unauthorized"},
 		{path: "/openapi.json", key: "-", want: []match{lacks("/v1/products", "idempotency")}},
+		{path: "/openapi.live.json", key: "-", want: []match{lacks("/v1/products", "idempotency")}},
+		{path: "/openapi.preview.json", key: "-", status: 404, code: "not_found"},
 	})
 }
 

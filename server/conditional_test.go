@@ -18,6 +18,7 @@ func gets() []string {
 		"/v1/games", "/v1/cards?limit=3", "/v1/cards?q=luffy", "/v1/cards?q=nothinglikethis", "/v1/cards/" + k,
 		"/v1/cards/" + k + "/prices", "/v1/cards/" + k + "/price-stats?window=7d",
 		"/v1/sets", "/v1/sets?limit=1", "/v1/sets/" + s, "/v1/market/movers?direction=down", "/openapi.json",
+		"/openapi.live.json", "/openapi.preview.json",
 	}
 }
 

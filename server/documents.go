@@ -24,30 +24,47 @@ func newDocument(mediaType string, text []byte) document {
 	}}
 }
 
-// OpenAPIDocument is a server's OpenAPI document with its encodings. It never changes, and servers
-// may share one.
-type OpenAPIDocument struct{ document }
+// OpenAPIDocument is a server's OpenAPI document, whole and a surface at a time, with the encodings
+// of each. It never changes, and servers may share one.
+type OpenAPIDocument struct{ whole, live, preview document }
 
-// NewOpenAPIDocument renders the document of a server at baseURL, with the preview contract or
-// without it. Product ids begin with productPrefix; "" means prd.
-func NewOpenAPIDocument(baseURL, productPrefix string, preview bool) (*OpenAPIDocument, error) {
-	text, err := openapi.Render(strings.TrimSuffix(baseURL, "/"), preview)
+// NewOpenAPIDocument renders the document of a server at baseURL, a program of a version, with the
+// preview contract or without it. Product ids begin with productPrefix; "" means prd.
+func NewOpenAPIDocument(baseURL, productPrefix, version string, preview bool) (*OpenAPIDocument, error) {
+	render := func(scope openapi.Scope) (document, error) {
+		text, err := openapi.Render(strings.TrimSuffix(baseURL, "/"), version, scope)
+		if err != nil {
+			return document{}, fmt.Errorf("cannot render the OpenAPI document: %w", err)
+		}
+
+		if productPrefix != "" {
+			text = openapi.WithProductPrefix(text, productPrefix)
+		}
+		return newDocument("application/json", text), nil
+	}
+
+	live, err := render(openapi.Live)
+	if err != nil || !preview {
+		return &OpenAPIDocument{whole: live, live: live}, err
+	}
+	whole, err := render(openapi.Both)
 	if err != nil {
-		return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
+		return nil, err
 	}
-
-	if productPrefix != "" {
-		text = openapi.WithProductPrefix(text, productPrefix)
-	}
-	return &OpenAPIDocument{newDocument("application/json", text)}, nil
+	alone, err := render(openapi.Preview)
+	return &OpenAPIDocument{whole, live, alone}, err
 }
 
-// Text returns the document in JSON. It must not be changed.
-func (c *OpenAPIDocument) Text() []byte { return c.encodings[""] }
+// Text returns the whole document in JSON. It must not be changed.
+func (c *OpenAPIDocument) Text() []byte { return c.whole.encodings[""] }
 
-// openapi answers GET /openapi.json, without a key and to any origin (decision 4).
-func (x *exchange) openapi() {
-	document := &x.s.OpenAPI.document
+// The documents of a server, by path.
+func (x *exchange) openapi()        { x.sendDocument(&x.s.OpenAPI.whole) }
+func (x *exchange) openapiLive()    { x.sendDocument(&x.s.OpenAPI.live) }
+func (x *exchange) openapiPreview() { x.sendDocument(&x.s.OpenAPI.preview) }
+
+// sendDocument answers GET with a document, without a key and to any origin (decision 4).
+func (x *exchange) sendDocument(document *document) {
 	encoding := x.Encoding(len(document.encodings[""]))
 
 	// Any origin may read it: this replaces a configured one (see allowOrigin).

@@ -58,14 +58,14 @@ func TestMain(m *testing.M) {
 
 // servedAs is what the OpenAPI document of a server depends on.
 type servedAs struct {
-	baseURL, productPrefix string
-	preview                bool
+	baseURL, productPrefix, version string
+	preview                         bool
 }
 
 // contracts are the documents of all worlds: to render and to pack one takes a fifth of a second
 // under the race detector.
 var contracts = memoize(func(s servedAs) (*OpenAPIDocument, error) {
-	return NewOpenAPIDocument(s.baseURL, s.productPrefix, s.preview)
+	return NewOpenAPIDocument(s.baseURL, s.productPrefix, s.version, s.preview)
 })
 
 // memoize makes a function that remembers what another returned.
@@ -207,7 +207,7 @@ func newWorld(tb testing.TB, s setup) *world {
 		s.options(&o)
 	}
 
-	o.OpenAPI, err = contracts(servedAs{o.BaseURL, o.ProductPrefix, o.Preview})
+	o.OpenAPI, err = contracts(servedAs{o.BaseURL, o.ProductPrefix, o.Version, o.Preview})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -280,6 +280,8 @@ func TestNoSnapshot(t *testing.T) {
 		{path: "/healthz", key: "-", status: 503, want: []match{exact(`{"status":"loading","snapshot_id":null}`)}},
 		{path: "/v1/games", key: "-", status: 401, code: "unauthorized"},
 		{path: "/openapi.json", key: "-", want: []match{at("openapi", "3.1.0")}},
+		{path: "/openapi.live.json", key: "-", want: []match{at("openapi", "3.1.0"), lacks("/v1/products")}},
+		{path: "/openapi.preview.json", key: "-", want: []match{at("openapi", "3.1.0"), lacks("/v1/cards")}},
 	})
 
 	w.Engine.Swap(today().view, time.Now())

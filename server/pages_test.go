@@ -24,7 +24,7 @@ import (
 
 // sitePages are the pages of all worlds that have some: nothing changes in them.
 var sitePages = sync.OnceValues(func() (*site.Pages, error) {
-	document, err := openapi.Render(baseURL, true)
+	document, err := openapi.Render(baseURL, "", openapi.Both)
 	if err != nil {
 		return nil, err
 	}

@@ -428,7 +428,7 @@ func TestRouteTableIsTheDocument(t *testing.T) {
 		}
 	}
 	f(shared(), func(contracttest.Operation) bool { return true })
-	f(liveWorld(), func(op contracttest.Operation) bool { return op.Surface != contracttest.Preview })
+	f(liveWorld(), func(op contracttest.Operation) bool { return op.Surface != contracttest.Preview && !op.BothOnly })
 	names := map[string]contracttest.Operation{}
 	for _, op := range contracttest.Operations() {
 		names[op.ID] = op

@@ -124,6 +124,7 @@ func TestMethods(t *testing.T) {
 		"/v1/market/movers": "GET, HEAD", "/v1/prices/batch": "POST", "/v1/usage": "GET, HEAD",
 		"/v1/valuations": "POST",
 		"/openapi.json":  "GET, HEAD", "/healthz": "GET, HEAD",
+		"/openapi.live.json": "GET, HEAD", "/openapi.preview.json": "GET, HEAD",
 		"/v1/products": "GET, HEAD", "/v1/products/prd_abc": "GET, HEAD",
 	}
 	for path, want := range allow {

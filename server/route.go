@@ -38,13 +38,18 @@ const mcpPath = "/mcp"
 // routeTable returns the route table. Order does not matter, as long as the methods of one pattern share
 // a surface and a metric row.
 func (s *Server) routeTable() []*route {
+	documents := metricKey{surfaceNone, "openapi"}
 	table := []*route{
-		{
-			pattern: "/openapi.json", method: "GET", handler: (*exchange).openapi,
-			metric: metricKey{surfaceNone, "openapi"},
-		},
+		{pattern: "/openapi.json", method: "GET", handler: (*exchange).openapi, metric: documents},
+		{pattern: "/openapi.live.json", method: "GET", handler: (*exchange).openapiLive, metric: documents},
 		{pattern: "/healthz", method: "GET", handler: (*exchange).healthz, metric: metricKey{surfaceNone, "healthz"}},
 		{pattern: mcpPath, method: "POST", handler: (*exchange).mcp, metric: metricKey{surfaceMCP, "mcp"}},
+	}
+
+	if s.Preview {
+		table = append(table, &route{
+			pattern: "/openapi.preview.json", method: "GET", handler: (*exchange).openapiPreview, metric: documents,
+		})
 	}
 
 	// The live and the preview operation of one method and path share a row.

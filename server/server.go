@@ -64,7 +64,7 @@ type Options struct {
 	// BodyBudget limits the memory of larger request bodies that are being read, of all clients
 	// together, in bytes; 0 is no limit.
 	BodyBudget int64
-	// Version is that of the program, for MCP's initialize.
+	// Version is that of the program, for MCP's initialize and the OpenAPI document.
 	Version string
 	Log     *slog.Logger
 	// OnAccess is called for every request whose response is ready, in its goroutine; nil for none.
@@ -107,7 +107,8 @@ func New(options Options) (*Server, error) {
 	options.BaseURL = strings.TrimSuffix(options.BaseURL, "/")
 
 	if options.OpenAPI == nil {
-		contract, err := NewOpenAPIDocument(options.BaseURL, options.ProductPrefix, options.Preview)
+		contract, err := NewOpenAPIDocument(options.BaseURL, options.ProductPrefix, options.Version,
+			options.Preview)
 		if err != nil {
 			return nil, err
 		}

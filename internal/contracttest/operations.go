@@ -15,6 +15,7 @@ type Operation struct {
 	Path       string // with {parameters}
 	Surface    string
 	Scope      string // required scope of a preview key, "" for none
+	BothOnly   bool   // served only where both surfaces are
 	Parameters []Parameter
 	Statuses   []int // declared one by one, ascending; 408, 413 and 431 are possible, too
 }
@@ -49,7 +50,10 @@ func Operations() []Operation {
 
 func (d *document) operation(template, method string) Operation {
 	n := d.at("/paths/" + escape(template) + "/" + method)
-	op := Operation{ID: n.text("operationId"), Method: strings.ToUpper(method), Path: template, Surface: d.surface(n)}
+	op := Operation{
+		ID: n.text("operationId"), Method: strings.ToUpper(method), Path: template, Surface: d.surface(n),
+		BothOnly: n.text("x-surface") == "both",
+	}
 	if op.Surface == Preview {
 		op.Scope = strings.Join(strings.Fields(strings.Trim(fmt.Sprint(d.at(n.pointer +
 			"/security/0").object["apiKey"]), "[]")), " ")
@@ -85,6 +89,12 @@ func (d *document) surface(operation node) string {
 		}
 	}
 	return Live
+}
+
+// needsPreview reports whether a server without the preview contract lacks an operation.
+func (d *document) needsPreview(template, method string) bool {
+	op := d.operation(template, method)
+	return op.Surface == Preview || op.BothOnly
 }
 
 func (d *document) parameter(n node) Parameter {

@@ -95,7 +95,7 @@ func (d *document) declared(r Response) (node, error) {
 
 	early := slices.Contains(anyTime, r.Status)
 	switch {
-	case p.item == nil, r.LiveOnly && d.operation(p.template, method).Surface == Preview:
+	case p.item == nil, r.LiveOnly && d.needsPreview(p.template, method):
 		if early {
 			return d.at("/components/responses/Refusal"), nil
 		}

@@ -162,7 +162,7 @@ func TestMissingHeadersFail(t *testing.T) {
 // TestDriftFails adds and removes a member at every level of every body.
 func TestDriftFails(t *testing.T) {
 	for _, s := range samples(t) {
-		if len(s.Body) == 0 || strings.HasPrefix(s.Path, "/openapi.json") || s.Body[0] != '{' {
+		if len(s.Body) == 0 || strings.HasPrefix(s.Path, "/openapi.") || s.Body[0] != '{' {
 			continue
 		}
 

@@ -3,7 +3,6 @@
 package goclient
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"ninepocket/tools/goclient/generated/live"
 	"ninepocket/tools/goclient/generated/preview"
+	"ninepocket/tools/goclient/generated/small"
 )
 
 // ready is the content of a server's ready file.
@@ -51,47 +51,66 @@ func serve(t *testing.T) ready {
 	}
 }
 
-// keyed returns a request editor that adds a key.
-func keyed(key string) func(context.Context, *http.Request) error {
-	return func(_ context.Context, r *http.Request) error {
-		r.Header.Set("X-API-Key", key)
-		return nil
-	}
+// keyed is a transport that adds a key.
+type keyed string
+
+func (k keyed) Do(r *http.Request) (*http.Response, error) {
+	r.Header.Set("X-API-Key", string(k))
+	return http.DefaultClient.Do(r)
 }
 
-// TestPricesBatch makes the body of a batch with generated code alone, on both surfaces and with
-// both documents, and reads a price from the response.
-func TestPricesBatch(t *testing.T) {
+// TestEveryOperation calls every operation of each document with the client made from it.
+func TestEveryOperation(t *testing.T) {
 	server := serve(t)
-	both, err := preview.NewClientWithResponses(server.API)
+	pro := keyed(server.Keys["pro"])
+	partner := keyed(server.Keys["preview"])
+	all, err := live.NewClientWithResponses(server.API, live.WithHTTPClient(pro))
 	if err != nil {
 		t.Fatal(err)
 	}
-	pro := keyed(server.Keys["pro"])
+	little, err := small.NewClientWithResponses(server.API, small.WithHTTPClient(pro))
+	if err != nil {
+		t.Fatal(err)
+	}
+	typed, err := preview.NewClientWithResponses(server.API, preview.WithHTTPClient(partner))
+	if err != nil {
+		t.Fatal(err)
+	}
 
-	found, err := both.CardsSearchWithResponse(t.Context(), &preview.CardsSearchParams{}, preview.RequestEditorFn(pro))
+	c := caller{server: server}
+	c.callAll(t, all, "live", pro)
+	c.callAll(t, little, "live", pro)
+	c.callAll(t, typed, "preview", partner)
+}
+
+// TestPricesBatch makes the body of a batch with generated code alone, on both surfaces, and reads a
+// price from the response.
+func TestPricesBatch(t *testing.T) {
+	server := serve(t)
+	all, err := live.NewClientWithResponses(server.API, live.WithHTTPClient(keyed(server.Keys["pro"])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := all.CardsSearchWithResponse(t.Context(), &live.CardsSearchParams{})
 	if err != nil || found.JSON200 == nil || len(found.JSON200.Data) == 0 {
 		t.Fatalf("no card is found: %v", err)
 	}
-	id := string(found.JSON200.Data[0].Id)
+	id := found.JSON200.Data[0].Id
 
-	var body preview.PricesBatchJSONRequestBody
-	if err := body.FromPriceBatchRequest(preview.PriceBatchRequest{Ids: &[]string{id}}); err != nil {
+	one, err := all.PricesBatchWithResponse(t.Context(), live.PriceBatchRequest{Ids: &[]string{id}})
+	if err != nil || one.JSON200 == nil {
+		t.Fatalf("a live batch: %v, %s", err, one.Body)
+	}
+	prices := one.JSON200.Data
+	if len(prices) != 1 || prices[0].Id != id || prices[0].Currency != "USD" || prices[0].MarketPriceCents == nil {
+		t.Errorf("a live batch has %+v", prices)
+	}
+
+	typed, err := preview.NewClientWithResponses(server.API, preview.WithHTTPClient(keyed(server.Keys["preview"])))
+	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := both.PricesBatchWithResponse(t.Context(), &preview.PricesBatchParams{}, body,
-		preview.RequestEditorFn(pro))
-	if err != nil || answer.JSON200 == nil {
-		t.Fatalf("a live batch: %v, %s", err, answer.Body)
-	}
-	prices, err := answer.JSON200.AsPriceBatch()
-	if err != nil || len(prices.Data) != 1 || string(prices.Data[0].Id) != id || prices.Data[0].Currency != "USD" {
-		t.Errorf("a live batch has %+v, %v", prices, err)
-	}
-
-	partner := keyed(server.Keys["preview"])
-	products, err := both.ProductsListWithResponse(t.Context(), &preview.ProductsListParams{},
-		preview.RequestEditorFn(partner))
+	products, err := typed.ProductsListWithResponse(t.Context(), &preview.ProductsListParams{})
 	if err != nil || products.JSON200 == nil || len(products.JSON200.Data) == 0 {
 		t.Fatalf("no product is found: %v, %s", err, products.Body)
 	}
@@ -99,41 +118,21 @@ func TestPricesBatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	var wanted preview.PriceSelection
-	selection := preview.CardSelection{
+	if err := wanted.FromCardSelection(preview.CardSelection{
 		Kind: "card", ProductId: product.Id, Variant: product.PriceOptions[0].Variant, Condition: "near_mint",
-	}
-	if err := wanted.FromCardSelection(selection); err != nil {
-		t.Fatal(err)
-	}
-	if err := body.FromPreviewPriceBatchRequest(preview.PreviewPriceBatchRequest{
-		Items: []preview.PriceSelection{wanted},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	key := "a-key-of-a-test"
-	answer, err = both.PricesBatchWithResponse(t.Context(), &preview.PricesBatchParams{IdempotencyKey: &key}, body,
-		preview.RequestEditorFn(partner))
-	if err != nil || answer.JSON200 == nil {
+	params := &preview.PricesBatchParams{IdempotencyKey: "a-key-of-a-test"}
+	answer, err := typed.PricesBatchWithResponse(t.Context(), params,
+		preview.PreviewPriceBatchRequest{Items: []preview.PriceSelection{wanted}})
+	if err != nil || answer.JSON200 == nil || len(answer.JSON200.Data) != 1 || answer.JSON200.Meta.BillableUnits != 1 {
 		t.Fatalf("a preview batch: %v, %s", err, answer.Body)
 	}
-	results, err := answer.JSON200.AsPreviewPriceBatch()
-	if err != nil || len(results.Data) != 1 || results.Meta.BillableUnits != 1 {
-		t.Fatalf("a preview batch has %+v, %v", results, err)
-	}
-	price, err := results.Data[0].AsUndatedPriceResult()
+	price, err := answer.JSON200.Data[0].AsUndatedPriceResult()
 	if err != nil || price.Price.AmountCents == 0 {
 		t.Errorf("a preview batch has no price: %s, %v", answer.Body, err)
-	}
-
-	// The document of a server without preview has no oneOf here.
-	alone, err := live.NewClientWithResponses(server.API)
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, err := alone.PricesBatchWithResponse(t.Context(), live.PricesBatchJSONRequestBody{Ids: &[]string{id}},
-		live.RequestEditorFn(pro))
-	if err != nil || one.JSON200 == nil || len(one.JSON200.Data) != 1 || one.JSON200.Data[0].MarketPriceCents == nil {
-		t.Errorf("a batch of the live document: %v, %s", err, one.Body)
 	}
 }

@@ -1,16 +1,19 @@
 // Package openapi has the OpenAPI document. It is written by hand and defines the service's
 // responses.
 //
-// The document describes both surfaces. Everything of the preview contract alone has the extension
-// "x-surface": "preview": operations, parameters, headers, media types, examples, components.
-// "x-live-description" replaces the description when preview is off. "x-required-on" names the
-// surface on which an otherwise optional response header is always present.
+// The document as written describes both surfaces. A part with the extension "x-surface" belongs to
+// that surface alone, be it an operation, a parameter, a header, a media type, an example, a
+// property or a component; with "both" it is of the whole document only. "x-live-description" replaces the
+// description in the document of live keys and "x-preview-description" in that of preview keys; any
+// other member is replaced likewise. "x-required-on" names the surface on which an otherwise
+// optional header is always present.
 package openapi
 
 import (
 	"bytes"
 	_ "embed" // the document
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,10 +37,20 @@ const (
 	gameEditions = "/components/schemas/SealedProduct/properties/edition/enum"
 )
 
-// Render returns the document for a server at baseURL: compact, with that server in "servers".
-// Members stay in the order of the document. With preview off, everything of the preview contract
-// alone is left out.
-func Render(baseURL string, preview bool) ([]byte, error) {
+// A Scope is the part of the contract that a document describes.
+type Scope string
+
+// The scopes: both surfaces, or one of them.
+const (
+	Both    Scope = "both"
+	Live    Scope = "live"
+	Preview Scope = "preview"
+)
+
+// Render returns the document for a server at baseURL, a program of a version: compact, with that
+// server in "servers". Members stay in the order of the document. The document of one surface has
+// nothing of the other, nor components that nothing refers to.
+func Render(baseURL, version string, scope Scope) ([]byte, error) {
 	text := jsontext.Value(strings.Replace(document, writtenGames, snapshot.GamesInWords(), 1))
 	if err := text.Compact(); err != nil {
 		return nil, fmt.Errorf("cannot read the OpenAPI document: %w", err)
@@ -56,37 +69,45 @@ func Render(baseURL string, preview bool) ([]byte, error) {
 	}
 
 	r := rendering{
-		preview: preview, dropped: map[string]bool{}, soleChoices: map[string]jsonwalk.Value{},
+		scope: scope, dropped: map[string]bool{}, soleChoices: map[string]jsonwalk.Value{},
 		replacements: map[jsontext.Pointer]jsonwalk.Value{},
 	}
 	servers := []map[string]string{{"url": baseURL, "description": "This server"}}
-	for at, with := range map[jsontext.Pointer]any{"/servers": servers, gameCodes: codes, gameEditions: editions} {
+	for at, with := range map[jsontext.Pointer]any{
+		"/servers": servers, "/info/version": semantic(version), gameCodes: codes, gameEditions: editions,
+	} {
 		r.replacements[at], err = json.Marshal(with, json.Deterministic(true))
 		if err != nil {
 			return nil, fmt.Errorf("cannot write %q at %s of the OpenAPI document: %w", with, at, err)
 		}
 	}
 
-	// A reference to a component of the preview contract is dropped with the component.
-	if !preview {
-		for kind, components := range written.Member("components").Members() {
-			for name, component := range components.Members() {
-				if component.Member("x-surface").Is("preview") {
-					r.dropped["#/components/"+kind.Text()+"/"+name.Text()] = true
-				}
-			}
-		}
+	if scope == Both {
+		return r.value(written, ""), nil
+	}
+	r.findDropped(written.Member("components"))
+	r.unused = unused(r.value(written, ""))
+	return r.value(written, ""), nil
+}
 
-		// A component with one alternative left is replaced by that alternative in every reference.
-		for name, component := range written.Member("components").Member("schemas").Members() {
-			choice := r.value(component, "")
-			if component.Member("oneOf") != nil && choice != nil && choice.Member("$ref") != nil {
-				r.soleChoices["#/components/schemas/"+name.Text()] = choice
-			}
-		}
+var (
+	semanticVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	outsideBuild    = regexp.MustCompile(`[^0-9A-Za-z.-]+`)
+)
+
+// semantic returns a program's version as a semantic version. That of a build without a number is
+// 0.0.0-dev, with what identifies the build behind it.
+func semantic(version string) string {
+	number := strings.TrimPrefix(version, "v")
+	if semanticVersion.MatchString(number) {
+		return number
 	}
 
-	return r.value(written, ""), nil
+	build := outsideBuild.ReplaceAllString(version, "-")
+	if build == "" || build == "dev" {
+		return "0.0.0-dev"
+	}
+	return "0.0.0-dev+" + build
 }
 
 // WithProductPrefix returns a rendered document for a server whose product ids start with prefix
@@ -95,12 +116,65 @@ func WithProductPrefix(rendered []byte, prefix string) []byte {
 	return bytes.ReplaceAll(rendered, []byte("prd_"), []byte(prefix+"_"))
 }
 
-// A rendering copies the document value by value, without the parts that the server does not serve.
+// A rendering copies the document value by value, without the parts that are not of its scope.
 type rendering struct {
-	preview      bool
-	dropped      map[string]bool                     // references to components of the preview contract
+	scope        Scope
+	dropped      map[string]bool                     // references to components of another scope
 	soleChoices  map[string]jsonwalk.Value           // by reference: the alternative that is left of a choice
+	unused       map[jsontext.Pointer]jsonwalk.Value // components that nothing refers to
 	replacements map[jsontext.Pointer]jsonwalk.Value // values that replace those of the document
+}
+
+// findDropped finds the components that are not of the scope: a reference to one is dropped with
+// the component.
+func (r *rendering) findDropped(components jsonwalk.Value) {
+	for kind, named := range components.Members() {
+		for name, component := range named.Members() {
+			if r.foreign(component.Member("x-surface")) {
+				r.dropped["#/components/"+kind.Text()+"/"+name.Text()] = true
+			}
+		}
+	}
+
+	// A component with one alternative left is replaced by that alternative in every reference.
+	for name, component := range components.Member("schemas").Members() {
+		choice := r.value(component, "")
+		if component.Member("oneOf") != nil && choice != nil && choice.Member("$ref") != nil {
+			r.soleChoices["#/components/schemas/"+name.Text()] = choice
+		}
+	}
+}
+
+// foreign reports whether a mark leaves its part out of the scope.
+func (r *rendering) foreign(mark jsonwalk.Value) bool {
+	return r.scope != Both && mark != nil && !mark.Is(string(r.scope))
+}
+
+var reference = regexp.MustCompile(`"#(/components/[^"]+)"`)
+
+// unused returns the components of a document to which neither an operation refers nor a component
+// that is used.
+func unused(document jsonwalk.Value) map[jsontext.Pointer]jsonwalk.Value {
+	left := map[jsontext.Pointer]jsonwalk.Value{}
+	for kind, named := range document.Member("components").Members() {
+		if kind.Is("securitySchemes") {
+			continue
+		}
+		for name, component := range named.Members() {
+			left[jsontext.Pointer("/components").AppendToken(kind.Text()).AppendToken(name.Text())] = component
+		}
+	}
+
+	for reached := []jsonwalk.Value{document.Member("paths")}; len(reached) > 0; reached = reached[1:] {
+		for _, found := range reference.FindAllSubmatch(reached[0], -1) {
+			at := jsontext.Pointer(found[1])
+			if component, is := left[at]; is {
+				reached = append(reached, component)
+				delete(left, at)
+			}
+		}
+	}
+	return left
 }
 
 // value renders the value at a JSON pointer. It returns nil if the value is left out.
@@ -139,16 +213,14 @@ func members(object jsonwalk.Value) (all []member, named func(name string) jsonw
 }
 
 func (r *rendering) object(object jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
-	const liveDescription = "x-live-description"
 	all, named := members(object)
 
-	// Parts of the preview contract and references to them are left out.
+	// Parts of the other surface and references to them are left out.
 	ref := ""
 	if to := named("$ref"); to.Kind() == '"' {
 		ref = to.Text()
 	}
-	dropped := named("x-surface").Is("preview") || r.dropped[ref]
-	if dropped && !r.preview {
+	if r.foreign(named("x-surface")) || r.dropped[ref] || r.unused[at] != nil {
 		return nil
 	}
 
@@ -165,19 +237,16 @@ func (r *rendering) object(object jsonwalk.Value, at jsontext.Pointer) jsonwalk.
 	}
 
 	out := jsonwalk.Value{'{'}
-	live := named(liveDescription)
 	for _, m := range all {
-		switch {
-		case m.name.Is(liveDescription):
+		m = r.member(m, named)
+		if m.value == nil {
 			continue
-		case m.name.Is("description") && live != nil && !r.preview:
-			m.value = live
 		}
 
-		// A path or a list of parameters that became empty is left out, too.
+		// A path, a kind of component or a list of parameters that became empty is left out, too.
 		rendered := r.value(m.value, at.AppendToken(m.name.Text()))
 		switch {
-		case rendered == nil, at == "/paths" && string(rendered) == "{}",
+		case rendered == nil, (at == "/paths" || at == "/components") && string(rendered) == "{}",
 			m.name.Is("parameters") && string(rendered) == "[]" && string(m.value) != "[]":
 			continue
 		}
@@ -192,6 +261,26 @@ func (r *rendering) object(object jsonwalk.Value, at jsontext.Pointer) jsonwalk.
 		}
 	}
 	return out
+}
+
+// member returns a member of an object as the scope has it. One without a value is left out.
+func (r *rendering) member(m member, named func(string) jsonwalk.Value) member {
+	name := m.name.Text()
+	switch {
+	case strings.HasPrefix(name, "x-live-"), strings.HasPrefix(name, "x-preview-"):
+		return member{}
+	case r.scope == Both:
+		return m
+	case name == "x-surface": // all that is left is of this surface
+		return member{}
+	case name == "x-required-on":
+		return member{jsonwalk.Value(`"required"`), jsonwalk.Value("true")}
+	}
+
+	if own := named("x-" + string(r.scope) + "-" + name); own != nil {
+		m.value = own
+	}
+	return m
 }
 
 func (r *rendering) array(value jsonwalk.Value, at jsontext.Pointer) jsonwalk.Value {
