@@ -3,14 +3,17 @@ package access
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"ninepocket/access/keys"
+	"ninepocket/calendar"
 )
 
 // Gate combines a key ring and a store: it is all that a server needs of this package.
 type Gate struct {
-	ring  *keys.Ring
-	store Store
+	ring        *keys.Ring
+	store       Store
+	suggestions paidSuggestions
 }
 
 // NewGate returns a gate. It owns neither the ring nor the store.
@@ -33,6 +36,9 @@ func (g *Gate) AuthenticateCached(raw []byte, now Instant, last *keys.KeyCache) 
 // Admit decides whether a call may proceed. Every authenticated call of a counted operation is
 // admitted exactly once, before its parameters are validated.
 func (g *Gate) Admit(p *keys.Principal, op Operation, now Instant) Decision {
+	if op == SuggestList {
+		return g.admitSuggestion(p, now)
+	}
 	return g.store.Admit(p, SpecFor(p, op), now)
 }
 
@@ -40,7 +46,11 @@ func (g *Gate) Admit(p *keys.Principal, op Operation, now Instant) Decision {
 // Success means: the call is charged (2xx other than a replay; every MCP call of a known tool). 304
 // and errors are not.
 func (g *Gate) Finish(res Reservation, success bool) (Charge, error) {
-	return g.store.Finish(res, success)
+	charge, err := g.store.Finish(res, success)
+	if res.Spec.Operation == SuggestList {
+		g.finishSuggestion(&res, success && err == nil)
+	}
+	return charge, err
 }
 
 // Begin looks up an idempotency key. It waits while the same body is being answered, so its result
@@ -73,4 +83,60 @@ func (g *Gate) Abort(res Reservation, claim Claim) (Charge, error) { return g.st
 // Usage returns a principal's use of its quota.
 func (g *Gate) Usage(p *keys.Principal, now Instant) (Usage, error) {
 	return g.store.Usage(p, SpecFor(p, UsageGet), now)
+}
+
+// paidSuggestions are the suggestions that tenants have paid for on this server and not had yet. They
+// end with the UTC day, and with the process.
+type paidSuggestions struct {
+	mu   sync.Mutex
+	day  calendar.Day
+	left map[string]int // by tenant
+}
+
+// add adds n to what a tenant has left on a day, unless that would be less than nothing or the day has
+// ended.
+func (paid *paidSuggestions) add(tenant string, day calendar.Day, n int) bool {
+	paid.mu.Lock()
+	defer paid.mu.Unlock()
+	if day < paid.day {
+		return false
+	}
+	if day > paid.day || paid.left == nil {
+		paid.day = day
+		paid.left = map[string]int{}
+	}
+
+	left := paid.left[tenant] + n
+	if left < 0 {
+		return false
+	}
+	paid.left[tenant] = left
+	return true
+}
+
+// admitSuggestion admits suggestions. They cost nothing while the tenant has paid ones left.
+func (g *Gate) admitSuggestion(p *keys.Principal, now Instant) Decision {
+	spec := SpecFor(p, SuggestList)
+	day := calendar.DayOf(now.Wall)
+	isPaid := g.suggestions.add(p.Tenant, day, -1)
+	if isPaid {
+		spec.Cost = 0
+	}
+
+	decision := g.store.Admit(p, spec, now)
+	if isPaid && decision.Result != Admitted {
+		g.suggestions.add(p.Tenant, day, 1)
+	}
+	return decision
+}
+
+// finishSuggestion adds the others that a charge has paid, or gives back one that was not answered.
+func (g *Gate) finishSuggestion(res *Reservation, success bool) {
+	day := calendar.DayOf(res.Now.Wall)
+	switch {
+	case success && res.Spec.Cost > 0:
+		g.suggestions.add(res.Principal.Tenant, day, suggestionsPerRequest-1)
+	case !success && res.Spec.Cost == 0:
+		g.suggestions.add(res.Principal.Tenant, day, 1)
+	}
 }

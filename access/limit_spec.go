@@ -19,6 +19,8 @@ const (
 	FacetsList     Operation = "facets_list"
 	MarketMovers   Operation = "market_movers"
 	PricesBatch    Operation = "prices_batch"
+	HistoryBatch   Operation = "prices_history_batch"
+	SuggestList    Operation = "suggest_list"
 	UsageGet       Operation = "usage_get"
 	ProductsList   Operation = "products_list"
 	ProductsGet    Operation = "products_get"
@@ -41,6 +43,9 @@ const (
 	TenantWindow
 	// UsageWindow means: the tenant's window for preview GET /v1/usage.
 	UsageWindow
+	// SuggestWindow means: one window per key, for suggestions alone. The log does not know it, since an
+	// earlier program would refuse the log: after a restart it is open.
+	SuggestWindow
 )
 
 // QuotaKind is the quota that a success is charged to.
@@ -57,6 +62,10 @@ const (
 
 // usagePerMinute is the limit of preview GET /v1/usage, which has its own window (decision 15).
 const usagePerMinute = 10
+
+// suggestionsPerRequest is how many suggestions a request of the day pays, and how many times the plan's
+// minute their own window is.
+const suggestionsPerRequest = 10
 
 // LimitSpec is the window, quota, cost and durability that apply to one call.
 type LimitSpec struct {
@@ -85,6 +94,11 @@ func SpecFor(p *keys.Principal, op Operation) LimitSpec {
 		}
 	case usage:
 		return LimitSpec{Operation: op, Window: NoWindow, Quota: DayQuota, Limit: p.Plan.PerDay}
+	case op == SuggestList:
+		return LimitSpec{
+			Operation: op, Window: SuggestWindow, PerMinute: suggestionsPerRequest * p.Plan.PerMinute, Quota: DayQuota,
+			Limit: p.Plan.PerDay, Cost: 1,
+		}
 	}
 
 	return LimitSpec{

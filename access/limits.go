@@ -159,9 +159,13 @@ func (l *limits) Finish(res Reservation, success bool) (Charge, error) {
 
 // newEntry returns the log entry of a finished call.
 func newEntry(res *Reservation, charged int64) entry {
+	window := res.Spec.Window
+	if window == SuggestWindow {
+		window = NoWindow
+	}
 	return entry{
 		tenant: res.Principal.Tenant, key: res.Principal.KeyID, op: res.Spec.Operation,
-		window: res.Spec.Window, quota: res.Spec.Quota, charged: charged,
+		window: window, quota: res.Spec.Quota, charged: charged,
 		at: res.At, wall: res.Now.Wall, day: res.Day, period: res.Period, resets: resetsOf(res.Principal),
 	}
 }

@@ -65,6 +65,8 @@ func (as *admissionState) windowOf(key *keyState, which Window) *window {
 		return &as.tenantWindow
 	case UsageWindow:
 		return &as.usageWindow
+	case SuggestWindow:
+		return &key.suggestions
 	default:
 		return nil
 	}

@@ -28,6 +28,8 @@ type keyState struct {
 	id      string
 	lastUse int64  // logged: wall time of the latest admission of a finished call, Unix milliseconds
 	window  window // of its minute limit
+
+	suggestions window // SuggestWindow: not kept over a restart
 }
 
 // newTenantState returns an empty state, whose replies count into unsavedBytes.

@@ -154,25 +154,30 @@ func (r *Request) scanIDs(member string, bounds wire.Range) bool {
 	})
 }
 
-// decodeIDs is readIDs for any body. Unknown members are ignored (decision 7).
+// decodeIDs is readIDs for any body. Other members are ignored (decision 7).
 func (r *Request) decodeIDs(bounds wire.Range) (refs []string, ids int) {
-	r.ids = r.ids[:0]
 	body := r.object()
 	if body == nil {
 		return nil, 0
 	}
+	return r.references(body, body.Member("ids"), body.Member("identifiers"), bounds)
+}
+
+// references is readIDs for the two lists of a body, nil for one that it lacks.
+func (r *Request) references(body, ours, others jsonwalk.Value, bounds wire.Range) (refs []string, ids int) {
+	r.ids = r.ids[:0]
 
 	// The two are counted together, but problems are reported for each.
-	total := r.decodeReferences("ids", body.Member("ids"), 0, bounds)
+	total := r.decodeReferences("ids", ours, 0, bounds)
 	ids = len(r.ids)
-	total = r.decodeReferences("identifiers", body.Member("identifiers"), total, bounds)
+	total = r.decodeReferences("identifiers", others, total, bounds)
 
 	switch {
 	case total < 0:
-	case body.Member("ids") == nil && body.Member("identifiers") == nil:
+	case ours == nil && others == nil:
 		r.problem(`ids or identifiers is required%s: send {"ids":["card_…"]} or {"identifiers":["tcgplayer:42382"]}`,
 			r.gotMembers(body))
-	case !bounds.Has(int64(total)) && body.Member("identifiers") == nil:
+	case !bounds.Has(int64(total)) && others == nil:
 		r.problem("ids must have between %d and %d entries (got %d)", bounds.Min, bounds.Max, total)
 	case !bounds.Has(int64(total)):
 		r.problem("ids and identifiers together must have between %d and %d entries (got %d)",
@@ -245,25 +250,45 @@ func (r *Request) decodeReferences(name string, list jsonwalk.Value, before int,
 	return before + n
 }
 
-// batch handles a live batch: the entries of the references that were found, ids first, each in
-// request order, and those not found. Identical strings of one list are one (decision 24). bounds
-// are the limits for everybody, limit is the plan's.
-func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(card int) []byte) *wire.APIError {
+// batchFormat is how a live batch answers.
+type batchFormat struct {
+	limit  int        // entries that the plan allows
+	fields fieldNames // wanted members of an entry
+	object func(card int) []byte
+	header string // of CSV
+	// rows appends a card's rows of CSV; ref is the identifier that found the card, "" for an id.
+	rows func(dst []byte, card int, ref string) []byte
+}
+
+// batch handles a live batch. bounds are the limits for everybody.
+func (r *Request) batch(out *Reply, bounds wire.Range, format *batchFormat) *wire.APIError {
 	refs, ids := r.readIDs(bounds)
 	if f := r.invalid(); f != nil {
 		return f
 	}
-	if len(refs) > limit {
+
+	out.Body = append(out.Body, `{"data":[`...)
+	return format.append(r, out, refs, ids)
+}
+
+// append appends the entries of the references that were found, ids first, each in request order, and
+// the list of those not found. Identical strings of one list are one (decision 24). For CSV the reply
+// is begun anew.
+func (format *batchFormat) append(r *Request, out *Reply, refs []string, ids int) *wire.APIError {
+	if len(refs) > format.limit {
 		return refuse(wire.PlanLimit,
 			"the plan %q allows %d ids and identifiers together in a request (got %d): send them in several requests",
-			r.Plan.Name, limit, len(refs))
+			r.Plan.Name, format.limit, len(refs))
+	}
+	if r.WantsCSV {
+		out.Body = append(out.Body[:0], format.header...)
+		out.CSV = true
 	}
 
 	var seen duplicateSet
 	missing := r.cards[:0] // numbers of refs
 
 	// A repeated string is one entry; an id and a slug of one card are two.
-	out.Body = append(out.Body, `{"data":[`...)
 	for i, ref := range refs {
 		isID := i < ids
 		same := func(k int) bool { return refs[k] == ref && (k < ids) == isID }
@@ -271,37 +296,56 @@ func (r *Request) batch(out *Reply, bounds wire.Range, limit int, entry func(car
 			continue
 		}
 
-		var card int
-		var found bool
+		found := false
 		if isID {
+			var card int
 			card, found = r.View.Index.Card(ref)
+			if found {
+				format.appendEntry(out, card, "")
+			}
+		} else {
+			for _, card := range r.View.Index.ForBatch(ref) {
+				format.appendEntry(out, int(card), ref)
+				found = true
+			}
 		}
-		switch {
-		case found:
-			out.Body = append(wire.AppendComma(out.Body), entry(card)...)
-		case isID || !r.appendByIdentifier(out, ref, entry):
+		if !found {
 			missing = append(missing, uint32(i))
 		}
 	}
 
-	// Missing references are listed, so that a client need not compare the lists.
+	r.cards = missing
+	format.appendMissing(out, refs, missing)
+	return nil
+}
+
+// appendEntry appends the entry of a card, with the identifier that found it as its last member, ""
+// for none.
+func (format *batchFormat) appendEntry(out *Reply, card int, identifier string) {
+	if out.CSV {
+		out.Body = format.rows(out.Body, card, identifier)
+		return
+	}
+
+	out.Body = format.fields.appendRecord(wire.AppendComma(out.Body), format.object(card))
+	if identifier != "" {
+		out.Body = append(wire.AppendText(out.Body[:len(out.Body)-1], `,"ref":`, identifier), '}')
+	}
+}
+
+// appendMissing ends a batch with the references that were not found, numbers of refs, so that a
+// client need not compare the lists.
+func (format *batchFormat) appendMissing(out *Reply, refs []string, missing []uint32) {
+	if out.CSV {
+		for _, i := range missing {
+			out.Body = wire.AppendBareRow(out.Body, format.header, refs[i], wire.MissingRow)
+		}
+		return
+	}
+
 	out.Body = append(out.Body, `],"not_found":[`...)
 	for _, i := range missing {
 		out.Body = wire.AppendString(wire.AppendComma(out.Body), refs[i])
 	}
-	r.cards = missing
 	out.Body = append(out.Body, ']', '}')
-	return nil
-}
-
-// appendByIdentifier appends the entries of the cards that have an identifier, each with the
-// identifier as its last member; false if there are none.
-func (r *Request) appendByIdentifier(out *Reply, identifier string, entry func(card int) []byte) bool {
-	cards := r.View.Index.ForBatch(identifier)
-	for _, card := range cards {
-		object := entry(int(card))
-		out.Body = append(wire.AppendComma(out.Body), object[:len(object)-1]...)
-		out.Body = append(wire.AppendText(out.Body, `,"ref":`, identifier), '}')
-	}
-	return len(cards) > 0
 }

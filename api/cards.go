@@ -1,6 +1,7 @@
 package api
 
 import (
+	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
 	"ninepocket/snapshot"
@@ -11,6 +12,12 @@ import (
 func searchCards(r *Request, out *Reply) *wire.APIError {
 	q := r.cardQuery()
 	limit := int(r.intArg("limit", wire.PageLimit, wire.DefaultPageLimit))
+	priced := r.oneOf("include", "", "prices") != ""
+	known := summaryFields
+	if priced {
+		known = pricedSummaryFields
+	}
+	fields := r.fieldsArg(known)
 
 	// A cursor is bound to the parameters that decide which cards are found and their order, not to
 	// the page's size.
@@ -30,11 +37,28 @@ func searchCards(r *Request, out *Reply) *wire.APIError {
 		out.reportUnknownCards(r.View.Index, &q.Filter)
 	}
 	out.Body = append(out.Body, `{"data":[`...)
-	out.Body = r.View.AppendSummaries(out.Body, page.Cards)
+	if priced || fields != nil {
+		appendSummaries(r, out, page.Cards, priced, fields)
+	} else {
+		out.Body = r.View.AppendSummaries(out.Body, page.Cards)
+	}
 	out.Body = append(out.Body, ']')
 
 	r.appendNext(out, cursor.Cards, bound, page.More, page.Last.AppendBinary)
 	return nil
+}
+
+// appendSummaries appends the Card summaries of cards, with prices or without, of which only fields are
+// wanted.
+func appendSummaries(r *Request, out *Reply, cards []uint32, priced bool, fields fieldNames) {
+	for i := range cards {
+		record := r.View.AppendSummaries(r.text[:0], cards[i:i+1])
+		if priced {
+			record = append(wire.AppendPrices(record[:len(record)-1], r.View.Catalog, int(cards[i])), '}')
+		}
+		out.Body = fields.appendRecord(wire.AppendComma(out.Body), record)
+		r.text = record
+	}
 }
 
 // cardQuery reads the parameters of a search. It records problems.
@@ -66,11 +90,35 @@ func (r *Request) cardQuery() index.Query {
 	return q
 }
 
+// listSuggestions handles GET /v1/suggest.
+func listSuggestions(r *Request, out *Reply) *wire.APIError {
+	query := engine.SuggestQuery{Limit: int(r.intArg("limit", wire.Suggestions, wire.DefaultSuggestions))}
+	query.Words, _ = r.wordsArg("q", wire.QueryText)
+	query.Game, _ = r.textArg("game", wire.GameText)
+	if r.Args.find("q").count == 0 {
+		r.problem("q is required%s: send what was typed so far", r.Args.mistyped("q"))
+	}
+	if f := r.invalid(); f != nil {
+		return f
+	}
+
+	out.Body = r.View.AppendSuggestions(out.Body, query)
+	if string(out.Body) == `{"data":[]}` {
+		out.reportValue(r.View.Index, "game", index.GameKind, query.Game)
+	}
+	return nil
+}
+
 // getCard handles GET /v1/cards/{id}.
 func getCard(r *Request, out *Reply) *wire.APIError {
+	fields := r.fieldsArg(detailFields)
 	card, f := r.card()
 	if f != nil {
 		return f
+	}
+	if fields != nil {
+		out.Body = fields.appendRecord(out.Body, r.View.Detail(card))
+		return nil
 	}
 
 	// Encoded when the View was made.
@@ -82,10 +130,20 @@ func getCard(r *Request, out *Reply) *wire.APIError {
 
 // batchCards handles POST /v1/cards/batch.
 func batchCards(r *Request, out *Reply) *wire.APIError {
-	return r.batch(out, wire.CardIDs, r.Plan.MaxCards, r.View.Detail)
+	return r.batch(out, wire.CardIDs, &batchFormat{
+		limit: r.Plan.MaxCards, fields: r.fieldsArg(cardEntryFields), header: wire.LanesHeader,
+		object: r.View.Detail,
+		rows:   r.View.AppendLaneRows,
+	})
 }
 
 // batchPrices handles POST /v1/prices/batch of the live surface.
 func batchPrices(r *Request, out *Reply) *wire.APIError {
-	return r.batch(out, wire.PriceIDs, r.Plan.MaxPrices, r.View.PriceEntry)
+	return r.batch(out, wire.PriceIDs, &batchFormat{
+		limit: r.Plan.MaxPrices, fields: r.fieldsArg(priceEntryFields), header: wire.PricesHeader,
+		object: r.View.PriceEntry,
+		rows: func(dst []byte, card int, _ string) []byte {
+			return wire.AppendPriceRow(dst, r.View.Catalog, card)
+		},
+	})
 }

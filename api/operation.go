@@ -30,6 +30,8 @@ type Operation struct {
 	Params []string
 	// TakesCSV means that its body may be text/csv instead of JSON.
 	TakesCSV bool
+	// GivesCSV means that its response may be text/csv instead of JSON.
+	GivesCSV bool
 	// RequestHash, if set, makes the operation idempotent (decision 30): it reads the request and
 	// returns the hash of its normalised body. The pipeline claims the client's key before Run and
 	// stores the reply after it. The response of such an operation begins with {"data": and has a
@@ -92,6 +94,8 @@ type Request struct {
 	// Body is the body as sent, and CSV means that it is not JSON.
 	Body []byte
 	CSV  bool
+	// WantsCSV means that the client prefers CSV, which the operation gives.
+	WantsCSV bool
 	// Strict makes unknown parameters and members errors (decisions 5 and 7).
 	Strict bool
 	// Message is the MCP call, for a tool.
@@ -123,6 +127,8 @@ type Reply struct {
 	// has the response, and is never written to.
 	Body   []byte
 	Shared []byte
+	// CSV means that the body is not JSON.
+	CSV bool
 	// VaryingFrom is the start of the part of Body that differs between responses by a cursor or a
 	// request id; 0 without one.
 	VaryingFrom int

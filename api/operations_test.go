@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -104,11 +105,15 @@ func goodAsks(view *engine.View) map[string]struct {
 		"live cards_batch":      {ask{body: `{"ids":["` + card + `","none"]}`}, `"not_found":["none"]`},
 		"live card_prices":      {ask{ref: card, query: "days=30"}, `"days":30`},
 		"live card_price_stats": {ask{ref: card, query: "window=7d"}, `"window":"7d"`},
+		"live suggest_list":     {ask{query: "q=" + url.QueryEscape(c.Cards.Name.At(0))}, `{"data":[{"kind":"`},
 		"live facets_list":      {ask{}, `"rarities":[`},
 		"live sets_list":        {ask{query: "limit=1"}, `"next_cursor":"`},
 		"live sets_get":         {ask{ref: set}, `"top_cards":[`},
 		"live market_movers":    {ask{query: "direction=up&min_price_cents=0"}, `"direction":"up"`},
 		"live prices_batch":     {ask{body: `{"ids":["` + card + `"]}`}, `"id":"` + card},
+		"live prices_history_batch": {
+			ask{body: `{"ids":["` + card + `"],"days":3,"variant":"normal"}`}, `"days":3,"dates":["`,
+		},
 		"live valuations_create": {
 			ask{body: `{"items":[{"id":"` + card + `"},{"name":"nothing of this name"}]}`}, `"totals":{"exact_cents":`,
 		},
@@ -306,7 +311,7 @@ func TestFiltersReachTheQuery(t *testing.T) {
 		return string(q.AppendKey(nil))
 	}
 
-	paging := []string{"limit", "cursor"} // which do not decide what is found
+	paging := []string{"limit", "cursor", "include", "fields"} // which do not decide what is found
 	for _, name := range searchOperation().Params {
 		value, ok := values[name]
 		switch {

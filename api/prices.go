@@ -19,7 +19,13 @@ func getHistory(r *Request, out *Reply) *wire.APIError {
 		return f
 	}
 
-	out.Body = r.View.AppendHistory(out.Body, card, min(days, r.Plan.HistoryDays), variant)
+	days = min(days, r.Plan.HistoryDays)
+	if r.WantsCSV {
+		out.CSV = true
+		out.Body = r.View.AppendHistoryRows(append(out.Body, wire.HistoryHeader...), card, days, variant)
+		return nil
+	}
+	out.Body = r.View.AppendHistory(out.Body, card, days, variant)
 	return nil
 }
 

@@ -18,17 +18,20 @@ func Operations() []*Operation {
 		liveOp(get, "/v1/games", access.GamesList, storedBody((*engine.View).Games)),
 		liveOp(get, searchPath, access.CardsSearch, searchCards,
 			"q", "set", "game", "number", "rarity", "identifier", "variant", "min_price_cents", "max_price_cents",
-			"released_after", "released_before", "updated_since", "sort", "limit", "cursor"),
-		liveOp(get, "/v1/cards/{id}", access.CardsGet, getCard),
-		liveOp(post, "/v1/cards/batch", access.CardsBatch, batchCards),
-		liveOp(get, "/v1/cards/{id}/prices", access.CardPrices, getHistory, "days", "variant"),
+			"released_after", "released_before", "updated_since", "sort", "limit", "cursor",
+			"include", "fields"),
+		liveOp(get, "/v1/cards/{id}", access.CardsGet, getCard, "fields"),
+		givingCSV(liveOp(post, "/v1/cards/batch", access.CardsBatch, batchCards, "fields")),
+		givingCSV(liveOp(get, "/v1/cards/{id}/prices", access.CardPrices, getHistory, "days", "variant")),
 		liveOp(get, "/v1/cards/{id}/price-stats", access.CardPriceStats, getStats, "window", "variant"),
 		liveOp(get, "/v1/facets", access.FacetsList, storedBody((*engine.View).Facets)),
+		liveOp(get, "/v1/suggest", access.SuggestList, listSuggestions, "q", "game", "limit"),
 		liveOp(get, "/v1/sets", access.SetsList, listSets, "q", "series", "game", "limit", "cursor"),
 		liveOp(get, "/v1/sets/{id}", access.SetsGet, getSet),
 		liveOp(get, "/v1/market/movers", access.MarketMovers, listMovers,
 			"direction", "period", "min_price_cents", "set", "game", "limit"),
-		liveOp(post, pricesPath, access.PricesBatch, batchPrices),
+		givingCSV(liveOp(post, pricesPath, access.PricesBatch, batchPrices, "fields")),
+		givingCSV(liveOp(post, historiesPath, access.HistoryBatch, batchHistories)),
 		withCSV(liveOp(post, valuationsPath, access.Valuations, createValuation)),
 		withUsage(liveOp(get, "/v1/usage", access.UsageGet, getUsage)),
 
@@ -45,6 +48,7 @@ const (
 	searchPath = "/v1/cards"
 	pricesPath = "/v1/prices/batch" // of both surfaces
 
+	historiesPath  = "/v1/prices/history/batch"
 	valuationsPath = "/v1/valuations"
 )
 
@@ -78,6 +82,12 @@ func withUsage(op *Operation) *Operation {
 // withCSV makes an operation accept an app's export as its body.
 func withCSV(op *Operation) *Operation {
 	op.TakesCSV = true
+	return op
+}
+
+// givingCSV makes an operation answer with CSV to a client that prefers it.
+func givingCSV(op *Operation) *Operation {
+	op.GivesCSV = true
 	return op
 }
 

@@ -25,10 +25,11 @@ const subjects = 64
 
 // operationNames are the names of all operations, in the order of measurement.
 var operationNames = []string{
-	"get_card", "get_card_pipelined", "cards_batch_200", "prices_batch_100", "preview_prices_50",
+	"get_card", "get_card_pipelined", "cards_batch_200", "cards_csv_200", "prices_batch_100", "preview_prices_50",
 	"preview_prices_50_replay",
-	"history_365", "price_stats", "search_exact", "search_typo", "search_distance2", "search_prefix", "search_new",
-	"filter_price", "sets", "set", "movers", "products", "mcp_search_10", "mcp_value_50",
+	"history_365", "history_90", "histories_50", "price_stats",
+	"search_exact", "search_typo", "search_distance2", "search_prefix", "search_new",
+	"filter_price", "suggest", "sets", "set", "movers", "products", "mcp_search_10", "mcp_value_50",
 }
 
 // OperationNames returns the names of all operations.
@@ -47,11 +48,21 @@ func (s *sample) operations() []Operation {
 		s.each("cards_batch_200", "200 card details", func(i int) []byte {
 			return encode(http.MethodPost, "/v1/cards/batch", live, s.ids(200, i))
 		}),
+		s.each("cards_csv_200", "200 cards as CSV", func(i int) []byte {
+			request := encode(http.MethodPost, "/v1/cards/batch", live, s.ids(200, i))
+			return bytes.Replace(request, []byte("*/*"), []byte("text/csv"), 1)
+		}),
 		s.each("prices_batch_100", "100 prices, live", func(i int) []byte {
 			return encode(http.MethodPost, "/v1/prices/batch", live, s.ids(100, i))
 		}),
 		s.each("history_365", "a year of one card's history", func(i int) []byte {
 			return encode(http.MethodGet, "/v1/cards/"+s.card(i)+"/prices?days=365", live, "")
+		}),
+		s.each("history_90", "90 days of one card's history", func(i int) []byte {
+			return encode(http.MethodGet, "/v1/cards/"+s.card(i)+"/prices?days=90", live, "")
+		}),
+		s.each("histories_50", "90 days of 50 cards' histories, in columns", func(i int) []byte {
+			return encode(http.MethodPost, "/v1/prices/history/batch", live, s.ids(50, i))
 		}),
 		s.each("price_stats", "one card's statistics", func(i int) []byte {
 			return encode(http.MethodGet, "/v1/cards/"+s.card(i)+"/price-stats", live, "")
@@ -124,7 +135,13 @@ func (s *sample) searches() []Operation {
 		r.Digits = 7
 	}
 
+	typed := func(i int) string {
+		const letters = 3
+		return "/v1/suggest?q=" + exact(i)[:letters+i%(len(exact(i))-letters)]
+	}
 	return []Operation{
+		s.each("suggest", "suggestions for the beginning of a word",
+			func(i int) []byte { return encode(http.MethodGet, typed(i), s.keys.Live, "") }),
 		s.each("search_exact", "a search for one word", func(i int) []byte { return find(exact(i), "") }),
 		s.each("search_typo", "a search with one letter missing",
 			func(i int) []byte { return find(without(exact(i), 3), "") }),

@@ -305,6 +305,16 @@ func BenchmarkReads(b *testing.B) {
 	card := w.movingCard()
 	variant := w.firstVariant(card)
 	read("history_365_of_one_variant", func(int) { dst = w.view.AppendHistory(dst, card, 365, variant) })
+	words := w.sample.words(6)
+	forgetful, err := engine.NewView(w.view.Catalog, *w.view.Site()) // without a cache
+	if err != nil {
+		b.Fatal(err)
+	}
+	read("suggest_anew", func(i int) {
+		word := words[i%len(words)]
+		query := engine.SuggestQuery{Words: word[:3+i%(len(word)-3)], Limit: 10}
+		dst = forgetful.AppendSuggestions(dst, query)
+	})
 	read("card", func(i int) {
 		if found, ok := w.view.Index.Card(w.sample.card(i)); ok {
 			dst = append(dst, w.view.Detail(found)...)

@@ -86,6 +86,66 @@ func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day)
 	return dst
 }
 
+// AppendDates appends the dates of a window, which AppendHistory describes, as the elements of an
+// array.
+func (v *View) AppendDates(dst []byte, days int) []byte {
+	for i, date := range v.historyDates.last(days) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(dst, '"'), date[:]...), '"')
+	}
+	return dst
+}
+
+// eachSeries calls each for every variant of a card that has points from a day on, with these points,
+// which are valid until it returns. A variant other than "" restricts it to that variant.
+func (v *View) eachSeries(card int, from snapshot.Day, variant string, each func(string, []snapshot.Point)) {
+	pooled, _ := seriesPool.Get().(*[]series)
+	*pooled = slices.Grow((*pooled)[:0], 1)[:1]
+	points := &(*pooled)[0].points
+
+	date := v.Catalog.Date()
+	v.DisplayLanes(card, variant, func(lane int, code string) {
+		*points = v.Catalog.History.AppendPoints((*points)[:0], lane, from, date)
+		if len(*points) > 0 {
+			each(code, *points)
+		}
+	})
+	seriesPool.Put(pooled)
+}
+
+// AppendHistoryColumns appends the points of AppendHistory as an object. Each variant that has any is
+// an array with the price of each date of the window, null where there is none.
+func (v *View) AppendHistoryColumns(dst []byte, card, days int, variant string) []byte {
+	dates := len(v.historyDates.last(days))
+	from := snapshot.WindowStart(v.Catalog.Date(), dates)
+	dst = wire.AppendColumnsHead(dst, v.Catalog, card)
+	v.eachSeries(card, from, variant, func(code string, points []snapshot.Point) {
+		dst = wire.AppendColumn(wire.AppendComma(dst), code, points, from, dates)
+	})
+	return append(dst, ']', '}')
+}
+
+// AppendHistoryRows appends the points of AppendHistory as rows of wire.HistoryHeader, by variant and
+// then date.
+func (v *View) AppendHistoryRows(dst []byte, card, days int, variant string) []byte {
+	before := len(dst)
+	id := v.Catalog.Cards.ID.At(card)
+	dates := v.historyDates.last(days)
+	from := snapshot.WindowStart(v.Catalog.Date(), len(dates))
+	v.eachSeries(card, from, variant, func(code string, points []snapshot.Point) {
+		for _, point := range points {
+			dst = wire.AppendPointRow(dst, id, code, &dates[point.Day-from], point.Cents)
+		}
+	})
+
+	if len(dst) == before {
+		return wire.AppendBareRow(dst, wire.HistoryHeader, id, wire.BareRow)
+	}
+	return dst
+}
+
 // historyDates are the days of a lane's history as text, the newest last. Every history needs them,
 // so they are encoded once for each View.
 type historyDates [snapshot.HistoryDays][10]byte

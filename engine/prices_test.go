@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,6 +120,71 @@ func TestHistory(t *testing.T) {
 
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("seed %d, card %d, %d days, variant %q (-want +got):\n%s", seed, card, days, asked, diff)
+			}
+		})
+	}
+}
+
+type historyColumns struct {
+	ID    string
+	Lanes []struct {
+		Variant string
+		Cents   []*int64 `json:"market_price_cents"`
+	}
+}
+
+// points are the points of columns as AppendHistory has them.
+func (h *historyColumns) points(t *rapid.T, dates []string) []historyPoint {
+	all := []historyPoint{}
+	for i, date := range dates {
+		for _, lane := range h.Lanes {
+			if len(lane.Cents) != len(dates) {
+				t.Fatalf("%s has %d prices for %d dates", lane.Variant, len(lane.Cents), len(dates))
+			}
+			if cents := lane.Cents[i]; cents != nil {
+				all = append(all, historyPoint{date, lane.Variant, *cents, "USD"})
+			}
+		}
+	}
+	return all
+}
+
+// TestHistoryColumns wants the same points of columns as of a single history, and no lane without any.
+func TestHistoryColumns(t *testing.T) {
+	for seed := range uint64(3) {
+		w := fixture.Random(seed, fixture.Size{Sets: 2, Cards: 30})
+		v := view(t, w)
+		rapid.Check(t, func(t *rapid.T) {
+			card := rapid.IntRange(0, len(w.Cards)-1).Draw(t, "card")
+			c := w.PriceDesc()[card]
+			days := rapid.IntRange(1, 365).Draw(t, "days")
+			asked := drawVariant(t, &c)
+
+			var want historyBody
+			if err := json.Unmarshal(v.AppendHistory(nil, card, days, asked), &want,
+				json.MatchCaseInsensitiveNames(true)); err != nil {
+				t.Fatal(err)
+			}
+
+			var dates []string
+			var got historyColumns
+			err := errors.Join(json.Unmarshal(append(v.AppendDates([]byte("["), days), ']'), &dates),
+				json.Unmarshal(v.AppendHistoryColumns([]byte("x"), card, days, asked)[1:], &got,
+					json.MatchCaseInsensitiveNames(true), json.RejectUnknownMembers(true)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(dates) != days || dates[days-1] != w.Date().String() || !slices.IsSorted(dates) {
+				t.Fatalf("%d days are %v", days, dates)
+			}
+
+			if diff := cmp.Diff(want.Data, got.points(t, dates)); diff != "" || got.ID != c.ID {
+				t.Fatalf("seed %d, card %q, %d days, variant %q (-want +got):\n%s", seed, got.ID, days, asked, diff)
+			}
+			for _, lane := range got.Lanes {
+				if !slices.ContainsFunc(lane.Cents, func(cents *int64) bool { return cents != nil }) {
+					t.Fatalf("%s has no price", lane.Variant)
+				}
 			}
 		})
 	}

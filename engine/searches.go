@@ -16,9 +16,10 @@ import (
 type SearchPage struct {
 	index.Page
 	Interpretation []index.Note // for the first hit of a query by words; only on the first page
+	suggestions    []byte       // a body in place of a page
 }
 
-// searchCache caches pages of word searches. A key contains the snapshot's hash, so a swap clears
+// searchCache caches pages of word searches, and suggestions. A key contains the snapshot's hash, so a swap clears
 // nothing. An entry has card numbers, a position and notes with copies of their texts, so it refers
 // to no View. The cache may drop an entry: then the search runs again.
 type searchCache struct {

@@ -31,6 +31,7 @@ type View struct {
 	facets       []byte
 	summaries    fragments // Card summary
 	details      fragments // Card detail
+	laneRows     fragments // rows of a card in CSV
 	priceEntries fragments // Live batch price entry
 	sets         fragments // Set summary
 	setDetails   fragments // Set detail
@@ -90,6 +91,9 @@ func (v *View) encode(ctx context.Context, step func()) error {
 	}{
 		{&v.summaries, cards, func(dst []byte, i int) []byte { return wire.AppendCardSummary(dst, c, i, &v.site) }},
 		{&v.details, cards, func(dst []byte, i int) []byte { return wire.AppendCardDetail(dst, c, i, &v.site) }},
+		{&v.laneRows, cards, func(dst []byte, i int) []byte {
+			return wire.AppendLaneRows(dst, c, i, c.Cards.ID.At(i))
+		}},
 		{&v.priceEntries, cards, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) }},
 		{&v.sets, sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, c, i) }},
 		{&v.setDetails, sets, func(dst []byte, i int) []byte {
@@ -111,7 +115,9 @@ func (v *View) encode(ctx context.Context, step func()) error {
 // Size returns about how many bytes the View and its catalog take. The index is not counted.
 func (v *View) Size() int64 {
 	size := int64(len(v.games) + len(v.facets) + 8*len(v.detailTags))
-	for _, f := range []*fragments{&v.summaries, &v.details, &v.priceEntries, &v.sets, &v.setDetails, &v.products} {
+	for _, f := range []*fragments{
+		&v.summaries, &v.details, &v.laneRows, &v.priceEntries, &v.sets, &v.setDetails, &v.products,
+	} {
 		size += f.size()
 	}
 	return size + v.Catalog.Size()
@@ -125,6 +131,15 @@ func (v *View) Games() []byte { return v.games }
 
 // Detail returns a card's Card detail.
 func (v *View) Detail(card int) []byte { return v.details.at(card) }
+
+// AppendLaneRows appends a card's rows of wire.LanesHeader. ref is the identifier that found the card, ""
+// for its own id.
+func (v *View) AppendLaneRows(dst []byte, card int, ref string) []byte {
+	if ref == "" {
+		return append(dst, v.laneRows.at(card)...)
+	}
+	return wire.AppendLaneRows(dst, v.Catalog, card, ref)
+}
 
 // PriceEntry returns a card's Live batch price entry.
 func (v *View) PriceEntry(card int) []byte { return v.priceEntries.at(card) }

@@ -165,6 +165,9 @@ func (ix *Index) cardsOfSets(sets []uint32) []uint32 {
 	return all
 }
 
+// CardsOfSet returns the cards of a set, ascending.
+func (ix *Index) CardsOfSet(set int) []uint32 { return ix.bySet.Of(uint32(set)) }
+
 // cardsNumbered returns the cards with a collector number, ascending (decision 23). The posting
 // lists are keyed by the part before the slash; totals must agree where both numbers have one.
 func (ix *Index) cardsNumbered(number string) []uint32 {

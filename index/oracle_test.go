@@ -213,6 +213,15 @@ func compare(order index.Sort, words bool) func(a, b place) int {
 		switch {
 		case order == index.Newest:
 			return catalog
+		case order == index.ByName:
+			return gocmp.Or(absentLast(cardvocab.Fold(a.card.Name), cardvocab.Fold(b.card.Name)),
+				gocmp.Compare(a.card.ID, b.card.ID))
+		case order == index.ByNumber:
+			if inSet := a.card.Set == b.card.Set; inSet {
+				return gocmp.Or(cardvocab.CompareNumbers(a.card.Number, b.card.Number),
+					gocmp.Compare(a.card.ID, b.card.ID))
+			}
+			return catalog // of their sets
 		case order == index.Relevance && words:
 			if a.score != b.score {
 				if a.score < b.score {
@@ -234,6 +243,14 @@ func compare(order index.Sort, words bool) func(a, b place) int {
 
 		return 1
 	}
+}
+
+// absentLast compares texts, of which an empty one comes last.
+func absentLast(a, b string) int {
+	if (a == "") != (b == "") {
+		return gocmp.Compare(b, a)
+	}
+	return gocmp.Compare(a, b)
 }
 
 // places are the cards that answer a query, in order.

@@ -19,11 +19,13 @@ const (
 	PriceDesc
 	PriceAsc
 	Newest
+	ByName   // by folded name, ties by id
+	ByNumber // the order of Newest: sets, the newest first, and in each the numbers in natural order
 )
 
 // SortNames are the values of a sort parameter in the order of the Sort values: ParseSort uses the index.
 // The first is the default.
-var SortNames = []string{"relevance", "price_desc", "price_asc", "newest"}
+var SortNames = []string{"relevance", "price_desc", "price_asc", "newest", "name", "number"}
 
 // ParseSort reads a sort parameter.
 func ParseSort(s string) (Sort, bool) {
@@ -212,7 +214,7 @@ func (s *scratch) topFromList(ix *Index, q Query, filter *compiledFilter, bound 
 
 	case PriceAsc:
 		s.topCheapest(ix, list, filter, bound.major, n)
-	case Newest:
+	case Newest, ByName, ByNumber:
 		for _, card := range list {
 			if ix.has(filter, card, 1) {
 				s.offerTop(ranked{major: uint64(ix.orders.rank(q.Sort, card)), card: card}, bound, n)
@@ -281,7 +283,7 @@ func (s *scratch) topFromOrder(ix *Index, q Query, filter *compiledFilter, bound
 			from = uint64(ix.orders.firstOfPrice(filter.to - 1))
 		}
 
-	case Newest:
+	case Newest, ByName, ByNumber:
 	}
 
 	for rank := max(from, bound.major); rank < to && len(s.best) < n; rank++ {

@@ -20,7 +20,7 @@ type Position struct {
 	Cents   int64  // display price, NoCents without one
 	ID      string // the card's id
 	SetID   string // "" without a set
-	SetName string // cut to maxName bytes
+	Name    string // of the set, cut to maxName bytes; for ByName the card's own, as it is ordered
 	Release snapshot.Day
 	Number  string // cut to maxNumber bytes
 }
@@ -28,7 +28,7 @@ type Position struct {
 // Clone copies the position's strings, so that it does not keep the catalog in memory.
 func (p *Position) Clone() Position {
 	own := *p
-	for _, text := range []*string{&own.ID, &own.SetID, &own.SetName, &own.Number} {
+	for _, text := range []*string{&own.ID, &own.SetID, &own.Name, &own.Number} {
 		*text = strings.Clone(*text)
 	}
 	return own
@@ -40,7 +40,15 @@ const maxNumber, maxName = 40, 60
 // position returns the position of r.
 func (ix *Index) position(r ranked, q Query) Position {
 	c := ix.c
-	// It has the sort keys of every order, so that pagination can go on in another catalog.
+	if q.Sort == ByName {
+		// With a name there is no room for other keys.
+		return Position{
+			Cents: snapshot.NoCents, ID: c.Cards.ID.At(int(r.card)), Release: snapshot.NoDay,
+			Name: ix.orders.nameKey(r.card),
+		}
+	}
+
+	// It has the sort keys of all other orders, so that pagination can go on in another catalog.
 	p := Position{
 		Cents: ix.orders.price(r.card), ID: c.Cards.ID.At(int(r.card)), Release: snapshot.NoDay,
 		Number: cutTo(c.Cards.Number.At(int(r.card)), maxNumber),
@@ -53,7 +61,7 @@ func (ix *Index) position(r ranked, q Query) Position {
 	if set := c.Cards.Set[r.card]; set != snapshot.NoSet {
 		p.SetID = c.Sets.ID.At(int(set))
 		p.Release = c.Sets.Release[set]
-		p.SetName = cutTo(c.Sets.Name.At(int(set)), maxName)
+		p.Name = cutTo(c.Sets.Name.At(int(set)), maxName)
 	}
 
 	return p
@@ -67,6 +75,10 @@ func (ix *Index) seek(q Query, p *Position) ranked {
 	// The catalog order breaks the ties of every order.
 	if q.HasWords && q.Sort == Relevance {
 		return ranked{major: p.Score, minor: ix.priorAfter(p)}
+	}
+
+	if q.Sort == ByName {
+		return ranked{major: uint64(ix.orders.nameAfter(p.Name, p.ID))}
 	}
 
 	order := ix.orderAfter(p)
@@ -85,11 +97,11 @@ func (ix *Index) seek(q Query, p *Position) ranked {
 	}
 
 	switch q.Sort {
-	case Newest:
+	case Newest, ByNumber:
 		return ranked{major: uint64(order)}
 	case PriceAsc:
 		return ranked{major: uint64(sort.Search(n, func(i int) bool { return after(ix.orders.byPriceAsc[i], 1) }))}
-	case Relevance, PriceDesc:
+	case Relevance, PriceDesc, ByName:
 	}
 
 	return ranked{major: uint64(sort.Search(n, func(i int) bool { return after(uint32(i), -1) }))}
@@ -138,7 +150,7 @@ func (ix *Index) compareToMissing(card uint32, p *Position, set int, known bool)
 	case have != snapshot.NoSet && known && int(have) != set:
 		return cmp.Compare(int(have), set)
 	case have != snapshot.NoSet && !known:
-		return compareSet(&c.Sets, int(have), p.Release, p.SetName, p.SetID)
+		return compareSet(&c.Sets, int(have), p.Release, p.Name, p.SetID)
 	}
 
 	return cmp.Or(cardvocab.CompareNumbers(c.Cards.Number.At(int(card)), p.Number),
@@ -151,7 +163,7 @@ func (p *Position) AppendBinary(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(p.Prior))
 	dst = binary.AppendVarint(dst, p.Cents)
 	dst = binary.AppendVarint(dst, int64(p.Release))
-	return appendStrings(dst, p.ID, p.SetID, p.SetName, p.Number)
+	return appendStrings(dst, p.ID, p.SetID, p.Name, p.Number)
 }
 
 // ErrPosition reports that bytes are not a position.
@@ -172,6 +184,6 @@ func ParsePosition(b []byte) (Position, error) {
 	}
 
 	p := Position{Score: score, Prior: uint32(prior), Cents: cents, Release: snapshot.Day(release)}
-	err := parseStrings(b[k:], &p.ID, &p.SetID, &p.SetName, &p.Number)
+	err := parseStrings(b[k:], &p.ID, &p.SetID, &p.Name, &p.Number)
 	return p, err
 }

@@ -515,6 +515,18 @@ func similarity(a, b []uint16) int {
 	return 200 * shared / max(len(a)+len(b), 1)
 }
 
+// Beginning returns the sets of which a name, code or alias begins with what was typed. Only letters
+// and digits are compared; there must be three.
+func (sn *SetNames) Beginning(typed string) (sets []uint32) {
+	folded := cardvocab.Fold(typed)
+	for k := range sn.byKey.keys.Len() {
+		if len(folded) >= 3 && strings.HasPrefix(sn.byKey.keys.At(k), folded) {
+			sets = append(sets, sn.byKey.Of(uint32(k))...)
+		}
+	}
+	return sets
+}
+
 // Search returns the sets that match the words of a query for sets, ascending. They are all that
 // have every word, else those with that common name. corrected is as in ResolveFuzzy.
 func (sn *SetNames) Search(query string) (sets []uint32, corrected bool) {

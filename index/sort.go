@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"ninepocket/cardvocab"
 	"ninepocket/index/text"
 	"ninepocket/snapshot"
 )
@@ -19,6 +20,8 @@ type sortOrders struct {
 	priceAscRank []uint32 // by card: its rank in byPriceAsc
 	byPrior      []uint32 // cards by relevance prior, the highest first, ties in catalog order
 	priorRank    []uint32 // by card: its rank in byPrior
+	byName       []uint32 // cards by nameKey, ties by id
+	nameRank     []uint32 // by card: its rank in byName
 	newest       []uint32 // cards in catalog order, which is newest
 	priced       int      // cards below this number have a display price
 }
@@ -37,6 +40,7 @@ func newOrders(c *snapshot.Catalog, step func()) (sortOrders, error) {
 	}
 
 	o.orderByPrior(step)
+	o.orderByName(step)
 
 	// Prices must fall with the numbers, and cards without one come last.
 	o.priced = n
@@ -89,6 +93,45 @@ func (o *sortOrders) orderByPrior(step func()) {
 	o.priorRank = inverse(o.byPrior)
 }
 
+// orderByName orders the cards by name.
+func (o *sortOrders) orderByName(step func()) {
+	o.byName = make([]uint32, len(o.newest))
+	names := make([]string, len(o.newest))
+	for card := range names {
+		text.Every(step, card)
+		o.byName[card] = uint32(card)
+		names[card] = o.nameKey(uint32(card))
+	}
+
+	text.Sort(step, o.byName, func(a, b uint32) int { return o.compareNames(names[a], a, names[b], o.id(b)) })
+	o.nameRank = inverse(o.byName)
+}
+
+// compareNames compares a card, which has a name, with a name and an id. A card without a name comes
+// last.
+func (o *sortOrders) compareNames(name string, card uint32, other, id string) int {
+	if (name == "") != (other == "") {
+		return cmp.Compare(other, name)
+	}
+	return cmp.Or(cmp.Compare(name, other), cmp.Compare(o.id(card), id))
+}
+
+// nameKey returns a card's name as it is ordered, cut so that a cursor has room for it.
+func (o *sortOrders) nameKey(card uint32) string {
+	const maxBytes = 200
+	return cutTo(cardvocab.Fold(o.c.Cards.Name.At(int(card))), maxBytes)
+}
+
+func (o *sortOrders) id(card uint32) string { return o.c.Cards.ID.At(int(card)) }
+
+// nameAfter returns the rank by name of the first card after a name and an id.
+func (o *sortOrders) nameAfter(name, id string) int {
+	return sort.Search(len(o.byName), func(i int) bool {
+		card := o.byName[i]
+		return o.compareNames(o.nameKey(card), card, name, id) > 0
+	})
+}
+
 // prior returns a card's relevance prior, 0 when the catalog has none.
 func (o *sortOrders) prior(card uint32) uint32 {
 	if len(o.c.Prior) == 0 {
@@ -121,7 +164,9 @@ func (o *sortOrders) rank(order Sort, card uint32) uint32 {
 	switch order {
 	case PriceAsc:
 		return o.priceAscRank[card]
-	case Newest:
+	case ByName:
+		return o.nameRank[card]
+	case Newest, ByNumber:
 		return o.c.Cards.Order[card]
 	case Relevance, PriceDesc:
 	}
@@ -134,7 +179,9 @@ func (o *sortOrders) cardAt(order Sort, rank uint32) uint32 {
 	switch order {
 	case PriceAsc:
 		return o.byPriceAsc[rank]
-	case Newest:
+	case ByName:
+		return o.byName[rank]
+	case Newest, ByNumber:
 		return o.newest[rank]
 	case Relevance, PriceDesc:
 	}

@@ -19,7 +19,7 @@ func searchCardsTool() *tool {
 		gameField(),
 		integerField("min_price_cents", "Lowest price in US cents.", wire.PriceCents, noDefault),
 		integerField("max_price_cents", "Highest price in US cents.", wire.PriceCents, noDefault),
-		choiceField("sort", "Order of results.", 0, index.SortNames...),
+		choiceField("sort", "Order of results.", 0, index.SortNames[:index.ByName]...),
 		limitField(10),
 		cursorField(),
 	}

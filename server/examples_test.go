@@ -96,7 +96,7 @@ func TestBatchExamplesAnswerEachOther(t *testing.T) {
 					Content map[string]struct {
 						Examples map[string]struct {
 							Surface string `json:"x-surface"`
-							Value   answer
+							Value   json.RawMessage
 						}
 					}
 				}
@@ -117,15 +117,18 @@ func TestBatchExamplesAnswerEachOther(t *testing.T) {
 				continue
 			}
 
-			var got answer
+			var got, want answer
+			if err := json.Unmarshal(example.Value, &want); err != nil {
+				t.Fatal(err)
+			}
 			w.try(t, scenario{path: op.Path, body: string(bodies(t, op)[""])}).decode(t, &got)
-			if !reflect.DeepEqual(got, example.Value) {
-				t.Errorf("%s: answered %+v, the document says %+v", op.Path, got, example.Value)
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: answered %+v, the document says %+v", op.Path, got, want)
 			}
 			compared++
 		}
 	}
-	if compared != 2 {
+	if compared != 3 {
 		t.Errorf("%d batches were compared", compared)
 	}
 }
@@ -136,7 +139,8 @@ func exampleTarget(op contracttest.Operation, surface string) string {
 	path := op.Path
 	for _, p := range op.Parameters {
 		switch {
-		case p.Example == "" || p.Surface == contracttest.Preview && surface != contracttest.Preview:
+		case p.Example == "":
+		case p.Surface != "" && (p.Surface == contracttest.Preview) != (surface == contracttest.Preview):
 		case p.In == "path":
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(p.Example))
 		case p.In == "query":

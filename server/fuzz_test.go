@@ -25,6 +25,10 @@ func FuzzRequest(f *testing.F) {
 		{"GET", "/v1/products?kind=card&limit=1", "preview"},
 		{"POST", "/v1/prices/batch", oneItem},
 		{"POST", "/v1/valuations", `{"items":[{"line":"2x Charizard 4/102 NM"},{"name":"Pikachu","quantity":3}]}`},
+		{"POST", "/v1/prices/history/batch", `{"ids":["a"],"identifiers":["a:1"],"days":3e1,"variant":"holo"}`},
+		{"POST", "/v1/prices/batch?fields=id,ref", `{"ids":["a"]}`},
+		{"GET", "/v1/cards?fields=set.name,prices.variant,x&include=prices&sort=name&limit=2", ""},
+		{"GET", "/v1/suggest?q=pik&limit=10&game=pokemon", ""},
 		{"GET", "/v1/cards?number=4%2F102&rarity=%00&set=x", ""},
 	} {
 		f.Add(seed[0], seed[1], seed[2])

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"github.com/valyala/fasthttp"
+
 	"ninepocket/access"
 	"ninepocket/access/keys"
+	"ninepocket/server/httpconn"
 	"ninepocket/wire"
 )
 
@@ -21,8 +24,7 @@ var liveSurface = surface{
 	badKey: problem(wire.Unauthorized, "the API key is not valid: send a live key as it was issued"),
 	wrongSurface: problem(wire.Unauthorized,
 		"this is a preview key, which does not open the live surface: send a live key"),
-	quota:      `"day"`,
-	window:     ";w=86400",
+	rates:      &liveRates,
 	limits:     addRateLimits,
 	writeError: writeProblem,
 }
@@ -52,25 +54,38 @@ func (x *exchange) read() *wire.APIError {
 		x.request.Body = x.Ctx.PostBody()
 	}
 
+	if x.op.GivesCSV {
+		x.request.WantsCSV = httpconn.Prefers(x.Field(fasthttp.HeaderAccept), "text/csv", "application/json")
+	}
 	x.request.ReadQuery(x.Ctx.URI().QueryString())
 	return nil
 }
 
+// rateNames are the names of the two limits of a response in its rate headers, and the window of the second
+// one in their policy. Credits have none: their periods differ in length.
+type rateNames struct{ window, quota, quotaWindow string }
+
+var (
+	liveRates    = rateNames{`"minute"`, `"day"`, ";w=86400"}
+	suggestRates = rateNames{`"suggest"`, `"day"`, ";w=86400"}
+	previewRates = rateNames{`"minute"`, `"credits"`, ""}
+)
+
 // rateHeaderCache caches the lines of the rate headers that depend on the plan alone: requests of
 // one plan mostly reuse the same exchange.
 type rateHeaderCache struct {
-	surface       *surface
+	names         *rateNames
 	minute, quota int64
 	lines         []byte
 }
 
-// get returns the lines for two limits of a surface.
-func (p *rateHeaderCache) get(s *surface, minute, quota access.LimitState) []byte {
-	if p.surface != s || p.minute != minute.Limit || p.quota != quota.Limit {
-		p.surface = s
+// get returns the lines for two limits.
+func (p *rateHeaderCache) get(names *rateNames, minute, quota access.LimitState) []byte {
+	if p.names != names || p.minute != minute.Limit || p.quota != quota.Limit {
+		p.names = names
 		p.minute = minute.Limit
 		p.quota = quota.Limit
-		p.lines = s.appendRateLimitPolicy(p.lines[:0], minute, quota)
+		p.lines = names.appendPolicy(p.lines[:0], minute, quota)
 		p.lines = wire.AppendInt(p.lines, "\r\nX-RateLimit-Limit: ", minute.Limit)
 	}
 	return p.lines
@@ -84,28 +99,33 @@ func addRateLimits(x *exchange) {
 		return
 	}
 
+	names := x.surface.rates
+	if x.op != nil && x.op.Name == access.SuggestList {
+		names = &suggestRates
+	}
+
 	// All figures come from one decision and its charge, so they agree with each other.
 	quota := x.metering.quotaState()
-	x.Head.SetBytes("RateLimit-Policy", x.rateHeaders.get(x.surface, minute, quota))
+	x.Head.SetBytes("RateLimit-Policy", x.rateHeaders.get(names, minute, quota))
 	x.Head.Name("RateLimit")
-	x.Head.Append(func(dst []byte) []byte { return x.surface.appendRateLimit(dst, minute, quota) })
+	x.Head.Append(func(dst []byte) []byte { return names.appendState(dst, minute, quota) })
 	x.Head.SetInt("X-RateLimit-Remaining", minute.Remaining)
 	x.Head.SetInt("X-RateLimit-Reset", minute.Reset)
 }
 
-// appendRateLimitPolicy appends the value of the RateLimit-Policy header (decision 10):
-// "minute";q=30;w=60, "day";q=2000;w=86400. Credits have no window: their periods differ in length.
-func (s *surface) appendRateLimitPolicy(dst []byte, minute, quota access.LimitState) []byte {
-	dst = wire.AppendInt(dst, `"minute";q=`, minute.Limit)
-	dst = append(append(dst, `;w=60, `...), s.quota...)
-	return append(wire.AppendInt(dst, `;q=`, quota.Limit), s.window...)
+// appendPolicy appends the value of the RateLimit-Policy header (decision 10):
+// "minute";q=30;w=60, "day";q=2000;w=86400.
+func (n *rateNames) appendPolicy(dst []byte, minute, quota access.LimitState) []byte {
+	dst = wire.AppendInt(append(dst, n.window...), `;q=`, minute.Limit)
+	dst = append(append(dst, `;w=60, `...), n.quota...)
+	return append(wire.AppendInt(dst, `;q=`, quota.Limit), n.quotaWindow...)
 }
 
-// appendRateLimit appends the value of the RateLimit header (decision 10): "minute";r=29;t=41,
+// appendState appends the value of the RateLimit header (decision 10): "minute";r=29;t=41,
 // "day";r=1998;t=3600.
-func (s *surface) appendRateLimit(dst []byte, minute, quota access.LimitState) []byte {
-	dst = wire.AppendInt(dst, `"minute";r=`, minute.Remaining)
-	dst = append(append(wire.AppendInt(dst, `;t=`, minute.Wait), `, `...), s.quota...)
+func (n *rateNames) appendState(dst []byte, minute, quota access.LimitState) []byte {
+	dst = wire.AppendInt(append(dst, n.window...), `;r=`, minute.Remaining)
+	dst = append(append(wire.AppendInt(dst, `;t=`, minute.Wait), `, `...), n.quota...)
 	dst = wire.AppendInt(dst, `;r=`, quota.Remaining)
 	return wire.AppendInt(dst, `;t=`, quota.Wait)
 }

@@ -31,8 +31,7 @@ var toolSurface = surface{
 	private:    "no-store",
 	noCatalog: problem(wire.TemporarilyUnavailable,
 		"No catalog is loaded yet. Nothing was charged. Call again in a few seconds."),
-	quota:      `"day"`,
-	window:     ";w=86400",
+	rates:      &liveRates,
 	limits:     addRateLimits,
 	writeError: writeRPCError,
 }

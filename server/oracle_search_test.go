@@ -82,16 +82,19 @@ func (f *filter) order(cards []*trueCard) {
 	slices.SortFunc(cards, func(a, b *trueCard) int {
 		pa := a.price()
 		pb := b.price()
-		c := 0
+		var c int
 		switch f.sort {
-		case "newest":
+		case "name":
+			return cmp.Or(cmp.Compare(cardvocab.Fold(a.name), cardvocab.Fold(b.name)), cmp.Compare(a.id, b.id))
+		case "newest", "number":
+			return cmp.Compare(a.rank, b.rank)
 		case "price_asc":
 			c = cmp.Compare(pa, pb)
 		default:
 			c = cmp.Compare(pb, pa)
 		}
 
-		if (pa < 0) != (pb < 0) && f.sort != "newest" {
+		if (pa < 0) != (pb < 0) {
 			c = cmp.Compare(pb, pa) // no price last, both ways
 		}
 		return cmp.Or(c, cmp.Compare(a.rank, b.rank))
@@ -119,9 +122,11 @@ func idsOf(cards []*trueCard) []string {
 	return ids
 }
 
+var sorts = []string{"", "relevance", "price_desc", "price_asc", "newest", "name", "number"}
+
 // draw makes a random filter out of what the catalog has.
 func draw(r *rand.Rand, tr *truth) *filter {
-	f := &filter{lo: -1, hi: -1, sort: []string{"", "relevance", "price_desc", "price_asc", "newest"}[r.IntN(5)]}
+	f := &filter{lo: -1, hi: -1, sort: sorts[r.IntN(len(sorts))]}
 	k := tr.cards[r.IntN(len(tr.cards))]
 	if r.IntN(3) == 0 {
 		f.game = k.game
@@ -224,8 +229,8 @@ func TestWalks(t *testing.T) {
 		if len(want) < 120 {
 			limit = func() int { return 1 + r.IntN(50) } // the limit may change between pages
 		}
-		if i < 5 {
-			f = &filter{lo: -1, hi: -1, sort: []string{"", "relevance", "price_desc", "price_asc", "newest"}[i]}
+		if i < len(sorts) {
+			f = &filter{lo: -1, hi: -1, sort: sorts[i]}
 			want = f.want(tr)
 			limit = always(49 + i%2)
 		}

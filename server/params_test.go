@@ -25,7 +25,7 @@ func target(op contracttest.Operation) (path string, query url.Values) {
 	path = strings.ReplaceAll(path, "{product_id}", "prd_"+tr.cards[0].id[len("card_"):])
 	for _, p := range op.Parameters {
 		if p.In == "query" && p.Required {
-			query.Set(p.Name, p.Enum[0])
+			query.Set(p.Name, append(p.Enum, p.Example)[0])
 		}
 	}
 	return path, query
@@ -92,6 +92,9 @@ func TestParameters(t *testing.T) {
 			}
 
 			s := scenario{path: full, key: surfaceKey(op), status: status}
+			if op.Method == http.MethodPost {
+				s.body = `{"ids":["x"]}`
+			}
 			if status == http.StatusBadRequest {
 				s.code = "invalid_request"
 				parts = append(parts, p.Name)
@@ -162,6 +165,15 @@ func TestParameters(t *testing.T) {
 			for _, v := range []string{"", "x", "2023-02-29", "20230228", "2023-2-1", "2026-08-01T00:00:00Z"} {
 				bad(v, "must be a date YYYY-MM-DD, such as 2026-11-20")
 			}
+		case p.Name == "fields":
+			valid = "id"
+			good(p.Example)
+			good(strings.Repeat("id,", 15) + "id")
+			bad(strings.Repeat("id,", 16)+"id", "16", "(got 17)")
+			for _, v := range []string{"", "ID", "id,", " id", "set.", ".", "a.b.c", "id,x1,x2,x1"} {
+				bad(v, "no member here")
+			}
+			bad("x1,id,x2", `\"x1\", \"x2\" (there are id`)
 		case p.Pattern != "":
 			good("1")
 			good("00")
@@ -257,7 +269,7 @@ func TestAllProblemsAreNamed(t *testing.T) { // air: one table
 		},
 		{
 			name: "the document's example", path: "/v1/cards?limit=51&sort=best", status: 400, code: "invalid_request",
-			want: []match{at("detail", "sort must be one of relevance, price_desc, price_asc, newest "+
+			want: []match{at("detail", "sort must be one of relevance, price_desc, price_asc, newest, name, number "+
 				`(got "best"); limit must be between 1 and 50 (got 51)`)},
 		},
 		{

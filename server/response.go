@@ -104,6 +104,9 @@ func (x *exchange) answer() {
 	}
 	x.Head.Send(&resp.Header)
 	resp.Header.SetContentType("application/json")
+	if out.CSV {
+		resp.Header.SetContentType("text/csv; charset=utf-8")
+	}
 
 	switch {
 	case out.Shared == nil:
@@ -135,7 +138,15 @@ func (x *exchange) answerHead(encoding string) {
 		head.SetBytes("X-Search-Interpretation", x.reply.Interpretation)
 	}
 
-	x.vary(varyByKey)
+	switch {
+	case x.op.GivesCSV:
+		x.vary("Accept, " + varyBySnapshot)
+	case x.surface == &liveSurface:
+		x.vary(varyBySnapshot)
+	default:
+		x.vary(varyByKey)
+	}
+
 	next := x.s.nextPublication(x.time)
 	left := next.Sub(x.time)
 	switch {

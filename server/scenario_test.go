@@ -214,8 +214,8 @@ func (w *world) get(tb testing.TB, target string, header ...string) reply {
 
 var (
 	requestIDPattern = regexp.MustCompile(`^req_[A-Za-z0-9_-]{1,64}$`)
-	policyPattern    = regexp.MustCompile(`^"minute";q=(\d+);w=60, "day";q=(\d+);w=86400$`)
-	limitPattern     = regexp.MustCompile(`^"minute";r=(\d+);t=(\d+), "day";r=(\d+);t=(\d+)$`)
+	policyPattern    = regexp.MustCompile(`^"(?:minute|suggest)";q=(\d+);w=60, "day";q=(\d+);w=86400$`)
+	limitPattern     = regexp.MustCompile(`^"(?:minute|suggest)";r=(\d+);t=(\d+), "day";r=(\d+);t=(\d+)$`)
 )
 
 // check holds a reply against the document and the invariants of all replies.

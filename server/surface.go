@@ -26,12 +26,11 @@ type surface struct {
 	// encodeError appends the body of an error.
 	encodeError func(dst []byte, baseURL string, f wire.APIError, requestID string) []byte
 
-	noKey        *wire.APIError // error of a request without a key
-	badKey       *wire.APIError // error of an invalid key
-	wrongSurface *wire.APIError // error of a key of the other surface
-	noCatalog    *wire.APIError // error before the first catalog, nil for that of pages
-	quota        string         // its name in the rate headers, and its window in their policy
-	window       string
+	noKey        *wire.APIError  // error of a request without a key
+	badKey       *wire.APIError  // error of an invalid key
+	wrongSurface *wire.APIError  // error of a key of the other surface
+	noCatalog    *wire.APIError  // error before the first catalog, nil for that of pages
+	rates        *rateNames      // of the limits in its rate headers
 	limits       func(*exchange) // adds the limits to the head of a response
 	writeError   func(x *exchange, f *wire.APIError)
 }

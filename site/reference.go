@@ -44,6 +44,7 @@ type parameter struct {
 	In          string
 	Description string
 	Required    bool
+	Example     any
 	Schema      struct {
 		Type             any
 		Enum             []any
@@ -174,12 +175,10 @@ func (op *operation) example() string {
 		if answer.name != "200" {
 			continue
 		}
-		for _, m := range answer.value.Content {
-			for _, e := range m.Examples {
-				var b bytes.Buffer
-				if json.Indent(&b, e.value.Value, "", "  ") == nil {
-					return b.String()
-				}
+		for _, e := range answer.value.Content["application/json"].Examples {
+			var b bytes.Buffer
+			if json.Indent(&b, e.value.Value, "", "  ") == nil {
+				return b.String()
 			}
 		}
 	}
@@ -261,6 +260,8 @@ func (s *samples) presetValue(op *operation, p *parameter) string {
 	switch {
 	case p.In != "path" && p.Required && len(p.Schema.Enum) > 0:
 		return fmt.Sprint(p.Schema.Enum[0])
+	case p.In != "path" && p.Required:
+		return fmt.Sprint(p.Example)
 	case p.In != "path":
 		return ""
 	case strings.HasPrefix(op.path, "/v1/sets/"):

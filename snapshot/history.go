@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"encoding/binary"
+	"math/bits"
 )
 
 // Point is one day's price of a lane: of an item in one variant and condition.
@@ -96,6 +97,13 @@ func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 
 	p := Point{Day: Day(day), Cents: int64(cents)}
 	for p.Day <= to {
+		// Days before the window are only added up, eight at a time where they are usual ones.
+		for p.Day+8 <= from && len(b) >= 8 && binary.LittleEndian.Uint64(b)&unusual == 0 {
+			p.Cents += sumEight(binary.LittleEndian.Uint64(b))
+			p.Day += 8
+			b = b[8:]
+		}
+
 		if p.Day >= from {
 			dst = append(dst, p)
 		}
@@ -136,6 +144,24 @@ func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 	}
 
 	return dst
+}
+
+// ones has the lowest bit of each of eight bytes. A byte with a bit of unusual is not a whole varint, or
+// a gap follows it.
+const (
+	ones    = 0x0101010101010101
+	unusual = 0x80*ones | ones
+)
+
+// sumEight returns the sum of eight changes of price, each in a usual byte: a sign in the second bit,
+// above it the change, or for a negative one the change less 1.
+func sumEight(usual uint64) int64 {
+	signs := usual >> 1 & ones
+	size := usual >> 2 & (0x1f * ones)
+
+	// The highest byte of such a product is the sum of all bytes; it is 8*31 at most.
+	negative := size & (signs * 0xff)
+	return int64((size-negative)*ones>>56) - int64(negative*ones>>56) - int64(bits.OnesCount64(signs))
 }
 
 // cutFirst cuts the first point off stored ones; false where it does not decode.

@@ -132,6 +132,40 @@ func TestPoints(t *testing.T) {
 	})
 }
 
+// TestSmallChangesAreSkipped reads windows of runs of small changes, up and down, with a rare gap or jump.
+func TestSmallChangesAreSkipped(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := snapshot.History{}
+		changes := rapid.SliceOfN(rapid.SampledFrom([]int64{-1, -32, -31, 31, 5, -5, 0, -1, 1, -2, -33, 32, 900}),
+			20, 300).Draw(t, "changes")
+		biased := rapid.IntRange(1, 13).Draw(t, "kinds of change")
+		all := []snapshot.Point{{Day: 20_000, Cents: 1_000_000}}
+		for i, change := range changes {
+			last := all[len(all)-1]
+			if change > 0 && i%13 < biased {
+				change = -change
+			}
+			last.Cents += max(change, -last.Cents)
+			last.Day++
+			if change == 900 {
+				last.Day += 3
+			}
+			all = append(all, last)
+		}
+		h.Points = snapshot.EncodePoints(nil, all)
+		h.Of.Append(len(h.Points))
+
+		skipped := rapid.IntRange(0, len(all)).Draw(t, "skipped")
+		from := snapshot.Day(20_000)
+		if skipped > 0 {
+			from = all[skipped-1].Day + 1
+		}
+		if got := h.AppendPoints(nil, 0, from, all[len(all)-1].Day); !slices.Equal(got, all[skipped:]) {
+			t.Fatalf("from %d: got %v, want %v", from, got, all[skipped:])
+		}
+	})
+}
+
 func TestUnchangedDayIsOneByte(t *testing.T) {
 	var points []snapshot.Point
 	for i := range snapshot.HistoryDays {

@@ -32,9 +32,12 @@ var (
 	PriceCents  = Range{0, 100_000_000}
 	PageLimit   = Range{1, 50} // entries of a page
 	HistoryDays = Range{1, 365}
+	Suggestions = Range{1, 10}
 
 	CardIDs    = Range{1, 200} // ids and identifiers of a card batch, together
 	PriceIDs   = Range{1, 100} // ids and identifiers of a live price batch, together
+	Fields     = Range{1, 16}  // names of members
+	HistoryIDs = Range{1, 50}  // ids and identifiers of a batch of histories, together
 	Selections = Range{1, MaxSelections}
 	ValueLines = Range{1, 50}   // lines of an MCP valuation
 	ValueItems = Range{1, 100}  // items of a valuation over REST
@@ -46,5 +49,7 @@ var (
 const (
 	DefaultPageLimit = 20
 	DefaultDays      = 90
-	MoversMinCents   = 500
+
+	DefaultSuggestions = 10
+	MoversMinCents     = 500
 )

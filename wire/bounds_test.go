@@ -58,6 +58,23 @@ var allDocumented = []documented{
 	{at: schemas + "CardBatchRequest/properties/identifiers", name: "CardIDs", bound: wire.CardIDs, noMin: true},
 	{at: schemas + "PriceBatchRequest/properties/ids", name: "PriceIDs", bound: wire.PriceIDs, noMin: true},
 	{at: schemas + "PriceBatchRequest/properties/identifiers", name: "PriceIDs", bound: wire.PriceIDs, noMin: true},
+	{at: schemas + "HistoryBatchRequest/properties/ids", name: "HistoryIDs", bound: wire.HistoryIDs, noMin: true},
+	{
+		at: schemas + "HistoryBatchRequest/properties/identifiers", name: "HistoryIDs", bound: wire.HistoryIDs,
+		noMin: true,
+	},
+	{
+		at: schemas + "HistoryBatchRequest/properties/days", name: "HistoryDays", bound: wire.HistoryDays,
+		preset: wire.DefaultDays,
+	},
+	{at: schemas + "HistoryBatchRequest/properties/variant", name: "VariantText", bound: wire.VariantText},
+	{at: parameters + "TypedWords/schema", name: "QueryText", bound: wire.QueryText},
+	{
+		at: parameters + "SuggestionLimit/schema", name: "Suggestions", bound: wire.Suggestions,
+		preset: wire.DefaultSuggestions,
+	},
+	{at: parameters + "Fields/schema", name: "Fields", bound: wire.Fields},
+	{at: parameters + "PriceFields/schema", name: "Fields", bound: wire.Fields},
 	{at: schemas + "PreviewPriceBatchRequest/properties/items", name: "Selections", bound: wire.Selections},
 	{at: schemas + "CardSelection/properties/variant", name: "PriceVariantText", bound: wire.PriceVariantText},
 	{at: schemas + "ValuationRequest/properties/items", name: "ValueItems", bound: wire.ValueItems},

@@ -30,6 +30,13 @@ func (s *URLs) AppendSetURL(dst []byte, c *snapshot.Catalog, set int) []byte {
 	return s.appendURL(dst, "/sets/", c.Sets.Slug.At(set))
 }
 
+// AppendSearchURL appends the url member of a search for words in a game.
+func (s *URLs) AppendSearchURL(dst []byte, words, game string) []byte {
+	dst = append(append(dst, `,"url":"`...), s.URL...)
+	dst = AppendEscaped(append(dst, "/search?q="...), words) // percent-encoded text needs no JSON escapes
+	return append(append(append(dst, "&game="...), game...), '"')
+}
+
 func (s *URLs) appendURL(dst []byte, kind, slug string) []byte {
 	dst = append(dst, `,"url":`...)
 	if slug == "" {
@@ -129,17 +136,7 @@ func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []
 // be distributed.
 func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
 	dst = appendCard(dst, c, card, urls)
-
-	dst = append(dst, `,"prices":[`...)
-	from, to := c.Lanes.Of.Range(card)
-	for lane := from; lane < to; lane++ {
-		// A lane without a current price has a history at most.
-		if c.Lanes.Cents[lane] >= 0 {
-			dst = AppendLanePrice(AppendComma(dst), c, lane)
-		}
-	}
-
-	dst = append(dst, `],"identifiers":[`...)
+	dst = append(AppendPrices(dst, c, card), `,"identifiers":[`...)
 	dst = appendIdentifiers(dst, c, card)
 
 	// A card that is a product has the same id tail (decision 25).
@@ -150,6 +147,19 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []b
 	dst = append(dst, urls.ProductPrefix...)
 	dst = append(dst, strings.TrimPrefix(c.Cards.ID.At(card), "card")...)
 	return append(dst, '"', '}')
+}
+
+// AppendPrices appends the prices member of a card.
+func AppendPrices(dst []byte, c *snapshot.Catalog, card int) []byte {
+	dst = append(dst, `,"prices":[`...)
+	from, to := c.Lanes.Of.Range(card)
+	for lane := from; lane < to; lane++ {
+		// A lane without a current price has a history at most.
+		if c.Lanes.Cents[lane] >= 0 {
+			dst = AppendLanePrice(AppendComma(dst), c, lane)
+		}
+	}
+	return append(dst, ']')
 }
 
 // appendIdentifiers appends an item's identifiers in other namespaces, as elements of a list.

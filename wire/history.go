@@ -61,6 +61,32 @@ func (f *PointTemplate) Append(dst []byte, date *[10]byte, cents int64, first bo
 // AppendPointEnd ends the last Price history point.
 func AppendPointEnd(dst []byte) []byte { return append(dst, pointEnd...) }
 
+// AppendColumnsHead appends the object of a history in columns up to the opening bracket of lanes.
+func AppendColumnsHead(dst []byte, c *snapshot.Catalog, card int) []byte {
+	return append(appendID(dst, `{"id":"`, c.Cards.ID.Bytes(card)), `,"lanes":[`...)
+}
+
+// AppendColumn appends a variant's lane of a history in columns: the price of each day of a window,
+// null for a day without a point. The points ascend and are all in the window.
+func AppendColumn(dst []byte, variant string, points []snapshot.Point, from snapshot.Day, days int) []byte {
+	dst = AppendText(dst, `{"variant":`, variant)
+	dst = append(dst, `,"market_price_cents":[`...)
+
+	next := from
+	for i := range points {
+		for ; next < points[i].Day; next++ {
+			dst = append(dst, "null,"...)
+		}
+		dst = append(appendAmount(dst, points[i].Cents), ',')
+		next++
+	}
+
+	for ; next < from+snapshot.Day(days); next++ {
+		dst = append(dst, "null,"...)
+	}
+	return append(dst[:len(dst)-1], ']', '}')
+}
+
 // Stats is the card, variant and window of a price statistics response.
 type Stats struct {
 	Card     int

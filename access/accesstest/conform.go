@@ -31,6 +31,7 @@ func Conform(t *testing.T, h Harness) {
 		{"credits belong to the organization", sharedCredits},
 		{"credits come back with the period", creditPeriod},
 		{"usage has a window of its own", usageWindow},
+		{"suggestions have a window of their own", suggestWindow},
 		{"replay, conflict, wait", replayConflictWait},
 		{"replay is free at exhausted credits", replayWhenExhausted},
 		{"replies are kept exactly ten minutes", tenMinutesExactly},
@@ -393,6 +394,28 @@ func usageWindow(b *bench) {
 	}
 
 	b.do("small", access.CardsGet)
+}
+
+func suggestWindow(b *bench) {
+	for i := range int64(50) { // ten times those of the plan
+		decision := b.want("small", access.SuggestList, access.Admitted)
+		if decision.Minute.Limit != 50 || decision.Minute.Remaining != 49-i {
+			b.t.Fatalf("minute %+v after %d calls", decision.Minute, i+1)
+		}
+		b.finish(decision, false, 0)
+	}
+
+	if decision := b.want("small", access.SuggestList, access.RateLimited); decision.RetryAfter != 60 {
+		b.t.Fatalf("refused with %+v", decision)
+	}
+	if minute := b.want("small", access.CardsGet, access.Admitted).Minute; minute.Remaining != 4 {
+		b.t.Fatalf("suggestions took of the minute: %+v", minute)
+	}
+
+	b.do("wide", access.SuggestList)
+	b.sleep(time.Minute)
+	b.do("small", access.SuggestList)
+	b.used("small", 1)
 }
 
 // concurrentWindow lets many callers draw increasing times and call; afterwards no minute may have more

@@ -455,6 +455,8 @@ func (m *model) windowOf(p *keys.Principal, spec *access.LimitSpec) (string, int
 	switch {
 	case p.Surface == keys.Live && spec.Operation == access.UsageGet:
 		return "", 0
+	case spec.Operation == access.SuggestList:
+		return "suggest " + p.KeyID, spec.PerMinute
 	case p.Surface == keys.Live:
 		return "key " + p.KeyID, p.Plan.PerMinute
 	case spec.Operation == access.UsageGet:

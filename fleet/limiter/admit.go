@@ -131,7 +131,8 @@ func (store *Store) newRequest(
 		window: spec.Window != access.NoWindow && mode != modeReserve,
 		// A call without a window reads the state of its quota alone, and only if that is not known.
 		peek: mode == modePeek || mode == modeCall && spec.Window == access.NoWindow,
-		leased: spec.Window == access.KeyWindow && int64(spec.PerMinute) > store.options.maxExact &&
+		leased: (spec.Window == access.KeyWindow || spec.Window == access.SuggestWindow) &&
+			int64(spec.PerMinute) > store.options.maxExact &&
 			store.options.Lease > 0 && mode != modePeek,
 	}
 	if mode == modeReserve || mode == modeCall && !spec.ReserveAtBegin {

@@ -150,6 +150,8 @@ func subjectOf(p *keys.Principal, spec *access.LimitSpec) string {
 	switch {
 	case spec.Window == access.UsageWindow:
 		return "u"
+	case spec.Window == access.SuggestWindow:
+		return "s." + p.KeyID
 	case p.Surface == keys.Preview:
 		return "t"
 	}

@@ -107,6 +107,14 @@ func (d *document) parameter(n node) Parameter {
 		MaxLength: bound(schema, "maxLength"),
 	}
 
+	if names, is := n.object["example"].([]any); is {
+		var texts []string
+		for _, name := range names {
+			texts = append(texts, toText(name))
+		}
+		parameter.Example = strings.Join(texts, ",")
+	}
+
 	values, _ := schema.object["enum"].([]any)
 	for _, value := range values {
 		parameter.Enum = append(parameter.Enum, toText(value))

@@ -47,6 +47,10 @@ func samples(t *testing.T) []sample {
 					}
 					r.Header.Set("Content-Type", media)
 					r.Body = agreeing(t, d.child(d.child(examples, name), "value").object, r.Header)
+					if text := d.child(examples, name).text("value"); media == rowsType {
+						r.Header.Set("Content-Type", media+"; charset=utf-8")
+						r.Body = []byte(text)
+					}
 					out = append(out, sample{op.ID + " " + status + " " + name, r})
 				}
 			}
@@ -158,7 +162,7 @@ func TestMissingHeadersFail(t *testing.T) {
 // TestDriftFails adds and removes a member at every level of every body.
 func TestDriftFails(t *testing.T) {
 	for _, s := range samples(t) {
-		if len(s.Body) == 0 || strings.HasPrefix(s.Path, "/openapi.") {
+		if len(s.Body) == 0 || strings.HasPrefix(s.Path, "/openapi.") || s.Body[0] != '{' {
 			continue
 		}
 

@@ -53,3 +53,24 @@ func FuzzAcceptEncoding(f *testing.F) {
 		}
 	})
 }
+
+// FuzzAccept wants a media type that is preferred to be named, and never each of two before the other.
+func FuzzAccept(f *testing.F) {
+	for _, seed := range []string{
+		"text/csv", "text/csv, */*", "text/csv;q=0.9, application/json;q=0.8", "text/*", "TEXT/CSV;charset=utf-8;q=1",
+		"text/csv;q=0", "text/csv;q=x", ";,=q", "application/*;q=0.1,text/csv;q=0.2",
+	} {
+		f.Add(seed)
+	}
+
+	f.Fuzz(func(t *testing.T, accept string) {
+		const csv, plain = "text/csv", "application/json"
+		got := Prefers([]byte(accept), csv, plain)
+		if got && (!strings.Contains(strings.ToLower(accept), csv) || !Accepts([]byte(accept), csv)) {
+			t.Fatalf("CSV is not asked for in %q", accept)
+		}
+		if got && Prefers([]byte(accept), plain, csv) {
+			t.Fatalf("%q prefers each to the other", accept)
+		}
+	})
+}

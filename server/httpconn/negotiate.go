@@ -47,23 +47,35 @@ func AcceptsByName(header []byte, media string) bool {
 	return false
 }
 
-// Accepts reports whether an Accept header allows a media type: the most specific matching range
-// decides (RFC 9110, 12.5.1).
+// Accepts reports whether an Accept header allows a media type.
 func Accepts(header []byte, media string) bool {
+	weight, _ := weightFor(header, media)
+	return weight > 0
+}
+
+// Prefers reports whether an Accept header names a media type, with a higher weight than another has.
+func Prefers(header []byte, media, other string) bool {
+	weight, named := weightFor(header, media)
+	otherWeight, _ := weightFor(header, other)
+	return named && weight > otherWeight
+}
+
+// weightFor returns the weight of a media type in an Accept header, 0 without one, and whether the
+// header names it. The most specific matching range decides (RFC 9110, 12.5.1).
+func weightFor(header []byte, media string) (weight float64, named bool) {
 	kind, _, _ := strings.Cut(media, "/")
 	ranges := [...]string{"*/*", kind + "/*", media}
 
 	best := -1
-	accepted := false
-	for name, weight := range weighted(header) {
+	for name, given := range weighted(header) {
 		for i, media := range ranges {
 			if i >= best && bytes.EqualFold(name, []byte(media)) {
 				best = i
-				accepted = weight > 0
+				weight = given
 			}
 		}
 	}
-	return accepted
+	return weight, best == len(ranges)-1
 }
 
 // pickEncoding picks zstd or gzip from an Accept-Encoding list, "" for neither (RFC 9110, 12.5.3).

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"ninepocket/cardvocab"
+	"ninepocket/index"
+	"ninepocket/wire"
+)
+
+// SuggestQuery is what somebody has typed so far.
+type SuggestQuery struct {
+	Words string
+	Game  string // slug, "" for any
+	Limit int
+}
+
+const (
+	// maxSuggestedCards is how many cards of a search are looked through for names, and of a number for
+	// spellings.
+	maxSuggestedCards = 1000
+	// maxSuggestedSets is how many suggestions are sets, and how many are numbers.
+	maxSuggestedSets = 3
+)
+
+// AppendSuggestions appends the body of suggestions, each once. Sets that the words name or begin to
+// name come first, then collector numbers that they are, then names of cards in the order in which a
+// search finds them. Bodies are cached if the engine has a cache.
+func (v *View) AppendSuggestions(dst []byte, q SuggestQuery) []byte {
+	if v.searches == nil {
+		return v.appendSuggestions(dst, &q)
+	}
+
+	search := q.search()
+	key := string(append(v.appendSearchKey(make([]byte, 0, 192), &search, nil, q.Limit, false), "suggest"...))
+	found, ok := v.searches.pages.Get(key)
+	if !ok {
+		found.suggestions = v.appendSuggestions(nil, &q)
+		v.searches.pages.Set(key, found, int64(len(key)+cap(found.suggestions)+entryCost))
+	}
+	return append(dst, found.suggestions...)
+}
+
+// search returns the search for the words.
+func (q *SuggestQuery) search() index.Query {
+	search := index.Query{Filter: index.NoFilter, Words: q.Words, HasWords: true}
+	search.Game = q.Game
+	return search
+}
+
+func (v *View) appendSuggestions(dst []byte, q *SuggestQuery) []byte {
+	c := v.Catalog
+	list := suggestionList{v: v, q: q, body: append(dst, `{"data":[`...)}
+	sets, _ := v.Index.Sets(nil, index.SetFilter{Game: q.Game, Query: q.Words}, 0, maxSuggestedSets)
+	for _, set := range append(sets, v.Index.SetNames().Beginning(q.Words)...) {
+		name := c.Sets.Name.At(int(set))
+		if len(list.all) < maxSuggestedSets && list.begin("set", name, name, c.Sets.Game[set]) {
+			list.body = wire.AppendInt(list.body, `,"cards":`, int64(len(v.Index.CardsOfSet(int(set)))))
+			list.body = append(v.site.AppendSetURL(list.body, c, int(set)), '}')
+		}
+	}
+
+	if wire.NumberText.Has(int64(len(q.Words))) && strings.ContainsAny(q.Words, "0123456789") {
+		list.addNumbers()
+	}
+	for _, card := range v.Index.Cards(nil, q.search(), nil, maxSuggestedCards).Cards {
+		if len(list.all) == q.Limit {
+			break
+		}
+
+		// Most cards have the name of one before them.
+		name := index.PlainName(c.Cards.Name.At(int(card)))
+		game := c.Cards.Game[card]
+		if one := (suggestion{"spelling", name, game}); !slices.Contains(list.spellings, one) {
+			list.spellings = append(list.spellings, one)
+			list.addCards("name", cardvocab.Fold(name), name, game, v.Index.CardsNamed(name))
+		}
+	}
+	return append(list.body, ']', '}')
+}
+
+// suggestionList has the suggestions of a body that is being made.
+type suggestionList struct {
+	v         *View
+	q         *SuggestQuery
+	all       []suggestion // with the letters and digits of names
+	spellings []suggestion // names as they are written
+	body      []byte
+}
+
+// suggestion is what makes a suggestion another than the rest.
+type suggestion struct {
+	kind, key string
+	game      uint8
+}
+
+// begin appends the start of a suggestion, unless there is no room, it is there already, or it is of
+// another game than asked for.
+func (l *suggestionList) begin(kind, key, text string, game uint8) bool {
+	slug := l.v.Catalog.Games.Slug.At(int(game))
+	one := suggestion{kind, key, game}
+	if len(l.all) == l.q.Limit || slices.Contains(l.all, one) ||
+		l.q.Game != "" && cardvocab.Fold(slug) != cardvocab.Fold(l.q.Game) {
+		return false
+	}
+
+	l.all = append(l.all, one)
+	l.body = wire.AppendText(wire.AppendComma(l.body), `{"kind":`, kind)
+	l.body = wire.AppendText(l.body, `,"text":`, text)
+	l.body = wire.AppendText(l.body, `,"game":`, slug)
+	return true
+}
+
+// addCards adds a suggestion that means those of cards which are of a game; false if it does not fit in.
+func (l *suggestionList) addCards(kind, key, text string, game uint8, cards []uint32) bool {
+	if !l.begin(kind, key, text, game) {
+		return false
+	}
+
+	c := l.v.Catalog
+	cards = slices.DeleteFunc(slices.Clone(cards), func(card uint32) bool { return c.Cards.Game[card] != game })
+	l.body = wire.AppendInt(l.body, `,"cards":`, int64(len(cards)))
+	if len(cards) == 1 {
+		l.body = l.v.site.AppendCardURL(l.body, c, int(cards[0]))
+	} else {
+		l.body = l.v.site.AppendSearchURL(l.body, text, c.Games.Slug.At(int(game)))
+	}
+	l.body = append(l.body, '}')
+	return true
+}
+
+// addNumbers adds the spellings of the collector number that the words are, if they are one.
+func (l *suggestionList) addNumbers() {
+	numbered := index.Query{Filter: index.NoFilter}
+	numbered.Number = l.q.Words
+	found := l.v.Index.Cards(nil, numbered, nil, maxSuggestedCards).Cards
+	numbers := &l.v.Catalog.Cards.Number
+	rest := maxSuggestedSets
+	for _, card := range found {
+		number := numbers.At(int(card))
+		other := func(card uint32) bool { return numbers.At(int(card)) != number }
+		same := slices.DeleteFunc(slices.Clone(found), other)
+		if rest > 0 && l.addCards("number", number, number, l.v.Catalog.Cards.Game[card], same) {
+			rest--
+		}
+	}
+}
