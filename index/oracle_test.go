@@ -150,7 +150,7 @@ func (o *oracle) passes(c *fixture.Card, f index.Filter) bool {
 	case f.Identifier != "" && !named(c, f.Identifier):
 	case f.Variant != "" && !pricedIn(c, f.Variant):
 	case !o.releasedIn(c, f.ReleasedAfter, f.ReleasedBefore):
-	case f.UpdatedSince != snapshot.NoTime && updated(c) < f.UpdatedSince:
+	case f.UpdatedSince != snapshot.NoTime && updated(c, o.At) < f.UpdatedSince:
 	default:
 		return true
 	}
@@ -184,18 +184,38 @@ func (o *oracle) releasedIn(c *fixture.Card, after, before snapshot.Day) bool {
 }
 
 // updated is when a card's entry or a price of it last changed.
-func updated(c *fixture.Card) int64 {
+func updated(c *fixture.Card, now int64) int64 {
 	at := c.UpdatedAt
-	for _, l := range c.Lanes {
-		switch {
-		case l.Cents == snapshot.NoCents:
-		case l.SourceAsOf != snapshot.NoTime:
-			at = max(at, l.SourceAsOf)
-		default:
-			at = max(at, l.CollectedAt)
-		}
+	for i := range c.Lanes {
+		at = max(at, valueChanged(&c.Lanes[i], now))
 	}
 	return at
+}
+
+// valueChanged is when the value of a lane may have changed last: the first of its last days with one price.
+func valueChanged(l *fixture.Lane, now int64) int64 {
+	if len(l.Points) == 0 && l.Cents == snapshot.NoCents {
+		return snapshot.NoTime
+	}
+	if l.Cents == snapshot.NoCents {
+		day := l.Points[len(l.Points)-1].Day + 1
+		if day > l.Seen {
+			day += snapshot.CarryDays
+		}
+		return min((day + 1).Start()-1, now)
+	}
+
+	day := l.Seen
+	for i := len(l.Points) - 1; i > 0; i-- {
+		if l.Points[i-1] != (snapshot.Point{Day: day - 1, Cents: l.Points[i].Cents}) {
+			break
+		}
+		day--
+	}
+	if day == l.Seen {
+		return l.CollectedAt
+	}
+	return min((day + 1).Start()-1, l.CollectedAt)
 }
 
 // place is all that a card is ordered by.

@@ -47,7 +47,7 @@ func narrow(t *rapid.T, o *oracle, c *fixture.Card, f *index.Filter) {
 		f.ReleasedAfter = rapid.SampledFrom([]snapshot.Day{snapshot.NoDay, day.Draw(t, "from")}).Draw(t, "after")
 		f.ReleasedBefore = day.Draw(t, "before")
 	case 4:
-		f.UpdatedSince = updated(c) + rapid.Int64Range(-1, 1).Draw(t, "since")
+		f.UpdatedSince = updated(c, o.At) + rapid.Int64Range(-1, 1).Draw(t, "since")
 	}
 }
 

@@ -234,11 +234,11 @@ func TestAcceptChoosesCSV(t *testing.T) {
 		"text/*": "application/json", "text/csv;q=0": "application/json", "application/xml": "application/json",
 	} {
 		r := w.get(t, path, "Accept: "+accept)
-		if got := r.header.Get("Content-Type"); got != want || r.header.Get("Vary") != "Accept, "+varyByKey {
+		if got := r.header.Get("Content-Type"); got != want || r.header.Get("Vary") != "Accept, "+varyBySnapshot {
 			t.Errorf("%q: %q, Vary %q", accept, got, r.header.Get("Vary"))
 		}
 		again := w.get(t, path, "Accept: "+accept, "If-None-Match: "+r.header.Get("ETag"))
-		if again.status != http.StatusNotModified || again.header.Get("Vary") != "Accept, "+varyByKey {
+		if again.status != http.StatusNotModified || again.header.Get("Vary") != "Accept, "+varyBySnapshot {
 			t.Errorf("%q: a client that has it gets %d, Vary %q", accept, again.status, again.header.Get("Vary"))
 		}
 	}
@@ -249,7 +249,7 @@ func TestAcceptChoosesCSV(t *testing.T) {
 	if got := gone.header.Get("Content-Type"); got != "application/problem+json" {
 		t.Errorf("an error is %q", got)
 	}
-	if got := w.get(t, "/v1/games", "Accept: text/csv").header.Get("Vary"); got != varyByKey {
+	if got := w.get(t, "/v1/games", "Accept: text/csv").header.Get("Vary"); got != varyBySnapshot {
 		t.Errorf("games have Vary %q", got)
 	}
 }

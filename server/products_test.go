@@ -55,7 +55,7 @@ func (w *world) walkProducts(tb testing.TB, key string, query url.Values, betwee
 			}
 			return all
 		}
-		if r.header.Get("Link") != "" || r.header.Get("ETag") != "" || r.header.Get("RateLimit") != "" {
+		if r.header.Get("Link") != "" || r.header.Get("ETag") != "" || r.header.Get("RateLimit") == "" {
 			tb.Errorf("a preview page has %v", r.header)
 		}
 

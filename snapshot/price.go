@@ -54,10 +54,11 @@ func (c *Catalog) ChangedAt(lane int) int64 {
 	}
 
 	day := seen - Day(c.History.daysUnchanged(lane))
+	// What the source says of its age does not count: nobody saw the price before it was collected.
 	if day == seen {
-		return c.UpdatedAt(lane)
+		return c.Lanes.CollectedAt[lane]
 	}
-	return min((day+1).Start()-1, c.UpdatedAt(lane))
+	return min((day + 1).Start()-1, c.Lanes.CollectedAt[lane])
 }
 
 // CarryDays is for how many days the prices of a group stand that its feed lacks: a feed that loses a file has

@@ -251,9 +251,9 @@ func TestAPIErrors(t *testing.T) {
 
 	// Then it is a live response.
 	f(batch, func(r *Response) { r.Header.Del("X-Request-Credits-Charged") }, "body")
-	f(batch, set("RateLimit", `"minute";r=1;t=1, "day";r=1;t=1`), "belongs to the live surface")
+	f(batch, func(r *Response) { r.Header.Del("RateLimit") }, "RateLimit is missing")
 	f("prices_batch 200 live", func(r *Response) { r.Header.Del("RateLimit") }, "RateLimit is missing")
-	f(usage, set("RateLimit", `"minute";r=1;t=1, "day";r=1;t=1`), "not declared for this response")
+	f(usage, set("RateLimit", `"minute";r=1;t=1, "day";r=1;t=1`), "belongs to the preview surface")
 	f("products_get 404 not_found", func(r *Response) { r.LiveOnly = true }, "is not declared")
 }
 

@@ -32,6 +32,7 @@ type Setting struct {
 // They are the fields of Config by their tags, the guards by their names, and the fields of a plan.
 var Settings = slices.Concat(
 	fields[Config]("", func(config *Config, _ string) *Config { return config }),
+	fields[Serve]("serve.", func(config *Config, _ string) *Serve { return &config.Serve }),
 	fields[Feed]("feed.", func(config *Config, _ string) *Feed { return &config.Feed }),
 	fields[Daily]("daily.", func(config *Config, _ string) *Daily { return &config.Daily }),
 	fields[Fleet]("fleet.", func(config *Config, _ string) *Fleet { return &config.Fleet }),

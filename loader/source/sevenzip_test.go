@@ -124,7 +124,7 @@ func TestAProcessThatCannotUnpack(t *testing.T) {
 	// A runtime that gets no page for itself faults; so does the stand-in.
 	ended := filepath.Join(t.TempDir(), "ended")
 	script := "#!/bin/sh\necho 'SIGSEGV: segmentation violation' >&2\nexit 2\n"
-	if err := os.WriteFile(ended, []byte(script), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(ended, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	f(ended, "more than 1024 MB of memory")

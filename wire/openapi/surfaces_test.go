@@ -50,7 +50,7 @@ func TestScopes(t *testing.T) {
 	for scope, foreign := range map[string][]string{
 		"live": {"x-surface", "x-required-on", "AnyPriceBatch", "PreviewError", `ApiKey realm`, "private, no-store"},
 		"preview": {
-			"x-surface", "x-required-on", "AnyPriceBatch", "problem+json", "Bearer", "bearer", "npk_live_", "RateLimit",
+			"x-surface", "x-required-on", "AnyPriceBatch", "problem+json", "Bearer", "bearer", "npk_live_", "Vary-Accept",
 			"X-Ignored-Params", `"/v1/cards`, `"Problem"`, `"Minute"`, `"plan"`, `"no-store"`, "/openapi",
 		},
 	} {
@@ -83,7 +83,8 @@ func TestSharedBodiesOfOneSurface(t *testing.T) {
 	f("preview", post+"/requestBody"+schema, named+"PreviewPriceBatchRequest")
 	f("preview", post+"/responses/200"+schema, named+"PreviewPriceBatch")
 
-	f("live", "/components/headers/RateLimit-Live/required", "true")
+	f("live", "/components/headers/RateLimit/required", "true")
+	f("preview", "/components/headers/RateLimit/required", "true")
 	f("preview", "/components/headers/X-Request-Credits-Charged-Preview/required", "true")
 	f("preview", "/components/parameters/IdempotencyKey/required", "true")
 }
