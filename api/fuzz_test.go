@@ -198,7 +198,8 @@ func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", 
 // FuzzFields chooses members of a record and wants JSON with its id, whose members are the record's.
 func FuzzFields(f *testing.F) {
 	for _, seed := range []string{
-		"id", "name,set.name", "prices.variant,prices", "set.id,set.id", ",", "", "set.", "identifiers.value,product_id",
+		"id", "name,set.name", "prices.variant,prices", "set.id,set.id", ",", "", "set.",
+		"identifiers.value,product_id",
 		"url,x", "prices.market_price_cents,prices.change_7d_percent", "ID", "set.name.x",
 	} {
 		f.Add(seed)
