@@ -93,14 +93,11 @@ type paidSuggestions struct {
 	left map[string]int // by tenant
 }
 
-// add adds n to what a tenant has left on a day, unless that would be less than nothing or the day has
-// ended.
+// add adds n to what a tenant has left on a day, unless that would be less than nothing. An earlier day is
+// of a clock that was set back, or of a call that ended after midnight, and counts as the latest.
 func (paid *paidSuggestions) add(tenant string, day calendar.Day, n int) bool {
 	paid.mu.Lock()
 	defer paid.mu.Unlock()
-	if day < paid.day {
-		return false
-	}
 	if day > paid.day || paid.left == nil {
 		paid.day = day
 		paid.left = map[string]int{}

@@ -194,3 +194,42 @@ func FuzzPathID(f *testing.F) {
 const oneItem = `{"items":[{"kind":"sealed","product_id":"prd_abc"}]}`
 
 func nested(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+
+// FuzzFields chooses members of a record and wants JSON with its id, whose members are the record's.
+func FuzzFields(f *testing.F) {
+	for _, seed := range []string{
+		"id", "name,set.name", "prices.variant,prices", "set.id,set.id", ",", "", "set.",
+		"identifiers.value,product_id",
+		"url,x", "prices.market_price_cents,prices.change_7d_percent", "ID", "set.name.x",
+	} {
+		f.Add(seed)
+	}
+
+	const record = `{"id":"card_1","name":"a,\\\"}","set":{"id":"set_1","name":"B"},"url":null,` +
+		`"prices":[{"variant":"normal","market_price_cents":7},{"variant":"foil","market_price_cents":8}],` +
+		`"identifiers":[],"product_id":null}`
+	f.Fuzz(func(t *testing.T, text string) {
+		op := &Operation{Params: []string{"fields"}}
+		r := &Request{Op: op}
+		r.ReadQuery([]byte("fields=" + url.QueryEscape(text)))
+		fields := r.fieldsArg(detailFields)
+		if f := r.invalid(); f != nil {
+			if !strings.HasPrefix(f.Detail, "fields ") {
+				t.Fatalf("%q: %s", text, f.Detail)
+			}
+			return
+		}
+
+		got := fields.appendRecord(nil, []byte(record))
+		var whole, part map[string]any
+		if err := json.Unmarshal(got, &part); err != nil || part["id"] != "card_1" {
+			t.Fatalf("%q leaves %s (%v)", text, got, err)
+		}
+		_ = json.Unmarshal([]byte(record), &whole)
+		for name := range part {
+			if _, ok := whole[name]; !ok || name != "id" && !strings.Contains(text, name) {
+				t.Fatalf("%q leaves %s", text, got)
+			}
+		}
+	})
+}

@@ -327,9 +327,11 @@ func TestFieldsLeaveWhatIsWanted(t *testing.T) {
 		card := todaysTruth().cards[r.IntN(demoCards)].id
 		body := bodyOf(t, asked(r, 12))
 		for _, s := range []scenario{
-			{path: "/v1/cards?limit=" + strconv.Itoa(1+r.IntN(50))}, {path: "/v1/cards?limit=9&include=prices&q=ex"},
+			{path: "/v1/cards?limit=" + strconv.Itoa(1+r.IntN(50))},
+			{path: "/v1/cards?limit=9&include=prices&q=ex"},
 			{path: "/v1/cards/" + card + "?"},
-			{path: "/v1/cards/batch?", body: body}, {path: "/v1/prices/batch?", body: body},
+			{path: "/v1/cards/batch?", body: body},
+			{path: "/v1/prices/batch?", body: body},
 		} {
 			whole := recordsIn(t, w.try(t, s))
 			names := namesIn(whole)
