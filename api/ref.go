@@ -45,6 +45,10 @@ func (r *Request) card() (int, *wire.APIError) {
 	}
 
 	ref := r.shownID()
+	if name, last, gone := r.View.Catalog.GoneCard(ref); gone {
+		return 0, refuse(wire.NotFound, "card %s, %s, has left the catalog: it was there last on %s", QuoteInput(ref),
+			QuoteInput(name), last)
+	}
 	advice := "find it with GET /v1/cards?q="
 	if strings.Contains(ref, ":") {
 		advice = "look an identifier up with GET /v1/cards?identifier="

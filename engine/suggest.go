@@ -27,33 +27,33 @@ const (
 // AppendSuggestions appends the body of suggestions, each once. Sets that the words name or begin to
 // name come first, then collector numbers that they are, then names of cards in the order in which a
 // search finds them. Bodies are cached if the engine has a cache.
-func (v *View) AppendSuggestions(dst []byte, q SuggestQuery) []byte {
+func (v *View) AppendSuggestions(dst []byte, typed SuggestQuery) []byte {
 	if v.searches == nil {
-		return v.appendSuggestions(dst, &q)
+		return v.appendSuggestions(dst, &typed)
 	}
 
-	search := q.search()
-	key := string(append(v.appendSearchKey(make([]byte, 0, 192), &search, nil, q.Limit, false), "suggest"...))
+	search := typed.search()
+	key := string(append(v.appendSearchKey(make([]byte, 0, 192), &search, nil, typed.Limit, false), "suggest"...))
 	found, ok := v.searches.pages.Get(key)
 	if !ok {
-		found.suggestions = v.appendSuggestions(nil, &q)
+		found.suggestions = v.appendSuggestions(nil, &typed)
 		v.searches.pages.Set(key, found, int64(len(key)+cap(found.suggestions)+entryCost))
 	}
 	return append(dst, found.suggestions...)
 }
 
 // search returns the search for the words.
-func (q *SuggestQuery) search() index.Query {
-	search := index.Query{Filter: index.NoFilter, Words: q.Words, HasWords: true}
-	search.Game = q.Game
+func (typed *SuggestQuery) search() index.Query {
+	search := index.Query{Filter: index.NoFilter, Words: typed.Words, HasWords: true}
+	search.Game = typed.Game
 	return search
 }
 
-func (v *View) appendSuggestions(dst []byte, q *SuggestQuery) []byte {
+func (v *View) appendSuggestions(dst []byte, typed *SuggestQuery) []byte {
 	c := v.Catalog
-	list := suggestionList{v: v, q: q, body: append(dst, `{"data":[`...)}
-	sets, _ := v.Index.Sets(nil, index.SetFilter{Game: q.Game, Query: q.Words}, 0, maxSuggestedSets)
-	for _, set := range append(sets, v.Index.SetNames().Beginning(q.Words)...) {
+	list := suggestionList{v: v, typed: typed, body: append(dst, `{"data":[`...)}
+	sets, _ := v.Index.Sets(nil, index.SetFilter{Game: typed.Game, Query: typed.Words}, 0, maxSuggestedSets)
+	for _, set := range append(sets, v.Index.SetNames().Beginning(typed.Words)...) {
 		name := c.Sets.Name.At(int(set))
 		if len(list.all) < maxSuggestedSets && list.begin("set", name, name, c.Sets.Game[set]) {
 			list.body = wire.AppendInt(list.body, `,"cards":`, int64(len(v.Index.CardsOfSet(int(set)))))
@@ -61,11 +61,11 @@ func (v *View) appendSuggestions(dst []byte, q *SuggestQuery) []byte {
 		}
 	}
 
-	if wire.NumberText.Has(int64(len(q.Words))) && strings.ContainsAny(q.Words, "0123456789") {
+	if wire.NumberText.Has(int64(len(typed.Words))) && strings.ContainsAny(typed.Words, "0123456789") {
 		list.addNumbers()
 	}
-	for _, card := range v.Index.Cards(nil, q.search(), nil, maxSuggestedCards).Cards {
-		if len(list.all) == q.Limit {
+	for _, card := range v.Index.Cards(nil, typed.search(), nil, maxSuggestedCards).Cards {
+		if len(list.all) == typed.Limit {
 			break
 		}
 
@@ -83,7 +83,7 @@ func (v *View) appendSuggestions(dst []byte, q *SuggestQuery) []byte {
 // suggestionList has the suggestions of a body that is being made.
 type suggestionList struct {
 	v         *View
-	q         *SuggestQuery
+	typed     *SuggestQuery
 	all       []suggestion // with the letters and digits of names
 	spellings []suggestion // names as they are written
 	body      []byte
@@ -100,8 +100,8 @@ type suggestion struct {
 func (l *suggestionList) begin(kind, key, text string, game uint8) bool {
 	slug := l.v.Catalog.Games.Slug.At(int(game))
 	one := suggestion{kind, key, game}
-	if len(l.all) == l.q.Limit || slices.Contains(l.all, one) ||
-		l.q.Game != "" && cardvocab.Fold(slug) != cardvocab.Fold(l.q.Game) {
+	if len(l.all) == l.typed.Limit || slices.Contains(l.all, one) ||
+		l.typed.Game != "" && cardvocab.Fold(slug) != cardvocab.Fold(l.typed.Game) {
 		return false
 	}
 
@@ -133,7 +133,7 @@ func (l *suggestionList) addCards(kind, key, text string, game uint8, cards []ui
 // addNumbers adds the spellings of the collector number that the words are, if they are one.
 func (l *suggestionList) addNumbers() {
 	numbered := index.Query{Filter: index.NoFilter}
-	numbered.Number = l.q.Words
+	numbered.Number = l.typed.Words
 	found := l.v.Index.Cards(nil, numbered, nil, maxSuggestedCards).Cards
 	numbers := &l.v.Catalog.Cards.Number
 	rest := maxSuggestedSets

@@ -27,8 +27,8 @@ const maxEarlier = 9
 // DayFile is where a directory of the feed keeps the prices of a day, such as 2026-08-22.
 func DayFile(dir, day string) string { return filepath.Join(dir, "days", day+dayEnd) }
 
-// DayFiles are the files that a folder has of a day: its own, and then those of earlier trees, which a
-// later one changed, the newest first.
+// DayFiles are the files that a folder has of a day. The day's own is the first; those of earlier trees
+// follow, which a later one changed, the newest first.
 func DayFiles(folder, day string) (files []string) {
 	files = []string{filepath.Join(folder, day+dayEnd)}
 	for n := maxEarlier; n > 0; n-- {
@@ -90,7 +90,7 @@ func (p *pull) archiveDay(from string) error {
 		changed = changed || hasRows(data) && !bytes.Equal(entries[name], data)
 	}
 	if changed {
-		if err := p.keepEarlier(); err != nil {
+		if err := p.saveEarlier(); err != nil {
 			return fmt.Errorf("cannot keep the earlier prices of %s: %w", p.result.Day, err)
 		}
 	}
@@ -105,9 +105,9 @@ func (p *pull) archiveDay(from string) error {
 // hasRows reports whether a file has a row of prices.
 func hasRows(data []byte) bool { return bytes.Contains(data, []byte(`"productId"`)) }
 
-// keepEarlier gives the file of an earlier tree of the day a name of its own. Beyond maxEarlier, the
+// saveEarlier gives the file of an earlier tree of the day a name of its own. Beyond maxEarlier, the
 // last one is replaced.
-func (p *pull) keepEarlier() error {
+func (p *pull) saveEarlier() error {
 	n := min(len(DayFiles(filepath.Dir(p.result.DayFile), p.result.Day)), maxEarlier)
 	earlier := strings.TrimSuffix(p.result.DayFile, dayEnd) + fmt.Sprintf(".%d", n) + dayEnd
 	return errors.Join(p.disk.Remove(earlier), p.move(p.result.DayFile, earlier))

@@ -202,7 +202,7 @@ func valueChanged(l *fixture.Lane, now int64) int64 {
 		if day > l.Seen {
 			day += snapshot.CarryDays
 		}
-		return min((day + 1).Start()-1, now)
+		return min((day+1).Start()-1, now)
 	}
 
 	day := l.Seen
@@ -215,7 +215,7 @@ func valueChanged(l *fixture.Lane, now int64) int64 {
 	if day == l.Seen {
 		return l.CollectedAt
 	}
-	return min((day + 1).Start()-1, l.CollectedAt)
+	return min((day+1).Start()-1, l.CollectedAt)
 }
 
 // place is all that a card is ordered by.

@@ -60,6 +60,7 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a.writeGaps()
 	a.writeUnlisted()
 	a.writeUnclaimed()
+	a.writeGone()
 	a.writePrior()
 	a.writeAliases()
 	a.c.Movers = findMovers(a.c)

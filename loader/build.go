@@ -45,7 +45,7 @@ type Options struct {
 	// slugs, history and the prices of its newest day, so that a daily build reads one day's files
 	// and equals a build over all days, byte for byte in every section, but for these:
 	//   - The quarantine report is of what was read.
-	//   - The registry also knows what the base knew.
+	//   - The registry also knows what the base knew, and so do the cards that are gone.
 	//   - An item that left the catalog and came back, or whose prices began before the catalog had
 	//     it, starts its history again.
 	//   - So does a lane whose first feed went silent for as long as history lasts while a later

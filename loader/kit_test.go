@@ -264,6 +264,8 @@ func sameCatalog(t interface {
 	if !registry {
 		a.Registry = snapshot.IDHistory{}
 		b.Registry = snapshot.IDHistory{}
+		a.Gone = snapshot.Gone{}
+		b.Gone = snapshot.Gone{}
 	}
 
 	// Telling what differs takes a hundred times as long.

@@ -242,6 +242,31 @@ func (a *assembly) writeUnlisted() {
 	}
 }
 
+// writeGone writes the cards that earlier catalogs had and this one has not.
+func (a *assembly) writeGone() {
+	base := a.b.o.Base
+	type card struct {
+		name string
+		last snapshot.Day
+	}
+	gone := map[string]card{}
+	for i := range base.Gone.ID.Len() {
+		gone[base.Gone.ID.At(i)] = card{base.Gone.Name.At(i), base.Gone.Last[i]}
+	}
+	for i := range base.Cards.ID.Len() {
+		gone[base.Cards.ID.At(i)] = card{base.Cards.Name.At(i), base.Date()}
+	}
+
+	for i := range a.c.Cards.ID.Len() {
+		delete(gone, a.c.Cards.ID.At(i))
+	}
+	for _, id := range slices.Sorted(maps.Keys(gone)) {
+		a.c.Gone.ID.Append(id)
+		a.c.Gone.Name.Append(gone[id].name)
+		a.c.Gone.Last = append(a.c.Gone.Last, gone[id].last)
+	}
+}
+
 // writeUnclaimed writes the references that had prices without an item, within the history.
 func (a *assembly) writeUnclaimed() {
 	b := a.b

@@ -286,7 +286,8 @@ func (b *builder) joinAliases(m *merged) error {
 				one, same := &m.cards[i], &m.cards[j] // air: a pair
 				if one.game != same.game {
 					return fmt.Errorf("%s: %s is a card of %s and %s one of %s; correct the row or delete it",
-						aliasesFile, readable(from), snapshot.Games[one.game].Name, readable(to), snapshot.Games[same.game].Name)
+						aliasesFile, readable(from), snapshot.Games[one.game].Name, readable(to),
+						snapshot.Games[same.game].Name)
 				}
 				if foldName(one.name) != foldName(same.name) {
 					b.report.MappingRemarks = append(b.report.MappingRemarks, fmt.Sprintf(

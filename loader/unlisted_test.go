@@ -67,6 +67,8 @@ func TestUnlisted(t *testing.T) {
 func TestRemoved(t *testing.T) {
 	both := map[string]string{"3/1": "Abra", "3/2": "Mew"}
 	first := dayOf(t, Options{}, today, both).Catalog
+	row := cardRow(first, source.KindTCGCSV, "3/1")
+	id := first.Cards.ID.At(row)
 	dir := t.TempDir()
 	writeFile(t, dir, removedFile, "kind,namespace,ref,reason\ncard,tcgcsv,3/1,it is a proxy\n")
 
@@ -82,6 +84,13 @@ func TestRemoved(t *testing.T) {
 		t.Errorf("a row with an effect has the remark %q", second.Report.MappingRemarks)
 	}
 
+	if name, last, gone := second.Catalog.GoneCard(id); !gone || name != "Abra" || last != today {
+		t.Errorf("of the card is known %q, last on %s", name, last)
+	}
+	if _, _, gone := second.Catalog.GoneCard(first.Cards.Slug.At(row)); !gone {
+		t.Error("its slug leads nowhere")
+	}
+
 	// A row that names nothing is told of; one of a card that went before is not.
 	writeFile(t, dir, removedFile, "kind,namespace,ref,reason\ncard,tcgcsv,3/1,a proxy\ncard,tcgcsv,3/77,a proxy\n"+
 		"set,tcgcsv,3/1,no set\n")
@@ -95,8 +104,11 @@ func TestRemoved(t *testing.T) {
 	}
 
 	third := dayOf(t, Options{Base: second.Catalog}, today+2, both).Catalog
-	row := cardRow(third, source.KindTCGCSV, "3/1")
-	if row < 0 || third.Cards.ID.At(row) != first.Cards.ID.At(cardRow(first, source.KindTCGCSV, "3/1")) {
+	if _, _, gone := third.GoneCard(id); gone {
+		t.Error("it is there and gone")
+	}
+	row = cardRow(third, source.KindTCGCSV, "3/1")
+	if row < 0 || third.Cards.ID.At(row) != id {
 		t.Error("it did not come back with its id")
 	}
 }
@@ -150,7 +162,8 @@ func TestAliasRemarks(t *testing.T) {
 	shop := newFake(source.KindTCGCSV).set("s", "Base").set("u", "Fossil").
 		card("3/1", "s", "Abra", "1/102").card("3/2", "s", "Mew", "2/102").card("3/3", "s", "Mew", "3/102")
 	files := map[string]*fake{"shop": shop}
-	first := mustBuild(t, Options{Sources: []Input{{source.KindTCGCSV, "shop"}}, SnapshotAt: atDay(today)}, files).Catalog
+	o := Options{Sources: []Input{{source.KindTCGCSV, "shop"}}, SnapshotAt: atDay(today)}
+	first := mustBuild(t, o, files).Catalog
 	remarks := func(rows ...string) string {
 		t.Helper()
 		dir := t.TempDir()
@@ -161,12 +174,12 @@ func TestAliasRemarks(t *testing.T) {
 		return strings.Join(mustBuild(t, o, files).Report.MappingRemarks, "\n")
 	}
 
-	for want, row := range map[string]string{
-		`aliases.csv: tcgcsv/3/1 ("Abra") and tcgcsv/3/2 ("Mew") have become one card`:             "card,tcgcsv,3/1,tcgcsv,3/2",
-		"aliases.csv: 1 aliases name a source that no build has read (is it misspelt?): tcgcs/3/9": "card,tcgcs,3/9,tcgcsv,3/2",
-		"aliases.csv: 1 aliases have no effect, because sources list both sides apart: tcgcsv/s":   "set,tcgcsv,s,tcgcsv,u",
+	for row, want := range map[string]string{
+		"card,tcgcsv,3/1,tcgcsv,3/2": `tcgcsv/3/1 ("Abra") and tcgcsv/3/2 ("Mew") have become one card`,
+		"card,tcgcs,3/9,tcgcsv,3/2":  "1 aliases name a source that no build has read (is it misspelt?): tcgcs/3/9",
+		"set,tcgcsv,s,tcgcsv,u":      "1 aliases have no effect, because sources list both sides apart: tcgcsv/s",
 	} {
-		if got := remarks(row); !strings.HasPrefix(got, want) {
+		if got := remarks(row); !strings.HasPrefix(got, "aliases.csv: "+want) {
 			t.Errorf("%s: the remarks are %q, want %q", row, got, want)
 		}
 	}
@@ -181,13 +194,15 @@ func TestAliasRemarks(t *testing.T) {
 // TestSetOfAnAlias wants a set of the base that is listed under another reference, with few of its cards, to
 // go on by an operator's alias.
 func TestSetOfAnAlias(t *testing.T) {
-	shop := newFake(source.KindTCGCSV).set("s", "Base").card("3/1", "s", "Abra", "1/102").card("3/2", "s", "Mew", "2/102")
+	shop := newFake(source.KindTCGCSV).set("s", "Base").card("3/1", "s", "Abra", "1/102").
+		card("3/2", "s", "Mew", "2/102")
 	o := Options{Sources: []Input{{source.KindTCGCSV, "shop"}}, SnapshotAt: atDay(today)}
 	first := mustBuild(t, o, map[string]*fake{"shop": shop}).Catalog
 
 	o.Base = first
 	o.Mapping = t.TempDir()
-	again := newFake(source.KindTCGCSV).set("v", "Base Set").card("3/2", "v", "Mew", "2/102").card("3/7", "v", "Muk", "7/102")
+	again := newFake(source.KindTCGCSV).set("v", "Base Set").card("3/2", "v", "Mew", "2/102").
+		card("3/7", "v", "Muk", "7/102")
 	for _, alias := range []bool{false, true} {
 		if alias {
 			writeFile(t, o.Mapping, aliasesFile, strings.Join(aliasesHeader, ",")+"\nset,tcgcsv,v,tcgcsv,s\n")

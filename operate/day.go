@@ -119,9 +119,9 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 	if errors.Is(err, snapshot.ErrNoCurrent) || errors.Is(err, snapshot.ErrNoStore) {
 		d.Build.On = "none"
 		if stored, _ := store.List(); len(stored) > 0 {
-			d.OnWarning(fmt.Sprintf("the store has %d snapshots and none of them is current: this day builds on none, so "+
-				"that history begins with the archived days; to go on with the newest, run: ninepocket snapshot publish %s "+
-				"--store %s", len(stored), stored[0].ID, d.Build.Store))
+			d.OnWarning(fmt.Sprintf("the store has %d snapshots and none of them is current: this day builds on none, "+
+				"so that history begins with the archived days; to go on with the newest, run: ninepocket snapshot "+
+				"publish %s --store %s", len(stored), stored[0].ID, d.Build.Store))
 		}
 	} else if err != nil {
 		return err

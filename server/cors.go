@@ -11,8 +11,8 @@ import (
 const (
 	// exposedHeaders are the headers that a script in a browser may read, allowedHeaders those that
 	// it may send.
-	exposedHeaders = "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Params, X-Original-Credits-Charged, " +
-		"X-RateLimit-Limit, " +
+	exposedHeaders = "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Ignored-Params, " +
+		"X-Original-Credits-Charged, X-RateLimit-Limit, " +
 		"X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Credits-Charged, X-Request-Credits-Remaining, " +
 		"X-Request-Id, X-Search-Interpretation, X-Snapshot-Id, X-Unknown-Values"
 	allowedHeaders = "Authorization, Content-Type, Idempotency-Key, If-None-Match, MCP-Protocol-Version, Mcp-Method, " +

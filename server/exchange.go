@@ -224,8 +224,11 @@ func (x *exchange) admit() *wire.APIError {
 		return cmp.Or(x.surface.noCatalog, noCatalog)
 	}
 	if id := x.Fields.SnapshotID; len(id) > 0 && x.surface == &liveSurface {
-		if f := x.pinSnapshot(id); f != nil {
-			return f
+		current := request.View.ID
+		request.View = x.s.Engine.Retained(cursor.Hash(string(id)))
+		request.Pinned = true
+		if request.View == nil {
+			return snapshotGone(current)
 		}
 	}
 
@@ -244,17 +247,10 @@ func (x *exchange) admit() *wire.APIError {
 	return nil
 }
 
-// pinSnapshot has the request answered from the snapshot that its X-Snapshot-Id names, while that is retained
-// for cursors (decision 3504).
-func (x *exchange) pinSnapshot(id []byte) *wire.APIError {
-	view := x.s.Engine.Retained(cursor.Hash(string(id)))
-	if view == nil {
-		return problem(wire.SnapshotGone, "the snapshot of X-Snapshot-Id is not held any more: the current one is "+
-			x.request.View.ID)
-	}
-	x.request.View = view
-	x.request.Pinned = true
-	return nil
+// snapshotGone returns the error of a request whose X-Snapshot-Id names a snapshot that is not retained for
+// cursors any more (decision 3504).
+func snapshotGone(current string) *wire.APIError {
+	return problem(wire.SnapshotGone, "the snapshot of X-Snapshot-Id is not held any more: the current one is "+current)
 }
 
 // run parses the request and runs the operation.

@@ -64,7 +64,7 @@ func TestPathIDs(t *testing.T) {
 		{name: "healthz/", path: "/healthz/", key: "-", want: []match{at("status", "ok")}},
 		{name: "games/", path: "/v1/games/", want: []match{at("data.#", 2)}},
 		gone("/v1/cards/"), gone("/v1/sets/"), gone("/v1/cards/?limit=1"),
-		{name: "movers/", path: "/v1/market/movers/", want: []match{at("window_days", 7)}},
+		{name: "facets/", path: "/v1/facets/?game=pokemon", want: []match{at("games.#", 2)}},
 	})
 
 	a := w.get(t, "/v1/cards/"+k.id)

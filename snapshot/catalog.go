@@ -118,6 +118,8 @@ type Catalog struct {
 	GapReasons Strings
 	// Unlisted are the items that no source lists any more.
 	Unlisted Unlisted
+	// Gone are the cards of earlier catalogs that this one does not have.
+	Gone Gone
 	// Unclaimed are references that had prices before the catalog had an item for them.
 	Unclaimed Unclaimed
 }
@@ -276,6 +278,14 @@ type Unlisted struct {
 	Since []Day    `column:"since"` // the first date that no source listed the item on
 }
 
+// Gone are cards that earlier catalogs had and this one has not (decision 3506). An operator removed them, or
+// their year without a source was over.
+type Gone struct {
+	ID   Strings `column:"id"` // ascending
+	Name Strings `column:"name"`
+	Last []Day   `column:"last"` // the date of the last catalog that had it
+}
+
 // Unclaimed are the references of a daily feed that had prices while the catalog had no item for
 // them (decision 3403). When one is listed, its history lacks the archived days from FirstDay on. The
 // first row has no reference: it says that the catalog records them.
@@ -304,6 +314,19 @@ func (c *Catalog) UnlistedSince(item int) Day {
 		return c.Unlisted.Since[i]
 	}
 	return NoDay
+}
+
+// GoneCard finds a card that is gone by its id or a slug that it had. It returns its last name, and the date of
+// the last catalog that had it.
+func (c *Catalog) GoneCard(ref string) (name string, last Day, ok bool) {
+	if k, former := c.Registry.Slug.search(ref); former {
+		ref = c.Registry.SlugID.At(k)
+	}
+	i, ok := c.Gone.ID.search(ref)
+	if !ok {
+		return "", NoDay, false
+	}
+	return c.Gone.Name.At(i), c.Gone.Last[i], true
 }
 
 // Date is the UTC date of the snapshot.

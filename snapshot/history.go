@@ -72,10 +72,12 @@ func (h *History) lastDay(lane int) Day {
 	if !ok {
 		return NoDay
 	}
+
 	last := Day(day)
 	for len(rest) > 0 {
 		u, n := binary.Uvarint(rest)
 		gap := uint64(0)
+		// The low bit says that a gap follows.
 		if u&1 != 0 {
 			var m int
 			gap, m = binary.Uvarint(rest[n:])

@@ -35,18 +35,19 @@ func (c *Catalog) DisplayPrice(card int) (cents, updatedAt int64) {
 	return c.Lanes.Cents[lane], c.UpdatedAt(int(lane))
 }
 
-// ChangedAt is the latest instant at which the value of a lane may have changed: it got another price, its
-// first one, or lost it (decision 3503). A lane observed again with the same price has not changed. Of an earlier day than the
-// newest the history has the date alone, and the day's last millisecond stands for it: a client that asks with
-// an instant of that day is told too much rather than too little. NoTime for a lane that never had a price.
+// ChangedAt is the latest instant at which the value of a lane may have changed (decision 3503). It then got
+// another price, its first one, or lost it. A lane observed again with the same price has not changed. Of an
+// earlier day than the newest the history has the date alone, and the day's last millisecond stands for it. So
+// a client that asks with an instant of that day learns too much rather than too little. NoTime for a lane that
+// never had a price.
 func (c *Catalog) ChangedAt(lane int) int64 {
 	seen := c.Lanes.LastSeen[lane]
 	if c.Lanes.Cents[lane] == NoCents {
 		last := c.History.lastDay(lane)
-		switch {
-		case last == NoDay:
+		switch last {
+		case NoDay:
 			return NoTime
-		case last == seen:
+		case seen:
 			// Its price may have stood for a week that it was not seen in.
 			last += CarryDays
 		}
@@ -58,11 +59,11 @@ func (c *Catalog) ChangedAt(lane int) int64 {
 	if day == seen {
 		return c.Lanes.CollectedAt[lane]
 	}
-	return min((day + 1).Start()-1, c.Lanes.CollectedAt[lane])
+	return min((day+1).Start()-1, c.Lanes.CollectedAt[lane])
 }
 
-// CarryDays is for how many days the prices of a group stand that its feed lacks: a feed that loses a file has
-// it again within days, and what is older is no price of today (decision 1903).
+// CarryDays is for how many days the prices of a group stand that its feed lacks (decision 1903). A feed that
+// loses a file has it again within days, and what is older is no price of today.
 const CarryDays = 7
 
 // UpdatedAt is price_updated_at of a lane with a price: source_as_of, else collected_at (decision

@@ -58,6 +58,11 @@ var optionalSections = []section{
 		has:     func(c *Catalog) bool { return len(c.Gaps.Day) > 0 },
 	},
 	{
+		name:    "gone",
+		columns: func(c *Catalog) []column { return columnsOf(&c.Gone) },
+		has:     func(c *Catalog) bool { return len(c.Gone.Last) > 0 },
+	},
+	{
 		name:    "unclaimed",
 		columns: func(c *Catalog) []column { return columnsOf(&c.Unclaimed) },
 		has:     func(c *Catalog) bool { return c.Unclaimed.Ref.Len() > 0 },
@@ -224,6 +229,8 @@ func (c *Catalog) checkOptional(k *checker, games, cards int) {
 	k.want(len(c.Prior) == 0 || len(c.Prior) == cards, "fit", "does not have a row for each card")
 	c.checkGaps(k, games)
 
+	k.table("gone", len(c.Gone.Last), &c.Gone)
+	k.want(slices.IsSorted(slices.Collect(c.Gone.ID.All())), "gone", "has ids that do not ascend")
 	k.rows("unclaimed", c.Unclaimed.Ref.Len(), len(c.Unclaimed.FirstDay))
 	k.dates("unclaimed", "first_day", c.Unclaimed.FirstDay)
 	unlisted := &c.Unlisted

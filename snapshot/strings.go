@@ -3,6 +3,8 @@ package snapshot
 import (
 	"iter"
 	"slices"
+	"sort"
+	"strings"
 	"unsafe"
 )
 
@@ -45,6 +47,11 @@ func (s *Strings) Bytes(i int) []byte {
 		from = s.ends[i-1]
 	}
 	return s.arena[from:s.ends[i]:s.ends[i]]
+}
+
+// search finds the first row with a value in an ascending column.
+func (s *Strings) search(v string) (row int, found bool) {
+	return sort.Find(s.Len(), func(i int) int { return strings.Compare(v, s.At(i)) })
 }
 
 // Append adds a string. It is for builders only.

@@ -93,8 +93,8 @@ func instantOf(id string) time.Time {
 // dayOfID is the day that an id says, one of long ago for what is no id.
 func dayOfID(id string) Day { return DayOf(instantOf(id).UnixMilli()) }
 
-// WithdrawnDays are the days that a publication took off the air, ascending: those after the day that it
-// serves, to the one that it took the place of.
+// WithdrawnDays are the days that a publication took off the air, ascending. They begin after the day that it
+// serves, and end with the one that it took the place of.
 func (cur *Current) WithdrawnDays() (days []Day) {
 	for day := dayOfID(cur.ID) + 1; day <= dayOfID(cur.Previous); day++ {
 		days = append(days, day)

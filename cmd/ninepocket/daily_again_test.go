@@ -146,12 +146,14 @@ func TestProductOfTwoGroups(t *testing.T) {
 	file := h.configures("")
 	h.days(exitOK, file)
 	names := h.names()
+
 	row := fmt.Sprintf(`{"name":"Card 1 of F","productId":%d,"extendedData":[{"name":"Number","value":"2/12"}]},`,
 		feedtest.Product(5, 1))
 	h.evening(1, feedtest.Faults{Change: in(7, "products", func(body string) string {
 		return strings.Replace(body, `"results":[`, `"results":[`+row, 1)
 	})})
 	h.days(exitOK, file)
+
 	for ref, is := range h.names() {
 		if names[ref] != is {
 			t.Errorf("card %s is %q after %q", ref, is, names[ref])

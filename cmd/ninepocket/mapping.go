@@ -145,8 +145,8 @@ func (result *suggestResult) print(out *bufio.Writer) {
 	}
 
 	if result.AliasFile != "" {
-		fmt.Fprintf(out, "%d sets or cards are proposed to be the same as others in %s: an alias joins them for good, so "+
-			"look at each\n", result.Aliases, result.AliasFile)
+		fmt.Fprintf(out, "%d sets or cards are proposed to be the same as others in %s: an alias joins them "+
+			"for good, so look at each\n", result.Aliases, result.AliasFile)
 	}
 
 	printCounts(out, "still unknown", result.Unknown)

@@ -50,8 +50,9 @@ func TestScopes(t *testing.T) {
 	for scope, foreign := range map[string][]string{
 		"live": {"x-surface", "x-required-on", "AnyPriceBatch", "PreviewError", `ApiKey realm`, "private, no-store"},
 		"preview": {
-			"x-surface", "x-required-on", "AnyPriceBatch", "problem+json", "Bearer", "bearer", "npk_live_", "Vary-Accept",
-			"X-Ignored-Params", `"/v1/cards`, `"Problem"`, `"Minute"`, `"plan"`, `"no-store"`, "/openapi",
+			"x-surface", "x-required-on", "AnyPriceBatch", "problem+json", "Bearer", "bearer", "npk_live_",
+			"Vary-Accept", "X-Ignored-Params", `"/v1/cards`,
+			`"Problem"`, `"Minute"`, `"plan"`, `"no-store"`, "/openapi",
 		},
 	} {
 		for _, text := range foreign {
