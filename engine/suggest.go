@@ -69,12 +69,12 @@ func (v *View) appendSuggestions(dst []byte, typed *SuggestQuery) []byte {
 			break
 		}
 
-		// Most cards have the name of one before them.
-		name := index.PlainName(c.Cards.Name.At(int(card)))
+		// Most cards have the name of one before them, some with their number behind a dash.
+		name := index.BaseName(c.Cards.Name.At(int(card)), c.Cards.Number.At(int(card)))
 		game := c.Cards.Game[card]
 		if one := (suggestion{"spelling", name, game}); !slices.Contains(list.spellings, one) {
 			list.spellings = append(list.spellings, one)
-			list.addCards("name", cardvocab.Fold(name), name, game, v.Index.CardsNamed(name))
+			list.addCards("name", cardvocab.Fold(name), name, game, v.Index.CardsBaseNamed(name))
 		}
 	}
 	return append(list.body, ']', '}')

@@ -29,11 +29,11 @@ func (ix *Index) printings(card int) []uint32 {
 	if number := ix.c.Cards.Number.At(card); namesItsSet(number) {
 		return ix.numbers.find(cardvocab.NumberBase(number))
 	}
-	return ix.CardsNamed(PlainName(ix.c.Cards.Name.At(card)))
+	return ix.names.find(cardvocab.Fold(PlainName(ix.c.Cards.Name.At(card))))
 }
 
-// CardsNamed returns the cards with a plain name, ascending. Only letters and digits are compared.
-func (ix *Index) CardsNamed(plain string) []uint32 { return ix.names.find(cardvocab.Fold(plain)) }
+// CardsBaseNamed returns the cards with a base name, ascending.
+func (ix *Index) CardsBaseNamed(base string) []uint32 { return ix.baseNames.find(baseNameKey(base)) }
 
 // namesItsSet reports whether a collector number identifies one card of the whole game: letters,
 // perhaps digits, a hyphen and a digit.

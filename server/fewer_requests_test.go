@@ -16,6 +16,7 @@ import (
 
 	"ninepocket/access/keys"
 	"ninepocket/cardvocab"
+	"ninepocket/index"
 	"ninepocket/internal/testsweep"
 )
 
@@ -394,14 +395,10 @@ type suggestions struct {
 func TestSuggestions(t *testing.T) {
 	w := shared()
 	tr := todaysTruth()
-	plain := func(name string) string {
-		name, _, _ = strings.Cut(name, " (")
-		name, _, _ = strings.Cut(name, " [")
-		return cardvocab.Fold(name)
-	}
+	base := func(name, number string) string { return cardvocab.Fold(index.BaseName(name, number)) }
 	counted := map[string]int{}
 	for _, card := range tr.cards {
-		counted["name "+card.game+" "+plain(card.name)]++
+		counted["name "+card.game+" "+base(card.name, card.number)]++
 		counted["number "+card.game+" "+card.number]++
 		if card.set != nil {
 			counted["set "+card.game+" "+card.set.name]++
@@ -440,7 +437,7 @@ func TestSuggestions(t *testing.T) {
 			kinds[one.Kind]++
 			key := one.Kind + " " + one.Game + " " + one.Text
 			if one.Kind == "name" {
-				key = one.Kind + " " + one.Game + " " + plain(one.Text)
+				key = one.Kind + " " + one.Game + " " + base(one.Text, "")
 			}
 			if seen[key] || one.Cards != counted[key] || query.Has("game") && one.Game != card.game {
 				t.Fatalf("%s: %+v, seen %t, want %d cards", query.Encode(), one, seen[key], counted[key])
