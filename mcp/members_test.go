@@ -9,8 +9,8 @@ import (
 )
 
 // TestEveryCardAndPrice calls every tool in both formats and checks that each card, set and price
-// has the members that the specification requires: "Every card and set carries game, game_name, an
-// id and a url", and prices have price_updated_at, except those of a history, which have a date. A
+// has the members that the specification requires: game, game_name, id and url on cards and sets,
+// and prices have price_updated_at, except those of a history, which have a date. A
 // concise candidate has no url; the next call needs its id alone.
 func TestEveryCardAndPrice(t *testing.T) {
 	cards := 0
