@@ -55,7 +55,7 @@ func (v *View) appendSuggestions(dst []byte, typed *SuggestQuery) []byte {
 	sets, _ := v.Index.Sets(nil, index.SetFilter{Game: typed.Game, Query: typed.Words}, 0, maxSuggestedSets)
 	for _, set := range append(sets, v.Index.SetNames().Beginning(typed.Words)...) {
 		name := c.Sets.Name.At(int(set))
-		if len(list.all) < maxSuggestedSets && list.begin("set", name, name, c.Sets.Game[set]) {
+		if len(list.all) < maxSuggestedSets && list.begin("set", name, c.Sets.Game[set]) {
 			list.body = wire.AppendInt(list.body, `,"cards":`, int64(len(v.Index.CardsOfSet(int(set)))))
 			list.body = append(v.site.AppendSetURL(list.body, c, int(set)), '}')
 		}
@@ -72,34 +72,40 @@ func (v *View) appendSuggestions(dst []byte, typed *SuggestQuery) []byte {
 		// Most cards have the name of one before them, some with their number behind a dash.
 		name := index.BaseName(c.Cards.Name.At(int(card)), c.Cards.Number.At(int(card)))
 		game := c.Cards.Game[card]
-		if one := (suggestion{"spelling", name, game}); !slices.Contains(list.spellings, one) {
-			list.spellings = append(list.spellings, one)
-			list.addCards("name", cardvocab.Fold(name), name, game, v.Index.CardsBaseNamed(name))
+		one := suggestion{"name", name, game}
+		if slices.Contains(list.all, one) {
+			continue
 		}
+
+		// Letters and digits alone make "EX" of "ex" and one of two sexes.
+		other := func(k uint32) bool {
+			return index.BaseName(c.Cards.Name.At(int(k)), c.Cards.Number.At(int(k))) != name
+		}
+		same := slices.DeleteFunc(slices.Clone(v.Index.CardsBaseNamed(name)), other)
+		list.addCards("name", name, game, same)
 	}
 	return append(list.body, ']', '}')
 }
 
 // suggestionList has the suggestions of a body that is being made.
 type suggestionList struct {
-	v         *View
-	typed     *SuggestQuery
-	all       []suggestion // with the letters and digits of names
-	spellings []suggestion // names as they are written
-	body      []byte
+	v     *View
+	typed *SuggestQuery
+	all   []suggestion
+	body  []byte
 }
 
 // suggestion is what makes a suggestion another than the rest.
 type suggestion struct {
-	kind, key string
-	game      uint8
+	kind, text string
+	game       uint8
 }
 
 // begin appends the start of a suggestion, unless there is no room, it is there already, or it is of
 // another game than asked for.
-func (l *suggestionList) begin(kind, key, text string, game uint8) bool {
+func (l *suggestionList) begin(kind, text string, game uint8) bool {
 	slug := l.v.Catalog.Games.Slug.At(int(game))
-	one := suggestion{kind, key, game}
+	one := suggestion{kind, text, game}
 	if len(l.all) == l.typed.Limit || slices.Contains(l.all, one) ||
 		l.typed.Game != "" && cardvocab.Fold(slug) != cardvocab.Fold(l.typed.Game) {
 		return false
@@ -113,8 +119,8 @@ func (l *suggestionList) begin(kind, key, text string, game uint8) bool {
 }
 
 // addCards adds a suggestion that means those of cards which are of a game; false if it does not fit in.
-func (l *suggestionList) addCards(kind, key, text string, game uint8, cards []uint32) bool {
-	if !l.begin(kind, key, text, game) {
+func (l *suggestionList) addCards(kind, text string, game uint8, cards []uint32) bool {
+	if !l.begin(kind, text, game) {
 		return false
 	}
 
@@ -141,7 +147,7 @@ func (l *suggestionList) addNumbers() {
 		number := numbers.At(int(card))
 		other := func(card uint32) bool { return numbers.At(int(card)) != number }
 		same := slices.DeleteFunc(slices.Clone(found), other)
-		if rest > 0 && l.addCards("number", number, number, l.v.Catalog.Cards.Game[card], same) {
+		if rest > 0 && l.addCards("number", number, l.v.Catalog.Cards.Game[card], same) {
 			rest--
 		}
 	}

@@ -223,14 +223,6 @@ func (x *exchange) admit() *wire.APIError {
 	if request.View == nil {
 		return cmp.Or(x.surface.noCatalog, noCatalog)
 	}
-	if id := x.Fields.SnapshotID; len(id) > 0 && x.surface == &liveSurface {
-		current := request.View.ID
-		request.View = x.s.Engine.Retained(cursor.Hash(string(id)))
-		request.Pinned = true
-		if request.View == nil {
-			return snapshotGone(current)
-		}
-	}
 
 	if !x.metering.admit(x.op.Name, x.now) {
 		return x.surface.denied(&x.metering.decision)
@@ -247,14 +239,20 @@ func (x *exchange) admit() *wire.APIError {
 	return nil
 }
 
-// snapshotGone returns the error of a request whose X-Snapshot-Id names a snapshot that is not retained for
-// cursors any more (decision 3504).
-func snapshotGone(current string) *wire.APIError {
-	return problem(wire.SnapshotGone, "the snapshot of X-Snapshot-Id is not held any more: the current one is "+current)
-}
-
 // run parses the request and runs the operation.
 func (x *exchange) run() *wire.APIError {
+	// Usage is of now. Any other answer is of the snapshot that the client wants, while that is retained for
+	// cursors (decision 3504).
+	if id := x.Fields.SnapshotID; len(id) > 0 && x.surface == &liveSurface && !x.op.ShowsUsage {
+		view := x.s.Engine.Retained(cursor.Hash(string(id)))
+		if view == nil {
+			return problem(wire.SnapshotGone, "the snapshot of X-Snapshot-Id is not held any more: the current one is "+
+				x.request.View.ID)
+		}
+		x.request.View = view
+		x.request.Pinned = true
+	}
+
 	// The gate of MCP has parsed the message of a tool.
 	if x.request.Message == nil {
 		if f := x.read(); f != nil {

@@ -48,9 +48,11 @@ func TestPinnedSnapshot(t *testing.T) {
 		path: "/v1/cards", header: []string{"X-Snapshot-Id: none"}, status: http.StatusPreconditionFailed,
 		code: "snapshot_gone",
 	})
-	if !strings.Contains(string(gone.body), tomorrow().view.ID) {
-		t.Errorf("the current snapshot is not named: %s", gone.body)
+	if !strings.Contains(string(gone.body), tomorrow().view.ID) ||
+		gone.header.Get("X-Snapshot-Id") != tomorrow().view.ID || gone.header.Get("RateLimit") == "" {
+		t.Errorf("the current snapshot or the minute is not named: %v %s", gone.header, gone.body)
 	}
+	w.try(t, scenario{path: "/v1/usage", header: []string{"X-Snapshot-Id: none"}})
 	w.try(t, scenario{path: "/v1/products?limit=1", key: "preview", header: []string{"X-Snapshot-Id: none"}})
 }
 

@@ -48,6 +48,9 @@ func (x *exchange) writeError(f *wire.APIError, on string) {
 		x.Head.Set(fasthttp.HeaderWWWAuthenticate, x.surface.challenge)
 	}
 	x.ignoredHead()
+	if f.Code == wire.SnapshotGone {
+		x.Head.Set("X-Snapshot-Id", x.request.View.ID)
+	}
 	x.vary(on)
 	x.Head.Send(&resp.Header)
 
