@@ -124,12 +124,12 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 		return
 	}
 	if ok {
-		a.setResolved(r, a.readRef(item), card)
+		a.setResolved(r, a.readRef(item, card), card)
 		return
 	}
 	if len(cards) > 1 {
 		// The identifier takes precedence over the rest of the line.
-		a.setAmbiguous(r, a.readRef(item), cards)
+		a.setAmbiguous(r, a.readRef(item, -1), cards)
 		r.Needed = 0
 		r.Remark = "several cards have this identifier; give one's id"
 		return
@@ -154,9 +154,13 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 }
 
 // readRef reads what a line with an id says about the copy. What it says about the card becomes
-// assertions.
-func (a *Appraiser) readRef(item *Item) *parsedLine {
+// assertions, unless it repeats the card's own fields; card is -1 if several have the id.
+func (a *Appraiser) readRef(item *Item, card int) *parsedLine {
 	item.assertRest()
+	if card >= 0 {
+		a.dropOwnFields(item, card)
+	}
+
 	*item = Item{
 		Variant: item.Variant, Condition: item.Condition, Quantity: item.Quantity, otherCopy: item.otherCopy,
 		assertions: item.assertions, noPriceReason: item.noPriceReason, remark: item.remark,
