@@ -299,8 +299,8 @@ func TestRemarks(t *testing.T) {
 			`no set is called "Neo Genesys Origins", perhaps "Neo Genesis"; give a candidate's id, or the set`,
 		},
 		{
-			valuation.Item{Name: "Rattata", Variant: "Foil"},
-			"no price for Foil; there is normal Ungraded $0.10, reverse_holofoil Ungraded $0.30",
+			valuation.Item{Name: "Rattata", Variant: "Holo"},
+			"no price for Holo; there is normal Ungraded $0.10, reverse_holofoil Ungraded $0.30",
 		},
 		{
 			valuation.Item{Name: "Rattata", Number: "20/165"},
