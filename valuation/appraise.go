@@ -440,17 +440,19 @@ func joinSentences(text, more string) string { return strings.TrimPrefix(text+";
 // maxOtherPrintings is how many other printings a remark names.
 const maxOtherPrintings = 2
 
-// addOtherPrintings adds the other cards with the name of a resolved line to the remark.
+// addOtherPrintings adds the other cards that fit a resolved line, and names them in the remark.
 func (a *Appraiser) addOtherPrintings(r *Result, f *parsedLine, fits []uint32, card uint32) {
-	var names []string
-	for _, other := range a.topCandidates(f, fits) {
-		if other != card && len(names) < maxOtherPrintings {
-			names = append(names, `"`+clip(a.View.Catalog.Cards.Name.At(int(other)))+`"`)
-		}
-	}
+	others := slices.DeleteFunc(fits, func(fit uint32) bool { return fit == card })
+	top := a.topCandidates(f, others)
+	r.Alternates = slices.Clone(top[:min(len(top), MaxCandidates)])
+	r.AlternateCount = len(others)
 
+	var names []string
+	for _, other := range top[:min(len(top), maxOtherPrintings)] {
+		names = append(names, `"`+clip(a.View.Catalog.Cards.Name.At(int(other)))+`"`)
+	}
 	r.Remark = joinSentences(r.Remark, "also printed as "+strings.Join(names, ", "))
-	if more := len(fits) - 1 - len(names); more > 0 {
+	if more := len(others) - len(names); more > 0 {
 		r.Remark += " and " + strconv.Itoa(more) + " more"
 	}
 }

@@ -29,9 +29,11 @@ func TestFoilIsTheOneThatShines(t *testing.T) {
 
 	s := newShop(t, w.Catalog())
 	for line, want := range map[string]string{
-		"Rattata foil": "reverse_holofoil assumed", "Rattata Foil": "reverse_holofoil assumed", "Rattata normal": "normal",
-		"Rattata holo": "", "Rattata holofoil": "", "Charizard foil": "holofoil assumed", "Charizard holofoil": "holofoil",
-		"Mew foil": "", "Mew normal": "", "Lugia foil": "", "Lugia normal": "unlimited assumed", "Gastly foil": "",
+		"Rattata foil": "reverse_holofoil assumed", "Rattata Foil": "reverse_holofoil assumed",
+		"Rattata normal": "normal",
+		"Rattata holo":   "", "Rattata holofoil": "", "Charizard foil": "holofoil assumed",
+		"Charizard holofoil": "holofoil",
+		"Mew foil":           "", "Mew normal": "", "Lugia foil": "", "Lugia normal": "unlimited assumed", "Gastly foil": "",
 		"Gastly normal": "cracked_ice assumed", "Haunter normal": "", "Gengar foil": "holofoil",
 		"Gengar Normal": "holofoil assumed", "Gengar nonfoil": "", "Gengar reverse": "", "Nami foil": "foil",
 		"Nami normal": "normal",

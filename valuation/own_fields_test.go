@@ -49,7 +49,8 @@ func TestOwnFieldsBesideTheID(t *testing.T) {
 				priced++
 				continue
 			}
-			t.Errorf("%+v is %s of %s, lane %d: %s", item, valuation.StatusNames[r.Status], s.describe(r.Card), r.Lane, r.Remark)
+			t.Errorf("%+v is %s of %s, lane %d: %s", item, valuation.StatusNames[r.Status], s.describe(r.Card), r.Lane,
+				r.Remark)
 		}
 	}
 	t.Logf("%d of %d lines of own fields are priced", priced, lines)
