@@ -286,7 +286,7 @@ func TestValuationBodies(t *testing.T) {
 
 	const header = "Quantity,Name,Simple Name,Set,Card Number,Set Code,Printing\n"
 	export(``, "the first row is no header of TCGplayer")
-	export("Name,Count\nPikachu,2\n", "the first row is no header of TCGplayer")
+	export("Wing,Feet\nPikachu,2\n", "the first row is no header of TCGplayer")
 	export(`{"items":[]}`, "the first row is no header of TCGplayer")
 	export(strings.TrimSpace(header)+",Name\n1,Pikachu\n", `the header has a column more than once: \"Name\"`)
 	export(header, "between 1 and 100 rows behind its header (got 0)")

@@ -33,7 +33,9 @@ func TestFoilIsTheOneThatShines(t *testing.T) {
 		"Rattata normal": "normal",
 		"Rattata holo":   "", "Rattata holofoil": "", "Charizard foil": "holofoil assumed",
 		"Charizard holofoil": "holofoil",
-		"Mew foil":           "", "Mew normal": "", "Lugia foil": "", "Lugia normal": "unlimited assumed", "Gastly foil": "",
+
+		"Mew foil": "", "Mew normal": "", "Lugia foil": "", "Lugia normal": "unlimited assumed",
+		"Gastly foil":   "",
 		"Gastly normal": "cracked_ice assumed", "Haunter normal": "", "Gengar foil": "holofoil",
 		"Gengar Normal": "holofoil assumed", "Gengar nonfoil": "", "Gengar reverse": "", "Nami foil": "foil",
 		"Nami normal": "normal",
