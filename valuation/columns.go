@@ -88,7 +88,7 @@ func readColumns(display []string) (header []string, err error) {
 
 	settleColumns(header, display)
 	has := func(column string) bool { return slices.Contains(header, column) }
-	if !has("name") && !has("productid") && !(has("cardnumber") && has("set")) {
+	if !has("name") && !has("productid") && (!has("cardnumber") || !has("set")) {
 		problems = append(problems, "the header names no card: it needs a name, a TCGplayer id, or set and number")
 	}
 	if twice := duplicateColumns(header, display); len(twice) > 0 {

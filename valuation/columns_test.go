@@ -2,6 +2,7 @@ package valuation_test
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -88,13 +89,12 @@ func TestColumnsByTheirWords(t *testing.T) {
 		{"Edition,Set,Name,Set Name\na,b,c,d\n", `more than once: "Set Name"`},
 	} {
 		items, _, err := valuation.ReadExport(test.text, 10)
-		got := ""
-		if err != nil {
-			got = err.Error()
-		} else {
+		got := fmt.Sprint(err)
+		if err == nil {
 			r := s.Value(items[0])
 			got = s.summary(&r)
 		}
+
 		open := strings.HasPrefix(got, test.want+" ask") || err != nil && strings.Contains(got, test.want)
 		if got != test.want && !open {
 			t.Errorf("%q is %s, want %s", test.text, got, test.want)
@@ -166,7 +166,8 @@ func TestOwnColumnsAreNeverWrong(t *testing.T) {
 	for seed, file := range headed {
 		r := rand.New(rand.NewPCG(uint64(seed), 4))
 		const each = 2000
-		lines, priced := 0, 0
+		lines := 0
+		priced := 0
 		for range each {
 			card := s.random(r)
 			variant := s.printing(r, card)

@@ -10,13 +10,13 @@ import (
 )
 
 // ownFields are the fields that a client may copy beside an id, by the bit of their combination.
-var ownFields = []func(item *valuation.Item, printed *valuation.Item){
-	func(item *valuation.Item, printed *valuation.Item) { item.Name = printed.Name },
-	func(item *valuation.Item, printed *valuation.Item) { item.Set = printed.Set },
-	func(item *valuation.Item, printed *valuation.Item) { item.Number = printed.Number },
-	func(item *valuation.Item, printed *valuation.Item) { item.Game = printed.Game },
-	func(item *valuation.Item, printed *valuation.Item) { item.Variant = printed.Variant },
-	func(item *valuation.Item, printed *valuation.Item) { item.Condition = printed.Condition },
+var ownFields = []func(item, printed *valuation.Item){
+	func(item, printed *valuation.Item) { item.Name = printed.Name },
+	func(item, printed *valuation.Item) { item.Set = printed.Set },
+	func(item, printed *valuation.Item) { item.Number = printed.Number },
+	func(item, printed *valuation.Item) { item.Game = printed.Game },
+	func(item, printed *valuation.Item) { item.Variant = printed.Variant },
+	func(item, printed *valuation.Item) { item.Condition = printed.Condition },
 }
 
 // TestOwnFieldsBesideTheID gives each card with a price its own fields beside its id, in every
