@@ -59,7 +59,7 @@ func (v valuationWriter) Line(line *valuation.Line) {
 	if line.Card >= 0 {
 		dst = v.view.AppendSummaries(dst, []uint32{uint32(line.Card)})
 		candidates = nil
-		fitting = 1
+		fitting = 1 + line.AlternateCount
 	} else {
 		dst = append(dst, "null"...)
 	}
@@ -80,6 +80,7 @@ func (v valuationWriter) Line(line *valuation.Line) {
 
 	dst = line.AppendAssumed(append(dst, `,"assumed":`...))
 	dst = v.view.AppendSummaries(append(dst, `,"candidates":[`...), candidates)
+	dst = v.view.AppendSummaries(append(dst, `],"alternates":[`...), line.Alternates)
 	dst = wire.AppendInt(append(dst, ']'), `,"fitting":`, int64(fitting))
 	if line.From >= 0 {
 		dst = line.AppendRange(append(dst, `,"range":`...))

@@ -31,7 +31,7 @@ type valuedItem struct {
 	Total                    *int64 `json:"total_cents"`
 	Note                     *string
 	Assumed                  []struct{ Field, Given, Used string }
-	Candidates               []object
+	Candidates, Alternates   []object
 }
 
 // value asks for a valuation of items.
@@ -74,7 +74,8 @@ func TestValuationsAreTrue(t *testing.T) {
 		if n, ok := items[i]["quantity"].(int); ok {
 			copies = int64(n)
 		}
-		if got.Index != int64(i) || got.Quantity != copies || got.Fitting != 1 || len(got.Candidates) > 0 {
+		if got.Index != int64(i) || got.Quantity != copies || got.Fitting != 1 ||
+			len(got.Candidates)+len(got.Alternates) > 0 {
 			t.Errorf("%d: %+v", i, got)
 		}
 
@@ -94,6 +95,7 @@ func TestValuationsAreTrue(t *testing.T) {
 			t.Errorf("%d costs %d %s %s: %+v", i, l.now, l.variant, l.condition, got)
 		}
 	}
+
 	for name, sum := range want {
 		if v.Totals[name] != sum {
 			t.Errorf("%s is %d, want %d", name, v.Totals[name], sum)
@@ -284,7 +286,7 @@ func TestValuationBodies(t *testing.T) {
 
 	const header = "Quantity,Name,Simple Name,Set,Card Number,Set Code,Printing\n"
 	export(``, "the first row is no header of TCGplayer")
-	export("Name,Count\nPikachu,2\n", "the first row is no header of TCGplayer")
+	export("Wing,Feet\nPikachu,2\n", "the first row is no header of TCGplayer")
 	export(`{"items":[]}`, "the first row is no header of TCGplayer")
 	export(strings.TrimSpace(header)+",Name\n1,Pikachu\n", `the header has a column more than once: \"Name\"`)
 	export(header, "between 1 and 100 rows behind its header (got 0)")

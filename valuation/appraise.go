@@ -124,12 +124,12 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 		return
 	}
 	if ok {
-		a.setResolved(r, a.readRef(item), card)
+		a.setResolved(r, a.readRef(item, card), card)
 		return
 	}
 	if len(cards) > 1 {
 		// The identifier takes precedence over the rest of the line.
-		a.setAmbiguous(r, a.readRef(item), cards)
+		a.setAmbiguous(r, a.readRef(item, -1), cards)
 		r.Needed = 0
 		r.Remark = "several cards have this identifier; give one's id"
 		return
@@ -154,9 +154,13 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 }
 
 // readRef reads what a line with an id says about the copy. What it says about the card becomes
-// assertions.
-func (a *Appraiser) readRef(item *Item) *parsedLine {
+// assertions, unless it repeats the card's own fields; card is -1 if several have the id.
+func (a *Appraiser) readRef(item *Item, card int) *parsedLine {
 	item.assertRest()
+	if card >= 0 {
+		a.dropOwnFields(item, card)
+	}
+
 	*item = Item{
 		Variant: item.Variant, Condition: item.Condition, Quantity: item.Quantity, otherCopy: item.otherCopy,
 		assertions: item.assertions, noPriceReason: item.noPriceReason, remark: item.remark,
@@ -436,17 +440,19 @@ func joinSentences(text, more string) string { return strings.TrimPrefix(text+";
 // maxOtherPrintings is how many other printings a remark names.
 const maxOtherPrintings = 2
 
-// addOtherPrintings adds the other cards with the name of a resolved line to the remark.
+// addOtherPrintings adds the other cards that fit a resolved line, and names them in the remark.
 func (a *Appraiser) addOtherPrintings(r *Result, f *parsedLine, fits []uint32, card uint32) {
-	var names []string
-	for _, other := range a.topCandidates(f, fits) {
-		if other != card && len(names) < maxOtherPrintings {
-			names = append(names, `"`+clip(a.View.Catalog.Cards.Name.At(int(other)))+`"`)
-		}
-	}
+	others := slices.DeleteFunc(fits, func(fit uint32) bool { return fit == card })
+	top := a.topCandidates(f, others)
+	r.Alternates = slices.Clone(top[:min(len(top), MaxCandidates)])
+	r.AlternateCount = len(others)
 
+	var names []string
+	for _, other := range top[:min(len(top), maxOtherPrintings)] {
+		names = append(names, `"`+clip(a.View.Catalog.Cards.Name.At(int(other)))+`"`)
+	}
 	r.Remark = joinSentences(r.Remark, "also printed as "+strings.Join(names, ", "))
-	if more := len(fits) - 1 - len(names); more > 0 {
+	if more := len(others) - len(names); more > 0 {
 		r.Remark += " and " + strconv.Itoa(more) + " more"
 	}
 }

@@ -51,6 +51,17 @@ func (item *Item) assertRest() {
 	}
 }
 
+// dropOwnFields removes the assertions that only repeat a field of the card: a card's own name, set,
+// number and rarity never contradict it, however strange their words are.
+func (a *Appraiser) dropOwnFields(item *Item, card int) {
+	c := &a.View.Catalog.Cards
+	own := [...]string{c.Name.At(card), a.View.Index.SetName(uint32(card)), c.Number.At(card), c.Rarity.At(card)}
+
+	item.assertions = slices.DeleteFunc(item.assertions, func(assertion assertion) bool {
+		return slices.ContainsFunc(own[:], func(text string) bool { return strings.EqualFold(text, assertion.text) })
+	})
+}
+
 // readAssertions reads the words of the assertions. They did not help to find the card; contradiction
 // compares them with it.
 func (f *parsedLine) readAssertions(a *Appraiser) {

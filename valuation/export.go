@@ -11,12 +11,13 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// ErrHeader reports that the first row of an export is no known header.
-var ErrHeader = errors.New("the first row is no header of TCGplayer, Collectr, Dragon Shield or Cardmarket")
+// ErrHeader reports that the first row of an export is no header.
+var ErrHeader = errors.New("the first row is no header of TCGplayer, Collectr, Dragon Shield or Cardmarket, " +
+	"and has no columns such as Name, Set, Number and Quantity")
 
 // ReadExport reads a file that an app exported: a header row, and a row for each line of the list.
-// The columns of the header identify the app, in any order. rows is the number of lines, of which
-// items has the first limit.
+// The columns of the header identify the app, in any order; other headers are read by their words.
+// rows is the number of lines, of which items has the first limit.
 func ReadExport(text string, limit int) (items []Item, rows int, err error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 
@@ -40,7 +41,11 @@ func ReadExport(text string, limit int) (items []Item, rows int, err error) {
 	header = foldedCells(header)
 	known := layoutOf(header)
 	if known == nil {
-		return nil, 0, ErrHeader
+		known = &byColumns
+		header, err = readColumns(display)
+		if err != nil {
+			return nil, 0, err
+		}
 	}
 	if twice := duplicateColumns(header, display); len(twice) > 0 {
 		return nil, 0, fmt.Errorf("the header has a column more than once: %s", strings.Join(twice, ", "))
@@ -56,6 +61,11 @@ func ReadExport(text string, limit int) (items []Item, rows int, err error) {
 		}
 		if !slices.ContainsFunc(row, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
 			continue
+		}
+
+		// A list of texts below a header is no table.
+		if known == &byColumns && len(row) < minColumns {
+			return nil, 0, fmt.Errorf("row %d has a single cell", rows+1)
 		}
 
 		rows++
@@ -90,7 +100,7 @@ func foldedCells(row []string) []string {
 // counts is unknown.
 func duplicateColumns(header, display []string) (twice []string) {
 	for i, column := range header {
-		if column != "" && slices.Index(header, column) < i {
+		if column != "" && column != ignored && slices.Index(header, column) < i {
 			twice = append(twice, `"`+clip(strings.TrimSpace(display[i]))+`"`)
 		}
 	}

@@ -125,22 +125,26 @@ func (l *layout) item(header, row []string) Item {
 	item.Game = strings.TrimSpace(game)
 
 	// Product ids are the app's own: another app's id would be another card.
-	if id := cell("productid"); cardvocab.IsInteger(id) && l.app == "TCGplayer" {
+	if id := cell("productid"); cardvocab.IsInteger(id) && (l.app == "TCGplayer" || l == &byColumns) {
 		item.Identifier = "tcgplayer:" + id
 		item.uncertainID = true
 	}
 
-	// Cardmarket has a flag in place of a printing.
-	if isYes(cell("foil")) && item.Variant == "" {
+	// Cardmarket has a flag in place of a printing, and others the finish itself.
+	if foil := cell("foil"); isYes(foil) && item.Variant == "" {
 		item.Variant = "foil"
+		if _, ok := cardvocab.Finish(foil); ok {
+			item.Variant = foil
+		}
 	}
+	item.Variant = strings.TrimSpace(cell("edition") + " " + item.Variant)
 
 	item.otherCopy = cmp.Or(otherCopyOf(cmp.Or(cell("language"), strings.TrimRight(edition, ") ")), cell("grade")),
 		folderCopy(cell("foldername", "portfolioname")))
 	item.readQuantity(cell("quantity", "amount"))
 
 	// Cardmarket says the rest with flags.
-	for _, flag := range []string{"signed", "altered", "playset"} {
+	for _, flag := range copyFlags {
 		if isYes(cell(flag)) {
 			item.otherCopy = flag
 		}
@@ -162,8 +166,8 @@ func (item *Item) assertCells(cells *cells) {
 	cells.of("watchlist")
 
 	// Other cells with letters are of unknown columns: amounts and days have none.
-	for _, text := range cells.unread {
-		if strings.ContainsFunc(text, unicode.IsLetter) {
+	for i, text := range cells.unread {
+		if (i >= len(cells.header) || cells.header[i] != ignored) && strings.ContainsFunc(text, unicode.IsLetter) {
 			item.assert(ofWords, text)
 		}
 	}

@@ -259,7 +259,7 @@ var traitPhrases = []struct {
 	{[]string{"non holo", "non-holo"}, func(v, _ string) bool {
 		return !strings.Contains(v, "holo") && !strings.Contains(v, "foil")
 	}},
-	{[]string{"holo", "holofoil", "foil"}, func(v, _ string) bool {
+	{[]string{"holo", "holofoil"}, func(v, _ string) bool {
 		return !strings.Contains(v, "reverse") && (strings.Contains(v, "holo") || strings.Contains(v, "foil"))
 	}},
 	{[]string{"uncommon"}, func(_, r string) bool { return r == "Uncommon" || r == "UC" }},
@@ -272,6 +272,8 @@ var traitPhrases = []struct {
 	{[]string{"hyper rare"}, func(_, r string) bool { return strings.Contains(r, "Hyper") }},
 	{[]string{"amazing rare"}, func(_, r string) bool { return strings.Contains(r, "Amazing") }},
 	{[]string{"radiant rare"}, func(_, r string) bool { return strings.Contains(r, "Radiant") }},
+	// An app's foil is the one variant that shines: TestFoilIsTheOneThatShines has the rest.
+	{[]string{"foil"}, func(v, _ string) bool { return strings.Contains(v, "holo") || strings.Contains(v, "foil") }},
 }
 
 // TestTraitPhrases writes finishes, editions and rarities into every place of a line: what is

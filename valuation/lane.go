@@ -17,12 +17,16 @@ type laneQuery struct {
 	condition string
 	cond      snapshot.Condition
 	hasCond   bool // cond is valid
+	// isFoil and isNormal report a word of apps that know no other variants: the copy shines or not.
+	isFoil, isNormal bool
 }
 
 func newLaneQuery(f *parsedLine) laneQuery {
 	wanted := laneQuery{variant: f.variant, condition: f.condition}
 	wanted.traits, _ = cardvocab.Finish(f.variant)
 	wanted.cond, wanted.hasCond = ParseCondition(f.condition)
+	wanted.isFoil = strings.EqualFold(f.variant, "foil")
+	wanted.isNormal = strings.EqualFold(f.variant, "normal")
 	return wanted
 }
 
@@ -101,7 +105,28 @@ func (p *pricer) hasVariant(wanted *laneQuery, card uint32) bool {
 			return true
 		}
 	}
-	return false
+	return wanted.isFoil && p.soleVariant(wanted, int(card)) >= 0
+}
+
+// soleVariant returns the only variant of a card that an app's word may mean if it names none of them:
+// foil the only one that shines, normal the only one there is; -1 for none.
+func (p *pricer) soleVariant(wanted *laneQuery, card int) int {
+	l := &p.view.Catalog.Lanes
+	const shining = cardvocab.Holo | cardvocab.Reverse
+	sole := -1
+
+	for lane, to := l.Of.Range(card); lane < to && (wanted.isFoil || wanted.isNormal); lane++ {
+		variant := l.Variant[lane]
+		have := p.traitsOf(variant)
+		switch {
+		case int(variant) == sole, wanted.isFoil && have != 0 && have&shining == 0:
+		case sole >= 0, wanted.isFoil && have == 0:
+			return -1
+		default:
+			sole = int(variant)
+		}
+	}
+	return sole
 }
 
 // priceLine prices a line by a lane of its card. Without a variant it is that of the display price,
@@ -163,7 +188,7 @@ func (p *pricer) findLane(wanted *laneQuery, card, variant int) (lane int, subst
 }
 
 // chooseVariant returns the variant of a card that a line means, -1 for none. assumed reports that
-// other variants match as well.
+// other variants match as well, or that the line has another word for it.
 func (p *pricer) chooseVariant(wanted *laneQuery, card int) (variant int, assumed bool) {
 	l := &p.view.Catalog.Lanes
 	if wanted.variant == "" {
@@ -184,13 +209,18 @@ func (p *pricer) chooseVariant(wanted *laneQuery, card int) (variant int, assume
 		switch {
 		case int(v) == variant || !p.variantMatches(wanted, v):
 		case cardvocab.SameVariant(p.view.Catalog.Variants.At(int(v)), wanted.variant):
-			return int(v), false
+			return int(v), wanted.isFoil && p.soleVariant(wanted, card) < 0
 		case variant < 0:
 			variant = int(v)
 		default:
 			// The first is taken, and the response says that it was assumed (decision 2204).
 			assumed = true
 		}
+	}
+
+	if variant < 0 {
+		variant = p.soleVariant(wanted, card)
+		assumed = true
 	}
 	return variant, assumed
 }

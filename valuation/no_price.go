@@ -42,6 +42,9 @@ func (f *parsedLine) addFinish(phrase string, words []word) {
 
 	const edition = cardvocab.First | cardvocab.Unlimited
 	switch one := func(of cardvocab.Traits) bool { return both&of&(both&of-1) == 0 }; {
+	// "foil" may mean any variant that shines, and "holo" may not.
+	case known && both == have && strings.EqualFold(f.variant, "foil"):
+		f.variant = phrase
 	case known && both == have:
 	case known && one(finishMask) && one(edition):
 		f.variant += " " + phrase

@@ -90,7 +90,7 @@ func (a FieldSet) Text() string { return fieldTexts[a] }
 // Assumption is a given field that the returned price does not match.
 type Assumption struct{ Field, Given, Used string }
 
-// MaxCandidates is the maximum number of candidates of a line.
+// MaxCandidates is the maximum number of candidates of a line, and of alternates.
 const MaxCandidates = 3
 
 // Result is what a line means and costs.
@@ -105,6 +105,9 @@ type Result struct {
 	Assumed    []Assumption // of a priced line
 	Candidates []uint32     // likeliest first
 	MatchCount int          // how many cards match, if not one
+	// Other printings that fit a line with a card as well, likeliest first, and how many there are.
+	Alternates     []uint32
+	AlternateCount int
 	// The lowest and the highest price of the matching cards, NoCents where none has a price. They
 	// are the cards of an ambiguous line, or the variants and conditions of an unpriced one.
 	From, To int64

@@ -1,6 +1,7 @@
 package valuation_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -299,8 +300,8 @@ func TestRemarks(t *testing.T) {
 			`no set is called "Neo Genesys Origins", perhaps "Neo Genesis"; give a candidate's id, or the set`,
 		},
 		{
-			valuation.Item{Name: "Rattata", Variant: "Foil"},
-			"no price for Foil; there is normal Ungraded $0.10, reverse_holofoil Ungraded $0.30",
+			valuation.Item{Name: "Rattata", Variant: "Holo"},
+			"no price for Holo; there is normal Ungraded $0.10, reverse_holofoil Ungraded $0.30",
 		},
 		{
 			valuation.Item{Name: "Rattata", Number: "20/165"},
@@ -315,6 +316,33 @@ func TestRemarks(t *testing.T) {
 		// Each sentence is whole.
 		if r := s.Value(test.item); r.Remark != test.remark {
 			t.Errorf("%+v: %s, want %s", test.item, r.Remark, test.remark)
+		}
+	}
+}
+
+// TestAlternates names the other printings that fit the words of a line, but not those that it excludes.
+func TestAlternates(t *testing.T) {
+	s := smallShop(t)
+	for _, test := range []struct {
+		item  valuation.Item
+		want  string
+		count int
+	}{
+		{valuation.Item{Name: "Charizard", Set: "Base Set", Number: "4/102"}, "[card_dot]", 1},
+		{valuation.Item{Name: "Monkey.D.Luffy (119)", Set: "OP05", Number: "OP05-119"}, "[card_alt]", 1},
+		{valuation.Item{Name: "Charizard (Black Dot Error)", Set: "Base Set", Number: "4/102"}, "[]", 0},
+		{valuation.Item{ID: "card_base", Name: "Charizard"}, "[]", 0},
+		{valuation.Item{Name: "Charizard"}, "[]", 0},
+	} {
+		r := s.Value(test.item)
+		ids := []string{}
+		for _, card := range r.Alternates {
+			ids = append(ids, s.cardID(int(card)))
+		}
+
+		if got := fmt.Sprint(ids); got != test.want || r.AlternateCount != test.count {
+			t.Errorf("%+v has the alternates %s of %d, want %s of %d", test.item, got, r.AlternateCount, test.want,
+				test.count)
 		}
 	}
 }
