@@ -54,8 +54,10 @@ func (item *Item) assertRest() {
 // dropOwnFields removes the assertions that only repeat a field of the card: a card's own name, set,
 // number and rarity never contradict it, however strange their words are.
 func (a *Appraiser) dropOwnFields(item *Item, card int) {
-	c := &a.View.Catalog.Cards
-	own := [...]string{c.Name.At(card), a.View.Index.SetName(uint32(card)), c.Number.At(card), c.Rarity.At(card)}
+	cards := &a.View.Catalog.Cards
+	own := [...]string{
+		cards.Name.At(card), a.View.Index.SetName(uint32(card)), cards.Number.At(card), cards.Rarity.At(card),
+	}
 
 	item.assertions = slices.DeleteFunc(item.assertions, func(assertion assertion) bool {
 		return slices.ContainsFunc(own[:], func(text string) bool { return strings.EqualFold(text, assertion.text) })
