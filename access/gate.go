@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"ninepocket/access/keys"
 	"ninepocket/calendar"
@@ -14,6 +15,7 @@ type Gate struct {
 	ring        *keys.Ring
 	store       Store
 	suggestions paidSuggestions
+	further     turns
 }
 
 // NewGate returns a gate. It owns neither the ring nor the store.
@@ -136,4 +138,79 @@ func (g *Gate) finishSuggestion(res *Reservation, success bool) {
 	case !success && res.Spec.Cost == 0:
 		g.suggestions.add(res.Principal.Tenant, day, 1)
 	}
+}
+
+// furtherWait is how long a call of several units waits for the one before it of the same key.
+const furtherWait = 2 * time.Second
+
+// AdmitFurther admits n further units of an admitted call's quota, all or none: a valuation of 1,000 items
+// counts as ten calls (decision 3507). They pass no window. FinishFurther must follow, unless it returns a
+// refusal. A key has one such call at a time; another waits, and after two seconds busy is true.
+func (g *Gate) AdmitFurther(
+	p *keys.Principal, op Operation, n int, now Instant,
+) (units []Reservation, refused *Decision, busy bool) {
+	if !g.further.begin(p.KeyID) {
+		return nil, nil, true
+	}
+
+	spec := SpecFor(p, op)
+	spec.Window = NoWindow
+	for range n {
+		decision := g.store.Admit(p, spec, now)
+		if decision.Result != Admitted {
+			_ = g.FinishFurther(p, units, false)
+			return nil, &decision, false
+		}
+		units = append(units, decision.Reservation)
+	}
+	return units, nil, false
+}
+
+// FinishFurther ends the units of AdmitFurther, as Finish does.
+func (g *Gate) FinishFurther(p *keys.Principal, units []Reservation, success bool) (failure error) {
+	defer g.further.end(p.KeyID)
+	for i := range units {
+		if _, err := g.store.Finish(units[i], success); err != nil {
+			failure = err
+		}
+	}
+	return failure
+}
+
+// turns lets one call of a key at a time pass.
+type turns struct {
+	mu   sync.Mutex
+	busy map[string]chan struct{} // by key; closed at the end of its call
+}
+
+// begin waits for the key's turn; false after furtherWait.
+func (t *turns) begin(key string) bool {
+	late := time.NewTimer(furtherWait)
+	defer late.Stop()
+	for {
+		t.mu.Lock()
+		ended, taken := t.busy[key]
+		if !taken {
+			if t.busy == nil {
+				t.busy = map[string]chan struct{}{}
+			}
+			t.busy[key] = make(chan struct{})
+			t.mu.Unlock()
+			return true
+		}
+		t.mu.Unlock()
+
+		select {
+		case <-ended:
+		case <-late.C:
+			return false
+		}
+	}
+}
+
+func (t *turns) end(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.busy[key])
+	delete(t.busy, key)
 }

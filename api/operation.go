@@ -96,6 +96,8 @@ type Request struct {
 	CSV  bool
 	// WantsCSV means that the client prefers CSV, which the operation gives.
 	WantsCSV bool
+	// Quota reserves further units of the caller's quota, for an operation that counts as several requests.
+	Quota interface{ Reserve(n int) *wire.APIError }
 	// Strict makes unknown parameters and members errors (decisions 5 and 7).
 	Strict bool
 	// Message is the MCP call, for a tool.

@@ -18,10 +18,21 @@ func createValuation(r *Request, out *Reply) *wire.APIError {
 	if f := r.invalid(); f != nil {
 		return f
 	}
-	if limit := r.Plan.MaxPrices; len(items) > limit {
+	// A plan without a bound of its own may send several requests in one.
+	limit := r.Plan.MaxPrices
+	if limit == int(wire.PriceIDs.Max) {
+		limit = int(wire.ValueItems.Max)
+	}
+	if len(items) > limit {
 		return refuse(wire.PlanLimit,
 			"the plan %q allows %d items in a valuation (got %d): send them in several requests",
 			r.Plan.Name, limit, len(items))
+	}
+
+	if further := (len(items) - 1) / valuation.Piece; further > 0 {
+		if f := r.Quota.Reserve(further); f != nil {
+			return f
+		}
 	}
 
 	if r.appraiser == nil {

@@ -230,6 +230,7 @@ func (x *exchange) admit() *wire.APIError {
 
 	request.Service = &x.s.service
 	request.Op = x.op.Operation
+	request.Quota = &x.metering
 	request.Now = x.now.Time()
 	request.NextPublication = x.s.nextPublication(x.time)
 	request.Tenant = x.metering.principal.Tenant

@@ -1,11 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
+	"ninepocket/wire"
 )
 
 // idempotencyWait is how long a request waits for another request in flight with the same
@@ -19,8 +21,9 @@ type metering struct {
 	principal   *keys.Principal // nil before the key is recognised
 	decision    access.Decision
 	reservation reservationState
-	claim       access.Claim  // of an idempotent request, valid in stateClaimed
-	charge      access.Charge // valid in stateSettled
+	claim       access.Claim         // of an idempotent request, valid in stateClaimed
+	charge      access.Charge        // valid in stateSettled
+	further     []access.Reservation // units beyond the first
 }
 
 // reservationState is the state of a request's reservation.
@@ -97,7 +100,33 @@ func (m *metering) finish(success bool) error {
 	if m.reservation != stateReserved {
 		return nil
 	}
-	return m.settle(m.gate.Finish(m.decision.Reservation, success))
+
+	// The first one comes last, so that its charge shows the quota after all.
+	var failure error
+	if m.further != nil {
+		failure = m.gate.FinishFurther(m.principal, m.further, success)
+		m.further = nil
+	}
+	charge, err := m.gate.Finish(m.decision.Reservation, success)
+	return m.settle(charge, cmp.Or(err, failure))
+}
+
+// Reserve admits n further units for an operation that counts as several requests, all or none.
+func (m *metering) Reserve(n int) *wire.APIError {
+	res := &m.decision.Reservation
+	units, refused, busy := m.gate.AdmitFurther(m.principal, res.Spec.Operation, n, res.Now)
+	switch {
+	case busy:
+		return &wire.APIError{
+			Code: wire.RateLimitExceeded, RetryAfter: int(max(1, m.decision.Minute.Wait)),
+			Detail: "a large request of this key is being worked on: send one after the other",
+		}
+	case refused != nil:
+		m.decision.Quota = refused.Quota
+		return liveSurface.denied(refused)
+	}
+	m.further = units
+	return nil
 }
 
 // release ends the reservation of a request whose handler panicked.

@@ -1,6 +1,8 @@
 package valuation
 
 import (
+	"runtime"
+
 	"ninepocket/engine"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
@@ -18,6 +20,10 @@ type Line struct {
 // response. It must copy a line that it retains: the next one overwrites it.
 type Sink interface{ Line(line *Line) }
 
+// Piece is how many items of a list are valued before other work gets its turn, and how many count as one
+// request.
+const Piece = 100
+
 // ValueList values the items of a list against a View, passes each line to sink, and returns the
 // totals.
 func (a *Appraiser) ValueList(view *engine.View, items []Item, sink Sink) (totals Totals) {
@@ -28,6 +34,9 @@ func (a *Appraiser) ValueList(view *engine.View, items []Item, sink Sink) (total
 	c := view.Catalog
 	line := &Line{}
 	for n, item := range items {
+		if n > 0 && n%Piece == 0 {
+			runtime.Gosched()
+		}
 		*line = Line{N: n, Result: a.Value(item), UpdatedAt: snapshot.NoTime}
 		if line.Lane >= 0 {
 			line.Variant = c.Variants.At(int(c.Lanes.Variant[line.Lane]))

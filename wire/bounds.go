@@ -40,7 +40,7 @@ var (
 	HistoryIDs = Range{1, 50}  // ids and identifiers of a batch of histories, together
 	Selections = Range{1, MaxSelections}
 	ValueLines = Range{1, 50}   // lines of an MCP valuation
-	ValueItems = Range{1, 100}  // items of a valuation over REST
+	ValueItems = Range{1, 1000} // items of a valuation over REST
 	ValueLine  = Range{1, 400}  // a line as an app wrote it; the longest export rows have 300
 	Copies     = Range{1, 9999} // copies of a card on one line
 )

@@ -32,6 +32,7 @@ func Conform(t *testing.T, h Harness) {
 		{"credits come back with the period", creditPeriod},
 		{"usage has a window of its own", usageWindow},
 		{"suggestions have a window of their own", suggestWindow},
+		{"further units take of the day alone, all or none", furtherUnits},
 		{"replay, conflict, wait", replayConflictWait},
 		{"replay is free at exhausted credits", replayWhenExhausted},
 		{"replies are kept exactly ten minutes", tenMinutesExactly},
@@ -418,6 +419,35 @@ func suggestWindow(b *bench) {
 	b.used("small", 1)
 }
 
+// furtherUnits takes units of a call that counts as several.
+func furtherUnits(b *bench) {
+	gate := access.NewGate(nil, b.Store)
+	p := b.who("small", b.now)
+	limit := int(p.Plan.PerDay)
+	first := b.want("small", access.Valuations, access.Admitted)
+	units, refused, busy := gate.AdmitFurther(p, access.Valuations, limit-3, b.now)
+	if refused != nil || busy {
+		b.t.Fatalf("refused with %+v, busy: %t", refused, busy)
+	}
+	if err := gate.FinishFurther(p, units, true); err != nil {
+		b.t.Fatal(err)
+	}
+	b.finish(first, true, 1)
+	b.used("small", int64(limit-2))
+
+	// Two are left: one for the call, and not two for more. Nothing is taken.
+	second := b.want("small", access.Valuations, access.Admitted)
+	_, refused, _ = gate.AdmitFurther(p, access.Valuations, 2, b.now)
+	if refused == nil || refused.Result != access.QuotaExceeded {
+		b.t.Fatalf("admitted beyond the day: %+v", refused)
+	}
+	b.finish(second, false, 0)
+	b.used("small", int64(limit-2))
+	if minute := b.want("small", access.CardsGet, access.Admitted).Minute; minute.Remaining != minute.Limit-3 {
+		b.t.Fatalf("further units took of the minute: %+v", minute)
+	}
+}
+
 // concurrentWindow lets many callers draw increasing times and call; afterwards no minute may have more
 // admissions than the limit.
 func concurrentWindow(b *bench) {
@@ -472,7 +502,7 @@ func (b *bench) admittedAt(decision access.Decision) int64 {
 
 func concurrentQuota(b *bench) {
 	plans := keys.DefaultPlans()
-	plans.Set("wide", keys.Plan{})
+	plans.Set("wide", keys.Plan{PerMinute: 1_000_000, PerDay: 60})
 	plans.Set("small", keys.Plan{PerMinute: 900, PerDay: 100})
 	if err := b.ring.SetPlans(plans); err != nil {
 		b.t.Fatal(err)
@@ -480,7 +510,9 @@ func concurrentQuota(b *bench) {
 
 	b.file.Tenants["org"].Credits = new(int64(20))
 	b.reload()
-	for name, op := range map[string]access.Operation{"small": access.CardsGet, "org": access.ProductsGet} {
+	for name, op := range map[string]access.Operation{
+		"small": access.CardsGet, "wide": access.CardsGet, "org": access.ProductsGet,
+	} {
 		var charged atomic.Int64
 		var group sync.WaitGroup
 		p := b.who(name, b.now)
@@ -488,7 +520,12 @@ func concurrentQuota(b *bench) {
 			group.Go(func() {
 				for j := range 40 {
 					now := after(b.now, time.Duration(j)*5*time.Second)
-					decision := b.Admit(p, access.SpecFor(p, op), now)
+					spec := access.SpecFor(p, op)
+					// Further units of a call pass no window.
+					if p.Surface == keys.Live && j%3 == 0 {
+						spec.Window = access.NoWindow
+					}
+					decision := b.Admit(p, spec, now)
 					if decision.Result != access.Admitted {
 						continue
 					}

@@ -130,7 +130,7 @@ func (store *Store) newRequest(
 		subject: subjectOf(p, spec), perMinute: int64(spec.PerMinute), limit: spec.Limit, period: entry.lastPeriod,
 		window: spec.Window != access.NoWindow && mode != modeReserve,
 		// A call without a window reads the state of its quota alone, and only if that is not known.
-		peek: mode == modePeek || mode == modeCall && spec.Window == access.NoWindow,
+		peek: mode == modePeek || mode == modeCall && spec.Window == access.NoWindow && spec.Cost == 0,
 		leased: (spec.Window == access.KeyWindow || spec.Window == access.SuggestWindow) &&
 			int64(spec.PerMinute) > store.options.maxExact &&
 			store.options.Lease > 0 && mode != modePeek,
