@@ -125,12 +125,14 @@ func TestHistoriesAreThoseOfTheirCards(t *testing.T) {
 
 			var inRows []point
 			for _, row := range rows {
-				if row[0] == card.ID && row[2] != "" {
-					inRows = append(inRows, point{row[1], row[2], row[3]})
+				// A card that was asked for by its id and its slug has its rows twice.
+				one := point{row[1], row[2], row[3]}
+				if row[0] == card.ID && row[2] != "" && !slices.Contains(inRows, one) {
+					inRows = append(inRows, one)
 				}
 			}
 			slices.SortStableFunc(inRows, func(a, b point) int { return strings.Compare(a[1], b[1]) })
-			if len(card.Lanes) > 0 && !slices.Equal(slices.Compact(inRows), want) {
+			if len(card.Lanes) > 0 && !slices.Equal(inRows, want) {
 				t.Fatalf("%s, %s: rows %v, want %v", card.ID, query, inRows, want)
 			}
 		}

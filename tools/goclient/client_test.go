@@ -97,7 +97,7 @@ func TestPricesBatch(t *testing.T) {
 	}
 	id := found.JSON200.Data[0].Id
 
-	one, err := all.PricesBatchWithResponse(t.Context(), live.PriceBatchRequest{Ids: &[]string{id}})
+	one, err := all.PricesBatchWithResponse(t.Context(), nil, live.PriceBatchRequest{Ids: &[]string{id}})
 	if err != nil || one.JSON200 == nil {
 		t.Fatalf("a live batch: %v, %s", err, one.Body)
 	}
