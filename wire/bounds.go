@@ -36,7 +36,6 @@ var (
 
 	CardIDs    = Range{1, 200} // ids and identifiers of a card batch, together
 	PriceIDs   = Range{1, 100} // ids and identifiers of a live price batch, together
-	Fields     = Range{1, 16}  // names of members
 	HistoryIDs = Range{1, 50}  // ids and identifiers of a batch of histories, together
 	Selections = Range{1, MaxSelections}
 	ValueLines = Range{1, 50}   // lines of an MCP valuation

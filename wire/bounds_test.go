@@ -73,8 +73,6 @@ var allDocumented = []documented{
 		at: parameters + "SuggestionLimit/schema", name: "Suggestions", bound: wire.Suggestions,
 		preset: wire.DefaultSuggestions,
 	},
-	{at: parameters + "Fields/schema", name: "Fields", bound: wire.Fields},
-	{at: parameters + "PriceFields/schema", name: "Fields", bound: wire.Fields},
 	{at: schemas + "PreviewPriceBatchRequest/properties/items", name: "Selections", bound: wire.Selections},
 	{at: schemas + "CardSelection/properties/variant", name: "PriceVariantText", bound: wire.PriceVariantText},
 	{at: schemas + "ValuationRequest/properties/items", name: "ValueItems", bound: wire.ValueItems},
