@@ -73,12 +73,22 @@ func AppendColumn(dst []byte, variant string, points []snapshot.Point, from snap
 	dst = append(dst, `,"market_price_cents":[`...)
 
 	next := from
+	start := 0 // of the last price that was written, with its comma
+	end := 0
 	for i := range points {
 		for ; next < points[i].Day; next++ {
 			dst = append(dst, "null,"...)
 		}
-		dst = append(appendAmount(dst, points[i].Cents), ',')
 		next++
+
+		// Most prices are those of the day before.
+		if i > 0 && points[i].Cents == points[i-1].Cents {
+			dst = append(dst, dst[start:end]...)
+			continue
+		}
+		start = len(dst)
+		dst = append(appendAmount(dst, points[i].Cents), ',')
+		end = len(dst)
 	}
 
 	for ; next < from+snapshot.Day(days); next++ {
