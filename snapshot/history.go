@@ -3,6 +3,7 @@ package snapshot
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // Point is one day's price of a lane: of an item in one variant and condition.
@@ -99,15 +100,15 @@ func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 
 	p := Point{Day: Day(day), Cents: int64(cents)}
 	for p.Day <= to {
-		// Days before the window are only added up, eight at a time where they are usual ones.
-		for p.Day+8 <= from && len(b) >= 8 && binary.LittleEndian.Uint64(b)&unusual == 0 {
-			p.Cents += sumEight(binary.LittleEndian.Uint64(b))
-			p.Day += 8
-			b = b[8:]
+		if p.Day < from {
+			p, b = skipEights(p, b, from)
 		}
-
 		if p.Day >= from {
 			dst = append(dst, p)
+			if p.Day+8 <= to {
+				dst, b = appendEight(dst, b)
+				p = dst[len(dst)-1]
+			}
 		}
 
 		if len(b) == 0 {
@@ -146,6 +147,38 @@ func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
 	}
 
 	return dst
+}
+
+// skipEights goes from p towards from, eight usual points at a time, which are only added up. It
+// returns the point reached and the bytes behind it.
+func skipEights(p Point, b []byte, from Day) (Point, []byte) {
+	for range min(int(from-p.Day), len(b)) / 8 {
+		eight := binary.LittleEndian.Uint64(b)
+		if eight&unusual != 0 {
+			break
+		}
+		p.Cents += sumEight(eight)
+		p.Day += 8
+		b = b[8:]
+	}
+	return p, b
+}
+
+// appendEight appends the next eight points behind the last one of dst, if all are usual: no branch
+// depends on their prices.
+func appendEight(dst []Point, b []byte) ([]Point, []byte) {
+	if len(b) < 8 || binary.LittleEndian.Uint64(b)&unusual != 0 {
+		return dst, b
+	}
+
+	p := dst[len(dst)-1]
+	dst = slices.Grow(dst, 8)
+	for _, u := range b[:8] {
+		p.Day++
+		p.Cents += unzigzag(uint64(u) >> 1)
+		dst = append(dst, p)
+	}
+	return dst, b[8:]
 }
 
 // ones has the lowest bit of each of eight bytes. A byte with a bit of unusual is not a whole varint, or

@@ -1,6 +1,11 @@
 package wire
 
-import "ninepocket/snapshot"
+import (
+	"encoding/binary"
+	"strconv"
+
+	"ninepocket/snapshot"
+)
 
 // AppendHistoryHead appends the body of price history up to its data array's opening bracket.
 func AppendHistoryHead(dst []byte, c *snapshot.Catalog, card, days int, urls *URLs) []byte {
@@ -73,22 +78,19 @@ func AppendColumn(dst []byte, variant string, points []snapshot.Point, from snap
 	dst = append(dst, `,"market_price_cents":[`...)
 
 	next := from
-	start := 0 // of the last price that was written, with its comma
-	end := 0
 	for i := range points {
 		for ; next < points[i].Day; next++ {
 			dst = append(dst, "null,"...)
 		}
 		next++
 
-		// Most prices are those of the day before.
-		if i > 0 && points[i].Cents == points[i-1].Cents {
-			dst = append(dst, dst[start:end]...)
+		// A price and the comma behind it are one store of a word.
+		text, n := amountText(uint64(points[i].Cents))
+		if n == 0 {
+			dst = append(strconv.AppendInt(dst, points[i].Cents, 10), ',')
 			continue
 		}
-		start = len(dst)
-		dst = append(appendAmount(dst, points[i].Cents), ',')
-		end = len(dst)
+		dst = binary.LittleEndian.AppendUint64(dst, text|','<<(8*n))[:len(dst)+n+1]
 	}
 
 	for ; next < from+snapshot.Day(days); next++ {
