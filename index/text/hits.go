@@ -100,10 +100,11 @@ func (s *search) gatherGroup(t uint32) {
 		hasPreferences := len(s.query.preferences) > 0
 		for _, card := range s.ix.groupCards.Of(t) {
 			unmet := uint64(0)
+			level := uint64(0)
 			if hasPreferences {
-				unmet = min(s.unmet(card), 15)
+				unmet, level = s.unmet(card)
 			}
-			s.collectHit(card, weight, score|unmet<<unmetAt)
+			s.collectHit(card, weight, score|unmet<<unmetAt|level)
 		}
 
 		return
@@ -254,7 +255,8 @@ func (s *search) gatherCard(card uint32, f *candidate) {
 		}
 	}
 
-	s.collectHit(card, ev.missingWeight, s.query.score(&ev, s.unmet(card), t, f))
+	unmet, level := s.unmet(card)
+	s.collectHit(card, ev.missingWeight, s.query.score(&ev, unmet, t, f)|level)
 }
 
 // matchesTooLittle reports whether less than a third of a name was found: if words of the query are

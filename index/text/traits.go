@@ -87,20 +87,28 @@ func (tr *traitReader) cached(
 // old set is a near match for one.
 const lastFirstEdition = 2001
 
+// usualTraits are those of most cards: a card without one of them may still be what its whole name asks for.
+const usualTraits = cardvocab.Finishes | cardvocab.AnyRare | cardvocab.Uncommon | cardvocab.Common
+
 // unmet returns how far a card is from the preferences of a query. Each adds 0 for a card that has
-// it, 1 for a near match and 2 for none.
-func (s *search) unmet(card uint32) (sum uint64) {
+// it, 1 for a near match and 2 for none. The level says that the card is no whole answer, because it
+// does not have a rarity: the name's other cards that have it come first (docs/SEARCH.md, Preferences).
+func (s *search) unmet(card uint32) (sum, level uint64) {
 	for _, preference := range s.query.preferences {
-		switch {
-		case s.ix.traits[card]&preference.Exact != 0:
-		case s.ix.comesNear(card, preference):
-			sum++
-		default:
-			sum += 2
+		if s.ix.traits[card]&preference.Exact != 0 {
+			continue
+		}
+
+		sum += 2
+		if s.ix.comesNear(card, preference) {
+			sum--
+		}
+		if preference.Exact&usualTraits == 0 {
+			level = 1 << partAt
 		}
 	}
 
-	return sum
+	return min(sum, 15), level
 }
 
 // Traits returns a card's rarity, finishes and edition as a bit set.
