@@ -7,8 +7,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// corpus adapts the catalog to the word index.
-func corpus(c *snapshot.Catalog) text.Corpus {
+// corpus adapts the catalog to the word index. The codes of a game's own apps are codes of its sets.
+func corpus(c *snapshot.Catalog, setNames *SetNames) text.Corpus {
 	ofSet := func(column *snapshot.Strings) func(int) string {
 		return func(card int) string { return c.OfSet(column, card) }
 	}
@@ -37,6 +37,7 @@ func corpus(c *snapshot.Catalog) text.Corpus {
 				for from, to := c.Sets.Aliases.Range(int(set)); from < to; from++ {
 					each(c.Sets.Alias.At(from))
 				}
+				setNames.eachAppCode(uint32(set), each)
 			}
 		},
 		Series: ofSet(&c.Sets.Series),

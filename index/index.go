@@ -58,7 +58,7 @@ func Build(ctx context.Context, c *snapshot.Catalog, step func()) (*Index, error
 		return nil, err
 	}
 
-	ix.words, err = text.Build(ctx, corpus(c), step)
+	ix.words, err = text.Build(ctx, corpus(c, ix.setNames), step)
 	if err != nil {
 		return nil, fmt.Errorf("cannot index words: %w", err)
 	}

@@ -2,6 +2,7 @@ package index
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 
 	"ninepocket/cardvocab"
@@ -24,6 +25,15 @@ func (sn *SetNames) readCodes() {
 			sn.codes[code] = sets
 		} else if sets, corrected := sn.ResolveFuzzy(set); len(sn.codes[code]) == 0 && len(sets) > 0 && !corrected {
 			sn.codes[code] = sets
+		}
+	}
+}
+
+// eachAppCode calls each with the folded codes that a game's own apps give a set.
+func (sn *SetNames) eachAppCode(set uint32, each func(code string)) {
+	for code, sets := range sn.codes {
+		if slices.Contains(sets, set) {
+			each(code)
 		}
 	}
 }

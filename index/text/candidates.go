@@ -287,9 +287,9 @@ func (s *search) collectSets() {
 		for i := codes.start[r.lo]; i < codes.start[r.hi]; i++ {
 			set := codes.doc[i]
 			mask := uint32(0)
-			// A code names the set, unless it is the whole query or names have it: then it may be
-			// an ordinary word.
-			if r.class == exactName && (e > passExact || len(s.query.terms) > 1) && !s.ix.isUsed(r.lo, inName) {
+			// A code names the set, unless it is the whole query or a suffix of names: then it may
+			// be an ordinary word.
+			if r.class == exactName && (e > passExact || len(s.query.terms) > 1) && !s.ix.isSuffix(r.lo) {
 				mask = s.ix.setWords[set].nameBits
 			}
 			s.hitSet(set, r, mask)

@@ -93,6 +93,11 @@ const (
 
 func (ix *Index) isUsed(word uint32, as use) bool { return ix.uses[word]&as != 0 }
 
+// isSuffix reports whether a word of names is a suffix or a single letter.
+func (ix *Index) isSuffix(word uint32) bool {
+	return ix.isUsed(word, inName) && ix.weights[word] == weightSuffix
+}
+
 // A nameGroup is what the cards of one name share.
 type nameGroup struct {
 	termMask

@@ -76,7 +76,10 @@ func (ix *Index) explainRoles(dst []Note, q *query, card uint32) []Note {
 		case rolePreference:
 			// If the first hit is not near it, no hit is.
 			kind := Preferred
-			if preference := q.roles[i].preference; !ix.comesNear(card, preference) {
+			switch {
+			case ix.inSetOfCode(card, q.roles[i].wordID):
+				kind = MatchedSet
+			case !ix.comesNear(card, q.roles[i].preference):
 				kind = Missing
 			}
 			dst = append(dst, Note{Kind: kind, From: q.spacedText(i, til)})

@@ -42,6 +42,12 @@ type numberCandidate struct {
 	total uint16
 }
 
+// A wish is a preference of a query. Its first word may be the code of a set as well: "scr".
+type wish struct {
+	cardvocab.Preference
+	wordID uint32 // or none
+}
+
 // A query is a parsed text: its terms, and the numbers among them (docs/SEARCH.md, Numbers).
 type query struct {
 	norm     normaliser
@@ -56,16 +62,16 @@ type query struct {
 
 	// What words are other than terms to search: roles.go.
 	roles          []role
-	preferences    []cardvocab.Preference // rarities, finishes and editions that it prefers
-	games          uint64                 // the games that it names
-	cards          []uint32               // those of which the whole query is an alias, or a name with a wrong number
-	aliasGames     uint64                 // the games in which its aliases count
-	rewrites       []string               // the replacements of its aliases, one each
-	rewritten      bool                   // an alias was replaced
-	rewrittenWhole bool                   // the whole query was an alias
-	leftOut        bool                   // a word was dropped that describes a copy
-	optional       uint8                  // the terms that may be missing without cost
-	unpriced       bool                   // prices do not show which of several cards is meant
+	preferences    []wish   // rarities, finishes and editions that it prefers
+	games          uint64   // the games that it names
+	cards          []uint32 // those of which the whole query is an alias, or a name with a wrong number
+	aliasGames     uint64   // the games in which its aliases count
+	rewrites       []string // the replacements of its aliases, one each
+	rewritten      bool     // an alias was replaced
+	rewrittenWhole bool     // the whole query was an alias
+	leftOut        bool     // a word was dropped that describes a copy
+	optional       uint8    // the terms that may be missing without cost
+	unpriced       bool     // prices do not show which of several cards is meant
 
 	termWeights
 }

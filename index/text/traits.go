@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 
 	"ninepocket/cardvocab"
@@ -95,12 +96,12 @@ const usualTraits = cardvocab.Finishes | cardvocab.AnyRare | cardvocab.Uncommon 
 // does not have a rarity: the name's other cards that have it come first (docs/SEARCH.md, Preferences).
 func (s *search) unmet(card uint32) (sum, level uint64) {
 	for _, preference := range s.query.preferences {
-		if s.ix.traits[card]&preference.Exact != 0 {
+		if s.ix.traits[card]&preference.Exact != 0 || s.ix.inSetOfCode(card, preference.wordID) {
 			continue
 		}
 
 		sum += 2
-		if s.ix.comesNear(card, preference) {
+		if s.ix.comesNear(card, preference.Preference) {
 			sum--
 		}
 		if preference.Exact&usualTraits == 0 {
@@ -109,6 +110,11 @@ func (s *search) unmet(card uint32) (sum, level uint64) {
 	}
 
 	return min(sum, 15), level
+}
+
+// inSetOfCode reports whether a word is the code of the card's set.
+func (ix *Index) inSetOfCode(card, word uint32) bool {
+	return word != none && ix.setOf[card] >= 0 && slices.Contains(ix.codes.docs(word), uint32(ix.setOf[card]))
 }
 
 // Traits returns a card's rarity, finishes and edition as a bit set.

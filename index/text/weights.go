@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"ninepocket/cardvocab"
 )
@@ -27,15 +26,10 @@ const (
 func (q *query) weigh(ix *Index) {
 	q.termWeights = termWeights{minWeight: weightRarest}
 	every := matchClasses(0)
-	codes := q.codeTerms(ix)
 	for i := range q.terms {
 		weight, known := ix.weightOf(&q.terms[i])
 		if known {
 			q.known |= 1 << i
-		}
-
-		if codes>>i&1 != 0 {
-			weight = weightStopWord
 		}
 
 		every |= 1 << (4 * i)
@@ -63,41 +57,6 @@ func (q *query) weigh(ix *Index) {
 	if q.keyTerms == 0 {
 		q.keyTerms = every
 	}
-}
-
-// codeTerms returns the terms that a set's code was replaced by. Together they weigh as much as a code,
-// and less than a name next to them.
-func (q *query) codeTerms(ix *Index) (codes uint8) {
-	for _, words := range q.rewrites {
-		var found uint8
-		n := 0
-		for word := range strings.FieldsSeq(words) {
-			if i := q.index([]byte(word)); i >= 0 {
-				found |= 1 << i
-				n++
-			}
-		}
-		if n > 1 && ix.ofOneSet(q, found) {
-			codes |= found
-		}
-	}
-	return codes
-}
-
-// ofOneSet reports whether some terms are all words of the name of one set.
-func (ix *Index) ofOneSet(q *query, terms uint8) bool {
-	hasAll := func(set uint32) bool {
-		for rest := terms; rest != 0; rest &= rest - 1 {
-			id := q.terms[bits.TrailingZeros8(rest)].id
-			if id == none || !slices.Contains(ix.sets.docs(id), set) {
-				return false
-			}
-		}
-		return true
-	}
-
-	first := q.terms[bits.TrailingZeros8(terms)].id
-	return first != none && slices.ContainsFunc(ix.sets.docs(first), hasAll)
 }
 
 // weightOf returns the weight of a missing term, and whether it is a word of the catalog.
