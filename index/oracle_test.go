@@ -3,7 +3,9 @@ package index_test
 import (
 	gocmp "cmp"
 	"context"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"ninepocket/cardvocab"
@@ -81,6 +83,11 @@ func newOracle(t testing.TB, w *fixture.World) *oracle {
 				for _, alias := range s.Aliases {
 					each(alias)
 				}
+				for _, code := range appCodes(t) {
+					if slices.Contains(o.x.SetNames().ByAppCode(code), uint32(o.c.Cards.Set[i])) {
+						each(code)
+					}
+				}
 			}
 		},
 		Total: func(i int) int {
@@ -95,6 +102,20 @@ func newOracle(t testing.TB, w *fixture.World) *oracle {
 	}
 
 	return o
+}
+
+// appCodes are the folded codes of set_codes.txt.
+func appCodes(t testing.TB) (codes []string) {
+	t.Helper()
+	list, err := os.ReadFile("set_codes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(list)) {
+		code, _, _ := strings.Cut(line, " ")
+		codes = append(codes, cardvocab.Fold(code))
+	}
+	return codes
 }
 
 // priorOf is how likely a card is to be meant: one of three, the same in every catalog.

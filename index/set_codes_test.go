@@ -15,7 +15,7 @@ func TestNameAndCode(t *testing.T) {
 	x := openReal(t, "t")
 	codes := []string{
 		"EVS", "OBF", "MEW", "SCR", "PAL", "PRE", "PAR", "TWM", "SSP", "JTG", "DRI", "BRS", "LOR", "SIT", "CRZ", "ROS",
-		"GRI", "TEU", "NXD", "PLS",
+		"GRI", "TEU", "NXD",
 	}
 
 	all := tally{}

@@ -52,11 +52,12 @@ const (
 )
 
 // allowedTypos is the largest distance at which a word may be misspelled (docs/SEARCH.md, Expand).
-// It is 0 under four letters or with anything but letters, 1 up to six letters, 2 from seven. Words of
+// It is 0 under four letters or with anything but letters, and digits that may be misread ones; 1 up to
+// six, 2 from seven. Words of
 // three letters are compared with the suffixes only (see lookup).
 func allowedTypos(w []byte) int {
 	switch {
-	case len(w) < 4 || len(w) > maxWord || !isLetters(w):
+	case len(w) < 4 || len(w) > maxWord || !isMisread(w):
 		return 0
 	case len(w) < 7:
 		return 1

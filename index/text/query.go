@@ -42,8 +42,8 @@ type numberCandidate struct {
 	total uint16
 }
 
-// A wish is a preference of a query. Its first word may be the code of a set as well: "scr".
-type wish struct {
+// A queryPreference is a preference of a query. Its first word may be the code of a set as well: "scr".
+type queryPreference struct {
 	cardvocab.Preference
 	wordID uint32 // or none
 }
@@ -62,16 +62,16 @@ type query struct {
 
 	// What words are other than terms to search: roles.go.
 	roles          []role
-	preferences    []wish   // rarities, finishes and editions that it prefers
-	games          uint64   // the games that it names
-	cards          []uint32 // those of which the whole query is an alias, or a name with a wrong number
-	aliasGames     uint64   // the games in which its aliases count
-	rewrites       []string // the replacements of its aliases, one each
-	rewritten      bool     // an alias was replaced
-	rewrittenWhole bool     // the whole query was an alias
-	leftOut        bool     // a word was dropped that describes a copy
-	optional       uint8    // the terms that may be missing without cost
-	unpriced       bool     // prices do not show which of several cards is meant
+	preferences    []queryPreference // rarities, finishes and editions that it prefers
+	games          uint64            // the games that it names
+	cards          []uint32          // those of which the whole query is an alias, or a name with a wrong number
+	aliasGames     uint64            // the games in which its aliases count
+	rewrites       []string          // the replacements of its aliases, one each
+	rewritten      bool              // an alias was replaced
+	rewrittenWhole bool              // the whole query was an alias
+	leftOut        bool              // a word was dropped that describes a copy
+	optional       uint8             // the terms that may be missing without cost
+	unpriced       bool              // prices do not show which of several cards is meant
 
 	termWeights
 }
@@ -92,6 +92,7 @@ func (q *query) parse(ix *Index, text string, typed bool) {
 	q.norm.read(text, maxTokens)
 	// No number of the query would be one of the card.
 	q.cards = append(q.cards[:0], ix.misnumbered[string(q.norm.text)]...)
+	q.readLookalikes(ix)
 	q.splitNumbers(ix)
 	q.readAliases(ix, typed)
 	q.readTerms(ix)

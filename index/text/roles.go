@@ -306,7 +306,7 @@ func (q *query) collectRoles() {
 			q.leftOut = true
 		case rolePreference:
 			if m.preference.Exact != 0 && len(q.preferences) < maxPreferences {
-				q.preferences = append(q.preferences, wish{m.preference, m.wordID})
+				q.preferences = append(q.preferences, queryPreference{m.preference, m.wordID})
 			}
 		case roleTerm, roleStop, roleYear:
 		}
