@@ -65,8 +65,9 @@ func appendRemark(dst []byte, kind index.NoteKind, from, to string) []byte {
 		return appendMember(dst, token, parameter{"as", to, false})
 	case index.Bounded:
 		return appendMember(dst, token, parameter{"min", from, true}, parameter{"max", to, true})
+	default:
+		return appendToken(dst, token, from, to)
 	}
-	return appendToken(dst, token, from, to)
 }
 
 // appendToken appends a token with the words, and what they were taken for.

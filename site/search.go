@@ -159,7 +159,7 @@ func (s *searchPage) explain(list []index.Note) {
 			s.bestMatch = relevance
 			text = orderText[remark.To]
 		case index.Bounded:
-			text = boundsText(remark.From, remark.To)
+			text = "Prices" + priceBound(" from ", remark.From) + priceBound(" to ", remark.To) + "."
 		case index.InEra:
 			text = words + " is the era " + remark.To + "."
 		case index.NoCard:
@@ -179,15 +179,13 @@ var orderText = map[string]string{
 	"newest":     "Sorted by age, newest first.",
 }
 
-// boundsText says which bounds words put to the prices, in cents.
-func boundsText(from, to string) string {
-	text := "Prices"
-	for _, bound := range [...]struct{ word, cents string }{{" from ", from}, {" to ", to}} {
-		if cents, err := strconv.ParseInt(bound.cents, 10, 64); err == nil {
-			text += bound.word + dollars(cents)
-		}
+// priceBound is a bound of prices behind a word, "" for none.
+func priceBound(word, cents string) string {
+	n, err := strconv.ParseInt(cents, 10, 64)
+	if err != nil {
+		return ""
 	}
-	return text + "."
+	return word + dollars(n)
 }
 
 // didYouMean returns the name of a card or a set that is similar to words that find nothing, "" for

@@ -230,8 +230,10 @@ func (sc *scanner) endWord() {
 		return
 	}
 
-	tok := token{start: sc.start, end: len(sc.norm.text), before: sc.before, hash: sc.hash, dash: sc.dash,
-		money: sc.money, than: sc.than}
+	tok := token{
+		start: sc.start, end: len(sc.norm.text), before: sc.before, hash: sc.hash, dash: sc.dash, money: sc.money,
+		than: sc.than,
+	}
 	if sc.depth > 0 {
 		tok.bracket = sc.brackets
 	}
