@@ -622,6 +622,7 @@ func TestPagesSayTheReading(t *testing.T) {
 		if !strings.Contains(got, want[0]) {
 			t.Errorf("%s: the header has %q, want %q", words, got, want[0])
 		}
+
 		_, reading, _ := strings.Cut(string(w.page(t, "/search?q="+words).body), `<p class="reading">`)
 		reading, _, _ = strings.Cut(reading, "</p>")
 		if !strings.Contains(reading, want[1]) {
