@@ -87,6 +87,8 @@ func (r *Request) cardQuery() index.Query {
 	q.UpdatedSince = r.instantArg("updated_since")
 
 	q.Sort, _ = index.ParseSort(r.oneOf("sort", index.SortNames[0], index.SortNames...))
+	_, given := r.Args.Given("sort")
+	q.Ordered = given && index.MayHaveModifier(q.Words)
 	return q
 }
 

@@ -12,20 +12,22 @@ const maxInterpretation = 512
 var interpretationTokens = map[index.NoteKind]string{
 	index.Dropped: "left-out", index.Replaced: "read-as", index.Corrected: "corrected", index.Missing: "missing",
 	index.MatchedSet: "set", index.MatchedNumber: "number", index.Preferred: "preferred", index.InGame: "game",
+	index.Sorted: "sorted", index.Bounded: "bounded", index.InEra: "era", index.NoCard: "no-card",
 }
 
 // interpret sets the X-Search-Interpretation header, which explains how the words of a query were
 // interpreted. It also has the set that a misspelled name was taken for, or the nearest sets if
 // none matches.
 func (r *Request) interpret(out *Reply, q *index.Query, found *engine.SearchPage) {
-	if q.Sort == index.Relevance {
-		for _, remark := range found.Interpretation {
-			to := remark.To
-			if remark.Kind == index.MatchedSet {
-				to = r.View.Index.SetName(found.Cards[0])
-			}
-			out.Interpretation = appendToken(out.Interpretation, interpretationTokens[remark.Kind], remark.From, to)
+	for _, remark := range found.Interpretation {
+		to := remark.To
+		switch {
+		case q.Sort != index.Relevance && !remark.Kind.IsOfQuery():
+			continue
+		case remark.Kind == index.MatchedSet:
+			to = r.View.Index.SetName(found.Cards[0])
 		}
+		out.Interpretation = appendRemark(out.Interpretation, remark.Kind, remark.From, to)
 	}
 
 	out.interpretSets(r.View, q.Set, r.View.Index.SetNames().ResolveFuzzy)
@@ -53,17 +55,50 @@ func (out *Reply) interpretSets(v *engine.View, ref string, read func(ref string
 	}
 }
 
-// appendToken appends a member of an RFC 9651 list: a token with the words, and what they were
-// taken for. A member that would make the header too long is dropped.
+// appendRemark appends the member of a note.
+func appendRemark(dst []byte, kind index.NoteKind, from, to string) []byte {
+	token := interpretationTokens[kind]
+	switch kind {
+	case index.Sorted:
+		return appendMember(dst, token, parameter{"by", to, false})
+	case index.InEra:
+		return appendMember(dst, token, parameter{"as", to, false})
+	case index.Bounded:
+		return appendMember(dst, token, parameter{"min", from, true}, parameter{"max", to, true})
+	default:
+		return appendToken(dst, token, from, to)
+	}
+}
+
+// appendToken appends a token with the words, and what they were taken for.
 func appendToken(dst []byte, kind, from, to string) []byte {
+	return appendMember(dst, kind, parameter{"q", from, false}, parameter{"as", to, false})
+}
+
+// A parameter of a member is a string or an integer.
+type parameter struct {
+	name, value string
+	integer     bool
+}
+
+// appendMember appends a member of an RFC 9651 list, without the parameters that are empty. A member
+// that would make the header too long is dropped.
+func appendMember(dst []byte, kind string, parameters ...parameter) []byte {
 	begin := len(dst)
 	if begin > 0 {
 		dst = append(dst, ", "...)
 	}
+
 	dst = append(dst, kind...)
-	dst = appendQuoted(append(dst, ";q="...), from)
-	if to != "" {
-		dst = appendQuoted(append(dst, ";as="...), to)
+	for _, one := range parameters {
+		switch {
+		case one.value == "":
+			continue
+		case one.integer:
+			dst = append(append(append(append(dst, ';'), one.name...), '='), one.value...)
+		default:
+			dst = appendQuoted(append(append(append(dst, ';'), one.name...), '='), one.value)
+		}
 	}
 
 	if len(dst) > maxInterpretation {

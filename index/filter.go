@@ -86,6 +86,7 @@ type compiledFilter struct {
 	// than since, unless since is NoTime.
 	firstSet, endSet int32
 	since            int64
+	era              eraSets // the card's set must be of it
 }
 
 // compile resolves a filter against the catalog; ok is false when no card can match it.
@@ -222,6 +223,9 @@ func (ix *Index) has(filter *compiledFilter, card uint32, skip int) bool {
 		return false
 	}
 	if filter.since != snapshot.NoTime && ix.updated[card] < filter.since {
+		return false
+	}
+	if set := ix.c.Cards.Set[card]; filter.era != nil && (set == snapshot.NoSet || !filter.era[set]) {
 		return false
 	}
 

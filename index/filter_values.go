@@ -81,7 +81,7 @@ func (ix *Index) released(after, before snapshot.Day) (from, to int32) {
 func (ix *Index) isRestricted(filter *compiledFilter) bool {
 	return filter.game >= 0 || len(filter.lists) > 0 || filter.from > 0 ||
 		int(filter.to) < ix.c.Cards.ID.Len() ||
-		filter.firstSet != noSets || filter.since != snapshot.NoTime
+		filter.firstSet != noSets || filter.since != snapshot.NoTime || filter.era != nil
 }
 
 // Kind is a kind of filter value.

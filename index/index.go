@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"ninepocket/cardvocab"
 	"ninepocket/index/text"
 	"ninepocket/snapshot"
 )
@@ -32,6 +33,7 @@ type Index struct {
 
 	orders sortOrders
 	words  *text.Index
+	eras   map[*cardvocab.Era]eraSets
 }
 
 // Build indexes a catalog, which the index retains. It calls step every ten microseconds or so, so
@@ -52,6 +54,7 @@ func Build(ctx context.Context, c *snapshot.Catalog, step func()) (*Index, error
 		build(step)
 	}
 
+	ix.eras = newEras(c, step)
 	var err error
 	ix.orders, err = newOrders(c, step)
 	if err != nil {

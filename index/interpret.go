@@ -1,6 +1,10 @@
 package index
 
-import "ninepocket/index/text"
+import (
+	"slices"
+
+	"ninepocket/index/text"
+)
 
 // A Note explains how one part of a query was interpreted.
 type Note = text.Note
@@ -18,4 +22,13 @@ const (
 	MatchedNumber = text.MatchedNumber
 	Preferred     = text.Preferred
 	InGame        = text.InGame
+	Sorted        = text.Sorted
+	Bounded       = text.Bounded
+	InEra         = text.InEra
+	NoCard        = text.NoCard
 )
+
+// HasKind reports whether one of the notes is of a kind.
+func HasKind(notes []Note, kind NoteKind) bool {
+	return slices.ContainsFunc(notes, func(note Note) bool { return note.Kind == kind })
+}

@@ -6,10 +6,14 @@ import "encoding/binary"
 // their order. Two queries have the same key only if all their fields are equal. Cursors and caches
 // identify a query by it.
 func (q *Query) AppendKey(dst []byte) []byte {
-	dst = append(dst, byte(q.Sort), 0)
+	given := byte(0)
 	if q.HasWords {
-		dst[len(dst)-1] = 1
+		given = 1
 	}
+	if q.Ordered {
+		given |= 2
+	}
+	dst = append(dst, byte(q.Sort), given)
 	dst = binary.AppendVarint(dst, q.Min)
 	dst = binary.AppendVarint(dst, q.Max)
 	dst = binary.AppendVarint(dst, int64(q.ReleasedAfter))

@@ -36,7 +36,8 @@ func (ix *Index) match(dst []Match, q Query, n int, search searcher) []Match {
 	defer s.release()
 
 	q.Sort = Relevance
-	s.topByWords(ix, q, &filter, ranked{}, n, search)
+	s.search(ix, q.Words, &filter, search)
+	s.rank(ix, q, ranked{}, n)
 	// A name that is typed in full is meant, whatever else matches.
 	left := ix.words.DropsCopyWords(q.Words)
 	folded := ""

@@ -39,6 +39,7 @@ type Query struct {
 	Words    string // free text; only meaningful with HasWords
 	HasWords bool
 	Sort     Sort
+	Ordered  bool // the caller gave Sort, and words may ask for another order: they do not count
 }
 
 // ranked is a card with its rank in an order: the smaller (major, minor) comes first.
@@ -123,7 +124,8 @@ const maxPooledHits = 1 << 16
 func (ix *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
 	s := getScratch()
 	defer s.release()
-	return ix.page(s, dst, q, after, limit)
+	m := newMeaning(ix, q, false)
+	return ix.page(s, dst, &m, after, limit)
 }
 
 // CardsInterpreted is Cards for the first page of a query by words, with notes that explain its
@@ -131,35 +133,42 @@ func (ix *Index) Cards(dst []uint32, q Query, after *Position, limit int) Page {
 func (ix *Index) CardsInterpreted(dst []uint32, q Query, limit int) (page Page, notes []Note) {
 	s := getScratch()
 	defer s.release()
-	page = ix.page(s, dst, q, nil, limit)
-	if len(page.Cards) > len(dst) {
-		notes = ix.interpret(s.hits, q.Words, page.Cards[len(dst)])
+	m := newMeaning(ix, q, false)
+	page = ix.page(s, dst, &m, nil, limit)
+	if m.HasWords && len(page.Cards) > len(dst) {
+		return page, append(m.explanation, ix.interpret(s.hits, m.Words, page.Cards[len(dst)])...)
 	}
-	return page, notes
+	return page, m.explanation
 }
 
-func (ix *Index) page(s *scratch, dst []uint32, q Query, after *Position, limit int) Page {
+func (ix *Index) page(s *scratch, dst []uint32, m *meaning, after *Position, limit int) Page {
 	page := Page{Cards: dst}
-	filter, ok := ix.compile(q.Filter)
-	if !ok {
+	filter, ok := ix.compile(m.Filter)
+	if !ok || m.sealed {
 		return page
 	}
 
+	filter.era = m.era
 	bound := ranked{}
 	if after != nil {
-		bound = ix.seek(q, after)
+		bound = ix.seek(m.Query, after)
 	}
 
 	// One card more than the page shows whether another page follows.
 	switch {
-	case q.HasWords:
-		s.topByWords(ix, q, &filter, bound, limit+1, ix.words.Search)
+	case m.HasWords:
+		s.searchMeant(ix, m, &filter)
+		if m.given.Sort != m.Sort || m.given.Filter != m.Filter {
+			s.dropDistant()
+		}
+		s.rank(ix, m.Query, bound, limit+1)
 	case len(filter.lists) > 0:
-		s.topFromList(ix, q, &filter, bound, limit+1)
+		s.topFromList(ix, m.Query, &filter, bound, limit+1)
 	default:
-		s.topFromOrder(ix, q, &filter, bound, limit+1)
+		s.topFromOrder(ix, m.Query, &filter, bound, limit+1)
 	}
 
+	q := m.Query
 	page.More = len(s.best) > limit
 	if page.More {
 		s.best = s.best[:limit]
@@ -173,9 +182,9 @@ func (ix *Index) page(s *scratch, dst []uint32, q Query, after *Position, limit 
 	return page
 }
 
-// topByWords collects the best n cards that match the words and the filter, from bound on. search is
-// Search or SearchAsTyped of the text index.
-func (s *scratch) topByWords(ix *Index, q Query, filter *compiledFilter, bound ranked, n int, search searcher) {
+// search finds the hits that match the words and the filter. by is Search or SearchAsTyped of the text
+// index.
+func (s *scratch) search(ix *Index, words string, filter *compiledFilter, by searcher) {
 	var accept func(uint32) bool
 	if ix.isRestricted(filter) {
 		accept = func(card uint32) bool { return ix.has(filter, card, 0) }
@@ -184,12 +193,15 @@ func (s *scratch) topByWords(ix *Index, q Query, filter *compiledFilter, bound r
 	// The meaning of words does not depend on the filter: the search ranks the whole catalog, and
 	// accept applies the filter.
 	s.hits = s.hits[:0]
-	if card := ix.cardByID(q.Words); card < 0 {
-		s.hits = search(s.hits, q.Words, accept)
+	if card := ix.cardByID(words); card < 0 {
+		s.hits = by(s.hits, words, accept)
 	} else if accept == nil || accept(uint32(card)) {
 		s.hits = append(s.hits, text.Hit{Card: uint32(card)})
 	}
+}
 
+// rank collects the best n of the hits, from bound on.
+func (s *scratch) rank(ix *Index, q Query, bound ranked, n int) {
 	for _, hit := range s.hits {
 		r := ranked{major: hit.Score, minor: ix.orders.priorRank[hit.Card], card: hit.Card}
 		if q.Sort != Relevance {

@@ -10,6 +10,7 @@ import (
 
 // notAsked are fields of a query that no argument of catalog_search_cards sets, with the reason.
 var notAsked = map[string]string{
+	"Ordered":        "sort sets it, where words may ask for another order",
 	"Identifier":     "every id argument takes one",
 	"Variant":        "an agent reads variants of a card's prices (decision 2004)",
 	"ReleasedAfter":  "mirrors ask by time, agents by words (decision 2004)",

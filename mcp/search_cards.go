@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"ninepocket/engine/cursor"
@@ -50,6 +51,7 @@ func cardQuery(a args) index.Query {
 	q.Min = a.number("min_price_cents")
 	q.Max = a.number("max_price_cents")
 	q.Sort, _ = index.ParseSort(a.text("sort"))
+	q.Ordered = a.has("sort") && index.MayHaveModifier(q.Words)
 	return q
 }
 
@@ -87,13 +89,14 @@ func searchCards(in *request, out *result) toolError {
 		out.textPageHead(len(page.Cards), "card", next)
 		out.textAsOf()
 		out.text("\n")
-		if q.Sort == index.Relevance {
-			textInterpretation(out, page.Interpretation)
-		}
+		textInterpretation(out, page.Interpretation, q.Sort == index.Relevance)
+	case index.HasKind(page.Interpretation, index.NoCard):
+		textInterpretation(out, page.Interpretation, true)
 	case after != nil:
 		out.text("No more cards.\n")
 	case !textNoSet(in, out, "No card found"):
 		out.text("No card found. Leave out a filter, or try fewer or other words.\n")
+		textInterpretation(out, page.Interpretation, true)
 	}
 
 	out.json(`{"cards":[`)
@@ -103,32 +106,60 @@ func searchCards(in *request, out *result) toolError {
 	return ""
 }
 
-// textInterpretation appends which words of a query were left out, not found, replaced or preferred
-// (docs/SEARCH.md, What the answer tells). It appends nothing if the words were used unchanged.
-func textInterpretation(out *result, interpretation []index.Note) {
+// textInterpretation appends how the words of a query were read (docs/SEARCH.md, What the answer tells);
+// without all, only what does not depend on the first card. It appends nothing if the words were used
+// unchanged.
+func textInterpretation(out *result, interpretation []index.Note, all bool) {
 	var parts []string
 	for _, remark := range interpretation {
-		from := `"` + readable(remark.From) + `"`
-		switch remark.Kind {
-		case index.Dropped:
-			parts = append(parts, from+" left out")
-		case index.Missing:
-			parts = append(parts, from+" not found")
-		case index.Corrected, index.Replaced:
-			parts = append(parts, from+` read as "`+readable(remark.To)+`"`)
-		case index.Preferred:
-			if remark.To != "" {
-				from += " or " + readable(remark.To)
-			}
-			parts = append(parts, from+" preferred")
-		case index.MatchedSet, index.MatchedNumber, index.InGame:
-			// The first card shows these.
+		if part := interpretationText(remark); part != "" && (all || remark.Kind.IsOfQuery()) {
+			parts = append(parts, part)
 		}
 	}
 
 	if len(parts) > 0 {
 		out.text("Query: ", strings.Join(parts, "; "), ".\n")
 	}
+}
+
+// interpretationText says what a note does, "" for what the first card shows.
+func interpretationText(remark index.Note) string {
+	from := `"` + readable(remark.From) + `"`
+	switch remark.Kind {
+	case index.Dropped:
+		return from + " left out"
+	case index.Missing:
+		return from + " not found"
+	case index.Corrected, index.Replaced:
+		return from + ` read as "` + readable(remark.To) + `"`
+	case index.Preferred:
+		if remark.To != "" {
+			from += " or " + readable(remark.To)
+		}
+		return from + " preferred"
+
+	case index.Sorted:
+		return "sorted by " + remark.To
+
+	case index.Bounded:
+		return "prices" + boundText(" from ", remark.From) + boundText(" to ", remark.To)
+	case index.InEra:
+		return from + " is the era " + remark.To
+	case index.NoCard:
+		return from + " is no card: sealed products have no pages and no prices here"
+	case index.MatchedSet, index.MatchedNumber, index.InGame:
+		// The first card shows these.
+	}
+	return ""
+}
+
+// boundText is a bound in cents as dollars, "" for none.
+func boundText(word, bound string) string {
+	cents, err := strconv.ParseInt(bound, 10, 64)
+	if err != nil {
+		return ""
+	}
+	return string(appendMoney([]byte(word), cents))
 }
 
 // writeFound writes a card of the search results.

@@ -608,3 +608,25 @@ func TestUnlistedPage(t *testing.T) {
 		t.Error("no card of tomorrow is unlisted")
 	}
 }
+
+// TestPagesSayTheReading asks for what modifiers change: header and page both say it.
+func TestPagesSayTheReading(t *testing.T) {
+	w := sharedSite()
+	for words, want := range map[string][2]string{
+		"cheapest%20pikachu":         {`sorted;by="price_asc"`, "Sorted by price, cheapest first."},
+		"pikachu%20under%20%249":     {`bounded;max=900`, "Prices to $9.00."},
+		"pikachu%20booster%20box":    {`no-card;q="booster box"`, "sealed products have no pages and no prices here."},
+		"the%20price%20of%20pikachu": {`left-out;q="the price of"`, "was left out."},
+	} {
+		got := w.get(t, "/v1/cards?q="+words).header.Get("X-Search-Interpretation")
+		if !strings.Contains(got, want[0]) {
+			t.Errorf("%s: the header has %q, want %q", words, got, want[0])
+		}
+
+		_, reading, _ := strings.Cut(string(w.page(t, "/search?q="+words).body), `<p class="reading">`)
+		reading, _, _ = strings.Cut(reading, "</p>")
+		if !strings.Contains(reading, want[1]) {
+			t.Errorf("%s: the page has %q, want %q", words, reading, want[1])
+		}
+	}
+}

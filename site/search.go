@@ -2,6 +2,7 @@ package site
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"ninepocket/cardvocab"
 	"ninepocket/engine"
 	"ninepocket/index"
-	"ninepocket/index/text"
 	"ninepocket/snapshot"
 )
 
@@ -24,7 +24,7 @@ type SearchQuery struct {
 	Variant string // the card has a price in it; "" for any
 	Min     int64  // cents, 0 for no bound
 	Max     int64
-	Sort    string // as in the API, "" for relevance
+	Sort    string // as in the API, "" for relevance or the order that the words ask for
 	List    bool   // a list, else pockets
 	Page    int    // from 1
 }
@@ -49,6 +49,7 @@ func (q *SearchQuery) query() index.Query {
 	query.Min = cmp.Or(q.Min, snapshot.NoCents)
 	query.Max = cmp.Or(q.Max, snapshot.NoCents)
 	query.Sort, _ = index.ParseSort(q.Sort)
+	query.Ordered = q.Sort != "" && index.MayHaveModifier(q.Words)
 	return query
 }
 
@@ -85,6 +86,9 @@ type searchPage struct {
 	filter     filters
 	didYouMean string // words that find something, if these find nothing
 	remarks    []string
+	order      string // that the cards are in
+	bestMatch  string // SearchQuery.Sort for the order of relevance
+	noCard     bool   // the words name a product
 }
 
 // maxSetsShown is the largest number of sets that a search shows before its cards.
@@ -94,7 +98,7 @@ const maxSetsShown = 3
 // that the words name come before the cards.
 func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request SearchQuery) []byte {
 	request.Page = min(max(request.Page, 1), MaxPage)
-	if request.Sort == "relevance" {
+	if request.Sort == relevance && request.Words == "" {
 		request.Sort = ""
 	}
 
@@ -116,29 +120,72 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request Search
 	page.cards = pageSlice(found.Cards[:min(len(found.Cards), request.Page*perSearch)], request.Page, perSearch)
 	page.more = len(found.Cards) > request.Page*perSearch
 	page.filter = p.countFilters(v, &request, query, found.Cards, found.More)
-	if len(page.cards) == 0 && len(page.sets) == 0 {
+	page.explain(found.Interpretation)
+	if len(page.cards) == 0 && len(page.sets) == 0 && !page.noCard {
 		page.didYouMean = p.didYouMean(v, request.Words)
 	}
 
-	page.remarks = queryRemarks(found.Interpretation)
 	page.hidden = true
 	page.query = request.Words
 	return appendPage(dst, &page)
 }
 
-// queryRemarks returns sentences about the interpretation of a query: the words that no card has,
-// and the corrected ones. Other notes need no explanation.
-func queryRemarks(list []text.Note) (all []string) {
-	for _, remark := range list {
-		switch remark.Kind {
-		case text.Missing:
-			all = append(all, "No card that fits has “"+remark.From+"”.")
-		case text.Corrected:
-			all = append(all, "“"+remark.From+"” was read as “"+remark.To+"”.")
-		case text.Dropped, text.Replaced, text.MatchedSet, text.MatchedNumber, text.Preferred, text.InGame:
-		}
+// relevance is the order of relevance where words ask for another one.
+const relevance = "relevance"
+
+// explain says how the query was read (docs/SEARCH.md, What the answer tells). Of words that are the
+// first card's set or number there is nothing to say.
+func (s *searchPage) explain(list []index.Note) {
+	s.order = s.request.Sort
+	if s.order == relevance {
+		s.order = ""
+		s.bestMatch = relevance
 	}
-	return all
+
+	for _, remark := range list {
+		words := "“" + remark.From + "”"
+		text := ""
+		switch remark.Kind {
+		case index.Missing:
+			text = "No card that fits has " + words + "."
+		case index.Corrected, index.Replaced:
+			text = words + " was read as “" + remark.To + "”."
+		case index.Dropped:
+			text = words + " was left out."
+		case index.Preferred:
+			text = "Cards with " + words + " come first."
+		case index.Sorted:
+			s.order = remark.To
+			s.bestMatch = relevance
+			text = orderText[remark.To]
+		case index.Bounded:
+			text = "Prices" + priceBound(" from ", remark.From) + priceBound(" to ", remark.To) + "."
+		case index.InEra:
+			text = words + " is the era " + remark.To + "."
+		case index.NoCard:
+			s.noCard = true
+			text = words + " is no card: sealed products have no pages and no prices here."
+		case index.MatchedSet, index.MatchedNumber, index.InGame:
+			continue
+		}
+		s.remarks = append(s.remarks, text)
+	}
+}
+
+// orderText says in which order words put the cards.
+var orderText = map[string]string{
+	"price_asc":  "Sorted by price, cheapest first.",
+	"price_desc": "Sorted by price, dearest first.",
+	"newest":     "Sorted by age, newest first.",
+}
+
+// priceBound is a bound of prices behind a word, "" for none.
+func priceBound(word, cents string) string {
+	n, err := strconv.ParseInt(cents, 10, 64)
+	if err != nil {
+		return ""
+	}
+	return word + dollars(n)
 }
 
 // didYouMean returns the name of a card or a set that is similar to words that find nothing, "" for
@@ -209,12 +256,12 @@ func (p *Pages) Suggest(dst []byte, v *engine.View, words string) []byte {
 	}
 
 	query := index.Query{Filter: index.NoFilter, Words: words, HasWords: true}
-	found := v.Cards(nil, query, nil, maxCounted)
+	found := v.CardsInterpreted(nil, query, nil, maxCounted)
 	suggested := suggestionList{
 		Pages: p, view: v, words: words, total: len(found.Cards), more: found.More, cards: diversify(v, found.Cards),
 	}
 	suggested.sets, _ = v.Index.Sets(nil, index.SetFilter{Query: words}, 0, maxSetsShown)
-	if len(suggested.cards) == 0 && len(suggested.sets) == 0 {
+	if len(suggested.cards) == 0 && len(suggested.sets) == 0 && !index.HasKind(found.Interpretation, index.NoCard) {
 		suggested.didYouMean = p.didYouMean(v, words)
 	}
 	return render(dst, func(w *quicktemplate.Writer) { suggested.streamoptions(w) })

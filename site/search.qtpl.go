@@ -6,6 +6,8 @@
 
 package site
 
+import "cmp"
+
 import (
 	qtio422016 "io"
 
@@ -30,9 +32,17 @@ func (s *searchPage) streamcontent(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`<h1>`)
 	qw422016.E().S(s.title)
 	qw422016.N().S(`</h1> `)
-	for _, note := range s.remarks {
-		qw422016.N().S(`<p class="about">`)
-		qw422016.E().S(note)
+	if len(s.remarks) > 0 {
+		qw422016.N().S(`<p class="reading">`)
+		for _, remark := range s.remarks {
+			qw422016.E().S(remark)
+			qw422016.N().S(` `)
+		}
+		if s.order != "" && q.Sort == "" {
+			qw422016.N().S(`<a href="`)
+			qw422016.E().S(link(func(q *SearchQuery) { q.Sort = s.bestMatch }))
+			qw422016.N().S(`">Sort by match instead</a>`)
+		}
 		qw422016.N().S(`</p> `)
 	}
 	if len(s.sets) > 0 {
@@ -44,7 +54,7 @@ func (s *searchPage) streamcontent(qw422016 *qt422016.Writer) {
 	s.streamgameTabs(qw422016, q.Game, func(game string) string { return link(func(q *SearchQuery) { q.Game = game }) })
 	qw422016.N().S(`<nav aria-label="Order"><ul class="tabs"> `)
 	for _, order := range sortOrders {
-		streamtab(qw422016, order.name, link(func(q *SearchQuery) { q.Sort = order.sort }), order.sort == q.Sort)
+		streamtab(qw422016, order.name, link(func(q *SearchQuery) { q.Sort = cmp.Or(order.sort, s.bestMatch) }), order.sort == s.order)
 	}
 	qw422016.N().S(`</ul></nav> `)
 	streamviews(qw422016, q.List, func(list bool) string { return link(func(q *SearchQuery) { q.List = list }) })
@@ -68,11 +78,13 @@ func (s *searchPage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`</p> `)
 		s.pageLayout.streamcards(qw422016, s.cards, q.List, 0)
 	} else {
-		qw422016.N().S(`<p class="none">No card fits`)
-		if q.Words != "" {
-			qw422016.N().S(`. Fewer or shorter words find more`)
+		if !s.noCard {
+			qw422016.N().S(`<p class="none">No card fits`)
+			if q.Words != "" {
+				qw422016.N().S(`. Fewer or shorter words find more`)
+			}
+			qw422016.N().S(`.</p> `)
 		}
-		qw422016.N().S(`.</p> `)
 		if s.didYouMean != "" {
 			qw422016.N().S(`<p>Did you mean <a href="`)
 			qw422016.E().S(s.searchLink(SearchQuery{Words: s.didYouMean}))

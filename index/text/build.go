@@ -343,7 +343,8 @@ func (b *builder) addProtectedName(words []nameWord) {
 		var joined []byte
 		for k := i; k < min(len(words), i+max(cardvocab.MaxPreferenceWords, maxAliasWords)); k++ {
 			joined = append(joined, words[k].text...)
-			if b.index.phrases[string(joined)].kind != roleTerm || b.phrases[string(joined)] {
+			if b.index.phrases[string(joined)].kind != roleTerm || b.phrases[string(joined)] ||
+				cardvocab.FindModifier(joined).IsInNames() {
 				b.protectedNames = append(b.protectedNames, joinWords(words))
 				return
 			}

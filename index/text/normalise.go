@@ -22,6 +22,9 @@ type token struct {
 	// qualifiers.
 	bracket int
 	dash    bool
+	// money reports a dollar sign at the word, and than is the '<' or '>' before it.
+	money bool
+	than  byte
 }
 
 // A normaliser splits text into tokens. It reuses its buffers: the tokens are valid until the next
@@ -80,6 +83,8 @@ type scanner struct {
 	spaced              bool // the last sign was a space
 	slashed             bool // a slash follows the last word somewhere
 	pending             bool // a dash after a space: " - " when a space follows
+	money               bool // a dollar sign follows the last word
+	than                byte // a '<' or '>' that follows it
 }
 
 func (sc *scanner) full() bool {
@@ -156,6 +161,11 @@ func (sc *scanner) plain(c []byte, char rune) {
 		sc.depth = max(0, sc.depth-1)
 	case '#':
 		sc.hash = true
+	case '$':
+		sc.dollar()
+		return
+	case '<', '>':
+		sc.than = byte(char)
 	}
 
 	switch char {
@@ -175,6 +185,16 @@ func (sc *scanner) plain(c []byte, char rune) {
 		sc.slashed = sc.slashed || char == '/'
 		sc.tie(byte(char))
 	default:
+		sc.tie('t')
+	}
+}
+
+// dollar records a dollar sign at the word before it, or else at the next one.
+func (sc *scanner) dollar() {
+	n := len(sc.norm.tokens)
+	sc.money = n == 0 || sc.before != 0
+	if !sc.money {
+		sc.norm.tokens[n-1].money = true
 		sc.tie('t')
 	}
 }
@@ -210,7 +230,10 @@ func (sc *scanner) endWord() {
 		return
 	}
 
-	tok := token{start: sc.start, end: len(sc.norm.text), before: sc.before, hash: sc.hash, dash: sc.dash}
+	tok := token{
+		start: sc.start, end: len(sc.norm.text), before: sc.before, hash: sc.hash, dash: sc.dash, money: sc.money,
+		than: sc.than,
+	}
 	if sc.depth > 0 {
 		tok.bracket = sc.brackets
 	}
@@ -231,6 +254,8 @@ func (sc *scanner) endWord() {
 	sc.before = 0
 	sc.hash = false
 	sc.slashed = false
+	sc.money = false
+	sc.than = 0
 	if string(w) == "and" {
 		// "&" and "and" come and go between catalogs.
 		sc.norm.text = sc.norm.text[:tok.start]

@@ -174,6 +174,10 @@ const (
 	fitZero = 1 << 11
 )
 
+// Closeness returns the levels of a score that say how well a card fits the words, the exact name aside.
+// Hits that are equal in it may have another order (docs/SEARCH.md, Orders, prices, eras, sealed words).
+func Closeness(score uint64) uint64 { return score >> inexactAt &^ (1 << (partAt - inexactAt)) }
+
 // missingTieTerms counts the tie terms, and the repeated words, that a card does not have, whose
 // name group and set are f and set.
 func (q *query) missingTieTerms(f, set *candidate) uint64 {
