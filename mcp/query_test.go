@@ -10,11 +10,9 @@ import (
 
 // notAsked are fields of a query that no argument of catalog_search_cards sets, with the reason.
 var notAsked = map[string]string{
-	"Identifier":     "every id argument takes one",
-	"Variant":        "an agent reads variants of a card's prices (decision 2004)",
-	"ReleasedAfter":  "mirrors ask by time, agents by words (decision 2004)",
-	"ReleasedBefore": "mirrors ask by time, agents by words (decision 2004)",
-	"UpdatedSince":   "mirrors ask by time, agents by words (decision 2004)",
+	"Identifier":   "every id argument takes one",
+	"Variant":      "an agent reads variants of a card's prices (decision 2004)",
+	"UpdatedSince": "mirrors ask by time, agents by words (decision 2004)",
 }
 
 // notOfQuery are arguments of catalog_search_cards that set no field, with the reason.
@@ -74,6 +72,8 @@ func another(t *testing.T, f *field) string {
 		return "7"
 	case choiceKind:
 		return quoted(f.choices[len(f.choices)-1])
+	case dateKind:
+		return `"2024-02-29"`
 	case listKind:
 	}
 

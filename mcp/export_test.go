@@ -1,0 +1,12 @@
+package mcp
+
+// TextOf returns the text that a tool makes of an answer.
+func TextOf(name string, answer []byte) string {
+	var w layoutWriter
+	for _, t := range tools() {
+		if t.name == name {
+			w.write(t.text, answer)
+		}
+	}
+	return string(w.text)
+}
