@@ -109,8 +109,7 @@ func browseSets(in *request, out *result) toolError {
 
 // remarkNoSets adds why a list has no sets, and what would find some.
 func remarkNoSets(in *request, out *result, filter index.SetFilter) {
-	if asked, _ := in.View.Index.SetNames().Search(filter.Query); filter.Query != "" && len(asked) == 0 {
-		out.remark("no_set", readable(filter.Query), "", nearestSets(in, filter.Query)...)
+	if asked, _ := in.View.Index.SetNames().Search(filter.Query); len(asked) == 0 && remarkSet(in, out, filter.Query) {
 		return
 	}
 	if remarkUnknown(in, out, "no_series", index.SeriesKind, filter.Series) {
@@ -239,6 +238,7 @@ func browseSet(in *request, out *result, ref string) toolError {
 	if len(sets) > 1 {
 		return ambiguousSet(out.c, sets, ref)
 	}
+	remarkSet(in, out, ref)
 
 	set := int(sets[0])
 	cards := in.View.Index.CardsOfSet(set)

@@ -10,3 +10,6 @@ func TextOf(name string, answer []byte) string {
 	}
 	return string(w.text)
 }
+
+// InterpretationKinds returns the kinds of remarks for the notes of a search, by index.NoteKind.
+func InterpretationKinds() []string { return interpretationKinds[:] }

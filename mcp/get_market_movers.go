@@ -53,7 +53,7 @@ func getMarketMovers(in *request, out *result) toolError {
 	}
 	in.cards = find(int(in.number("limit")))
 
-	remarkNoSet(in, out, in.text("set"))
+	remarkSet(in, out, in.text("set"))
 	remarkNoEarlierPrice(in, out, base, out.c.Date()-snapshot.Day(days))
 	if len(in.cards) == 0 && len(out.remarks) == 0 {
 		remarkExcluding(in, out, func() bool { return len(find(1)) > 0 }, "set", "game", "min_price_cents")

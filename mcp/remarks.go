@@ -28,7 +28,7 @@ var remarkTexts = []struct{ kind, text string }{
 	{"no_history", `no variant of this card is tracked`},
 	{"number_range", `the numbers of {words} are {as}`},
 	{"excluded_by", `without {words} there would be some`},
-	{"no_earlier_price", `{words} has no price of {as}, so that none of its cards is compared`},
+	{"no_earlier_price", `{words} has no price of {as} or the week before, so that none of its cards is compared`},
 	{"none_moved", `no price is {words} that of {as}`},
 	{"no_more", `this was the last page`},
 
@@ -88,15 +88,19 @@ func (out *result) remarkInterpretation(interpretation []index.Note) {
 	}
 }
 
-// remarkNoSet adds that no set has the requested name, and the nearest names. It returns false if
-// one has, or none was requested.
-func remarkNoSet(in *request, out *result, ref string) bool {
-	if ref == "" || len(in.View.Index.SetNames().Resolve(ref)) > 0 {
-		return false
+// remarkSet adds which set a misspelt name was taken for, or that no set has it and which names are
+// nearest. It reports whether no set has it.
+func remarkSet(in *request, out *result, ref string) (unknown bool) {
+	sets, corrected := in.View.Index.SetNames().ResolveFuzzy(ref)
+	switch {
+	case ref == "":
+	case len(sets) == 0:
+		out.remark("no_set", readable(ref), "", nearestSets(in, ref)...)
+		return true
+	case corrected:
+		out.remark("read_as", readable(ref), in.View.Catalog.Sets.Name.At(int(sets[0])))
 	}
-
-	out.remark("no_set", readable(ref), "", nearestSets(in, ref)...)
-	return true
+	return false
 }
 
 // nearestSets returns the names of the sets whose names are most similar.

@@ -89,12 +89,13 @@ func searchCards(in *request, out *result) toolError {
 	}
 
 	out.variant = askedVariant(in, q, page, after == nil)
+	unknownSet := remarkSet(in, out, q.Set)
 	switch {
 	case len(page.Cards) > 0 && q.Sort == index.Relevance:
 		out.remarkInterpretation(page.Interpretation)
 	case len(page.Cards) == 0 && after != nil:
 		out.remark("no_more", "", "")
-	case len(page.Cards) == 0:
+	case len(page.Cards) == 0 && !unknownSet:
 		remarkNothingFound(in, out, q)
 	}
 
@@ -126,7 +127,7 @@ func askedVariant(in *request, q index.Query, page engine.SearchPage, first bool
 
 // remarkNothingFound adds why a search found no card, and what would find one.
 func remarkNothingFound(in *request, out *result, q index.Query) {
-	if remarkNoSet(in, out, q.Set) || remarkUnknown(in, out, "no_rarity", index.RarityKind, q.Rarity) {
+	if remarkUnknown(in, out, "no_rarity", index.RarityKind, q.Rarity) {
 		return
 	}
 

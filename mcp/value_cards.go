@@ -95,6 +95,7 @@ func valueCards(in *request, out *result) toolError {
 		list.add(line)
 	}
 	for text := range strings.FieldsFuncSeq(in.text("text"), isLineEnd) {
+		text = strings.ReplaceAll(text, "\t", " | ") // cells of a table
 		switch {
 		case strings.TrimSpace(text) == "":
 		case len(list.items) == limit:
