@@ -202,7 +202,10 @@ func TestNotComparedGames(t *testing.T) {
 		arguments args
 		want      string
 	}{
-		{args{"direction": "up"}, "One Piece has no price of 2026-03-07 or the week before, so that none of its cards is compared"},
+		{
+			args{"direction": "up"},
+			"One Piece has no price of 2026-03-07 or the week before, so that none of its cards is compared",
+		},
 		{args{"direction": "up", "period": "30d"}, "One Piece has no price of 2026-02-12"},
 		{args{"direction": "up", "game": "one-piece"}, "One Piece has no price of 2026-03-07"},
 		{args{"direction": "up", "set": "OP05"}, "Awakening of the New Era has no price of 2026-03-07"},

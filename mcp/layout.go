@@ -17,20 +17,26 @@ import (
 //	<path"separator" …>
 //	<+path …>         if the member is there: neither empty nor zero nor false
 //	<-path …>         if it is not
-//	<?path …>         if it is there, even as null
 //
 // A path has names with dots between them. It begins at the object or element around it, with ^ at the
 // answer. "." is the element, and # its number.
 type layout []layoutPart
 
 type layoutPart struct {
-	op   byte   // one of {[<+-? or 0 for text
+	op   byte   // one of {[<+- or 0 for text
 	text string // of a text; the verb of a value; the separator of a list
 	path []string
 	body layout
 }
 
+// newLayout parses a layout. It panics if a bracket is not closed: that is an error in a tool.
 func newLayout(s string) layout {
+	for _, pair := range []string{"{}", "[]", "<>"} {
+		if strings.Count(s, pair[:1]) != strings.Count(s, pair[1:]) {
+			panic("mcp: brackets of the layout " + s)
+		}
+	}
+
 	parts, _ := parseLayout(s)
 	return parts
 }
@@ -58,7 +64,7 @@ func parseLayout(s string) (parts layout, rest string) {
 			path, s, _ = strings.Cut(s, "}")
 			path, part.text, _ = strings.Cut(path, ":")
 		case '<':
-			if strings.IndexByte("+-?", s[0]) >= 0 {
+			if s[0] == '+' || s[0] == '-' {
 				part.op = s[0]
 				s = s[1:]
 			}
@@ -136,8 +142,7 @@ func (w *layoutWriter) parts(parts layout, around layoutObject) (complete bool) 
 		case '<':
 			w.each(part, w.find(part.path, around))
 		default:
-			value := w.find(part.path, around)
-			if part.op == '?' && value != nil || part.op != '?' && isEmpty(value) == (part.op == '-') {
+			if isEmpty(w.find(part.path, around)) == (part.op == '-') {
 				complete = w.parts(part.body, around) && complete
 			}
 		}
@@ -211,8 +216,6 @@ func (w *layoutWriter) value(part *layoutPart, around layoutObject) bool {
 	switch part.text {
 	case "":
 		w.text = append(w.text, textOf(value)...)
-	case "short":
-		w.text = append(w.text, readable(textOf(value))...)
 	case "$":
 		w.text = appendMoney(w.text, intOf(value))
 		return value != nil

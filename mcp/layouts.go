@@ -12,7 +12,7 @@ const (
 	identityOf = `{name} |[ {set}][ #{number}] | {game}[ | {rarity}]`
 	// pricedCard is a card's line. A detailed card has its page.
 	pricedCard = identityOf + ` | {market_price_cents:$}[ of {price_updated_at:own date}][ | {variant}]` +
-		`[ | {price_change_cents:±$}[ ({price_change_percent:±%})]]<?image_url [ | {url}]> | {id}` + "\n"
+		`[ | {price_change_cents:±$}[ ({price_change_percent:±%})]]<+image_url [ | {url}]> | {id}` + "\n"
 	// oneCard is the line of an answer that is of one card.
 	oneCard = identityOf + `[ | {url}] | {id}` + "\n"
 	// candidate is the line of a card below another line.
@@ -56,7 +56,7 @@ var (
 		`[ of {price_updated_at:own date}] | ][{fitting:card} fit[, {range.from_cents:$}–{range.to_cents:$}, ` +
 		`{candidates:candidate} of them]; ]<card ` + identityOf + `><+unit_price_cents ` +
 		`<-assumed  | {variant}, {condition}><+assumed  | [{variant}, ]<assumed", " {used}>[, {condition}]` +
-		`<assumed , assumed for {given:short}>>><+card [ | {message}]<card <?image_url [ | {url}]> | {id}>>` +
+		`<assumed , assumed for {given}>>><+card [ | {message}]<card <+image_url [ | {url}]> | {id}>>` +
 		`<-card {message}>
 <candidates ` + candidate + `>>`)
 
