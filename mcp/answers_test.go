@@ -99,7 +99,7 @@ func TestAskedVariant(t *testing.T) {
 	f := func(arguments args, want ...string) {
 		t.Helper()
 		var facts []string
-		for pages := 0; pages < 3; pages++ {
+		for range 3 {
 			r := d.ok(t, searchTool, arguments)
 			var a answered
 			r.decode(t, &a)

@@ -82,9 +82,8 @@ func (p *problems) toolError(tool string) toolError {
 	return toolError("Invalid arguments for " + tool + ":\n" + string(p.list) + "Correct them and call again.")
 }
 
-// bind reads the members of an object as the arguments that fields describe. A problem names a
-// member by path and name, as in "cards[2].name".
-func bind(fields []field, object jsonwalk.Value, path string, p *problems) args {
+// bind reads the members of an object as the arguments that fields describe.
+func bind(fields []field, object jsonwalk.Value, p *problems) args {
 	// An absent argument has its default.
 	a := args{fields: fields, values: make([]argument, len(fields))}
 	for i := range fields {
@@ -99,20 +98,20 @@ func bind(fields []field, object jsonwalk.Value, path string, p *problems) args 
 	for name, value := range object.Members() {
 		i := slices.IndexFunc(fields, func(f field) bool { return name.Is(f.name) })
 		if i < 0 {
-			p.add(path, readable(name.Text()), " is not an argument: use ", fieldNames(fields), ".")
+			p.add(readable(name.Text()), " is not an argument: use ", fieldNames(fields), ".")
 			continue
 		}
 
 		// Frameworks send null for what a model left out, and weak models "" (decision 2108).
 		if value.Kind() != 'n' && !value.Is("") {
-			fields[i].bind(&a.values[i], value, path+fields[i].name, p)
+			fields[i].bind(&a.values[i], value, fields[i].name, p)
 		}
 	}
 
 	// An argument that was given but is wrong has its problem already.
 	for i := range fields {
 		if fields[i].required && !a.values[i].given {
-			p.add(path, fields[i].name, " is required.")
+			p.add(fields[i].name, " is required.")
 		}
 	}
 
@@ -181,7 +180,7 @@ func (f *field) checkText(s, name string, p *problems) {
 	// Only a text of several lines has line ends and tabs.
 	lines := f.bounds == listText
 	if strings.IndexFunc(s, func(r rune) bool {
-		return (r < 0x20 || r == 0x7f) && !(lines && (isLineEnd(r) || r == '\t'))
+		return (r < 0x20 || r == 0x7f) && (!lines || !isLineEnd(r) && r != '\t')
 	}) >= 0 {
 		p.add(name, " must not have control characters.")
 	}
@@ -242,7 +241,7 @@ func bindElement(fields []field, element jsonwalk.Value) (a args) {
 	var p problems
 	a.fields = fields
 	if checkKind(element, '{', "a string or an object", "it", &p) {
-		a = bind(fields, element, "", &p)
+		a = bind(fields, element, &p)
 	}
 	a.problem = p.sentence()
 	return a

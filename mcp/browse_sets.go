@@ -195,7 +195,7 @@ func (out *result) jsonValueOfSet(cards []uint32) {
 	priced := int64(0)
 	for _, card := range cards {
 		rarity := out.c.Cards.Rarity.At(int(card))
-		k := slices.IndexFunc(parts, func(p part) bool { return p.rarity == rarity })
+		k := slices.IndexFunc(parts, func(one part) bool { return one.rarity == rarity })
 		if k < 0 {
 			k = len(parts)
 			parts = append(parts, part{rarity: rarity})
@@ -212,11 +212,11 @@ func (out *result) jsonValueOfSet(cards []uint32) {
 	out.data = wire.AppendInt(out.data, `,"value_cents":`, total)
 	out.data = wire.AppendInt(out.data, `,"priced_cards":`, priced)
 	out.json(`,"rarities":[`)
-	for _, p := range parts {
+	for _, one := range parts {
 		out.comma()
-		out.data = wire.AppendNullable(out.data, `{"rarity":`, p.rarity)
-		out.data = wire.AppendInt(out.data, `,"cards":`, p.cards)
-		out.data = append(wire.AppendInt(out.data, `,"value_cents":`, p.cents), '}')
+		out.data = wire.AppendNullable(out.data, `{"rarity":`, one.rarity)
+		out.data = wire.AppendInt(out.data, `,"cards":`, one.cards)
+		out.data = append(wire.AppendInt(out.data, `,"value_cents":`, one.cents), '}')
 	}
 	out.json("]")
 }

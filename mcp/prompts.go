@@ -27,17 +27,13 @@ var prompts = []prompt{
 	},
 }
 
-// fields are the arguments of a prompt.
-func (p *prompt) fields() []field {
-	return []field{required(textField(p.argument, p.about, listText))}
-}
-
 // promptList is the end of the result of prompts/list.
 var promptList = func() string {
 	var all []string
-	for _, p := range prompts {
-		all = append(all, `{"name":`+quoted(p.name)+`,"title":`+quoted(p.title)+`,"description":`+quoted(p.description)+
-			`,"arguments":[{"name":`+quoted(p.argument)+`,"description":`+quoted(p.about)+`,"required":true}]}`)
+	for _, defined := range prompts {
+		all = append(all, `{"name":`+quoted(defined.name)+`,"title":`+quoted(defined.title)+
+			`,"description":`+quoted(defined.description)+`,"arguments":[{"name":`+quoted(defined.argument)+
+			`,"description":`+quoted(defined.about)+`,"required":true}]}`)
 	}
 	return `"prompts":[` + strings.Join(all, ",") + `]}}`
 }()
@@ -53,7 +49,8 @@ func (e *Endpoint) answerPrompt(dst []byte, m *Message) []byte {
 		}
 
 		var p problems
-		a := bind(defined.fields(), m.params.Member("arguments"), "", &p)
+		fields := []field{required(textField(defined.argument, defined.about, listText))}
+		a := bind(fields, m.params.Member("arguments"), &p)
 		if p.n > 0 {
 			return m.rpcError(invalidParams, "Invalid params: "+p.sentence()+".").Append(dst)
 		}

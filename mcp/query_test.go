@@ -34,7 +34,7 @@ func TestEveryFilterIsAnArgument(t *testing.T) {
 			t.Fatal(err)
 		}
 		var p problems
-		a := bind(fields, arguments, "", &p)
+		a := bind(fields, arguments, &p)
 		if p.n > 0 {
 			t.Fatalf("%s: %s", object, p.list)
 		}

@@ -82,7 +82,7 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 
 	// Wrong arguments are reported in a result, which a model reads. A protocol error would be seen
 	// by its client alone.
-	run.in.args = bind(t.fields, m.params.Member("arguments"), "", &run.in.problems)
+	run.in.args = bind(t.fields, m.params.Member("arguments"), &run.in.problems)
 	toolErr := run.in.toolError()
 	if toolErr == "" {
 		run.out.detailed = run.in.text("response_format") == "detailed"
