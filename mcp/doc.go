@@ -12,8 +12,8 @@
 // not, [Endpoint.AppendToolError] writes the reason into the result.
 //
 // Each tool is one table, in the file that is named after the tool: the arguments with their
-// bounds, the outputSchema, the function that runs the tool, and the layout of its text. The arguments are used twice: they
-// become the inputSchema, and they check the arguments of a call.
+// bounds, the outputSchema, the function that runs the tool, and the layout of its text. The
+// arguments are used twice: they become the inputSchema, and they check the arguments of a call.
 //
 // A tool writes structuredContent, and its text is made of that by a layout (layouts.go). Some clients
 // show a model only the first, some only the second: what a text says, a member says. What an answer
