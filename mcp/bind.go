@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ninepocket/cardvocab"
 	"ninepocket/internal/jsonwalk"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
@@ -22,21 +23,25 @@ type argument struct {
 // args are the bound arguments of a call, or of one object of a list. Texts alias the body of the
 // request.
 type args struct {
-	fields []field
-	values []argument
+	fields  []field
+	values  []argument
+	problem string // of an object of a list: why it could not be read, "" if it could
 }
 
-// at returns the value of an argument. It panics for a name that no field has: that is an error in
+// indexOf returns the index of an argument. It panics for a name that no field has: that is an error in
 // a tool, which its first call shows.
-func (a args) at(name string) *argument {
+func (a args) indexOf(name string) int {
 	for i := range a.fields {
 		if a.fields[i].name == name {
-			return &a.values[i]
+			return i
 		}
 	}
 
 	panic("mcp: no argument " + name)
 }
+
+// at returns the value of an argument.
+func (a args) at(name string) *argument { return &a.values[a.indexOf(name)] }
 
 func (a args) has(name string) bool     { return a.at(name).given }
 func (a args) text(name string) string  { return a.at(name).text }
@@ -77,9 +82,8 @@ func (p *problems) toolError(tool string) toolError {
 	return toolError("Invalid arguments for " + tool + ":\n" + string(p.list) + "Correct them and call again.")
 }
 
-// bind reads the members of an object as the arguments that fields describe. A problem names a
-// member by path and name, as in "cards[2].name".
-func bind(fields []field, object jsonwalk.Value, path string, p *problems) args {
+// bind reads the members of an object as the arguments that fields describe.
+func bind(fields []field, object jsonwalk.Value, p *problems) args {
 	// An absent argument has its default.
 	a := args{fields: fields, values: make([]argument, len(fields))}
 	for i := range fields {
@@ -94,20 +98,20 @@ func bind(fields []field, object jsonwalk.Value, path string, p *problems) args 
 	for name, value := range object.Members() {
 		i := slices.IndexFunc(fields, func(f field) bool { return name.Is(f.name) })
 		if i < 0 {
-			p.add(path, readable(name.Text()), " is not an argument: use ", fieldNames(fields), ".")
+			p.add(readable(name.Text()), " is not an argument: use ", fieldNames(fields), ".")
 			continue
 		}
 
-		// Frameworks send null for what a model left out (decision 2108).
-		if value.Kind() != 'n' {
-			fields[i].bind(&a.values[i], value, path+fields[i].name, p)
+		// Frameworks send null for what a model left out, and weak models "" (decision 2108).
+		if value.Kind() != 'n' && !value.Is("") {
+			fields[i].bind(&a.values[i], value, fields[i].name, p)
 		}
 	}
 
 	// An argument that was given but is wrong has its problem already.
 	for i := range fields {
 		if fields[i].required && !a.values[i].given {
-			p.add(path, fields[i].name, " is required.")
+			p.add(fields[i].name, " is required.")
 		}
 	}
 
@@ -125,6 +129,15 @@ func fieldNames(fields []field) string {
 // bind reads one argument. It counts as given even when it is wrong.
 func (f *field) bind(b *argument, value jsonwalk.Value, name string, p *problems) {
 	b.given = true
+
+	// Weak models write texts as numbers, and numbers as texts.
+	n, isInteger := value.Integer()
+	switch {
+	case f.kind == textKind && isInteger:
+		value = jsonwalk.Value(quoted(wire.Decimal(n)))
+	case f.kind == integerKind && value.Kind() == '"' && cardvocab.IsInteger(value.Text()):
+		value = value[1 : len(value)-1]
+	}
 	if !checkKind(value, kinds[f.kind].json, kinds[f.kind].called, name, p) {
 		return
 	}
@@ -164,7 +177,11 @@ func (f *field) checkText(s, name string, p *problems) {
 		p.add(name, " must have ", f.boundsText(), " characters (got ", wire.Decimal(n), ").")
 	}
 
-	if strings.IndexFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f }) >= 0 {
+	// Only a text of several lines has line ends and tabs.
+	lines := f.bounds == listText
+	if strings.IndexFunc(s, func(r rune) bool {
+		return (r < 0x20 || r == 0x7f) && (!lines || !isLineEnd(r) && r != '\t')
+	}) >= 0 {
 		p.add(name, " must not have control characters.")
 	}
 }
@@ -204,17 +221,34 @@ func (f *field) bindList(b *argument, value jsonwalk.Value, name string, p *prob
 	n := int64(0)
 	for element := range value.Elements() {
 		n++
-		if n > f.bounds.Max {
-			continue // it is only counted
-		}
-
-		path := name + "[" + wire.Decimal(n-1) + "]"
-		if checkKind(element, '{', "an object", path, p) {
-			b.lines = append(b.lines, bind(f.of, element, path+".", p))
+		if n <= f.bounds.Max { // the others are only counted
+			b.lines = append(b.lines, bindElement(f.of, element))
 		}
 	}
 
-	if !f.bounds.Has(n) {
+	if n > f.bounds.Max {
 		p.add(name, " must have ", f.boundsText(), " entries (got ", wire.Decimal(n), ").")
 	}
+}
+
+// bindElement reads an element of a list: an object, or its line alone. What is wrong with it is its own
+// problem: one bad line must not cost the others (decision 3704).
+func bindElement(fields []field, element jsonwalk.Value) (a args) {
+	if element.Kind() == '"' {
+		element = slices.Concat(jsonwalk.Value(`{"line":`), element, jsonwalk.Value("}"))
+	}
+
+	var p problems
+	a.fields = fields
+	if checkKind(element, '{', "a string or an object", "it", &p) {
+		a = bind(fields, element, &p)
+	}
+	a.problem = p.sentence()
+	return a
+}
+
+// sentence returns the first problem without its bullet, "" if there are none.
+func (p *problems) sentence() string {
+	first, _, _ := strings.Cut(string(p.list), "\n")
+	return strings.TrimSuffix(strings.TrimPrefix(first, "- "), ".")
 }

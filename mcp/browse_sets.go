@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"slices"
 
 	"ninepocket/engine/cursor"
@@ -23,8 +24,8 @@ const (
 
 func browseSetsTool() *tool {
 	fields := []field{
-		textField("set", "Set id, slug, code or name; returns this set and its top cards, and the other filters do "+
-			"not count.", wire.SetText),
+		textField("set", "Set id, slug, code or name: this set alone, with its value and top cards. No other filter "+
+			"counts beside it but game.", wire.SetText),
 		textField("query", `Only sets called so, e.g. "evolving skies" or "SV08".`, wire.QueryText),
 		gameField(),
 		textField("series", "Only this series.", wire.SeriesText),
@@ -35,23 +36,22 @@ func browseSetsTool() *tool {
 		cursorField(),
 	}
 
-	listed := object(
-		"id", schemaString, "name", schemaString, "number", nullString, "market_price_cents", nullInteger,
-		"price_updated_at", schemaTime,
-	)
+	card := object(slices.Concat(identityInSet, price, detailMembers)...)
 	set := object(
-		"id", schemaString, "name", schemaString, "series", nullString, "release_date", nullable(schemaDate),
+		"id", schemaString, "name", schemaString, "series?", schemaString, "release_date", nullable(schemaDate),
 		"card_count", nullInteger, "game", nullString, "game_name", nullString, "url", nullString,
-		"top_cards?", arrayTo(cardsPerSet.Max, listed),
+		"unreleased?", described(schemaBool, "Its date is after that of the prices."),
+		"value_cents?", described(schemaInteger, "One of each card that has a price."), "priced_cards?", schemaInteger,
+		"rarities?", array(object("rarity", nullString, "cards", schemaInteger, "value_cents", schemaInteger)),
+		"top_cards?", arrayTo(cardsPerSet.Max, card),
 	)
-	card := object(slices.Concat(identityInSet, []string{"currency", schemaUSD}, price, detailMembers)...)
-	output := object("sets", array(set), "top_cards?", arrayTo(topCards, card), "next_cursor", nullString)
 
 	return &tool{
 		name: "catalog_browse_sets", title: "Browse sets",
 		description: "Without set: list sets, newest first, optionally by name, game, series or release date, and " +
-			"with their dearest cards (top). With set: that one set and its 10 highest-value cards.",
-		fields: fields, output: output, run: browseSets,
+			"with their dearest cards (top). With set: that one set, its value, cards by rarity and the 10 dearest.",
+		fields: fields, run: browseSets, text: setsLayout,
+		output: answerSchema("sets", array(set), "top_cards?", arrayTo(topCards, card), "next_cursor?", schemaString),
 	}
 }
 
@@ -61,9 +61,7 @@ func browseSets(in *request, out *result) toolError {
 	}
 
 	// A cursor is valid only with the filters that it was issued for.
-	filter := index.SetFilter{
-		Game: in.text("game"), Series: in.text("series"), Query: in.text("query"), Released: releaseDates(in),
-	}
+	filter := setFilter(in)
 	queryHash := cursor.Hash("sets", string(filter.AppendKey(nil)))
 	from := 0
 	if after := openCursor(in, out, cursor.ToolSets, queryHash, index.ParseSetPosition); after != nil {
@@ -82,30 +80,54 @@ func browseSets(in *request, out *result) toolError {
 		next = in.nextCursor(cursor.ToolSets, queryHash, last.AppendBinary(nil))
 	}
 
-	top := int(in.number("top"))
-	switch {
-	case len(sets) == 0:
-		out.text("No set found.", nearestSets(in, filter.Query), " Leave out a filter.\n")
-	default:
-		out.textPageHead(len(sets), "set", next)
-		if top > 0 {
-			out.textAsOf()
-		}
-		out.text("\n")
+	if len(sets) == 0 {
+		remarkNoSets(in, out, filter)
 	}
 
-	out.json(`{"sets":[`)
+	top := max(int(in.number("top")), 0)
 	var cards []uint32
-	out.each(sets, func(out *result, set int) {
-		writeSet(out, set)
+	for _, set := range sets {
+		cards = in.View.Index.TopOfSet(cards, int(set), top)
+	}
+	out.date(cards)
+	out.jsonHead()
+	out.json(`"sets":[`)
+	for _, set := range sets {
+		out.comma()
+		out.jsonSet(int(set))
 		if top > 0 {
-			cards = in.View.Index.TopOfSet(cards[:0], set, top)
-			writeCardsOfListed(out, cards)
+			cards = in.View.Index.TopOfSet(cards[:0], int(set), top)
+			out.jsonTopCards(cards)
 		}
-	})
+		out.json("}")
+	}
+
 	out.json("]")
 	out.jsonNext(next)
 	return ""
+}
+
+// remarkNoSets adds why a list has no sets, and what would find some.
+func remarkNoSets(in *request, out *result, filter index.SetFilter) {
+	if asked, _ := in.View.Index.SetNames().Search(filter.Query); len(asked) == 0 && remarkSet(in, out, filter.Query) {
+		return
+	}
+	if remarkUnknown(in, out, "no_series", index.SeriesKind, filter.Series) {
+		return
+	}
+
+	found := func() bool {
+		sets, _ := in.View.Index.Sets(nil, setFilter(in), 0, 1)
+		return len(sets) > 0
+	}
+	remarkExcluding(in, out, found, "query", "game", "series", "released_from", "released_to")
+}
+
+// setFilter returns the filter of the arguments.
+func setFilter(in *request) index.SetFilter {
+	return index.SetFilter{
+		Game: in.text("game"), Series: in.text("series"), Query: in.text("query"), Released: releaseDates(in),
+	}
 }
 
 // releaseDates returns the requested release dates. It adds a problem if they contradict each
@@ -135,50 +157,68 @@ func setsPerPage(in *request) int {
 	return min(limit, maxListEntries/each)
 }
 
-// writeCardsOfListed writes the most expensive cards of a set in a list: their identity and price
-// alone (decision 2112).
-func writeCardsOfListed(out *result, cards []uint32) {
-	out.data = out.data[:len(out.data)-1] // the closing brace of the set
+// jsonSet appends a set without the closing brace, and without a series that it does not have: half of the
+// sets have none.
+func (out *result) jsonSet(set int) {
+	const noSeries = `"series":null,`
+	begin := len(out.data)
+	out.data = wire.AppendSetSummary(out.data, out.c, set)
+	if at := bytes.Index(out.data[begin:], []byte(noSeries)); at >= 0 {
+		out.data = slices.Delete(out.data, begin+at, begin+at+len(noSeries))
+	}
+	out.data = out.data[:len(out.data)-1] // the closing brace
+	out.data = out.urls.AppendSetURL(out.data, out.c, set)
+	if out.c.Sets.Release[set] > out.c.Date() {
+		out.json(`,"unreleased":true`)
+	}
+}
+
+// jsonTopCards appends the dearest cards of a set, which is around them.
+func (out *result) jsonTopCards(cards []uint32) {
 	out.json(`,"top_cards":[`)
 	for _, card := range cards {
 		out.comma()
-		out.data = wire.AppendName(out.data, out.c, int(card))
-		out.jsonPrice(int(card))
-		out.json("}")
-
-		out.text("   - ")
-		textCardInSet(out, int(card))
-		out.text(" | ", out.c.Cards.ID.At(int(card)), "\n")
+		out.jsonCard(int(card), false)
 	}
-
-	out.json("]}")
+	out.json("]")
 }
 
-// writeSet writes a set and a line of text about it.
-func writeSet(out *result, set int) {
-	out.data = wire.AppendSetSummary(out.data, out.c, set)
-	out.data = out.data[:len(out.data)-1] // the closing brace
-	out.data = out.urls.AppendSetURL(out.data, out.c, set)
-	out.json("}")
+// jsonValueOfSet appends what one of each card of a set costs, together and by rarity, in the order in
+// which the dearest cards have them.
+func (out *result) jsonValueOfSet(cards []uint32) {
+	type part struct {
+		rarity       string
+		cards, cents int64
+	}
+	var parts []part
+	total := int64(0)
+	priced := int64(0)
+	for _, card := range cards {
+		rarity := out.c.Cards.Rarity.At(int(card))
+		k := slices.IndexFunc(parts, func(one part) bool { return one.rarity == rarity })
+		if k < 0 {
+			k = len(parts)
+			parts = append(parts, part{rarity: rarity})
+		}
 
-	sets := &out.c.Sets
-	out.text(sets.Name.At(set))
-	if series := sets.Series.At(set); series != "" {
-		out.text(" | ", series)
+		parts[k].cards++
+		if cents := out.c.DisplayCents(int(card)); cents >= 0 {
+			parts[k].cents += cents
+			total += cents
+			priced++
+		}
 	}
 
-	if sets.Release[set] == snapshot.NoDay {
-		out.text(" | no date")
-	} else {
-		out.text(" | ", sets.Release[set])
+	out.data = wire.AppendInt(out.data, `,"value_cents":`, total)
+	out.data = wire.AppendInt(out.data, `,"priced_cards":`, priced)
+	out.json(`,"rarities":[`)
+	for _, one := range parts {
+		out.comma()
+		out.data = wire.AppendNullable(out.data, `{"rarity":`, one.rarity)
+		out.data = wire.AppendInt(out.data, `,"cards":`, one.cards)
+		out.data = append(wire.AppendInt(out.data, `,"value_cents":`, one.cents), '}')
 	}
-
-	out.text(" | ", count{int(sets.Cards[set]), "card"}, " | ", out.c.Games.Slug.At(int(sets.Game[set])))
-	if out.detailed {
-		out.textPage("/sets/", sets.Slug.At(set))
-	}
-
-	out.text(" | ", sets.ID.At(set), "\n")
+	out.json("]")
 }
 
 // browseSet writes one set and its top cards.
@@ -193,65 +233,34 @@ func browseSet(in *request, out *result, ref string) toolError {
 
 	if len(sets) == 0 {
 		return toolError(`No set has the id, slug, code or name "` + readable(ref) + `".` +
-			nearestSets(in, ref) + ` Find sets with query, or list them without set.`)
+			nearestInWords(in, ref) + ` Find sets with query, or list them without set.`)
 	}
 	if len(sets) > 1 {
-		return ambiguousSet(out, sets, ref)
+		return ambiguousSet(out.c, sets, ref)
 	}
+	remarkSet(in, out, ref)
 
 	set := int(sets[0])
-	out.json(`{"sets":[`)
-	writeSet(out, set)
-
-	out.json(`],"top_cards":[`)
+	cards := in.View.Index.CardsOfSet(set)
+	out.date(cards)
+	out.jsonHead()
+	out.json(`"sets":[`)
+	out.jsonSet(set)
+	out.jsonValueOfSet(cards)
+	out.json("}]")
 	in.cards = in.View.Index.TopOfSet(in.cards, set, topCards)
-	if len(in.cards) == 0 {
-		out.text("None of its cards has a price.\n")
-	} else {
-		out.text("Top cards")
-		out.textAsOf()
-		out.text(":\n")
-	}
-
-	out.each(in.cards, writeTopCard)
-	out.json("]")
+	out.jsonTopCards(in.cards)
 	out.jsonNext("")
 	return ""
 }
 
 // ambiguousSet returns the error for a name that several sets have, with a list of them.
-func ambiguousSet(out *result, sets []uint32, ref string) toolError {
-	out.text(count{len(sets), "set"}, ` fit "`, readable(ref), `". Call again with one of these ids:`, "\n")
+func ambiguousSet(c *snapshot.Catalog, sets []uint32, ref string) toolError {
+	var text textBuilder
+	text.text(len(sets), ` sets fit "`, readable(ref), `". Call again with one of these ids:`, "\n")
 	for _, set := range sets[:min(len(sets), 10)] {
-		out.text("- ")
-		writeSet(out, int(set))
+		text.text("- ", c.Sets.Name.At(int(set)), " | ", c.Games.Slug.At(int(c.Sets.Game[set])), " | ",
+			c.Sets.ID.At(int(set)), "\n")
 	}
-	return toolError(out.textBuilder)
-}
-
-// writeTopCard writes a card of a set that is named already, so without the card's set.
-func writeTopCard(out *result, card int) {
-	c := out.c
-	out.data = wire.AppendName(out.data, c, card)
-	out.data = wire.AppendGame(out.data, c, c.Cards.Game[card])
-	out.data = out.urls.AppendCardURL(out.data, c, card)
-	out.json(`,"currency":"USD"`)
-	out.jsonPrice(card)
-	out.jsonExtras(card)
-	out.json("}")
-
-	textCardInSet(out, card)
-	out.textID(card)
-}
-
-// textCardInSet appends a card whose set is named already: name, number and price.
-func textCardInSet(out *result, card int) {
-	c := out.c
-	out.text(c.Cards.Name.At(card))
-	if number := c.Cards.Number.At(card); number != "" {
-		out.text(" | #", number)
-	}
-
-	out.text(" | ")
-	out.textPrice(c.DisplayPrice(card))
+	return toolError(text)
 }

@@ -12,11 +12,12 @@
 // not, [Endpoint.AppendToolError] writes the reason into the result.
 //
 // Each tool is one table, in the file that is named after the tool: the arguments with their
-// bounds, the outputSchema, and the function that runs the tool. The arguments are used twice: they
-// become the inputSchema, and they check the arguments of a call.
+// bounds, the outputSchema, the function that runs the tool, and the layout of its text. The
+// arguments are used twice: they become the inputSchema, and they check the arguments of a call.
 //
-// A tool writes its result twice in one pass: as structuredContent and as text. Some clients show a
-// model only the first, some only the second, so each has every id, price and cursor.
+// A tool writes structuredContent, and its text is made of that by a layout (layouts.go). Some clients
+// show a model only the first, some only the second: what a text says, a member says. What an answer
+// says about itself stands in its member notes (remarks.go).
 //
 // # Caveats
 //

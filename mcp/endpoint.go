@@ -47,7 +47,7 @@ func newEndpoint(options Options, tools []*tool) *Endpoint {
 	}
 	return &Endpoint{
 		Options: options, tools: tools, instructions: instructions(),
-		list: `"tools":[` + strings.Join(definitions, ",") + "]}",
+		list: `"tools":[` + strings.Join(definitions, ",") + "]}}",
 		identity: `"resultType":"complete","_meta":{` + quoted(metaServer) + `:{"name":"ninepocket",` +
 			`"title":"Ninepocket","version":` + quoted(options.Version) + `}},`,
 	}
@@ -81,7 +81,11 @@ func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 		return dst, tool
 
 	case m.method == "tools/list":
-		return e.answerList(dst, m), NoTool
+		return e.answerList(dst, m, e.list), NoTool
+	case m.method == "prompts/list":
+		return e.answerList(dst, m, promptList), NoTool
+	case m.method == "prompts/get":
+		return e.answerPrompt(dst, m), NoTool
 	case m.modern:
 		return e.answerModern(dst, m)
 	case m.method == "initialize":
@@ -91,21 +95,21 @@ func (e *Endpoint) Answer(dst []byte, m *Message) (response []byte, tool int) {
 	}
 
 	rpcErr := m.rpcError(methodNotFound,
-		"Method not found. This server has initialize, ping, tools/list and tools/call.")
+		"Method not found. This server has initialize, ping, tools/list, tools/call, prompts/list and prompts/get.")
 	return rpcErr.Append(dst), NoTool
 }
 
-// answerList appends the response to tools/list.
-func (e *Endpoint) answerList(dst []byte, m *Message) []byte {
+// answerList appends the response to tools/list or prompts/list: a list of one page.
+func (e *Endpoint) answerList(dst []byte, m *Message, list string) []byte {
 	if after := m.params.Member("cursor").Kind(); after != 0 && after != 'n' {
-		return m.rpcError(invalidParams, "Invalid params: there is one page of tools and no cursor.").Append(dst)
+		return m.rpcError(invalidParams, "Invalid params: there is one page and no cursor.").Append(dst)
 	}
 
 	dst = e.beginResult(dst, m)
 	if m.modern {
 		dst = append(dst, cacheable...)
 	}
-	return append(append(dst, e.list...), '}')
+	return append(dst, list...)
 }
 
 // findTool validates a tools/call and returns the number of its tool. It ignores params other than
@@ -147,11 +151,15 @@ func (e *Endpoint) beginResult(dst []byte, m *Message) []byte {
 	return dst
 }
 
+// capabilities are what the server has, in every protocol version.
+const capabilities = `"capabilities":{"tools":{},"prompts":{}}`
+
 // instructions returns the text about the whole server that initialize and server/discover give to
 // a model.
 func instructions() string {
 	return "Catalog and market prices of " + snapshot.GamesInWords() + " trading cards, read-only. " +
 		"Prices are integer US cents in structuredContent and dollars in text; no price means unknown, never zero. " +
+		"Not here: sealed products, graded or signed copies, cards in other languages, other games. " +
 		"Find ids with catalog_search_cards; price a list of cards with one catalog_value_cards call instead of many " +
 		"searches. Ids and slugs work wherever an id is asked for. Attribute prices to the service when you show them."
 }
@@ -172,7 +180,7 @@ func (e *Endpoint) answerInitialize(dst []byte, m *Message) []byte {
 
 	dst = append(e.beginResult(dst, m), `"protocolVersion":"`...)
 	dst = append(dst, version...)
-	dst = append(dst, `","capabilities":{"tools":{}},"serverInfo":{"name":"ninepocket","title":"Ninepocket"`...)
+	dst = append(dst, `",`+capabilities+`,"serverInfo":{"name":"ninepocket","title":"Ninepocket"`...)
 	dst = wire.AppendText(dst, `,"version":`, e.Version)
 	return append(wire.AppendText(dst, `},"instructions":`, e.instructions), "}}"...)
 }

@@ -39,6 +39,7 @@ type field struct {
 	bounds            wire.Range
 	choices           []string
 	required          bool
+	orInteger         bool // the schema says that a text may be an integer, which every text may be
 	// defaultValue is the value of an absent argument: for an integer its default, for a choice the
 	// index of its default, for a date snapshot.NoDay. It is noDefault for an integer or a choice
 	// without a default.
@@ -68,6 +69,11 @@ func choiceField(name, description string, defaultValue int64, choices ...string
 
 func listField(name, description string, bounds wire.Range, of ...field) field {
 	return field{kind: listKind, name: name, description: description, bounds: bounds, of: of}
+}
+
+func orInteger(f field) field {
+	f.orInteger = true
+	return f
 }
 
 func required(f field) field {
@@ -128,12 +134,18 @@ func inputSchema(fields []field) string {
 func (f *field) schema() string {
 	kind := kinds[f.kind]
 	schema := `{"type":"` + kind.schema + `"`
+	if f.orInteger {
+		schema = `{"type":["string","integer"]`
+	}
 	if f.description != "" {
 		schema += `,"description":` + quoted(f.description)
 	}
 
-	if kind.min != "" {
+	// An empty text and an empty list are absent ones, unless they are required.
+	if kind.min != "" && (f.required || f.kind == integerKind) {
 		schema += `,"` + kind.min + `":` + wire.Decimal(f.bounds.Min)
+	}
+	if kind.max != "" {
 		schema += `,"` + kind.max + `":` + wire.Decimal(f.bounds.Max)
 	}
 
@@ -149,7 +161,8 @@ func (f *field) schema() string {
 			schema += `,"default":` + quoted(f.choices[f.defaultValue])
 		}
 	case f.kind == listKind:
-		schema += `,"items":` + inputSchema(f.of)
+		asText := textField("", "", wire.ValueLine)
+		schema += `,"items":{"anyOf":[` + asText.schema() + "," + inputSchema(f.of) + "]}"
 	}
 
 	return schema + "}"

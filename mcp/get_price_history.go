@@ -30,19 +30,19 @@ func getPriceHistoryTool() *tool {
 		"trend", oneOf("rising", "falling", "flat", "insufficient_data"),
 		"first", priceOn, "last", priceOn, "min", priceOn, "max", priceOn,
 		"average_price_cents", nullInteger, "change_cents", nullInteger, "change_percent", nullNumber,
-		"volatility_percent", described(nullNumber, "Standard deviation of the changes from one day to the next."),
+		"volatility_percent", described(nullNumber,
+			"Standard deviation of the changes from one day to the next; null below ten of them."),
 		"data_points", schemaInteger,
 	)
-	points := described(arrayTo(maxPoints, object("date", schemaDate, "market_price_cents", schemaInteger)),
-		"Of a run of days with one price the first and the last day.")
-	output := object(
-		"id", schemaString, "name", schemaString, "game", nullString, "game_name", nullString,
-		"url", nullString, "currency", schemaUSD, "days", schemaInteger, "price_updated_at", nullable(schemaTime),
-		"downsampled", schemaBool,
+	points := described(
+		arrayTo(maxPoints, object("date", schemaDate, "to?", schemaDate, "market_price_cents", schemaInteger)),
+		"Of a run of days with one price, date is the first day and to the last.")
+	output := answerSchema(slices.Concat(identity, []string{
+		"days", schemaInteger, "to", described(schemaDate, "The last of the days."), "downsampled", schemaBool,
 		"series", array(object(
 			"variant", schemaString, "condition", schemaString, "summary", summary, "points", points,
 		)),
-	)
+	})...)
 
 	return &tool{
 		name: "catalog_get_price_history", title: "Get price history",
@@ -50,21 +50,21 @@ func getPriceHistoryTool() *tool {
 			"when concise), plus a trend summary per variant computed from every day in the window. Each variant in " +
 			"one condition, which is named; variants are never mixed. Volatility is the standard deviation of daily " +
 			"changes.",
-		fields: fields, output: output, run: getPriceHistory,
+		fields: fields, output: output, run: getPriceHistory, text: historyLayout,
 	}
 }
 
 func getPriceHistory(in *request, out *result) toolError {
-	card, toolErr := findCard(in, out)
+	card, toolErr := findCard(in)
 	if toolErr != "" {
 		return toolErr
 	}
 
-	// A plan shortens the window, as in REST, and the text says so.
-	asked := int(in.number("days"))
-	days := asked
-	if in.Limits.HistoryDays > 0 {
-		days = min(asked, in.Limits.HistoryDays)
+	// A plan shortens the window, as in REST.
+	days := int(in.number("days"))
+	if limit := in.Limits.HistoryDays; limit > 0 && limit < days {
+		days = limit
+		out.remark("plan_limit", "", strconv.Itoa(days))
 	}
 
 	// A series is summarized before it is downsampled, so that the summary covers every day in the
@@ -77,35 +77,28 @@ func getPriceHistory(in *request, out *result) toolError {
 
 	total := countPoints(all)
 	shown, dropped := fitBudget(all, budget)
-	shownPoints := countPoints(shown)
+	if len(dropped) > 0 {
+		out.remark("variants_left_out", strings.Join(dropped, ", "), "")
+	}
+	if len(empty) > 0 {
+		out.remark("no_price_in_window", strings.Join(empty, ", "), "")
+	}
+	if len(all)+len(empty) == 0 {
+		remarkTracked(in, out, card)
+	}
 
-	// The text names the card, as the JSON does: some clients show a model only one of the two.
-	out.textCard(card)
-	out.textPage("/cards/", out.c.Cards.Slug.At(card))
-	out.text(" | ", out.c.Cards.ID.At(card), "\n")
-	textWindow(out, days, asked, shownPoints, total)
-
-	jsonHistoryHead(out, card, days, shownPoints < total)
+	out.dateLane(out.lane(card))
+	out.jsonHead()
+	begin := len(out.data)
+	out.jsonIdentity(card)
+	out.data = slices.Delete(out.data, begin, begin+1) // the opening brace of the card
+	out.json(`,"days":`, strconv.Itoa(days), `,"to":"`, out.c.Date().String(), `","downsampled":`,
+		strconv.FormatBool(countPoints(shown) < total), `,"series":[`)
 	for i := range shown {
 		out.comma()
 		out.data = shown[i].appendJSON(out.data)
-		shown[i].text(&out.textBuilder)
 	}
 	out.json("]}")
-
-	if len(dropped) > 0 {
-		out.text("Left out to stay within the points, cheapest first: ", strings.Join(dropped, ", "),
-			". Ask for one with variant.\n")
-	}
-
-	if len(empty) > 0 {
-		out.text("No prices in this window: ", strings.Join(empty, ", "), ".\n")
-	}
-
-	if len(all)+len(empty) == 0 {
-		textTrackedVariants(in, out, card)
-	}
-
 	return ""
 }
 
@@ -217,6 +210,9 @@ func collapseRuns(points []snapshot.Point) (rest []snapshot.Point, runs map[snap
 	return rest, runs
 }
 
+// minChanges is how many daily changes a volatility needs.
+const minChanges = 10
+
 // volatility returns the standard deviation of the changes from one day to the next, in percent
 // (decision 80). It is 0 for a constant price, and for one that rises by the same percentage every
 // day. A day counts only if the previous day has a price.
@@ -228,9 +224,9 @@ func volatility(points []snapshot.Point) float64 {
 		}
 	}
 
-	// One change has no deviation.
+	// Some changes around a gap would look like calm.
 	n := float64(len(changes))
-	if n < 2 {
+	if n < minChanges {
 		return math.NaN()
 	}
 
@@ -272,40 +268,6 @@ func trend(summary *snapshot.PriceSummary) string {
 	return "rising"
 }
 
-// jsonHistoryHead appends the JSON of a history up to the first of its series.
-func jsonHistoryHead(out *result, card, days int, thinned bool) {
-	c := out.c
-	out.data = wire.AppendText(out.data, `{"id":`, c.Cards.ID.At(card))
-	out.data = wire.AppendText(out.data, `,"name":`, c.Cards.Name.At(card))
-	out.data = wire.AppendGame(out.data, c, c.Cards.Game[card])
-	out.data = out.urls.AppendCardURL(out.data, c, card)
-
-	out.data = wire.AppendInt(out.data, `,"currency":"USD","days":`, int64(days))
-	if cents, at := c.DisplayPrice(card); cents >= 0 {
-		out.data = wire.AppendSeconds(out.data, `,"price_updated_at":`, at)
-	} else {
-		out.json(`,"price_updated_at":null`)
-	}
-
-	out.json(`,"downsampled":`, strconv.FormatBool(thinned), `,"series":[`)
-}
-
-// textWindow appends which days the history covers, and what is missing. asked is the requested
-// number of days. total is the number of points, and shown how many of them are shown.
-func textWindow(out *result, days, asked, shown, total int) {
-	out.text(count{days, "day"}, " to ", out.c.Date(), ", USD")
-
-	if days < asked {
-		out.text(" (your plan's history reaches back no further)")
-	}
-
-	if shown < total {
-		out.text(", thinned to ", shown, " of ", count{total, "point"}, "; the summary is of all of them")
-	}
-
-	out.text("\n")
-}
-
 // appendJSON appends the series as an element of the series member.
 func (l *series) appendJSON(dst []byte) []byte {
 	summary := &l.summary
@@ -322,11 +284,18 @@ func (l *series) appendJSON(dst []byte) []byte {
 	dst = wire.AppendInt(dst, `,"data_points":`, int64(summary.Points))
 
 	dst = append(dst, `},"points":[`...)
-	for _, point := range l.points {
-		dst = append(wire.AppendComma(dst), `{"date":"`...)
-		dst = wire.AppendDay(dst, point.Day)
-		dst = wire.AppendCents(dst, `","market_price_cents":`, point.Cents)
-		dst = append(dst, '}')
+	for k, point := range l.points {
+		of, long := l.runs[point.Day]
+		if long && k > 0 && l.points[k-1].Day == of.first {
+			continue // it was written with its first day
+		}
+
+		// Thinning may have left one day of a run.
+		dst = wire.AppendDay(append(wire.AppendComma(dst), `{"date":"`...), point.Day)
+		if long && k+1 < len(l.points) && l.points[k+1].Day == of.last {
+			dst = wire.AppendDay(append(dst, `","to":"`...), of.last)
+		}
+		dst = append(wire.AppendCents(dst, `","market_price_cents":`, point.Cents), '}')
 	}
 	return append(dst, "]}"...)
 }
@@ -340,66 +309,13 @@ func appendHundredths(dst []byte, v float64) []byte {
 	return wire.AppendPercent(dst, int64(math.Round(v*100)), 10_000)
 }
 
-// text appends the series as two lines of text: the summary and the points.
-func (l *series) text(out *textBuilder) {
-	summary := &l.summary
-	out.text(l.variant, ", ", l.condition, ": ", trend(summary))
-	if summary.Points > 1 {
-		out.text(" | change ", change{summary.First, summary.Last})
-	}
-
-	out.text(" | first ", money(summary.First), " on ", summary.FirstDay)
-	out.text(" | last ", money(summary.Last), " on ", summary.LastDay)
-	out.text(" | min ", money(l.low.Cents), " on ", l.low.Day)
-	out.text(" | max ", money(l.high.Cents), " on ", l.high.Day, " | average ", money(summary.Mean))
-
-	if !math.IsNaN(l.volatility) {
-		out.text(" | volatility ")
-		*out = appendHundredths(*out, l.volatility)
-		out.text("% (spread of daily changes)")
-	}
-
-	out.text(" | ", count{summary.Points, "data point"})
-	l.textPoints(out)
-}
-
-// textPoints appends the points as a line of text. A run is one entry, with its first and its last
-// day.
-func (l *series) textPoints(out *textBuilder) {
-	separator := "\n  "
-	for k, point := range l.points {
-		of, long := l.runs[point.Day]
-		if long && k > 0 && l.points[k-1].Day == of.first {
-			continue // it was written with its first day
-		}
-
-		if !long {
-			of = run{point.Day, point.Day}
-		}
-
-		out.text(separator, money(point.Cents), " on ", of.first)
-		if long {
-			out.text(" to ", of.last)
-		}
-
-		separator = " | "
-	}
-
-	out.text("\n")
-}
-
-// textTrackedVariants appends the tracked variants of a card. It is used if the requested variant
-// is not tracked, so that a model which misspelt it sees the right ones.
-func textTrackedVariants(in *request, out *result, card int) {
-	if asked := in.text("variant"); asked != "" {
-		out.text(`The variant "`, readable(asked), `" is not tracked. `)
-	}
-
+// remarkTracked adds the tracked variants of a card, if the requested one is not tracked.
+func remarkTracked(in *request, out *result, card int) {
 	var all []string
 	in.View.DisplayLanes(card, "", func(_ int, code string) { all = append(all, code) })
-	if all == nil {
-		all = []string{"none"}
+	if len(all) == 0 {
+		out.remark("no_history", "", "")
+		return
 	}
-
-	out.text("Tracked variants: ", strings.Join(all, ", "), ".\n")
+	out.remark("no_variant", readable(in.text("variant")), "", all...)
 }

@@ -169,9 +169,32 @@ func (d *desk) callRaw(tb testing.TB, tool, arguments string) result {
 		tb.Errorf("%s: an error has structured content", tool)
 	case !r.IsError:
 		checkSchema(tb, outputSchema(tb, tool), r.StructuredContent)
+		checkText(tb, tool, &r)
 	}
 
 	return r
+}
+
+// checkText makes the text of a result of its structured content alone, which is decoded and encoded
+// again, so that nothing else can be in it.
+func checkText(tb testing.TB, tool string, r *result) {
+	tb.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(r.StructuredContent))
+	decoder.UseNumber()
+	var answer any
+	if err := decoder.Decode(&answer); err != nil {
+		tb.Fatal(err)
+	}
+
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(answer); err != nil {
+		tb.Fatal(err)
+	}
+	if made := mcp.TextOf(tool, bytes.TrimSpace(encoded.Bytes())); made != r.text() {
+		tb.Errorf("%s: the text says\n%s\nbut the structured content\n%s", tool, r.text(), made)
+	}
 }
 
 // ok calls a tool and expects a result.

@@ -39,8 +39,8 @@ type history struct {
 			DataPoints int      `json:"data_points"`
 		}
 		Points []struct {
-			Date  string
-			Cents int64 `json:"market_price_cents"`
+			Date, To string
+			Cents    int64 `json:"market_price_cents"`
 		}
 	}
 }
@@ -72,14 +72,17 @@ func TestVolatility(t *testing.T) {
 	}
 
 	f("one price", none, 100)
-	f("one change", none, 100, 110)
-	f("a price that never moves", 0, 100, 100, 100, 100)
-	f("a rise of ten percent each day", 0, 1000, 1100, 1210, 1331)
-	f("up and down: +10, -10 %", 10, 1000, 1100, 990)
-	f("one jump in four changes: 0, 0, 40, 0 %", 17.32, 100, 100, 100, 140, 140)
-	f("changes over a gap are not daily", none, 100, -1, 200, -1, 100)
-	f("a gap is passed over: +10, -10 %", 10, 1000, 1100, -1, 500, 450)
-	f("a change from nothing has no percent: 0, +10 %", 5, 0, 500, 500, 550)
+	f("nine changes", none, 100, 110, 100, 110, 100, 110, 100, 110, 100, 110)
+	f("a price that never moves", 0, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100)
+	f("it doubles each day", 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+	f("up and down: five times +10 and -10 %, almost", 10,
+		1000000, 1100000, 990000, 1089000, 980100, 1078110, 970299, 1067329, 960596, 1056656, 950990)
+	f("one jump in ten changes: 40 %", 12, 100, 100, 100, 100, 100, 140, 140, 140, 140, 140, 140)
+	f("changes over a gap are not daily", none, 100, -1, 200, -1, 100, -1, 200, -1, 100, -1, 200, -1, 100, -1, 200, -1,
+		100, -1, 200, -1, 100)
+	f("a gap is passed over", 12, 100, 100, 100, 100, 100, 140, 140, -1, 500, 500, 500, 500, 500)
+	f("a change from nothing has no percent: it is passed over", 12,
+		0, 500, 500, 500, 500, 500, 500, 700, 700, 700, 700, 700)
 }
 
 // run matches an entry of a history's line of points.
@@ -133,7 +136,8 @@ func TestRunsOfEqualDays(t *testing.T) {
 	var h history
 	r.decode(t, &h)
 	s := h.Series[0]
-	if len(s.Points) != 9 || s.Summary.DataPoints != 11 || h.Downsampled || s.Condition != "Lightly Played" ||
+	if len(s.Points) != 5 || s.Points[0].To != "2026-03-05" || s.Points[1].To != "" || s.Summary.DataPoints != 11 ||
+		h.Downsampled || s.Condition != "Lightly Played" ||
 		!strings.Contains(r.text(), "\nholofoil, Lightly Played: rising | ") {
 		t.Errorf("%+v\n%s", h, r.text())
 	}
@@ -165,8 +169,8 @@ func TestDownsampledRuns(t *testing.T) {
 	}
 }
 
-// TestOldPricesHaveTheirDay calls the tools that show prices with random catalogs: the concise text
-// has the day of a price exactly if it is over 36 hours older than the catalog.
+// TestOldPricesHaveTheirDay calls the tools that show prices with random catalogs. A price has its own
+// instant exactly if that is not the newest of the answer, and the text has its day if that is another.
 func TestOldPricesHaveTheirDay(t *testing.T) {
 	old := 0
 	fresh := 0
@@ -174,14 +178,15 @@ func TestOldPricesHaveTheirDay(t *testing.T) {
 		d, w := randomDesk(t, seed, fixture.Size{Sets: 3, Cards: 60, Days: 12})
 		type card struct {
 			ID    string
-			Cents *int64    `json:"market_price_cents"`
-			At    time.Time `json:"price_updated_at"`
+			Cents *int64     `json:"market_price_cents"`
+			At    *time.Time `json:"price_updated_at"`
 		}
 		check := func(tool string, arguments args) {
 			t.Helper()
 
 			r := d.ok(t, tool, arguments)
 			var all struct {
+				At            time.Time `json:"price_updated_at"`
 				Cards, Movers []card
 				Top           []card `json:"top_cards"`
 				Sets          []struct {
@@ -199,9 +204,19 @@ func TestOldPricesHaveTheirDay(t *testing.T) {
 					continue
 				}
 				price := dollars(*c.Cents)
-				isOld := time.UnixMilli(w.At).Sub(c.At) > 36*time.Hour
-				if isOld {
-					price += " of " + c.At.Format(time.DateOnly)
+				card, _ := d.view.Index.Card(c.ID)
+				_, updated := d.view.Catalog.DisplayPrice(card)
+				want := time.UnixMilli(updated).Truncate(time.Second)
+				at := all.At
+				if c.At != nil {
+					at = *c.At
+				}
+				if c.At != nil && !at.Before(all.At) || !at.Equal(want) {
+					t.Fatalf("%s: %s is of %v: %s", tool, c.ID, want, r.StructuredContent)
+				}
+
+				if at.Format(time.DateOnly) != all.At.Format(time.DateOnly) {
+					price += " of " + at.Format(time.DateOnly)
 					old++
 				} else {
 					fresh++

@@ -9,9 +9,9 @@ import (
 )
 
 // TestEveryCardAndPrice calls every tool in both formats and checks that each card, set and price
-// has the members that the specification requires: game, game_name, id and url on cards and sets,
-// and prices have price_updated_at, except those of a history, which have a date. A
-// concise candidate has no url; the next call needs its id alone.
+// has the members that the specification requires: game, game_name, id and url on cards and sets, and a
+// variant and an instant on prices, of their own or of the whole answer. What is of the whole answer
+// stands nowhere else in it.
 func TestEveryCardAndPrice(t *testing.T) {
 	cards := 0
 	sets := 0
@@ -43,32 +43,35 @@ func TestEveryCardAndPrice(t *testing.T) {
 				var answer any
 				r.decode(t, &answer)
 
+				head, _ := answer.(map[string]any)
 				eachObject("", answer, func(at string, object map[string]any) {
 					want := []string{}
 					id, _ := object["id"].(string)
-					candidate := strings.HasSuffix(at, ".candidates")
 					switch {
-					case at == "" && call.tool == "catalog_get_price_history":
-						// A history has the id and name of its card.
-					case strings.HasSuffix(at, ".top_cards"):
-						// The enclosing set has the game.
 					case strings.HasPrefix(id, "card_"):
-						want = append(want, "name", "game", "game_name")
+						want = append(want, "name", "game", "game_name", "url")
 						cards++
 					case strings.HasPrefix(id, "set_") && !strings.HasSuffix(at, ".set"):
-						want = append(want, "name", "game", "game_name")
+						want = append(want, "name", "game", "game_name", "url")
 						sets++
 					}
-					if candidate {
+					if strings.HasSuffix(at, ".candidates") {
 						candidates++
 					}
-					if len(want) > 0 && (!candidate || format == "detailed") {
-						want = append(want, "url")
-					}
-					_, market := object["market_price_cents"]
-					if market && object["date"] == nil || object["unit_price_cents"] != nil {
-						want = append(want, "price_updated_at")
+
+					updated, own := object["price_updated_at"]
+					market, _ := object["market_price_cents"].(float64)
+					if market > 0 && object["date"] == nil || object["unit_price_cents"] != nil {
+						if object["assumed"] == nil {
+							want = append(want, "variant")
+						}
 						prices++
+						if !own && head["price_updated_at"] == nil {
+							t.Errorf("%s: a price at %s has no instant: %v", call.tool, at, object)
+						}
+					}
+					if at != "" && (object["currency"] != nil || own && updated == head["price_updated_at"]) {
+						t.Errorf("%s: at %s stands what is of the whole answer: %v", call.tool, at, object)
 					}
 					for _, member := range want {
 						if value, has := object[member]; !has || value == "" {

@@ -209,14 +209,14 @@ func decodeHeader(value string) (text string, ok bool) {
 func (e *Endpoint) answerModern(dst []byte, m *Message) (response []byte, tool int) {
 	if m.method == "server/discover" {
 		dst = append(e.beginResult(dst, m), cacheable+`"supportedVersions":`...)
-		dst = append(append(dst, supportedVersions()...), `,"capabilities":{"tools":{}}`...)
+		dst = append(append(dst, supportedVersions()...), `,`+capabilities...)
 		return append(wire.AppendText(dst, `,"instructions":`, e.instructions), "}}"...), NoTool
 	}
 
 	// A client may send initialize with the _meta of Modern: the error names the versions that have
 	// it.
 	rpcErr := m.rpcError(methodNotFound, "Method not found. In "+Modern+
-		" this server has server/discover, tools/list and tools/call; initialize and ping are of "+
-		strings.Join(Versions[:], " and ")+".")
+		" this server has server/discover, tools/list, tools/call, prompts/list and prompts/get; initialize and ping "+
+		"are of "+strings.Join(Versions[:], " and ")+".")
 	return rpcErr.Append(dst), NoMethod
 }

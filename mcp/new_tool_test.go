@@ -23,6 +23,7 @@ func countSetsTool() *tool {
 		},
 		output: object("sets", schemaInteger),
 		run:    countSets,
+		text:   newLayout("{sets:set}"),
 	}
 }
 
@@ -33,7 +34,6 @@ func countSets(in *request, out *result) toolError {
 	}
 
 	out.json(`{"sets":`, strconv.Itoa(n), "}")
-	out.text(count{n, "set"})
 	return ""
 }
 

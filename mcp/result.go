@@ -2,39 +2,40 @@ package mcp
 
 import (
 	"strings"
-	"unsafe"
+	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
+	"ninepocket/valuation"
 	"ninepocket/wire"
 )
 
-// result is the result of a tool call. The tool writes it twice in one pass: as JSON, which becomes
-// the structuredContent, and as text. Methods whose names begin with json write JSON, and those
-// whose names begin with text write text.
+// result is the result of a tool call: the JSON that becomes its structuredContent. Its text is made of
+// that JSON alone; see layout.
 type result struct {
-	textBuilder
 	data     []byte
+	remarks  []remark
+	view     *engine.View
 	c        *snapshot.Catalog
 	urls     *wire.URLs
 	detailed bool
+	now      time.Time
+	variant  string // the finish or edition that was asked for, "" for none
+	pricedAt int64  // of all prices without an instant of their own; snapshot.NoTime without prices
 }
 
-func (out *result) reset() { *out = result{data: out.data[:0], textBuilder: out.textBuilder[:0]} }
+func (out *result) reset() {
+	*out = result{data: out.data[:0], remarks: out.remarks[:0], pricedAt: snapshot.NoTime}
+}
 
 // setView sets the View of the result.
 func (out *result) setView(v *engine.View) {
+	out.view = v
 	out.c = v.Catalog
 	out.urls = v.Site()
-}
-
-// appendTo appends the result to a response that beginResult began.
-func (out *result) appendTo(dst []byte) []byte {
-	dst = appendText(dst, unsafe.String(unsafe.SliceData(out.textBuilder), len(out.textBuilder)))
-	dst = append(dst, `,"structuredContent":`...)
-	dst = append(dst, out.data...)
-	return append(dst, `,"isError":false}}`...)
 }
 
 // json appends JSON unchanged.
@@ -47,19 +48,93 @@ func (out *result) json(parts ...string) {
 // comma separates the next element of a JSON list from the previous one, if there is one.
 func (out *result) comma() { out.data = wire.AppendComma(out.data) }
 
-// each calls write for each element of a list. Before an element it writes the comma of the JSON
-// and the number of the text line.
-func (out *result) each(all []uint32, write func(out *result, one int)) {
-	for k, one := range all {
-		out.comma()
-		out.text(k+1, ". ")
-		write(out, int(one))
+// jsonHead begins the object of an answer: what is true of all its prices, and the remarks. date must have
+// seen the prices.
+func (out *result) jsonHead() {
+	out.json("{")
+	if out.pricedAt != snapshot.NoTime {
+		out.data = wire.AppendSeconds(out.data, `"currency":"USD","price_updated_at":`, out.pricedAt)
+		if now := out.now.UnixMilli(); !snapshot.Fresh(out.pricedAt, now) {
+			out.data = wire.AppendInt(out.data, `,"days_old":`, (now-out.pricedAt)/(24*time.Hour).Milliseconds())
+		}
+		out.json(",")
+	}
+
+	if len(out.remarks) > 0 {
+		list, _ := json.Marshal(out.remarks) // valid strings do not fail
+		out.json(`"notes":`, string(list), ",")
 	}
 }
 
-// jsonCard appends the start of an object with a card's identity, without the closing brace.
-func (out *result) jsonCard(card int) {
+// lane returns the lane of the price that is shown of a card, -1 without one: that of the finish or
+// edition that was asked for if it has a price, else the display price.
+func (out *result) lane(card int) int {
+	if out.variant != "" {
+		if lane := valuation.VariantLane(out.view, card, out.variant); lane >= 0 {
+			return lane
+		}
+	}
+	return int(out.c.Cards.Display[card])
+}
+
+// date dates all prices of an answer by the newest of them.
+func (out *result) date(cards []uint32) {
+	for _, card := range cards {
+		out.dateLane(out.lane(int(card)))
+	}
+}
+
+func (out *result) dateLane(lane int) {
+	if lane >= 0 && out.c.Lanes.Cents[lane] >= 0 {
+		out.pricedAt = max(out.pricedAt, out.c.UpdatedAt(lane))
+	}
+}
+
+// jsonUpdated appends when a lane's price was updated, unless that is so of all prices of the answer.
+func (out *result) jsonUpdated(lane int) {
+	if at := out.c.UpdatedAt(lane); at != out.pricedAt {
+		out.data = wire.AppendSeconds(out.data, `,"price_updated_at":`, at)
+	}
+}
+
+// jsonIdentity appends the start of an object with a card's identity, without the closing brace.
+func (out *result) jsonIdentity(card int) {
 	out.data = wire.AppendIdentity(out.data, out.c, card, out.urls)
+}
+
+// jsonCard appends a card with the name of its set, or without its set, and its price.
+func (out *result) jsonCard(card int, withSet bool) {
+	out.data = wire.AppendName(out.data, out.c, card)
+	out.data = wire.AppendGame(out.data, out.c, out.c.Cards.Game[card])
+	if withSet {
+		out.data = wire.AppendNullable(out.data, `,"set":`, out.c.OfSet(&out.c.Sets.Name, card))
+	}
+	out.data = out.urls.AppendCardURL(out.data, out.c, card)
+	out.jsonPrice(card)
+	out.json("}")
+}
+
+// jsonCards appends a list of cards with their sets and prices.
+func (out *result) jsonCards(cards []uint32) {
+	for _, card := range cards {
+		out.comma()
+		out.jsonIdentity(int(card))
+		out.jsonPrice(int(card))
+		out.json("}")
+	}
+}
+
+// jsonPrice appends the price of a card, its variant, and what only a detailed card has.
+func (out *result) jsonPrice(card int) {
+	lane := out.lane(card)
+	if lane >= 0 && out.c.Lanes.Cents[lane] >= 0 {
+		out.data = wire.AppendText(out.data, `,"variant":`, out.c.Variants.At(int(out.c.Lanes.Variant[lane])))
+		out.data = wire.AppendCents(out.data, `,"market_price_cents":`, out.c.Lanes.Cents[lane])
+		out.jsonUpdated(lane)
+	} else {
+		out.json(`,"market_price_cents":null`)
+	}
+	out.jsonExtras(card)
 }
 
 // jsonExtras appends the members that only a detailed card has.
@@ -78,89 +153,12 @@ func (out *result) jsonImage(card int) {
 	out.data = out.urls.AppendImage(out.data, out.c.Cards.Image.At(card))
 }
 
-// jsonPrice appends a card's display price.
-func (out *result) jsonPrice(card int) {
-	cents, at := out.c.DisplayPrice(card)
-	out.data = wire.AppendCents(out.data, `,"market_price_cents":`, cents)
-	out.data = wire.AppendSeconds(out.data, `,"price_updated_at":`, at)
-}
-
-// jsonNext ends the object of a page with the cursor of the next page, "" for none.
+// jsonNext ends the object of a page with the cursor of the next page, if there is one.
 func (out *result) jsonNext(next string) {
-	out.data = wire.AppendNullable(out.data, `,"next_cursor":`, next)
-	out.json("}")
-}
-
-// textPageHead begins the text of a page: the number of entries, and how to get the next page.
-func (out *result) textPageHead(n int, what, next string) {
-	out.text(count{n, what})
 	if next != "" {
-		out.text(", more with cursor=", next)
+		out.data = wire.AppendText(out.data, `,"next_cursor":`, next)
 	}
-}
-
-// textAsOf appends the currency and date of all prices of the text: " (USD, prices of 2026-11-20)".
-func (out *result) textAsOf() { out.text(" (USD, prices of ", out.c.Date(), ")") }
-
-// textCard appends the beginning of a card's line: name, set, number and game.
-func (out *result) textCard(card int) {
-	c := out.c
-	out.text(c.Cards.Name.At(card), " |")
-	if set := c.Cards.Set[card]; set != snapshot.NoSet {
-		out.text(" ", c.Sets.Name.At(int(set)))
-		if out.detailed {
-			out.text(" (", c.Sets.ID.At(int(set)), ")")
-		}
-	}
-
-	if number := c.Cards.Number.At(card); number != "" {
-		out.text(" #", number)
-	}
-
-	out.text(" | ", c.Games.Slug.At(int(c.Cards.Game[card])))
-	if rarity := c.Cards.Rarity.At(card); out.detailed && rarity != "" {
-		out.text(" | ", rarity)
-	}
-}
-
-// textCardPrice appends what textCard does, and the card's display price.
-func (out *result) textCardPrice(card int) {
-	out.textCard(card)
-	out.text(" | ")
-	out.textPrice(out.c.DisplayPrice(card))
-}
-
-// textPrice appends a price. If the price is over 36 hours older than the catalog, its own day
-// follows, because the date at the head of the text is the catalog's (decision 2106).
-func (out *result) textPrice(cents, at int64) {
-	out.text(money(cents))
-	if cents >= 0 && !snapshot.Fresh(at, out.c.SnapshotAt) {
-		out.text(" of ", snapshot.DayOf(at))
-	}
-}
-
-// textID ends a card's line with its id. In the detailed form, the time of its price and the URL of
-// its page precede the id.
-func (out *result) textID(card int) {
-	if out.detailed {
-		if cents, at := out.c.DisplayPrice(card); cents >= 0 {
-			out.text(" | updated ", instant(at))
-		}
-		if slug := out.c.Cards.Slug.At(card); slug != "" {
-			out.textPage("/cards/", slug)
-		}
-	}
-
-	out.text(" | ", out.c.Cards.ID.At(card), "\n")
-}
-
-func (out *result) textPage(kind, slug string) { out.text(" | ", out.urls.URL, kind, slug) }
-
-// textSuggestion appends the cards that a reference may mean.
-func (out *result) textSuggestion(card int) {
-	out.text("- ")
-	out.textCard(card)
-	out.text(" | ", out.c.Cards.ID.At(card), "\n")
+	out.json("}")
 }
 
 // maxNearest is how many similar cards are listed if the requested one does not exist.
@@ -168,21 +166,22 @@ const maxNearest = 3
 
 // findCard returns the card of the argument id. The error for one that does not select exactly one
 // card lists the cards that may be meant.
-func findCard(in *request, out *result) (int, toolError) {
+func findCard(in *request) (int, toolError) {
 	ref := in.View.Index.CanonicalIdentifier(in.text("id"))
 	if card, ok := in.View.Index.Resolve(ref); ok {
 		return card, ""
 	}
 
+	var text textBuilder
 	if cards := in.View.Index.ForBatch(ref); len(cards) > 1 {
-		out.text(`Several cards have the identifier "`, readable(ref), "\": give the id of one of these:\n")
+		text.text(`Several cards have the identifier "`, readable(ref), "\": give the id of one of these:\n")
 		for _, card := range cards {
-			out.textSuggestion(int(card))
+			text.textSuggestion(in.View.Catalog, int(card))
 		}
-		return -1, toolError(out.textBuilder)
+		return -1, toolError(text)
 	}
 
-	out.text(`No card has the id, slug or identifier "`, readable(ref), `". `)
+	text.text(`No card has the id, slug or identifier "`, readable(ref), `". `)
 
 	// A wrong slug consists of words, and search corrects misspelt ones. An id has no words.
 	var meant []index.Match
@@ -192,42 +191,24 @@ func findCard(in *request, out *result) (int, toolError) {
 		meant = in.View.Index.Matches(nil, q, maxNearest)
 	}
 	if len(meant) == 0 {
-		out.text("Find ids with catalog_search_cards.")
-		return -1, toolError(out.textBuilder)
+		text.text("Find ids with catalog_search_cards.")
+		return -1, toolError(text)
 	}
 
-	out.text("Did you mean:\n")
+	text.text("Did you mean:\n")
 	for _, match := range meant {
-		out.textSuggestion(int(match.Card))
+		text.textSuggestion(in.View.Catalog, int(match.Card))
 	}
 
-	out.text("Otherwise find ids with catalog_search_cards.")
-	return -1, toolError(out.textBuilder)
+	text.text("Otherwise find ids with catalog_search_cards.")
+	return -1, toolError(text)
 }
 
-// textNoSet appends that nothing was found because no set has the requested name. It returns false
-// and appends nothing if a set has that name or none was requested.
-func textNoSet(in *request, out *result, found string) bool {
-	set := in.text("set")
-	if set == "" || len(in.View.Index.SetNames().Resolve(set)) > 0 {
-		return false
+// textSuggestion appends a card that a reference may mean, to an error, which is text alone.
+func (builder *textBuilder) textSuggestion(c *snapshot.Catalog, card int) {
+	builder.text("- ", c.Cards.Name.At(card), " | ", c.OfSet(&c.Sets.Name, card))
+	if number := c.Cards.Number.At(card); number != "" {
+		builder.text(" #", number)
 	}
-
-	out.text(found, `: no set is called "`, readable(set), `".`, nearestSets(in, set),
-		" Find sets with catalog_browse_sets, or leave set out.\n")
-	return true
-}
-
-// nearestSets returns a question whether a set with a similar name is meant, "" if there is no such
-// set.
-func nearestSets(in *request, ref string) string {
-	var names []string
-	for _, set := range in.View.Index.SetNames().Nearest(ref) {
-		names = append(names, `"`+in.View.Catalog.Sets.Name.At(int(set))+`"`)
-	}
-
-	if len(names) == 0 {
-		return ""
-	}
-	return " Did you mean " + strings.Join(names, ", ") + "?"
+	builder.text(" | ", c.Games.Slug.At(int(c.Cards.Game[card])), " | ", c.Cards.ID.At(card), "\n")
 }

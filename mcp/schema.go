@@ -64,6 +64,17 @@ func quotedList(all []string) string {
 	return string(list)
 }
 
+// answerSchema returns the schema of an answer with prices: what is true of all of them, the remarks, and
+// the members of pairs.
+func answerSchema(pairs ...string) string {
+	return object(slices.Concat([]string{
+		"currency?", schemaUSD,
+		"price_updated_at?", described(schemaTime, "Of every price that has none of its own."),
+		"days_old?", described(schemaInteger, "How old the newest of the prices is, where that is over 36 hours."),
+		"notes?", schemaRemarks(),
+	}, pairs)...)
+}
+
 // Members that several results have.
 var (
 	// identity has the members that wire.AppendIdentity writes. If the set is named already, a card
@@ -75,7 +86,8 @@ var (
 		"id", schemaString, "name", schemaString, "number", nullString, "game", nullString, "game_name", nullString,
 		"url", nullString,
 	}
-	price = []string{"market_price_cents", nullInteger, "price_updated_at", schemaTime}
+	// price has the members of a price that has a card around it.
+	price = []string{"variant?", schemaString, "market_price_cents", nullInteger, "price_updated_at?", schemaTime}
 	// detailMembers are the members that only a detailed card has.
 	detailMembers = []string{"rarity?", nullString, "image_url?", nullString}
 )

@@ -2,9 +2,10 @@ package mcp
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
+	"ninepocket/cardvocab"
+	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/index"
 	"ninepocket/snapshot"
@@ -14,18 +15,19 @@ import (
 func searchCardsTool() *tool {
 	fields := []field{
 		textField("query", `Card name or part of it, e.g. "charizard ex".`, wire.QueryText),
-		textField("set", `Set id, slug, code or name, e.g. "Obsidian Flames".`, wire.SetText),
-		textField("number", `Card number as printed, e.g. "199/165".`, wire.NumberText),
-		textField("rarity", `Rarity, e.g. "Double Rare".`, wire.RarityText),
+		textField("set", `Set id, slug, code or name.`, wire.SetText),
+		textField("number", `As printed, e.g. "199/165".`, wire.NumberText),
+		textField("rarity", `E.g. "Double Rare".`, wire.RarityText),
 		gameField(),
 		integerField("min_price_cents", "Lowest price in US cents.", wire.PriceCents, noDefault),
 		integerField("max_price_cents", "Highest price in US cents.", wire.PriceCents, noDefault),
+		dateField("released_after", "Only of sets of this day or later, YYYY-MM-DD."),
+		dateField("released_before", "Only of sets of this day or earlier."),
 		choiceField("sort", "Order of results.", 0, index.SortNames[:index.ByName]...),
 		limitField(10),
 		cursorField(),
 	}
 
-	found := object(slices.Concat(identity, []string{"currency", schemaUSD}, price, detailMembers)...)
 	var games []string
 	for _, game := range snapshot.Games {
 		games = append(games, game.Name)
@@ -35,9 +37,11 @@ func searchCardsTool() *tool {
 		name: "catalog_search_cards", title: "Search cards",
 		description: "Find trading cards (" + strings.Join(games, ", ") + ") by name; spelling mistakes are " +
 			"tolerated. Filters: set, number, rarity, game, price; without a query the dearest cards come first. " +
-			"Returns ids for the other catalog tools. " +
+			"Each price names its variant, the one that the query asks for if the card has it. " +
 			"To price a list of cards use catalog_value_cards instead of many searches.",
-		fields: fields, output: object("cards", array(found), "next_cursor", nullString), run: searchCards,
+		fields: fields, run: searchCards, text: foundLayout,
+		output: answerSchema("cards", array(object(slices.Concat(identity, price, detailMembers)...)),
+			"next_cursor?", schemaString),
 	}
 }
 
@@ -50,6 +54,8 @@ func cardQuery(a args) index.Query {
 	q.Game = a.text("game")
 	q.Min = a.number("min_price_cents")
 	q.Max = a.number("max_price_cents")
+	q.ReleasedAfter = snapshot.Day(a.number("released_after"))
+	q.ReleasedBefore = snapshot.Day(a.number("released_before"))
 	q.Sort, _ = index.ParseSort(a.text("sort"))
 	q.Ordered = a.has("sort") && index.MayHaveModifier(q.Words)
 	return q
@@ -83,93 +89,83 @@ func searchCards(in *request, out *result) toolError {
 		next = in.nextCursor(cursor.ToolCards, queryHash, page.Last.AppendBinary(nil))
 	}
 
-	// With an empty page, the text says what to try next.
+	out.variant = askedVariant(in, q, page, after == nil)
+	unknownSet := remarkSet(in, out, q.Set)
 	switch {
-	case len(page.Cards) > 0:
-		out.textPageHead(len(page.Cards), "card", next)
-		out.textAsOf()
-		out.text("\n")
-		textInterpretation(out, page.Interpretation, q.Sort == index.Relevance)
-	case index.HasKind(page.Interpretation, index.NoCard):
-		textInterpretation(out, page.Interpretation, true)
+	case len(page.Cards) > 0, index.HasKind(page.Interpretation, index.NoCard):
+		out.remarkInterpretation(page.Interpretation, len(page.Cards) == 0 || q.Sort == index.Relevance)
 	case after != nil:
-		out.text("No more cards.\n")
-	case !textNoSet(in, out, "No card found"):
-		out.text("No card found. Leave out a filter, or try fewer or other words.\n")
-		textInterpretation(out, page.Interpretation, true)
+		out.remark("no_more", "", "")
+	case !unknownSet:
+		out.remarkInterpretation(page.Interpretation, true)
+		remarkNothingFound(in, out, q)
 	}
 
-	out.json(`{"cards":[`)
-	out.each(page.Cards, writeFound)
+	out.date(page.Cards)
+	out.jsonHead()
+	out.json(`"cards":[`)
+	out.jsonCards(page.Cards)
 	out.json("]")
 	out.jsonNext(next)
 	return ""
 }
 
-// textInterpretation appends how the words of a query were read (docs/SEARCH.md, What the answer tells);
-// without all, only what does not depend on the first card. It appends nothing if the words were used
-// unchanged.
-func textInterpretation(out *result, interpretation []index.Note, all bool) {
-	var parts []string
-	for _, remark := range interpretation {
-		if part := interpretationText(remark); part != "" && (all || remark.Kind.IsOfQuery()) {
-			parts = append(parts, part)
+// askedVariant returns the finish and edition that the words of a query ask for, "" for none. A search
+// reads its words for the first page in order of relevance only.
+func askedVariant(in *request, q index.Query, page engine.SearchPage, first bool) string {
+	if q.HasWords && (!first || q.Sort != index.Relevance) {
+		q.Sort = index.Relevance
+		page = in.View.CardsInterpreted(nil, q, nil, 1)
+	}
+
+	asked := ""
+	for _, remark := range page.Interpretation {
+		if _, isFinish := cardvocab.Finish(remark.From); isFinish && remark.Kind == index.Preferred {
+			asked = strings.TrimSpace(asked + " " + remark.From)
 		}
 	}
+	return asked
+}
 
-	if len(parts) > 0 {
-		out.text("Query: ", strings.Join(parts, "; "), ".\n")
+// remarkNothingFound adds why a search found no card, and what would find one.
+func remarkNothingFound(in *request, out *result, q index.Query) {
+	if remarkUnknown(in, out, "no_rarity", index.RarityKind, q.Rarity) {
+		return
+	}
+
+	// Without its query, an unrestricted search finds everything.
+	if q.Filter == index.NoFilter {
+		out.remark("no_match", readable(q.Words), snapshot.GamesInWords())
+		return
+	}
+
+	found := func() bool { return len(in.View.Cards(nil, cardQuery(in.args), nil, 1).Cards) > 0 }
+	remarkExcluding(in, out, found, "query", "set", "number", "rarity", "game", "min_price_cents", "max_price_cents",
+		"released_after", "released_before")
+	if q.Set != "" && q.Number != "" {
+		remarkNumbers(in, out, q)
 	}
 }
 
-// interpretationText says what a note does, "" for what the first card shows.
-func interpretationText(remark index.Note) string {
-	from := `"` + readable(remark.From) + `"`
-	switch remark.Kind {
-	case index.Dropped:
-		return from + " left out"
-	case index.Missing:
-		return from + " not found"
-	case index.Corrected, index.Replaced:
-		return from + ` read as "` + readable(remark.To) + `"`
-	case index.Preferred:
-		if remark.To != "" {
-			from += " or " + readable(remark.To)
+// remarkNumbers adds the lowest and the highest number of a set, and the cards that the query finds there.
+func remarkNumbers(in *request, out *result, q index.Query) {
+	c := in.View.Catalog
+	sets := in.View.Index.SetNames().Resolve(q.Set)
+	var numbers []string
+	for _, card := range in.View.Index.CardsOfSet(int(sets[0])) {
+		if number := c.Cards.Number.At(int(card)); number != "" {
+			numbers = append(numbers, number)
 		}
-		return from + " preferred"
-
-	case index.Sorted:
-		return "sorted by " + remark.To
-
-	case index.Bounded:
-		return "prices" + boundText(" from ", remark.From) + boundText(" to ", remark.To)
-	case index.InEra:
-		return from + " is the era " + remark.To
-	case index.NoCard:
-		return from + " is no card: sealed products have no pages and no prices here"
-	case index.MatchedSet, index.MatchedNumber, index.InGame:
-		// The first card shows these.
 	}
-	return ""
-}
-
-// boundText is a bound in cents as dollars, "" for none.
-func boundText(word, bound string) string {
-	cents, err := strconv.ParseInt(bound, 10, 64)
-	if err != nil {
-		return ""
+	if len(numbers) == 0 {
+		return
 	}
-	return string(appendMoney([]byte(word), cents))
-}
 
-// writeFound writes a card of the search results.
-func writeFound(out *result, card int) {
-	out.jsonCard(card)
-	out.json(`,"currency":"USD"`)
-	out.jsonPrice(card)
-	out.jsonExtras(card)
-	out.json("}")
-
-	out.textCardPrice(card)
-	out.textID(card)
+	slices.SortFunc(numbers, cardvocab.CompareNumbers)
+	q.Number = ""
+	var meant []string
+	for _, card := range in.View.Cards(nil, q, nil, maxNearest).Cards {
+		meant = append(meant, c.Cards.Name.At(int(card))+" #"+c.Cards.Number.At(int(card)))
+	}
+	out.remark("number_range", c.Sets.Name.At(int(sets[0])), numbers[0]+" to "+numbers[len(numbers)-1], meant...)
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"sync"
+	"unsafe"
 
 	"ninepocket/wire"
 )
@@ -12,6 +13,7 @@ type tool struct {
 	fields                   []field
 	output                   string // JSON Schema of structuredContent
 	run                      func(*request, *result) toolError
+	text                     layout // of an answer
 	// input replaces the schema of the fields, and literal replaces the whole result. Only fixtures
 	// have these two.
 	input, literal string
@@ -51,11 +53,16 @@ func (t *tool) definition() string {
 
 // call is one run of a tool. It is pooled, and nothing of it outlives the response.
 type call struct {
-	in  request
-	out result
+	in   request
+	out  result
+	text layoutWriter
 }
 
-var calls = sync.Pool{New: func() any { return new(call) }}
+var calls = sync.Pool{New: func() any {
+	run := new(call)
+	run.out.reset()
+	return run
+}}
 
 // maxPooledBuffer is the largest buffer that is returned to the pool. Larger ones are left to the
 // garbage collector.
@@ -71,10 +78,11 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 	run, _ := calls.Get().(*call)
 	run.in.reset(e, t, by)
 	run.out.setView(by.View)
+	run.out.now = by.Now
 
 	// Wrong arguments are reported in a result, which a model reads. A protocol error would be seen
 	// by its client alone.
-	run.in.args = bind(t.fields, m.params.Member("arguments"), "", &run.in.problems)
+	run.in.args = bind(t.fields, m.params.Member("arguments"), &run.in.problems)
 	toolErr := run.in.toolError()
 	if toolErr == "" {
 		run.out.detailed = run.in.text("response_format") == "detailed"
@@ -84,13 +92,17 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 	if toolErr != "" {
 		dst = e.AppendToolError(dst, m, string(toolErr))
 	} else {
-		dst = run.out.appendTo(e.beginResult(dst, m))
+		run.text.write(t.text, run.out.data)
+		dst = appendText(e.beginResult(dst, m), unsafe.String(unsafe.SliceData(run.text.text), len(run.text.text)))
+		dst = append(append(dst, `,"structuredContent":`...), run.out.data...)
+		dst = append(dst, `,"isError":false}}`...)
 	}
 
 	// A pooled call must not hold a View in memory that was replaced.
-	if cap(run.out.data) <= maxPooledBuffer && cap(run.out.textBuilder) <= maxPooledBuffer {
+	if cap(run.out.data) <= maxPooledBuffer && cap(run.text.text) <= maxPooledBuffer {
 		run.in.reset(nil, nil, Caller{})
 		run.out.reset()
+		run.text.reset()
 		calls.Put(run)
 	}
 

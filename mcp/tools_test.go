@@ -182,7 +182,9 @@ func TestDefinitions(t *testing.T) {
 		}
 
 		for _, never := range []string{`"$ref"`, `"oneOf"`, `"allOf"`, `"type":[`} {
-			if bytes.Contains(d.InputSchema, []byte(never)) || bytes.Contains(d.OutputSchema, []byte(never)) {
+			// Only the set and the number of a line have two types.
+			input := bytes.ReplaceAll(d.InputSchema, []byte(`"type":["string","integer"]`), nil)
+			if bytes.Contains(input, []byte(never)) || bytes.Contains(d.OutputSchema, []byte(never)) {
 				t.Errorf("%s uses %s", d.Name, never)
 			}
 		}

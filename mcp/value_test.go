@@ -100,7 +100,7 @@ func TestValueAdds(t *testing.T) {
 	w.Cards[0].Lanes[0].Cents = snapshot.MaxCents
 	d = newDesk(t, newView(t, w.Catalog()))
 	v = d.value(t, args{"id": w.Cards[0].ID, "quantity": 2}, args{"id": w.Cards[0].ID}, args{"id": "mew-151"})
-	if v.Lines[0].Status != "unpriced" || v.Lines[0].Total != nil || *v.Lines[1].Total != snapshot.MaxCents ||
+	if v.Lines[0].Status != "unpriced" || v.Lines[0].Total != nil || *v.Lines[1].Unit != snapshot.MaxCents ||
 		v.TotalCents != snapshot.MaxCents || !v.TotalIsPartial {
 		t.Errorf("%+v", v)
 	}

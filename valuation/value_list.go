@@ -14,6 +14,7 @@ type Line struct {
 	N                  int    // from 0
 	Variant, Condition string // of the price, "" without one
 	UpdatedAt          int64  // of the price, snapshot.NoTime without one
+	AskedVariant       string // the variant that the line asks for, "" for none
 }
 
 // A Sink receives the lines of a list one after the other and encodes them for one kind of
@@ -38,6 +39,7 @@ func (a *Appraiser) ValueList(view *engine.View, items []Item, sink Sink) (total
 			runtime.Gosched()
 		}
 		*line = Line{N: n, Result: a.Value(item), UpdatedAt: snapshot.NoTime}
+		line.AskedVariant = a.parsed.variant
 		if line.Lane >= 0 {
 			line.Variant = c.Variants.At(int(c.Lanes.Variant[line.Lane]))
 			line.Condition = snapshot.Condition(c.Lanes.Condition[line.Lane]).Text()

@@ -15,11 +15,11 @@ const (
 	MatchedNumber                 // the words are the card's number
 	Preferred                     // cards that have this rarity, finish, edition or year come first
 	InGame                        // the words name the game
-	matchedName                   // the word is of the card's name; never reported
 	Sorted                        // cards are in this order, To as a sort parameter
 	Bounded                       // prices have the bounds From and To, in cents
 	InEra                         // the words name an era, To
 	NoCard                        // the words name a product that holds cards
+	matchedName                   // the word is of the card's name; never reported
 )
 
 // IsOfQuery reports whether a note is about the query whatever card comes first.

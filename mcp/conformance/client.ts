@@ -13,7 +13,7 @@ const transport = new StreamableHTTPClientTransport(new URL(url), {
 });
 await client.connect(transport);
 assert.equal(client.getServerVersion()?.name, "ninepocket");
-assert.deepEqual(client.getServerCapabilities(), { tools: {} });
+assert.deepEqual(client.getServerCapabilities(), { tools: {}, prompts: {} });
 assert.ok(client.getInstructions());
 assert.equal(transport.sessionId, undefined);
 await client.ping();

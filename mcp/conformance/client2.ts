@@ -34,7 +34,7 @@ for (const { name, mode, version, connecting } of modes) {
   assert.deepEqual(sent.toSorted(), connecting.toSorted(), name);
   assert.equal(client.getNegotiatedProtocolVersion(), version, name);
   assert.equal(client.getServerVersion()?.name, "ninepocket");
-  assert.deepEqual(client.getServerCapabilities(), { tools: {} });
+  assert.deepEqual(client.getServerCapabilities(), { tools: {}, prompts: {} });
   assert.ok(client.getInstructions());
 
   const tools = await callAll(client);

@@ -5,7 +5,7 @@ import Ajv from "ajv";
 import Ajv2020 from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 
-const validators = [new Ajv({ strict: true }), new Ajv2020({ strict: true })];
+const validators = [new Ajv({ strict: true, allowUnionTypes: true }), new Ajv2020({ strict: true, allowUnionTypes: true })];
 validators.forEach((ajv) => addFormats(ajv));
 
 for await (const line of readline.createInterface({ input: process.stdin })) {
