@@ -72,5 +72,15 @@ func aliases(c *snapshot.Catalog) []text.Alias {
 			all[i].Game = int(a.Game[i])
 		}
 	}
+
+	for i, game := range c.Names.Game {
+		name := text.Alias{
+			Phrase: c.Names.Name.At(i), Replacement: c.Names.English.At(i), Card: -1, Game: -1, Translated: true,
+		}
+		if game != snapshot.AnyGame {
+			name.Game = int(game)
+		}
+		all = append(all, name)
+	}
 	return all
 }

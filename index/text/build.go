@@ -40,7 +40,9 @@ type builder struct {
 	aliases map[string]uint32
 
 	protectedNames []string
-	phrases        map[string]bool // of the aliases, folded
+	phrases        map[string]bool  // of the aliases, folded
+	meanings       map[string]alias // the same with what they mean
+	partGame       map[string]int   // by part of a translated name
 	isCode         map[string]bool
 	traits         traitReader
 }
@@ -62,7 +64,7 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 			totalOf: make([]uint16, corpus.Len), unpriced: corpus.Unpriced, misnumbered: map[string][]uint32{},
 		},
 		word: newInterner(), single: map[uint32]bool{}, plain: map[string]uint32{}, groups: map[string]uint32{},
-		family: map[string]uint32{}, number: newInterner(), aliases: map[string]uint32{}, isCode: map[string]bool{},
+		family: map[string]uint32{}, number: newInterner(), aliases: map[string]uint32{}, isCode: map[string]bool{}, partGame: map[string]int{},
 	}
 	b.index.traits = make([]cardvocab.Traits, corpus.Len)
 	b.traits = newTraitReader(corpus)
@@ -85,6 +87,7 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 	b.addSets()
 	b.addAliases()
 	ix := b.finish()
+	b.addTranslations()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -526,7 +529,14 @@ func (b *builder) finishExpander() error {
 	if err != nil {
 		return fmt.Errorf("cannot index the words of %d cards: %w", b.corpus.Len, err)
 	}
+	translated, err := newDictionary(&ix.aliases.phrases, b.step)
+	if err != nil {
+		return fmt.Errorf("cannot index the other names: %w", err)
+	}
 
+	ix.aliases.expander.words = &ix.aliases.phrases
+	ix.aliases.expander.near = translated
+	ix.aliases.expander.seed = maphash.MakeSeed()
 	ex := &ix.expander
 	ex.words = &ix.words
 	ex.names = &ix.names

@@ -83,6 +83,9 @@ func (rd *termExpander) expand(by round) bool {
 
 		if e >= passFuzzy && !u.number && !u.stopClass.isTradeTerm() {
 			rd.expandTypos(bit, u.text, e == passFuzzyPrefix && i == len(terms)-1)
+			if id == none {
+				rd.expandTranslatedTypos(bit, u.text)
+			}
 		}
 
 		rd.expandCode(bit, u)
@@ -176,7 +179,9 @@ func (rd *termExpander) expandPrefix(bit uint8, w []byte, id uint32) {
 
 	if lo < hi {
 		rd.list = append(rd.list, termExpansion{bits: bit, class: prefixName, lo: lo, hi: hi, second: none})
+		return
 	}
+	rd.expandTranslatedPrefix(bit, w)
 }
 
 // expandTypos takes a word for those of which it may be a misspelling.

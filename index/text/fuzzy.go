@@ -28,7 +28,7 @@ type nearWord struct {
 // lookup than the slot's load and compare.
 type fuzzyExpander struct {
 	words    *vocabulary
-	names    *postings // words of more names rank higher
+	names    *postings // words of more names rank higher; nil for phrases
 	near     dictionary
 	suffixes []uint32
 	seed     maphash.Seed
@@ -53,9 +53,12 @@ const (
 
 // allowedTypos is the largest distance at which a word may be misspelled (docs/SEARCH.md, Expand).
 // It is 0 under four letters or with anything but letters, 1 up to six letters, 2 from seven. Words of
-// three letters are compared with the suffixes only (see lookup).
+// three letters are compared with the suffixes only (see lookup). Of three syllables or Han, or four kana, each of three
+// bytes, one may be another of its block.
 func allowedTypos(w []byte) int {
 	switch {
+	case isWide(w) && len(w) <= maxWord && (len(w) >= 12 || len(w) >= 9 && w[0] != firstOfKana):
+		return 2
 	case len(w) < 4 || len(w) > maxWord || !isLetters(w):
 		return 0
 	case len(w) < 7:
@@ -77,6 +80,9 @@ func (ex *fuzzyExpander) expand(w []byte, kind fuzzyKind) []nearWord {
 	slot.Store(fresh)
 	return fresh.near
 }
+
+// firstOfKana is the first byte of kana.
+const firstOfKana = 0xe3
 
 func (ex *fuzzyExpander) lookup(w []byte, kind fuzzyKind) []nearWord {
 	a := automaton{pattern: w, limit: allowedTypos(w)}
@@ -120,11 +126,11 @@ func (ex *fuzzyExpander) lookupSuffix(w []byte) []nearWord {
 
 func (ex *fuzzyExpander) best(near []nearWord, limit int) []nearWord {
 	slices.SortFunc(near, func(a, b nearWord) int {
-		return cmp.Or(
-			cmp.Compare(a.distance, b.distance),
-			-cmp.Compare(len(ex.names.docs(a.id)), len(ex.names.docs(b.id))),
-			cmp.Compare(a.id, b.id),
-		)
+		order := cmp.Compare(a.distance, b.distance)
+		if order == 0 && ex.names != nil {
+			order = -cmp.Compare(len(ex.names.docs(a.id)), len(ex.names.docs(b.id)))
+		}
+		return cmp.Or(order, cmp.Compare(a.id, b.id))
 	})
 
 	return slices.Clip(near[:min(limit, len(near))])

@@ -1,6 +1,12 @@
 package text
 
-import "slices"
+import (
+	"slices"
+
+	"golang.org/x/text/unicode/norm"
+
+	"ninepocket/cardvocab"
+)
 
 // A NoteKind is the kind of a Note, such as a correction or a dropped word.
 type NoteKind uint8
@@ -32,14 +38,24 @@ func (ix *Index) Interpret(dst []Note, query string, hit Hit) []Note {
 	q := &s.query
 	q.parse(ix, query, hit.by.noAliases)
 
-	if q.rewritten {
-		dst = append(dst, Note{Kind: Replaced, From: query, To: q.spacedText(0, len(q.norm.tokens))})
+	for i := range q.rewrites {
+		if of := &q.rewrites[i]; of.words != "" {
+			dst = append(dst, Note{Kind: Replaced, From: of.typed(query), To: of.words})
+		}
 	}
 	dst = ix.explainRoles(dst, q, hit.Card)
 	if hit.isPlain() && q.optional == 0 {
 		return dst
 	}
 	return s.explainTerms(dst, hit)
+}
+
+// typed returns the phrase as it stands in the query.
+func (of *rewrite) typed(query string) string {
+	if of.til == 0 {
+		return norm.NFC.String(of.folded)
+	}
+	return cardvocab.Unescape(query)[of.from:of.til]
 }
 
 // isPlain reports whether, by the score, all words were found in the name as they were typed.

@@ -68,10 +68,10 @@ func (q *query) weigh(ix *Index) {
 // codeTerms returns the terms that a set's code was replaced by. Together they weigh as much as a code,
 // and less than a name next to them.
 func (q *query) codeTerms(ix *Index) (codes uint8) {
-	for _, words := range q.rewrites {
+	for k := range q.rewrites {
 		var found uint8
 		n := 0
-		for word := range strings.FieldsSeq(words) {
+		for word := range strings.FieldsSeq(q.rewrites[k].words) {
 			if i := q.index([]byte(word)); i >= 0 {
 				found |= 1 << i
 				n++

@@ -1,0 +1,396 @@
+package text
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"ninepocket/cardvocab"
+)
+
+// minTranslatedPrefix is the least number of Latin letters that a name of another language is found by the beginning
+// of.
+const minTranslatedPrefix = 4
+
+// addTranslations adds the names of other languages that mean nothing in the catalog's own (docs/SEARCH.md, Other
+// languages), and makes the table of all aliases.
+func (b *builder) addTranslations() {
+	table := &b.index.aliases
+	parts := map[string]map[string]int{}
+	for i, given := range b.corpus.Aliases {
+		Every(b.step, i)
+		if given.Translated {
+			b.addTranslation(&given)
+			b.countParts(parts, &given)
+		}
+	}
+
+	// A part of names stands for the word that most of them have in its place: ゾロ, 索隆.
+	for part, words := range parts {
+		all := 0
+		best := ""
+		for word, n := range words {
+			all += n
+			if n > words[best] || n == words[best] && word < best {
+				best = word
+			}
+		}
+		if 2*words[best] > all {
+			b.addTranslation(&Alias{Phrase: part, Replacement: best, Game: b.partGame[part], Translated: true})
+		}
+	}
+
+	table.phrases = newVocabulary(slices.Collect(maps.Keys(b.meanings)), b.step)
+	table.meanings = make([]alias, table.phrases.len())
+	for phrase, of := range b.meanings {
+		table.meanings[table.phrases.findString(phrase)] = of
+		if of.lo != none || of.words == "" {
+			table.maxName = max(table.maxName, len(phrase))
+		}
+	}
+}
+
+// addTranslation adds a name, and how a name in kana is written in Latin letters.
+func (b *builder) addTranslation(given *Alias) {
+	ix := b.index
+	of := alias{words: given.Replacement, card: none, games: gamesOf(given.Game), lo: none, second: none}
+	if given.Replacement != "" {
+		of.lo, of.second = b.wordsOf(given.Replacement)
+		if of.lo == none {
+			return
+		}
+	}
+
+	b.parser.norm.read(given.Phrase, 0)
+	tokens := b.parser.norm.tokens
+	if len(tokens) == 0 || len(tokens) > maxAliasWords || b.isName(tokens) {
+		return
+	}
+
+	folded := string(b.parser.norm.text)
+	spellings := []string{folded}
+	if len(tokens) == 1 {
+		spellings = append(spellings, romaji(folded))
+	}
+	for _, name := range spellings {
+		// What a list of other names says of a phrase stands.
+		listed, known := b.meanings[name]
+		if known && !strings.EqualFold(listed.words, of.words) {
+			continue
+		}
+		english := ix.words.findString(name) != none || stopWords[name] != significant || ix.phrases[name].kind != roleTerm
+		if name != "" && !english && !b.isCode[name] {
+			b.meanings[name] = of
+		}
+	}
+}
+
+// wordsOf returns words by which names with some English words are found: the last two, or all of them joined. lo is
+// none if the catalog has them nowhere.
+func (b *builder) wordsOf(english string) (lo, second uint32) {
+	words := b.parser.norm.words(english)
+	find := b.index.words.findString
+	n := len(words)
+	switch joined := find(strings.Join(words, "")); {
+	case n == 0:
+		return none, none
+	case joined != none:
+		return joined, none
+	case n == 1:
+		return find(words[0]), none
+	}
+
+	lo = find(words[n-2])
+	second = find(words[n-1])
+	if second == none {
+		lo = none
+	}
+	return lo, second
+}
+
+// countParts counts what stands in the place of each wide part of a name in the English one. Where they do not have as
+// many parts, only the last ones are compared.
+func (b *builder) countParts(parts map[string]map[string]int, given *Alias) {
+	names := b.parser.norm.words(given.Phrase)
+	english := b.parser.norm.words(given.Replacement)
+	if len(names) < 2 || len(english) < 2 {
+		return
+	}
+
+	for i := range names {
+		at := i
+		if len(names) != len(english) {
+			if i < len(names)-1 {
+				continue
+			}
+			at = len(english) - 1
+		}
+		part := names[i]
+		if !isWide([]byte(part)) || utf8.RuneCountInString(part) < 2 {
+			continue
+		}
+		if parts[part] == nil {
+			parts[part] = map[string]int{}
+		}
+		parts[part][english[at]]++
+		b.partGame[part] = given.Game
+	}
+}
+
+// splitNames divides words that hold a name of another language into it and what is glued to it: アローラロコン,
+// GlurakVMAX.
+func (q *query) splitNames(ix *Index) {
+	for i := 0; i < len(q.norm.tokens); i++ {
+		tok := q.norm.tokens[i]
+		word := q.norm.word(tok)
+		if tok.hash || ix.words.find(word) != none || ix.aliases.find(word) != nil {
+			continue
+		}
+
+		q.pieces = q.pieces[:0]
+		switch {
+		case isWide(word):
+			q.splitWide(ix, tok)
+		case isLetters(word):
+			q.splitLetters(ix, tok, i > 0 && tok.before == 't' && isWide(q.norm.word(q.norm.tokens[i-1])))
+		}
+		if len(q.pieces) > 0 {
+			q.norm.tokens = slices.Replace(q.norm.tokens, i, i+1, q.pieces...)
+			i += len(q.pieces) - 1
+		}
+	}
+
+	q.norm.tokens = q.norm.tokens[:min(len(q.norm.tokens), maxTokens)]
+}
+
+// splitWide divides a word without spaces between words: the longest names first, from the left. Particles beside a
+// name are left out; what is between names is a word of its own.
+func (q *query) splitWide(ix *Index, tok token) {
+	word := q.norm.word(tok)
+	rest := 0 // where the word that is no name begins
+	for at := 0; at < len(word); {
+		n := ix.nameAt(word, at)
+		if n < len(word)-at && ix.beginsName(word[at:]) {
+			break // it is being typed
+		}
+		particle := 0
+		if n == 0 {
+			particle = ix.particleAt(word, at)
+			if particle > 0 && (at > rest || at == 0) && ix.nameAt(word, at+particle) == 0 {
+				particle = 0
+			}
+		}
+		if n+particle == 0 {
+			at = nextCharacter(word, at)
+			continue
+		}
+
+		if at > rest {
+			q.addPiece(tok, rest, at)
+		}
+		if n > 0 {
+			q.addPiece(tok, at, at+n)
+		}
+		at += n + particle
+		rest = at
+	}
+
+	if rest > 0 && rest < len(word) {
+		q.addPiece(tok, rest, len(word))
+	}
+}
+
+// nextCharacter is the end of the character at a place of a wide word, with its voicing mark.
+func nextCharacter(word []byte, at int) int {
+	for first := true; at < len(word); first = false {
+		char, size := utf8.DecodeRune(word[at:])
+		if !first && !cardvocab.IsVoicing(char) {
+			break
+		}
+		at += size
+	}
+	return at
+}
+
+// nameAt returns the length of the longest name at a place of a wide word. One of two characters or fewer must be all
+// that is left, or be before another name or a particle.
+func (ix *Index) nameAt(word []byte, at int) (n int) {
+	characters := 0
+	for end := at; end < len(word) && end-at < ix.aliases.maxName; {
+		end = nextCharacter(word, end)
+		characters++
+		of := ix.aliases.find(word[at:end])
+		if of != nil && of.words != "" && (characters > 2 || end == len(word) ||
+			characters == 2 && ix.nameAt(word, end)+ix.particleAt(word, end) > 0) {
+			n = end - at
+		}
+	}
+	return n
+}
+
+// beginsName reports whether a name in another language begins with a word.
+func (ix *Index) beginsName(word []byte) bool {
+	lo, hi := ix.aliases.phrases.prefix(word)
+	return lo < hi
+}
+
+// particleAt returns the length of a particle at a place of a word, 0 without one.
+func (ix *Index) particleAt(word []byte, at int) int {
+	if at == len(word) {
+		return 0
+	}
+	end := nextCharacter(word, at)
+	if of := ix.aliases.find(word[at:end]); of != nil && of.words == "" {
+		return end - at
+	}
+	return 0
+}
+
+// splitLetters divides a name from a suffix behind it or a word before it. Behind a wide word, two suffixes come apart
+// as well: メガリザードンXex.
+func (q *query) splitLetters(ix *Index, tok token, behindWide bool) {
+	word := q.norm.word(tok)
+	isTranslated := func(part []byte) bool {
+		of := ix.aliases.find(part)
+		return of != nil && of.lo != none
+	}
+
+	for at := len(word) - 1; at > 0; at-- {
+		head := word[:at]
+		tail := word[at:]
+		hasSuffix := slices.Contains(suffixes, string(tail))
+		// A letter x too many is likelier a slip than a Mega X.
+		if hasSuffix && (isTranslated(head) && tail[0] != 'x' || behindWide && slices.Contains(suffixes, string(head))) ||
+			len(head) >= minTranslatedPrefix && len(tail) > minTranslatedPrefix && isTranslated(tail) &&
+				ix.words.find(head) != none {
+			q.addPiece(tok, 0, at)
+			q.addPiece(tok, at, len(word))
+			return
+		}
+	}
+}
+
+// addPiece adds a part of a token as a token.
+func (q *query) addPiece(tok token, from, til int) {
+	part := tok
+	part.start += from
+	part.end = tok.start + til
+	part.stem = 0
+	if from > 0 {
+		part.before = 't'
+	}
+
+	// Where characters of the query have other lengths, the place of a part is not known.
+	if tok.til-tok.from == tok.end-tok.start {
+		part.from = tok.from + from
+		part.til = tok.from + til
+	} else {
+		part.til = 0
+	}
+	q.pieces = append(q.pieces, part)
+}
+
+// expandTranslatedPrefix takes a word for the beginning of names in other languages.
+func (rd *termExpander) expandTranslatedPrefix(bit uint8, w []byte) {
+	if rd.query.typed || !isWide(w) && (len(w) < minTranslatedPrefix || !isLetters(w)) {
+		return
+	}
+
+	for lo, hi := rd.ix.aliases.phrases.prefix(w); lo < hi; lo++ {
+		rd.addTranslated(bit, prefixName, lo)
+	}
+}
+
+// expandTranslatedTypos takes a word for misspelled names in other languages that are nearer than any word of the
+// catalog.
+func (rd *termExpander) expandTranslatedTypos(bit uint8, w []byte) {
+	limit := allowedTypos(w)
+	if rd.query.typed || limit == 0 {
+		return
+	}
+
+	if near := rd.ix.expander.expand(w, typos); len(near) > 0 {
+		limit = int(near[0].distance) - 1
+	}
+	for _, near := range rd.ix.aliases.expander.expand(w, typos) {
+		switch {
+		case int(near.distance) > limit:
+		case near.distance == 1:
+			rd.addTranslated(bit, typoName, near.id)
+		default:
+			rd.addTranslated(bit, twoTyposName, near.id)
+		}
+	}
+}
+
+// addTranslated adds what a phrase means, if it is a name of another language.
+func (rd *termExpander) addTranslated(bit uint8, c matchClass, phrase uint32) {
+	if of := &rd.ix.aliases.meanings[phrase]; of.lo != none {
+		rd.list = append(rd.list, termExpansion{bits: bit, class: c, lo: of.lo, hi: of.lo + 1, second: of.second})
+	}
+}
+
+// kana has how kana are written in Latin letters.
+const kana = "ア a イ i ウ u エ e オ o カ ka キ ki ク ku ケ ke コ ko ガ ga ギ gi グ gu ゲ ge ゴ go " +
+	"サ sa シ shi ス su セ se ソ so ザ za ジ ji ズ zu ゼ ze ゾ zo タ ta チ chi ツ tsu テ te ト to ダ da ヂ ji ヅ zu デ de ド do " +
+	"ナ na ニ ni ヌ nu ネ ne ノ no ハ ha ヒ hi フ fu ヘ he ホ ho バ ba ビ bi ブ bu ベ be ボ bo パ pa ピ pi プ pu ペ pe ポ po " +
+	"マ ma ミ mi ム mu メ me モ mo ヤ ya ユ yu ヨ yo ラ ra リ ri ル ru レ re ロ ro ワ wa ヲ o ン n ヴ vu " +
+	"ァ -a ィ -i ゥ -u ェ -e ォ -o ャ -ya ュ -yu ョ -yo"
+
+// syllables are the pairs of kana, folded.
+var syllables = func() map[string]string {
+	var norm normaliser
+	all := map[string]string{}
+	pairs := strings.Fields(kana)
+	for i := 0; i < len(pairs); i += 2 {
+		norm.read(pairs[i], 0)
+		all[string(norm.text)] = pairs[i+1]
+	}
+	return all
+}()
+
+// romaji returns a folded name in kana in Latin letters, "" for any other: rizaadon, burakkii.
+func romaji(name string) string {
+	var out []byte
+	doubled := false
+	for word := []byte(name); len(word) > 0; {
+		end := nextCharacter(word, 0)
+		sign := string(word[:end])
+		word = word[end:]
+		syllable := syllables[sign]
+		small, isSmall := strings.CutPrefix(syllable, "-")
+		switch {
+		case sign == "ッ":
+			doubled = true
+			continue
+		case len(out) > 0 && sign == "ー":
+			syllable = string(out[len(out)-1])
+		case syllable == "" || len(out) == 0 && isSmall:
+			return ""
+		case isSmall:
+			syllable = small
+			out = joinSmall(out, &syllable)
+		case doubled:
+			out = append(out, syllable[0])
+		}
+		doubled = false
+		out = append(out, syllable...)
+	}
+	return string(out)
+}
+
+// joinSmall makes one syllable of the last one and a small kana: ki and ya are kya, shi and ya are sha, u and i are wi.
+func joinSmall(out []byte, small *string) []byte {
+	last := len(out) - 1
+	switch {
+	case (*small)[0] != 'y':
+		if last == 0 && out[0] == 'u' {
+			return []byte("w")
+		}
+	case bytes.HasSuffix(out, []byte("hi")) && last > 1 || bytes.HasSuffix(out, []byte("ji")):
+		*small = (*small)[1:]
+	}
+	return out[:last]
+}
