@@ -43,7 +43,7 @@ func (table *aliasTable) find(phrase []byte) *alias {
 	return nil
 }
 
-// maxAliasWords is the maximum number of words of an alias.
+// maxAliasWords is the maximum number of words of an alias, unless it is the whole query.
 const maxAliasWords = 5
 
 // readPhrases records the phrases of all aliases, so that whole names that contain one are
@@ -123,7 +123,11 @@ func (q *query) readAliases(ix *Index, typed bool) {
 	var text []byte
 	last := 0 // the end of the last phrase
 	for i := 0; i < len(tokens); i++ {
-		for til := min(len(tokens), i+maxAliasWords); til > i; til-- {
+		til := len(tokens)
+		if i > 0 {
+			til = min(til, i+maxAliasWords)
+		}
+		for ; til > i; til = min(til-1, i+maxAliasWords) {
 			alias := ix.aliases.find(q.span(i, til))
 			number := tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' '
 			trade := til == i+1 && stopWords[string(q.norm.word(tokens[i]))].isTradeTerm()

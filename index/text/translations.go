@@ -65,7 +65,7 @@ func (b *builder) addTranslation(given *Alias) {
 
 	b.parser.norm.read(given.Phrase, 0)
 	tokens := b.parser.norm.tokens
-	if len(tokens) == 0 || len(tokens) > maxAliasWords || b.isName(tokens) {
+	if len(tokens) == 0 || len(tokens) > maxTokens || b.isName(tokens) {
 		return
 	}
 
