@@ -1,6 +1,8 @@
 package api
 
 import (
+	"strings"
+
 	"ninepocket/engine"
 	"ninepocket/index"
 )
@@ -20,11 +22,16 @@ var interpretationTokens = map[index.NoteKind]string{
 func (r *Request) interpret(out *Reply, q *index.Query, found *engine.SearchPage) {
 	if q.Sort == index.Relevance {
 		for _, remark := range found.Interpretation {
+			from := remark.From
 			to := remark.To
+			if remark.Kind == index.Replaced {
+				from = strings.ToLower(from)
+				to = strings.ToLower(to)
+			}
 			if remark.Kind == index.MatchedSet {
 				to = r.View.Index.SetName(found.Cards[0])
 			}
-			out.Interpretation = appendToken(out.Interpretation, interpretationTokens[remark.Kind], remark.From, to)
+			out.Interpretation = appendToken(out.Interpretation, interpretationTokens[remark.Kind], from, to)
 		}
 	}
 

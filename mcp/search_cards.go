@@ -114,7 +114,9 @@ func textInterpretation(out *result, interpretation []index.Note) {
 			parts = append(parts, from+" left out")
 		case index.Missing:
 			parts = append(parts, from+" not found")
-		case index.Corrected, index.Replaced:
+		case index.Replaced:
+			parts = append(parts, from+" is "+readable(remark.To))
+		case index.Corrected:
 			parts = append(parts, from+` read as "`+readable(remark.To)+`"`)
 		case index.Preferred:
 			if remark.To != "" {

@@ -127,7 +127,7 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request Search
 }
 
 // queryRemarks returns sentences about the interpretation of a query: the words that no card has,
-// and the corrected ones. Other notes need no explanation.
+// the corrected ones, and other names. Other notes need no explanation.
 func queryRemarks(list []text.Note) (all []string) {
 	for _, remark := range list {
 		switch remark.Kind {
@@ -135,7 +135,9 @@ func queryRemarks(list []text.Note) (all []string) {
 			all = append(all, "No card that fits has “"+remark.From+"”.")
 		case text.Corrected:
 			all = append(all, "“"+remark.From+"” was read as “"+remark.To+"”.")
-		case text.Dropped, text.Replaced, text.MatchedSet, text.MatchedNumber, text.Preferred, text.InGame:
+		case text.Replaced:
+			all = append(all, "“"+remark.From+"” is "+remark.To+".")
+		case text.Dropped, text.MatchedSet, text.MatchedNumber, text.Preferred, text.InGame:
 		}
 	}
 	return all
