@@ -32,7 +32,14 @@ type aliasTable struct {
 	phrases  vocabulary
 	meanings []alias // by phrase
 	maxName  int     // bytes of a translated phrase, 0 without one
-	expander fuzzyExpander
+	// heads has a bit for the first four bytes of each phrase: few words begin as one does.
+	heads [1 << 11]uint32
+}
+
+// headBit is the place of the first four bytes of a word in heads.
+func headBit(w []byte) (word, bit uint32) {
+	hash := (uint32(w[0])<<24 | uint32(w[1])<<16 | uint32(w[2])<<8 | uint32(w[3])) * 0x9e3779b1 >> 16
+	return hash >> 5, 1 << (hash & 31)
 }
 
 // find returns the meaning of a folded phrase, nil without one.

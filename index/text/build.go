@@ -529,17 +529,11 @@ func (b *builder) finishExpander() error {
 	if err != nil {
 		return fmt.Errorf("cannot index the words of %d cards: %w", b.corpus.Len, err)
 	}
-	translated, err := newDictionary(&ix.aliases.phrases, b.step)
-	if err != nil {
-		return fmt.Errorf("cannot index the other names: %w", err)
-	}
 
-	ix.aliases.expander.words = &ix.aliases.phrases
-	ix.aliases.expander.near = translated
-	ix.aliases.expander.seed = maphash.MakeSeed()
 	ex := &ix.expander
 	ex.words = &ix.words
 	ex.names = &ix.names
+	ex.aliases = &ix.aliases
 	ex.near = near
 	ex.seed = maphash.MakeSeed()
 	for _, suffix := range suffixes {

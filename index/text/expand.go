@@ -78,14 +78,14 @@ func (rd *termExpander) expand(by round) bool {
 
 		// If other words may be missing, three letters are too few to guess by.
 		if i == len(terms)-1 || e >= passFuzzy && (!by.partial || len(u.text) > 3) {
-			rd.expandPrefix(bit, u.text, id)
+			known := rd.expandPrefix(bit, u.text, id) || id != none
+			if !known && (e >= passFuzzy || isWide(u.text)) {
+				rd.expandTranslatedPrefix(bit, u.text)
+			}
 		}
 
 		if e >= passFuzzy && !u.number && !u.stopClass.isTradeTerm() {
 			rd.expandTypos(bit, u.text, e == passFuzzyPrefix && i == len(terms)-1)
-			if id == none {
-				rd.expandTranslatedTypos(bit, u.text)
-			}
 		}
 
 		rd.expandCode(bit, u)
@@ -161,10 +161,10 @@ func (rd *termExpander) expandSplit(bit uint8, w []byte) {
 }
 
 // expandPrefix takes a word of two letters or more for the prefix of others. id is the word itself,
-// or none.
-func (rd *termExpander) expandPrefix(bit uint8, w []byte, id uint32) {
+// or none. It reports whether there are such words.
+func (rd *termExpander) expandPrefix(bit uint8, w []byte, id uint32) bool {
 	if len(w) < 2 || cardvocab.IsInteger(w) {
-		return
+		return false
 	}
 
 	// The words with one prefix are neighbours; the word itself is the first of them.
@@ -179,9 +179,8 @@ func (rd *termExpander) expandPrefix(bit uint8, w []byte, id uint32) {
 
 	if lo < hi {
 		rd.list = append(rd.list, termExpansion{bits: bit, class: prefixName, lo: lo, hi: hi, second: none})
-		return
 	}
-	rd.expandTranslatedPrefix(bit, w)
+	return lo < hi
 }
 
 // expandTypos takes a word for those of which it may be a misspelling.
@@ -191,7 +190,8 @@ func (rd *termExpander) expandTypos(bit uint8, w []byte, starts bool) {
 	}
 
 	// Words with one error come before fuzzy prefixes, and those before words with two errors.
-	near := rd.ix.expander.expand(w, typos)
+	known := rd.ix.expander.entry(w, typos)
+	near := known.near
 	i := 0
 	for ; i < len(near) && near[i].distance == 1; i++ {
 		rd.add(bit, typoName, near[i].id)
@@ -206,4 +206,5 @@ func (rd *termExpander) expandTypos(bit uint8, w []byte, starts bool) {
 	for ; i < len(near); i++ {
 		rd.add(bit, twoTyposName, near[i].id)
 	}
+	rd.addTranslatedTypos(bit, known.aliases)
 }

@@ -5,6 +5,8 @@ import (
 	"hash/maphash"
 	"slices"
 	"sync/atomic"
+
+	"ninepocket/cardvocab"
 )
 
 // Bounds of how many words one word is expanded to, so that the worst query stays cheap. The
@@ -28,7 +30,8 @@ type nearWord struct {
 // lookup than the slot's load and compare.
 type fuzzyExpander struct {
 	words    *vocabulary
-	names    *postings // words of more names rank higher; nil for phrases
+	names    *postings // words of more names rank higher
+	aliases  *aliasTable
 	near     dictionary
 	suffixes []uint32
 	seed     maphash.Seed
@@ -42,6 +45,8 @@ type fuzzyEntry struct {
 	word string
 	kind fuzzyKind
 	near []nearWord
+	// aliases are phrases that are nearer than near, of typos.
+	aliases []nearWord
 }
 
 type fuzzyKind uint8
@@ -70,15 +75,21 @@ func allowedTypos(w []byte) int {
 
 // expand returns the known words near w, nearest first, without w itself. The result is shared: do
 // not change it.
-func (ex *fuzzyExpander) expand(w []byte, kind fuzzyKind) []nearWord {
+func (ex *fuzzyExpander) expand(w []byte, kind fuzzyKind) []nearWord { return ex.entry(w, kind).near }
+
+// entry returns the expansion of w with its aliases; do not change it.
+func (ex *fuzzyExpander) entry(w []byte, kind fuzzyKind) *fuzzyEntry {
 	// If two words share a slot, one of them is expanded again.
 	slot := &ex.cache[(maphash.Bytes(ex.seed, w)^uint64(kind))&(1<<cacheBits-1)]
 	if known := slot.Load(); known != nil && known.kind == kind && known.word == string(w) {
-		return known.near
+		return known
 	}
 	fresh := &fuzzyEntry{word: string(w), kind: kind, near: ex.lookup(w, kind)}
+	if kind == typos {
+		fresh.aliases = ex.lookupAliases(w, fresh.near)
+	}
 	slot.Store(fresh)
-	return fresh.near
+	return fresh
 }
 
 // firstOfKana is the first byte of kana.
@@ -124,13 +135,46 @@ func (ex *fuzzyExpander) lookupSuffix(w []byte) []nearWord {
 	return ex.best(near, maxNear)
 }
 
+// lookupAliases returns the phrases of one first character that are nearer to a word, which the catalog does not have,
+// than any word that it has: where both are as near, the catalog's is meant.
+func (ex *fuzzyExpander) lookupAliases(w []byte, words []nearWord) (near []nearWord) {
+	limit := allowedTypos(w)
+	if len(words) > 0 {
+		limit = min(limit, int(words[0].distance)-1)
+	}
+	if limit <= 0 || ex.aliases.maxName == 0 || ex.words.find(w) != none {
+		return nil
+	}
+
+	_, size := cardvocab.DecodeRune(w)
+	a := automaton{pattern: w, limit: limit}
+	for id, end := ex.aliases.phrases.prefix(w[:size]); id < end; {
+		phrase := ex.aliases.phrases.word(id)
+		state := a.Start()
+		at := 0
+		for ; at < len(phrase) && state != rejected; at++ {
+			state = a.Accept(state, phrase[at])
+		}
+		// Neighbours begin alike, and none that begins so is near.
+		if state == rejected {
+			id = ex.aliases.phrases.prefixEnd(id, phrase[:at])
+			continue
+		}
+		if a.IsMatch(state) {
+			near = append(near, nearWord{id: id, distance: a.EditDistance(state)})
+		}
+		id++
+	}
+	return near
+}
+
 func (ex *fuzzyExpander) best(near []nearWord, limit int) []nearWord {
 	slices.SortFunc(near, func(a, b nearWord) int {
-		order := cmp.Compare(a.distance, b.distance)
-		if order == 0 && ex.names != nil {
-			order = -cmp.Compare(len(ex.names.docs(a.id)), len(ex.names.docs(b.id)))
-		}
-		return cmp.Or(order, cmp.Compare(a.id, b.id))
+		return cmp.Or(
+			cmp.Compare(a.distance, b.distance),
+			-cmp.Compare(len(ex.names.docs(a.id)), len(ex.names.docs(b.id))),
+			cmp.Compare(a.id, b.id),
+		)
 	})
 
 	return slices.Clip(near[:min(limit, len(near))])

@@ -55,16 +55,14 @@ func (norm *normaliser) read(text string, limit int) {
 	norm.tokens = norm.tokens[:0]
 	sc := scanner{norm: norm, limit: limit, before: ' ', start: -1}
 	text = cardvocab.Unescape(text)
-	for i := 0; i < len(text) && !sc.full(); {
-		char := rune(text[i])
+	for sc.at < len(text) && !sc.full() {
+		char := rune(text[sc.at])
 		size := 1
 		if char >= utf8.RuneSelf {
-			char, size = utf8.DecodeRuneInString(text[i:])
+			char, size = utf8.DecodeRuneInString(text[sc.at:])
 		}
-		sc.at = i
-		sc.rune(text[i:i+size], char)
-		i += size
-		sc.at = i
+		sc.rune(text[sc.at:sc.at+size], char)
+		sc.at += size
 	}
 
 	sc.endWord()
@@ -98,7 +96,9 @@ func (sc *scanner) rune(c string, char rune) {
 	// Most characters are plain letters and digits, which need only lower case.
 	plain := cardvocab.Lower(byte(char))
 	if char < utf8.RuneSelf && cardvocab.IsWordByte(plain) {
-		sc.beginWord(false)
+		if sc.start < 0 || sc.isWide {
+			sc.beginWord(false)
+		}
 		sc.norm.text = append(sc.norm.text, plain)
 		return
 	}

@@ -46,6 +46,10 @@ func (b *builder) addTranslations() {
 	table.meanings = make([]alias, table.phrases.len())
 	for phrase, of := range b.meanings {
 		table.meanings[table.phrases.findString(phrase)] = of
+		if len(phrase) >= minTranslatedPrefix {
+			word, bit := headBit([]byte(phrase))
+			table.heads[word] |= bit
+		}
 		if of.lo != none || of.words == "" {
 			table.maxName = max(table.maxName, len(phrase))
 		}
@@ -145,16 +149,18 @@ func (q *query) splitNames(ix *Index) {
 	for i := 0; i < len(q.norm.tokens); i++ {
 		tok := q.norm.tokens[i]
 		word := q.norm.word(tok)
-		if tok.hash || ix.words.find(word) != none || ix.aliases.find(word) != nil {
+		suffix := suffixOf(word)
+		if tok.hash || suffix == 0 && !isWide(word) || ix.words.find(word) != none || ix.aliases.find(word) != nil {
 			continue
 		}
 
 		q.pieces = q.pieces[:0]
-		switch {
-		case isWide(word):
+		if suffix == 0 {
 			q.splitWide(ix, tok)
-		case isLetters(word):
-			q.splitLetters(ix, tok, i > 0 && tok.before == 't' && isWide(q.norm.word(q.norm.tokens[i-1])))
+		} else if head := len(word) - suffix; ix.isTranslated(word[:head]) ||
+			i > 0 && isWide(q.norm.word(q.norm.tokens[i-1])) && slices.Contains(suffixes, string(word[:head])) {
+			q.addPiece(tok, 0, head)
+			q.addPiece(tok, head, len(word))
 		}
 		if len(q.pieces) > 0 {
 			q.norm.tokens = slices.Replace(q.norm.tokens, i, i+1, q.pieces...)
@@ -163,6 +169,34 @@ func (q *query) splitNames(ix *Index) {
 	}
 
 	q.norm.tokens = q.norm.tokens[:min(len(q.norm.tokens), maxTokens)]
+}
+
+// gluedSuffixes are the suffixes that people glue to a name, the longest first. An x alone is rather a slip of the
+// finger.
+var gluedSuffixes = []string{"vstar", "break", "vmax", "star", "ex", "gx", "v"}
+
+// suffixOf returns the length of the suffix that a longer word ends with, 0 without one. It may be glued to a name, or
+// to another suffix behind a wide name: メガリザードンXex.
+func suffixOf(word []byte) int {
+	// Few words end with their letters.
+	switch word[len(word)-1] {
+	case 'v', 'x', 'r', 'k':
+	default:
+		return 0
+	}
+
+	for _, suffix := range gluedSuffixes {
+		if len(suffix) < len(word) && string(word[len(word)-len(suffix):]) == suffix {
+			return len(suffix)
+		}
+	}
+	return 0
+}
+
+// isTranslated reports whether a word is a name in another language.
+func (ix *Index) isTranslated(word []byte) bool {
+	of := ix.aliases.find(word)
+	return of != nil && of.lo != none
 }
 
 // splitWide divides a word without spaces between words: the longest names first, from the left. Particles beside a
@@ -248,30 +282,6 @@ func (ix *Index) particleAt(word []byte, at int) int {
 	return 0
 }
 
-// splitLetters divides a name from a suffix behind it or a word before it. Behind a wide word, two suffixes come apart
-// as well: メガリザードンXex.
-func (q *query) splitLetters(ix *Index, tok token, behindWide bool) {
-	word := q.norm.word(tok)
-	isTranslated := func(part []byte) bool {
-		of := ix.aliases.find(part)
-		return of != nil && of.lo != none
-	}
-
-	for at := len(word) - 1; at > 0; at-- {
-		head := word[:at]
-		tail := word[at:]
-		hasSuffix := slices.Contains(suffixes, string(tail))
-		// A letter x too many is likelier a slip than a Mega X.
-		if hasSuffix && (isTranslated(head) && tail[0] != 'x' || behindWide && slices.Contains(suffixes, string(head))) ||
-			len(head) >= minTranslatedPrefix && len(tail) > minTranslatedPrefix && isTranslated(tail) &&
-				ix.words.find(head) != none {
-			q.addPiece(tok, 0, at)
-			q.addPiece(tok, at, len(word))
-			return
-		}
-	}
-}
-
 // addPiece adds a part of a token as a token.
 func (q *query) addPiece(tok token, from, til int) {
 	part := tok
@@ -294,8 +304,13 @@ func (q *query) addPiece(tok token, from, til int) {
 
 // expandTranslatedPrefix takes a word for the beginning of names in other languages.
 func (rd *termExpander) expandTranslatedPrefix(bit uint8, w []byte) {
-	if rd.query.typed || !isWide(w) && (len(w) < minTranslatedPrefix || !isLetters(w)) {
+	if rd.query.typed || !isWide(w) && len(w) < minTranslatedPrefix {
 		return
+	}
+	if len(w) >= minTranslatedPrefix {
+		if word, bit := headBit(w); rd.ix.aliases.heads[word]&bit == 0 {
+			return
+		}
 	}
 
 	for lo, hi := rd.ix.aliases.phrases.prefix(w); lo < hi; lo++ {
@@ -303,20 +318,11 @@ func (rd *termExpander) expandTranslatedPrefix(bit uint8, w []byte) {
 	}
 }
 
-// expandTranslatedTypos takes a word for misspelled names in other languages that are nearer than any word of the
-// catalog.
-func (rd *termExpander) expandTranslatedTypos(bit uint8, w []byte) {
-	limit := allowedTypos(w)
-	if rd.query.typed || limit == 0 {
-		return
-	}
-
-	if near := rd.ix.expander.expand(w, typos); len(near) > 0 {
-		limit = int(near[0].distance) - 1
-	}
-	for _, near := range rd.ix.aliases.expander.expand(w, typos) {
+// addTranslatedTypos takes a word for misspelled names in other languages.
+func (rd *termExpander) addTranslatedTypos(bit uint8, names []nearWord) {
+	for _, near := range names {
 		switch {
-		case int(near.distance) > limit:
+		case rd.query.typed:
 		case near.distance == 1:
 			rd.addTranslated(bit, typoName, near.id)
 		default:
