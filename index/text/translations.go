@@ -200,23 +200,26 @@ func (ix *Index) isTranslated(word []byte) bool {
 }
 
 // splitWide divides a word without spaces between words: the longest names first, from the left. Particles beside a
-// name are left out; what is between names is a word of its own.
+// name are left out; what is between names is a word of its own, and so is a name that is being typed.
 func (q *query) splitWide(ix *Index, tok token) {
 	word := q.norm.word(tok)
 	rest := 0 // where the word that is no name begins
-	for at := 0; at < len(word); {
-		n := ix.nameAt(word, at)
+	for at := 0; at < len(word) && len(q.pieces) < maxTokens; {
+		n, characters := ix.nameAt(word, at)
 		if n < len(word)-at && ix.beginsName(word[at:]) {
-			break // it is being typed
+			break
 		}
 		particle := 0
-		if n == 0 {
-			particle = ix.particleAt(word, at)
-			if particle > 0 && (at > rest || at == 0) && ix.nameAt(word, at+particle) == 0 {
-				particle = 0
-			}
+		next, _ := ix.nameAt(word, at+n)
+		if next == 0 {
+			particle = ix.particleAt(word, at+n)
+			next, _ = ix.nameAt(word, at+n+particle)
 		}
-		if n+particle == 0 {
+
+		// A particle is one behind a name or before one.
+		isName := n > 0 || particle > 0 && (next > 0 || at == rest && at > 0)
+		// Two characters are part of other words as well.
+		if !isName || characters == 2 && at+n < len(word) && particle+next == 0 {
 			at = nextCharacter(word, at)
 			continue
 		}
@@ -248,20 +251,19 @@ func nextCharacter(word []byte, at int) int {
 	return at
 }
 
-// nameAt returns the length of the longest name at a place of a wide word. One of two characters or fewer must be all
-// that is left, or be before another name or a particle.
-func (ix *Index) nameAt(word []byte, at int) (n int) {
-	characters := 0
+// nameAt returns the length of the longest name at a place of a wide word, in bytes and in characters: of two, unless one
+// is all that is left.
+func (ix *Index) nameAt(word []byte, at int) (n, characters int) {
+	count := 0
 	for end := at; end < len(word) && end-at < ix.aliases.maxName; {
 		end = nextCharacter(word, end)
-		characters++
-		of := ix.aliases.find(word[at:end])
-		if of != nil && of.words != "" && (characters > 2 || end == len(word) ||
-			characters == 2 && ix.nameAt(word, end)+ix.particleAt(word, end) > 0) {
+		count++
+		if of := ix.aliases.find(word[at:end]); of != nil && of.words != "" && (count > 1 || end == len(word)) {
 			n = end - at
+			characters = count
 		}
 	}
-	return n
+	return n, characters
 }
 
 // beginsName reports whether a name in another language begins with a word.
@@ -272,9 +274,6 @@ func (ix *Index) beginsName(word []byte) bool {
 
 // particleAt returns the length of a particle at a place of a word, 0 without one.
 func (ix *Index) particleAt(word []byte, at int) int {
-	if at == len(word) {
-		return 0
-	}
 	end := nextCharacter(word, at)
 	if of := ix.aliases.find(word[at:end]); of != nil && of.words == "" {
 		return end - at
