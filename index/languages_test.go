@@ -65,7 +65,9 @@ func (n *languageCount) add(right bool, what string) {
 // misspell makes one error of those that people make, never in the first letter.
 func misspell(rng *rand.Rand, name string) string {
 	letters := []rune(name)
+	// Swapping the letters 1 and 2 leaves the first one.
 	i := 1 + rng.IntN(len(letters)-1)
+
 	switch rng.IntN(4) {
 	case 0:
 		return string(slices.Delete(letters, i, i+1))
@@ -74,10 +76,8 @@ func misspell(rng *rand.Rand, name string) string {
 	case 2:
 		letters[i] = 'a' + rune(rng.IntN(26))
 	default:
-		letters[i-1], letters[i] = letters[i], letters[i-1]
-		if i == 1 {
-			letters[0], letters[1] = letters[1], letters[0]
-		}
+		i = max(i, 2)
+		letters = slices.Concat(letters[:i-1], []rune{letters[i], letters[i-1]}, letters[i+1:])
 	}
 	return string(letters)
 }

@@ -52,7 +52,8 @@ func TestNames(t *testing.T) {
 		}
 	}
 
-	all = namesOf(one(t, Options{SnapshotAt: atDay(today), Names: path, Languages: []string{"zh", "ja-roma"}}, f).Catalog)
+	chosen := Options{SnapshotAt: atDay(today), Names: path, Languages: []string{"zh", "ja-roma"}}
+	all = namesOf(one(t, chosen, f).Catalog)
 	for name, want := range map[string]bool{
 		"Charizard zh-hans 喷火龙": true, "Charizard ja-roma Lizardon": true, "Luffy zh-hk 魯夫": true,
 		"Charizard ja リザードン": false, "Luffy ja ルフィ": false, "Charizard de Glurak": false,
@@ -70,15 +71,16 @@ func TestNames(t *testing.T) {
 
 // TestWrongNames holds that every problem of names is named at once.
 func TestWrongNames(t *testing.T) {
-	path := nameFile(t, "Number\tja\tJA\tja", "A-1\tア\tイ\tウ", "A-1\tア\tイ\tウ", "\tア\tイ\tウ", "A-2\tア", "A-3\tア\x07\tイ\tウ")
+	path := nameFile(t, "Number\tja\tJA\tja", "A-1\tア\tイ\tウ", "A-1\tア\tイ\tウ", "\tア\tイ\tウ",
+		"A-2\tア", "A-3\tア\x07\tイ\tウ")
 	err := CheckNames(path, []string{"de", "tlh", "zz"})
 	if err == nil {
 		t.Fatal("a wrong file passes")
 	}
 	for _, want := range []string{
 		`line 1 has "Number": want number`, `line 1 has "JA"`, `line 1 has "ja" twice`, `line 3 has no number, or one`,
-		`line 4 has no number`, "line 5 has 2 columns, not 4", "line 6 has text", `language "tlh": there are names in de, es`,
-		`language "zz"`,
+		`line 4 has no number`, "line 5 has 2 columns, not 4", "line 6 has text",
+		`language "tlh": there are names in de, es`, `language "zz"`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("it does not say %q:\n%v", want, err)

@@ -319,21 +319,21 @@ type Names struct {
 // NamesOf returns the rows of Names of the longest part of a card's name that has other names.
 func (c *Catalog) NamesOf(card int) (from, til int) {
 	name := c.Cards.Name.At(card)
-	longest := 0
+	size := 0
 	for i := range len(name) {
-		for k := i + max(longest, 1); k <= len(name); k++ {
+		for k := i + max(size, 1); k <= len(name); k++ {
 			if i > 0 && !isBetweenWords(name[i-1]) || k < len(name) && !isBetweenWords(name[k]) {
 				continue
 			}
 			row, found := c.Names.English.search(name[i:k])
 			if found && c.Names.Game[row] == c.Cards.Game[card] {
 				from = row
-				longest = k - i
+				size = k - i
 			}
 		}
 	}
 
-	for til = from; longest > 0 && til < c.Names.English.Len() && c.Names.English.At(til) == c.Names.English.At(from); {
+	for til = from; size > 0 && til < c.Names.English.Len() && c.Names.English.At(til) == c.Names.English.At(from); {
 		til++
 	}
 	return from, til

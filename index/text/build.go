@@ -64,7 +64,8 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 			totalOf: make([]uint16, corpus.Len), unpriced: corpus.Unpriced, misnumbered: map[string][]uint32{},
 		},
 		word: newInterner(), single: map[uint32]bool{}, plain: map[string]uint32{}, groups: map[string]uint32{},
-		family: map[string]uint32{}, number: newInterner(), aliases: map[string]uint32{}, isCode: map[string]bool{}, partGame: map[string]int{},
+		family: map[string]uint32{}, number: newInterner(), aliases: map[string]uint32{}, isCode: map[string]bool{},
+		partGame: map[string]int{},
 	}
 	b.index.traits = make([]cardvocab.Traits, corpus.Len)
 	b.traits = newTraitReader(corpus)

@@ -58,8 +58,8 @@ const (
 
 // allowedTypos is the largest distance at which a word may be misspelled (docs/SEARCH.md, Expand).
 // It is 0 under four letters or with anything but letters, 1 up to six letters, 2 from seven. Words of
-// three letters are compared with the suffixes only (see lookup). Of three syllables or Han, or four kana, each of three
-// bytes, one may be another of its block.
+// three letters are compared with the suffixes only (see lookup). Of three syllables or Han, or four
+// kana, each of three bytes, one may be another of its block.
 func allowedTypos(w []byte) int {
 	switch {
 	case isWide(w) && len(w) <= maxWord && (len(w) >= 12 || len(w) >= 9 && w[0] != firstOfKana):

@@ -84,8 +84,9 @@ func (b *builder) addTranslation(given *Alias) {
 		if known && !strings.EqualFold(listed.words, of.words) {
 			continue
 		}
-		english := ix.words.findString(name) != none || stopWords[name] != significant || ix.phrases[name].kind != roleTerm
-		if name != "" && !english && !b.isCode[name] {
+		english := ix.words.findString(name) != none || b.isCode[name] || stopWords[name] != significant ||
+			ix.phrases[name].kind != roleTerm
+		if name != "" && !english {
 			b.meanings[name] = of
 		}
 	}
@@ -251,8 +252,8 @@ func nextCharacter(word []byte, at int) int {
 	return at
 }
 
-// nameAt returns the length of the longest name at a place of a wide word, in bytes and in characters: of two, unless one
-// is all that is left.
+// nameAt returns the length of the longest name at a place of a wide word, in bytes and in characters. It has two
+// characters at least, unless one is all that is left.
 func (ix *Index) nameAt(word []byte, at int) (n, characters int) {
 	count := 0
 	for end := at; end < len(word) && end-at < ix.aliases.maxName; {
@@ -339,8 +340,9 @@ func (rd *termExpander) addTranslated(bit uint8, c matchClass, phrase uint32) {
 
 // kana has how kana are written in Latin letters.
 const kana = "ア a イ i ウ u エ e オ o カ ka キ ki ク ku ケ ke コ ko ガ ga ギ gi グ gu ゲ ge ゴ go " +
-	"サ sa シ shi ス su セ se ソ so ザ za ジ ji ズ zu ゼ ze ゾ zo タ ta チ chi ツ tsu テ te ト to ダ da ヂ ji ヅ zu デ de ド do " +
-	"ナ na ニ ni ヌ nu ネ ne ノ no ハ ha ヒ hi フ fu ヘ he ホ ho バ ba ビ bi ブ bu ベ be ボ bo パ pa ピ pi プ pu ペ pe ポ po " +
+	"サ sa シ shi ス su セ se ソ so ザ za ジ ji ズ zu ゼ ze ゾ zo " +
+	"タ ta チ chi ツ tsu テ te ト to ダ da ヂ ji ヅ zu デ de ド do ナ na ニ ni ヌ nu ネ ne ノ no " +
+	"ハ ha ヒ hi フ fu ヘ he ホ ho バ ba ビ bi ブ bu ベ be ボ bo パ pa ピ pi プ pu ペ pe ポ po " +
 	"マ ma ミ mi ム mu メ me モ mo ヤ ya ユ yu ヨ yo ラ ra リ ri ル ru レ re ロ ro ワ wa ヲ o ン n ヴ vu " +
 	"ァ -a ィ -i ゥ -u ェ -e ォ -o ャ -ya ュ -yu ョ -yo"
 
@@ -359,7 +361,8 @@ var syllables = func() map[string]string {
 // romaji returns a folded name in kana in Latin letters, "" for any other: rizaadon, burakkii.
 func romaji(name string) string {
 	var out []byte
-	doubled := false
+	doubled := false // by a small tsu before it
+
 	for word := []byte(name); len(word) > 0; {
 		end := nextCharacter(word, 0)
 		sign := string(word[:end])
