@@ -17,11 +17,15 @@ import (
 	"ninepocket/snapshot"
 )
 
-// speciesNames are the names of all Pokémon (docs/SEARCH.md, Other languages), by PokéAPI. cardWords are words that
-// stand beside names on cards, such as those of regional ones; a row without English says nothing.
+// speciesNames are the names of all Pokémon (docs/SEARCH.md, Other languages), by PokéAPI; speciesRomaji are those in
+// kana as they sound. cardWords are words that stand beside names on cards, such as those of regional ones; a row
+// without English says nothing.
 //
 //go:embed species_names.tsv
 var speciesNames string
+
+//go:embed species_romaji.tsv
+var speciesRomaji string
 
 //go:embed card_words.tsv
 var cardWords string
@@ -34,8 +38,8 @@ type nameTable struct {
 
 // otherNames are the tables of names of a build; own is the operator's, by numbers of cards.
 type otherNames struct {
-	species, words, own nameTable
-	chosen              []string // languages, none for all
+	species, romaji, words, own nameTable
+	chosen                      []string // languages, none for all
 }
 
 var languageCode = regexp.MustCompile(`^[a-z]{2,3}(-[a-z0-9]{2,8})*$`)
@@ -52,6 +56,7 @@ func loadNames(path string, languages []string) (names otherNames, err error) {
 	}
 
 	names.species = read("species_names.tsv", speciesNames, "species")
+	names.romaji = read("species_romaji.tsv", speciesRomaji, "species")
 	names.words = read("card_words.tsv", cardWords, "word")
 	if path != "" {
 		text, err := os.ReadFile(path)
@@ -163,9 +168,11 @@ func (a *assembly) writeNames() {
 		}
 	}
 
-	for _, row := range names.species.rows {
-		if parts[cardvocab.Fold(row[1])] {
-			add(&names.species, row, row[1], pokemon)
+	for _, table := range []*nameTable{&names.species, &names.romaji} {
+		for _, row := range table.rows {
+			if parts[cardvocab.Fold(row[1])] {
+				add(table, row, row[1], pokemon)
+			}
 		}
 	}
 	for _, row := range names.own.rows {

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 	"strings"
@@ -56,7 +55,7 @@ func (b *builder) addTranslations() {
 	}
 }
 
-// addTranslation adds a name, and how a name in kana is written in Latin letters.
+// addTranslation adds a name that means nothing else.
 func (b *builder) addTranslation(given *Alias) {
 	ix := b.index
 	of := alias{words: given.Replacement, card: none, games: gamesOf(given.Game), lo: none, second: none}
@@ -73,22 +72,12 @@ func (b *builder) addTranslation(given *Alias) {
 		return
 	}
 
-	folded := string(b.parser.norm.text)
-	spellings := []string{folded}
-	if len(tokens) == 1 {
-		spellings = append(spellings, romaji(folded))
-	}
-	for _, name := range spellings {
-		// What a list of other names says of a phrase stands.
-		listed, known := b.meanings[name]
-		if known && !strings.EqualFold(listed.words, of.words) {
-			continue
-		}
-		english := ix.words.findString(name) != none || b.isCode[name] || stopWords[name] != significant ||
-			ix.phrases[name].kind != roleTerm
-		if name != "" && !english {
-			b.meanings[name] = of
-		}
+	name := string(b.parser.norm.text)
+	english := ix.words.findString(name) != none || b.isCode[name] || stopWords[name] != significant ||
+		ix.phrases[name].kind != roleTerm
+	// What a list of other names says of a phrase stands.
+	if listed, known := b.meanings[name]; !english && (!known || strings.EqualFold(listed.words, of.words)) {
+		b.meanings[name] = of
 	}
 }
 
@@ -336,69 +325,4 @@ func (rd *termExpander) addTranslated(bit uint8, c matchClass, phrase uint32) {
 	if of := &rd.ix.aliases.meanings[phrase]; of.lo != none {
 		rd.list = append(rd.list, termExpansion{bits: bit, class: c, lo: of.lo, hi: of.lo + 1, second: of.second})
 	}
-}
-
-// kana has how kana are written in Latin letters.
-const kana = "ア a イ i ウ u エ e オ o カ ka キ ki ク ku ケ ke コ ko ガ ga ギ gi グ gu ゲ ge ゴ go " +
-	"サ sa シ shi ス su セ se ソ so ザ za ジ ji ズ zu ゼ ze ゾ zo " +
-	"タ ta チ chi ツ tsu テ te ト to ダ da ヂ ji ヅ zu デ de ド do ナ na ニ ni ヌ nu ネ ne ノ no " +
-	"ハ ha ヒ hi フ fu ヘ he ホ ho バ ba ビ bi ブ bu ベ be ボ bo パ pa ピ pi プ pu ペ pe ポ po " +
-	"マ ma ミ mi ム mu メ me モ mo ヤ ya ユ yu ヨ yo ラ ra リ ri ル ru レ re ロ ro ワ wa ヲ o ン n ヴ vu " +
-	"ァ -a ィ -i ゥ -u ェ -e ォ -o ャ -ya ュ -yu ョ -yo"
-
-// syllables are the pairs of kana, folded.
-var syllables = func() map[string]string {
-	var norm normaliser
-	all := map[string]string{}
-	pairs := strings.Fields(kana)
-	for i := 0; i < len(pairs); i += 2 {
-		norm.read(pairs[i], 0)
-		all[string(norm.text)] = pairs[i+1]
-	}
-	return all
-}()
-
-// romaji returns a folded name in kana in Latin letters, "" for any other: rizaadon, burakkii.
-func romaji(name string) string {
-	var out []byte
-	doubled := false // by a small tsu before it
-
-	for word := []byte(name); len(word) > 0; {
-		end := nextCharacter(word, 0)
-		sign := string(word[:end])
-		word = word[end:]
-		syllable := syllables[sign]
-		small, isSmall := strings.CutPrefix(syllable, "-")
-		switch {
-		case sign == "ッ":
-			doubled = true
-			continue
-		case len(out) > 0 && sign == "ー":
-			syllable = string(out[len(out)-1])
-		case syllable == "" || len(out) == 0 && isSmall:
-			return ""
-		case isSmall:
-			syllable = small
-			out = joinSmall(out, &syllable)
-		case doubled:
-			out = append(out, syllable[0])
-		}
-		doubled = false
-		out = append(out, syllable...)
-	}
-	return string(out)
-}
-
-// joinSmall makes one syllable of the last one and a small kana: ki and ya are kya, shi and ya are sha, u and i are wi.
-func joinSmall(out []byte, small *string) []byte {
-	last := len(out) - 1
-	switch {
-	case (*small)[0] != 'y':
-		if last == 0 && out[0] == 'u' {
-			return []byte("w")
-		}
-	case bytes.HasSuffix(out, []byte("hi")) && last > 1 || bytes.HasSuffix(out, []byte("ji")):
-		*small = (*small)[1:]
-	}
-	return out[:last]
 }

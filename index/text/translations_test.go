@@ -72,8 +72,7 @@ func TestTranslations(t *testing.T) {
 			"Donnersichel ex": 8, "Salamèche": 18,
 		},
 		"kana in other letters": {
-			"りざーどん 4/102": 2, "ﾘｻﾞｰﾄﾞﾝ vmax": 1, "burakkii": 16, "sawamuraa": 19,
-			"rizaadon vmax": 1,
+			"りざーどん 4/102": 2, "ﾘｻﾞｰﾄﾞﾝ vmax": 1,
 		},
 		"glued": {
 			"リザードンVMAX": 1, "GlurakVMAX": 1, "리자몽ex": 0, "メガリザードンXex": 3,
@@ -96,7 +95,7 @@ func TestTranslations(t *testing.T) {
 		},
 		"another meaning": {"thunder": 10, "lizardon": 17},
 		"parts": {
-			"ルフィ": 12, "魯夫": 12, "ゾロ": 13, "索隆 OP01-025": 13, "モンキーDルフィ": 12, "喬巴": 20, "rufi": 12,
+			"ルフィ": 12, "魯夫": 12, "ゾロ": 13, "索隆 OP01-025": 13, "モンキーDルフィ": 12, "喬巴": 20,
 			"les faibles ne peuvent pas choisir leur mort": 15,
 		},
 		// Two characters inside other words are no name: 莉莉艾 is Lillie, and no Linlin.
@@ -157,20 +156,6 @@ func TestDearTranslations(t *testing.T) {
 		}
 		if n := testing.AllocsPerRun(10, func() { q1.parse(ix, q, false) }); n > 100 {
 			t.Errorf("%q takes %v allocations", q, n)
-		}
-	}
-}
-
-func TestRomaji(t *testing.T) {
-	var norm normaliser
-	for kana, want := range map[string]string{
-		"リザードン": "rizaadon", "ブラッキー": "burakkii", "ピカチュウ": "pikachuu", "シャワーズ": "shawaazu", "ニンフィア": "ninfia",
-		"ウインディ": "uindi", "ウィンディ": "windi", "ジャローダ": "jarooda", "キュウコン": "kyuukon", "ヴァ": "va", "ひとかげ": "hitokage",
-		"ファイヤー": "faiyaa", "チェリンボ": "cherinbo", "ッ": "", "ー": "", "ャ": "", "六尾": "", "リザx": "",
-	} {
-		norm.read(kana, 0)
-		if got := romaji(string(norm.text)); got != want {
-			t.Errorf("%s is %q, want %q", kana, got, want)
 		}
 	}
 }
