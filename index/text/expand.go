@@ -79,7 +79,7 @@ func (rd *termExpander) expand(by round) bool {
 		// If other words may be missing, three letters are too few to guess by.
 		if i == len(terms)-1 || e >= passFuzzy && (!by.partial || len(u.text) > 3) {
 			known := rd.expandPrefix(bit, u.text, id) || id != none
-			if !known && (e >= passFuzzy || isWide(u.text)) {
+			if !known && (isWide(u.text) || e >= passFuzzy && !rd.ix.expander.isNear(u.text)) {
 				rd.expandTranslatedPrefix(bit, u.text)
 			}
 		}

@@ -135,6 +135,12 @@ func (ex *fuzzyExpander) lookupSuffix(w []byte) []nearWord {
 	return ex.best(near, maxNear)
 }
 
+// isNear reports whether a word is one error away from a word of the catalog.
+func (ex *fuzzyExpander) isNear(w []byte) bool {
+	near := ex.expand(w, typos)
+	return len(near) > 0 && near[0].distance == 1
+}
+
 // lookupAliases returns the phrases of one first character that are nearer to a word, which the catalog does not have,
 // than any word that it has: where both are as near, the catalog's is meant.
 func (ex *fuzzyExpander) lookupAliases(w []byte, words []nearWord) (near []nearWord) {
