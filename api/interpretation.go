@@ -1,6 +1,8 @@
 package api
 
 import (
+	"strings"
+
 	"ninepocket/engine"
 	"ninepocket/index"
 )
@@ -20,14 +22,18 @@ var interpretationTokens = map[index.NoteKind]string{
 // none matches.
 func (r *Request) interpret(out *Reply, q *index.Query, found *engine.SearchPage) {
 	for _, remark := range found.Interpretation {
+		from := remark.From
 		to := remark.To
 		switch {
 		case q.Sort != index.Relevance && !remark.Kind.IsOfQuery():
 			continue
 		case remark.Kind == index.MatchedSet:
 			to = r.View.Index.SetName(found.Cards[0])
+		case remark.Kind == index.Replaced:
+			from = strings.ToLower(from)
+			to = strings.ToLower(to)
 		}
-		out.Interpretation = appendRemark(out.Interpretation, remark.Kind, remark.From, to)
+		out.Interpretation = appendRemark(out.Interpretation, remark.Kind, from, to)
 	}
 
 	out.interpretSets(r.View, q.Set, r.View.Index.SetNames().ResolveFuzzy)

@@ -79,3 +79,33 @@ func TestAppendToken(t *testing.T) {
 		t.Errorf("a header too long ends in %d bytes", len(got))
 	}
 }
+
+// TestOtherNamesInterpreted wants the header to say which card a name in another language was read as.
+func TestOtherNamesInterpreted(t *testing.T) {
+	c := fixture.Random(1, fixture.Size{Sets: 12, Cards: 80, Days: 8}).Catalog()
+	english := c.Cards.Name.At(0)
+	as := string(appendQuoted(nil, strings.ToLower(english)))
+	for _, name := range []string{"Glurakso", "ピカ"} {
+		c.Names.English.Append(english)
+		c.Names.Language.Append("de")
+		c.Names.Name.Append(name)
+		c.Names.Game = append(c.Names.Game, c.Cards.Game[0])
+	}
+	view, err := engine.NewView(c, wire.URLs{URL: "https://cards.test", ProductPrefix: "prd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for query, want := range map[string]string{
+		"q=Glurakso": `read-as;q="glurakso";as=` + as,
+		"q=ピカ":       `read-as;q="%E3%83%94%E3%82%AB";as=` + as,
+	} {
+		out, fault := run(testService(t, view), view, searchOperation(), ask{query: query})
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		if got := string(out.Interpretation); got != want {
+			t.Errorf("%s tells %q, want %q", query, got, want)
+		}
+	}
+}

@@ -73,7 +73,8 @@ func DecodeRune(b []byte) (r rune, size int) {
 }
 
 // AppendPlain appends the one character c (decoded: r) in lower case, decomposed (NFKD) and without
-// its diacritics. Signs are unchanged, or become spaces; the caller decides which separate words.
+// its diacritics; hiragana becomes katakana, whose voicing marks stay. Signs are unchanged, or become spaces; the
+// caller decides which separate words (docs/SEARCH.md, Normalise).
 func AppendPlain(dst []byte, c string, r rune) []byte {
 	if r < utf8.RuneSelf {
 		return append(dst, Lower(byte(r)))
@@ -99,11 +100,14 @@ func AppendPlain(dst []byte, c string, r rune) []byte {
 }
 
 func appendBase(dst []byte, r rune) []byte {
-	if unicode.Is(unicode.M, r) || r == utf8.RuneError {
+	if unicode.Is(unicode.M, r) && !IsVoicing(r) || r == utf8.RuneError {
 		return dst
 	}
 
 	r = unicode.ToLower(r)
+	if 'ぁ' <= r && r <= 'ゖ' {
+		r += 'ァ' - 'ぁ'
+	}
 	if s, ok := wholeLetters[r]; ok {
 		return append(dst, s...)
 	}
@@ -136,8 +140,11 @@ func IsWordRune(r rune) bool {
 	if r < utf8.RuneSelf {
 		return IsWordByte(byte(r))
 	}
-	return !IsApostrophe(r) && (unicode.IsLetter(r) || unicode.IsDigit(r))
+	return !IsApostrophe(r) && (unicode.IsLetter(r) || unicode.IsDigit(r) || IsVoicing(r))
 }
+
+// IsVoicing reports whether a character is a mark that makes another kana of the one before it: ka, ga.
+func IsVoicing(r rune) bool { return r == '\u3099' || r == '\u309a' }
 
 // IsDigit reports whether a byte is an ASCII digit.
 func IsDigit(b byte) bool { return '0' <= b && b <= '9' }

@@ -64,14 +64,26 @@ func corpus(c *snapshot.Catalog, setNames *SetNames) text.Corpus {
 // aliases returns the phrases that mean other words or a card.
 func aliases(c *snapshot.Catalog) []text.Alias {
 	a := &c.Aliases
-	all := make([]text.Alias, a.Phrase.Len())
-	for i := range all {
-		all[i] = text.Alias{
-			Phrase: a.Phrase.At(i), Replacement: a.Replacement.At(i), Card: int(a.Card[i]), Game: -1,
-		}
-		if a.Game[i] != snapshot.AnyGame {
-			all[i].Game = int(a.Game[i])
-		}
+	all := make([]text.Alias, 0, len(a.Game)+len(c.Names.Game))
+	for i, game := range a.Game {
+		all = append(all, text.Alias{
+			Phrase: a.Phrase.At(i), Replacement: a.Replacement.At(i), Card: int(a.Card[i]), Game: gameOrAll(game),
+		})
+	}
+
+	for i, game := range c.Names.Game {
+		all = append(all, text.Alias{
+			Phrase: c.Names.Name.At(i), Replacement: c.Names.English.At(i), Card: -1, Game: gameOrAll(game),
+			Translated: true,
+		})
 	}
 	return all
+}
+
+// gameOrAll is a row of games as the text index has it: -1 for all.
+func gameOrAll(game uint8) int {
+	if game == snapshot.AnyGame {
+		return -1
+	}
+	return int(game)
 }

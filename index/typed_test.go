@@ -46,7 +46,10 @@ func dataFolder() string {
 }
 
 func buildReal(kinds ...string) (*realIndex, error) {
-	o := loader.Options{CollectedAt: time.Date(2026, 8, 22, 20, 0, 0, 0, time.UTC)}
+	o := loader.Options{
+		CollectedAt: time.Date(2026, 8, 22, 20, 0, 0, 0, time.UTC),
+		Names:       filepath.Join(dataFolder(), "names", "one-piece-names.tsv"),
+	}
 	for _, kind := range kinds {
 		o.Sources = append(o.Sources, loader.Input{Kind: kind, Path: filepath.Join(dataFolder(), realFiles[kind])})
 	}

@@ -63,6 +63,7 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a.writeGone()
 	a.writePrior()
 	a.writeAliases()
+	a.writeNames()
 	a.c.Movers = findMovers(a.c)
 	a.c.Registry = b.registry.history(b.merged)
 	a.fillReport()

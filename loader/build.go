@@ -76,6 +76,10 @@ type Options struct {
 	// search_aliases.csv), "" for
 	// none.
 	Mapping string
+	// Names is the operator's file of names in other languages, by numbers of cards, "" for none. Languages are
+	// those whose names are read, none for all.
+	Names     string
+	Languages []string
 	// Images is the operator's folder of pictures, "" for none. Where there are several names that
 	// a card's picture may have, the file that is there is taken.
 	Images string
@@ -112,6 +116,7 @@ type builder struct {
 	o       Options
 	open    func(kind, path string, options source.Options) (source.Source, error)
 	mapping *mapping
+	names   otherNames
 
 	pictures     pictures
 	quarantine   clean.Quarantine
@@ -167,13 +172,17 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 		return nil, err
 	}
 
+	names, err := loadNames(o.Names, o.Languages)
+	if err != nil {
+		return nil, err
+	}
 	pictures, err := readPictures(o.Images)
 	if err != nil {
 		return nil, err
 	}
 
 	b := &builder{
-		o: o, open: open, mapping: mapping, pictures: pictures, excludedRefs: map[string]bool{},
+		o: o, open: open, mapping: mapping, names: names, pictures: pictures, excludedRefs: map[string]bool{},
 		droppedRefs: map[string]bool{}, missingProducts: map[string]bool{}, listedGroups: map[string]bool{},
 		unclaimed: map[string]snapshot.Day{},
 		lacksFrom: map[int32]snapshot.Day{},

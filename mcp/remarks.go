@@ -12,6 +12,7 @@ var remarkTexts = []struct{ kind, text string }{
 	// How a query was read (docs/SEARCH.md, What the answer tells).
 	{"left_out", `"{words}" left out`},
 	{"read_as", `"{words}" read as "{as}"`},
+	{"other_name", `"{words}" is {as}`},
 	{"not_found", `"{words}" not found`},
 	{"set", `"{words}" is the set`},
 	{"number", `"{words}" is the number`},
@@ -45,7 +46,7 @@ var remarkTexts = []struct{ kind, text string }{
 
 // interpretationKinds are the kinds of remarks for the notes of a search.
 var interpretationKinds = [...]string{
-	index.Dropped: "left_out", index.Replaced: "read_as", index.Corrected: "read_as", index.Missing: "not_found",
+	index.Dropped: "left_out", index.Replaced: "other_name", index.Corrected: "read_as", index.Missing: "not_found",
 	index.MatchedSet: "set", index.MatchedNumber: "number", index.Preferred: "preferred", index.InGame: "game",
 	index.Sorted: "sorted", index.Bounded: "bounded", index.InEra: "era", index.NoCard: "no_card",
 }

@@ -80,6 +80,22 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, query CardQuery)
 	return appendPage(dst, &k)
 }
 
+// sameName is the first row from which on a name is written as in this row.
+func sameName(c *snapshot.Catalog, from, row int) int {
+	for c.Names.Name.At(from) != c.Names.Name.At(row) {
+		from++
+	}
+	return from
+}
+
+// languageTag is the code of a language as HTML has it (BCP 47): ja-roma is Japanese in Latin letters.
+func languageTag(code string) string {
+	if code == "ja-roma" {
+		return "ja-Latn"
+	}
+	return code
+}
+
 // lastSeen is the newest observation of a card, with its lane; lane is negative if there is none.
 type lastSeen struct {
 	lane int

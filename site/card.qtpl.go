@@ -57,6 +57,7 @@ func (k *cardPage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`</dd></div> `)
 	}
 	qw422016.N().S(`</dl> `)
+	streamotherNames(qw422016, c, k.card)
 	if since := c.UnlistedSince(k.card); since != snapshot.NoDay {
 		qw422016.N().S(`<p class="data">No source has listed this card since `)
 		qw422016.E().S(date(since))
@@ -147,6 +148,45 @@ func (k *cardPage) writecontent(qq422016 qtio422016.Writer) {
 func (k *cardPage) content() string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	k.writecontent(qb422016)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+//  otherNames shows what the name of a card is in other languages, each name once.
+
+func streamotherNames(qw422016 *qt422016.Writer, c *snapshot.Catalog, card int) {
+	from, til := c.NamesOf(card)
+
+	if from < til {
+		qw422016.N().S(`<p class="data">`)
+		qw422016.E().S(c.Names.English.At(from))
+		qw422016.N().S(` in other languages: `)
+		for row := from; row < til; row++ {
+			if same := sameName(c, from, row); same == row {
+				if row > from {
+					qw422016.N().S(`· `)
+				}
+				qw422016.N().S(`<span lang="`)
+				qw422016.E().S(languageTag(c.Names.Language.At(row)))
+				qw422016.N().S(`">`)
+				qw422016.E().S(c.Names.Name.At(row))
+				qw422016.N().S(`</span> `)
+			}
+		}
+		qw422016.N().S(`</p> `)
+	}
+}
+
+func writeotherNames(qq422016 qtio422016.Writer, c *snapshot.Catalog, card int) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamotherNames(qw422016, c, card)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func otherNames(c *snapshot.Catalog, card int) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writeotherNames(qb422016, c, card)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

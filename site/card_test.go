@@ -224,3 +224,26 @@ func TestBelowAPath(t *testing.T) {
 		t.Error("there is a second sitemap of one card")
 	}
 }
+
+// TestOtherNames expects what a card is called in other languages in one line, each name once and with its language.
+func TestOtherNames(t *testing.T) {
+	w, page := oneCard(t, site.Options{}, func(c *fixture.Card) { c.Name = "Dark Fox" })
+	if strings.Contains(page(site.CardQuery{}), "in other languages") {
+		t.Error("a card without other names has some")
+	}
+
+	names := &w.view.Catalog.Names
+	for _, row := range []string{"de Fuchs", "fr Renard", "it Renard", "ja-roma Kitsune", "zh-hans 狐<"} {
+		language, name, _ := strings.Cut(row, " ")
+		names.English.Append("Fox")
+		names.Language.Append(language)
+		names.Name.Append(name)
+		names.Game = append(names.Game, 0)
+	}
+	want := `<p class="data">Fox in other languages: <span lang="de">Fuchs</span> · <span lang="fr">Renard</span> · ` +
+		`<span lang="ja-Latn">Kitsune</span> · <span lang="zh-hans">狐&lt;</span></p>`
+	text := strings.NewReplacer("> <p", "><p", "</span> </p>", "</span></p>").Replace(page(site.CardQuery{}))
+	if !strings.Contains(text, want) {
+		t.Errorf("the page does not have %s:\n%s", want, regexp.MustCompile(`Fox in other.*`).FindString(text))
+	}
+}

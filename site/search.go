@@ -148,8 +148,10 @@ func (s *searchPage) explain(list []index.Note) {
 		switch remark.Kind {
 		case index.Missing:
 			text = "No card that fits has " + words + "."
-		case index.Corrected, index.Replaced:
+		case index.Corrected:
 			text = words + " was read as “" + remark.To + "”."
+		case index.Replaced:
+			text = words + " is " + remark.To + "."
 		case index.Dropped:
 			text = words + " was left out."
 		case index.Preferred:

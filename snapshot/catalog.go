@@ -116,6 +116,8 @@ type Catalog struct {
 	// GapReasons says of each row of Gaps why its group has no prices of the day (decision 3402). It
 	// is empty when no row has a reason.
 	GapReasons Strings
+	// Names are what names of cards are in other languages.
+	Names Names
 	// Unlisted are the items that no source lists any more.
 	Unlisted Unlisted
 	// Gone are the cards of earlier catalogs that this one does not have.
@@ -304,6 +306,40 @@ type Aliases struct {
 
 // AnyGame is the game of an alias that holds in every game.
 const AnyGame = 255
+
+// Names are names of cards in other languages (docs/SEARCH.md, Other languages). Rows of AnyGame are words that stand
+// beside names, such as those of regional cards; a word without English means nothing.
+type Names struct {
+	English  Strings `column:"english"` // as in the names of cards; ascending
+	Language Strings `column:"language"`
+	Name     Strings `column:"name"`
+	Game     []uint8 `column:"game"`
+}
+
+// NamesOf returns the rows of Names of the longest part of a card's name that has other names.
+func (c *Catalog) NamesOf(card int) (from, til int) {
+	name := c.Cards.Name.At(card)
+	size := 0
+	for i := range len(name) {
+		for k := i + max(size, 1); k <= len(name); k++ {
+			if i > 0 && !isBetweenWords(name[i-1]) || k < len(name) && !isBetweenWords(name[k]) {
+				continue
+			}
+			row, found := c.Names.English.search(name[i:k])
+			if found && c.Names.Game[row] == c.Cards.Game[card] {
+				from = row
+				size = k - i
+			}
+		}
+	}
+
+	for til = from; size > 0 && til < c.Names.English.Len() && c.Names.English.At(til) == c.Names.English.At(from); {
+		til++
+	}
+	return from, til
+}
+
+func isBetweenWords(b byte) bool { return b == ' ' || b == '-' }
 
 // NumItems is the number of cards and sealed products.
 func (c *Catalog) NumItems() int { return c.Cards.ID.Len() + c.Sealed.Tail.Len() }

@@ -2,6 +2,7 @@ package snapshot_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,7 +11,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// withAliases is a catalog with both optional sections.
+// withAliases is a catalog with three optional sections.
 func withAliases() *snapshot.Catalog {
 	c := fixture.Random(3, fixture.Small).Catalog()
 	for card := range c.Cards.ID.Len() {
@@ -24,7 +25,48 @@ func withAliases() *snapshot.Catalog {
 	a.Replacement.Append("")
 	a.Game = []uint8{snapshot.AnyGame, 0}
 	a.Card = []int32{-1, 2}
+
+	addNames(c, "Alolan", snapshot.AnyGame, "de", "Alola", "ja", "アローラ")
+	addNames(c, "Fox", 0, "de", "Fuchs", "fr", "Renard")
+	addNames(c, "Fox Cub", 0, "de", "Welpe")
 	return c
+}
+
+// addNames adds pairs of a language and a name.
+func addNames(c *snapshot.Catalog, english string, game uint8, names ...string) {
+	for i := 0; i < len(names); i += 2 {
+		c.Names.English.Append(english)
+		c.Names.Language.Append(names[i])
+		c.Names.Name.Append(names[i+1])
+		c.Names.Game = append(c.Names.Game, game)
+	}
+}
+
+// TestNamesOf holds that a card has the other names of the longest part of its name, in its game.
+func TestNamesOf(t *testing.T) {
+	for name, want := range map[string]string{
+		"Fox": "Fuchs Renard", "Dark Fox": "Fuchs Renard", "Fox-GX": "Fuchs Renard", "Alolan Fox Cub": "Welpe",
+		"Fox Cubs": "Fuchs Renard", "Foxes": "", "Alolan Owl": "", "": "",
+	} {
+		c := &snapshot.Catalog{}
+		addNames(c, "Alolan", snapshot.AnyGame, "de", "Alola")
+		addNames(c, "Fox", 0, "de", "Fuchs", "fr", "Renard")
+		addNames(c, "Fox Cub", 0, "de", "Welpe")
+		c.Cards.Name.Append(name)
+		c.Cards.Name.Append(name)
+		c.Cards.Game = []uint8{0, 1}
+
+		var got []string
+		for row, til := c.NamesOf(0); row < til; row++ {
+			got = append(got, c.Names.Name.At(row))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q is also called %q, want %q", name, got, want)
+		}
+		if from, til := c.NamesOf(1); from < til {
+			t.Errorf("%q of another game has other names", name)
+		}
+	}
 }
 
 // TestOptionalTables: what a catalog has of them is stored and read again, and nothing else is.
@@ -38,7 +80,7 @@ func TestOptionalTables(t *testing.T) {
 			optional = append(optional, s.Name)
 		}
 	}
-	if diff := cmp.Diff([]string{"aliases", "fit"}, optional); diff != "" {
+	if diff := cmp.Diff([]string{"aliases", "fit", "names"}, optional); diff != "" {
 		t.Errorf("optional sections (-want +got):\n%s", diff)
 	}
 
@@ -57,10 +99,15 @@ func TestOptionalTables(t *testing.T) {
 		}
 	}
 
+	if got.Names.English.At(2) != "Fox" || got.Names.Language.At(2) != "de" || got.Names.Name.At(2) != "Fuchs" ||
+		got.Names.Game[1] != snapshot.AnyGame || len(got.Names.Game) != 5 {
+		t.Errorf("names are %+v", got.Names)
+	}
+
 	// Without any, a snapshot has the tables of format 3 alone.
 	bare := write(t, d, fixture.Random(3, fixture.Small).Catalog())
-	if len(bare.Sections) != len(m.Sections)-2 {
-		t.Errorf("it has %d sections, with both optional ones %d", len(bare.Sections), len(m.Sections))
+	if len(bare.Sections) != len(m.Sections)-3 {
+		t.Errorf("it has %d sections, with three optional ones %d", len(bare.Sections), len(m.Sections))
 	}
 }
 
@@ -71,13 +118,16 @@ func TestOptionalTablesAreChecked(t *testing.T) {
 	}
 
 	for what, damage := range map[string]func(c *snapshot.Catalog){
-		"a game that is none":     func(c *snapshot.Catalog) { c.Aliases.Game[0] = 254 },
-		"a card that is none":     func(c *snapshot.Catalog) { c.Aliases.Card[1] = 1 << 20 },
-		"a card below none":       func(c *snapshot.Catalog) { c.Aliases.Card[1] = -2 },
-		"words and a card":        func(c *snapshot.Catalog) { c.Aliases.Card[0] = 0 },
-		"neither words nor card":  func(c *snapshot.Catalog) { c.Aliases.Card[1] = -1 },
-		"columns that differ":     func(c *snapshot.Catalog) { c.Aliases.Game = c.Aliases.Game[:1] },
-		"a fit of too many cards": func(c *snapshot.Catalog) { c.Prior = append(c.Prior, 1) },
+		"a game that is none":      func(c *snapshot.Catalog) { c.Aliases.Game[0] = 254 },
+		"a card that is none":      func(c *snapshot.Catalog) { c.Aliases.Card[1] = 1 << 20 },
+		"a card below none":        func(c *snapshot.Catalog) { c.Aliases.Card[1] = -2 },
+		"words and a card":         func(c *snapshot.Catalog) { c.Aliases.Card[0] = 0 },
+		"neither words nor card":   func(c *snapshot.Catalog) { c.Aliases.Card[1] = -1 },
+		"columns that differ":      func(c *snapshot.Catalog) { c.Aliases.Game = c.Aliases.Game[:1] },
+		"names that do not ascend": func(c *snapshot.Catalog) { addNames(c, "Ant", 0, "de", "Ameise") },
+		"names of no game":         func(c *snapshot.Catalog) { c.Names.Game[4] = 254 },
+		"a name without a game":    func(c *snapshot.Catalog) { c.Names.Game = c.Names.Game[:4] },
+		"a fit of too many cards":  func(c *snapshot.Catalog) { c.Prior = append(c.Prior, 1) },
 	} {
 		c := withAliases()
 		damage(c)

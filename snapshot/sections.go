@@ -63,6 +63,11 @@ var optionalSections = []section{
 		has:     func(c *Catalog) bool { return len(c.Gone.Last) > 0 },
 	},
 	{
+		name:    "names",
+		columns: func(c *Catalog) []column { return columnsOf(&c.Names) },
+		has:     func(c *Catalog) bool { return len(c.Names.Game) > 0 },
+	},
+	{
 		name:    "unclaimed",
 		columns: func(c *Catalog) []column { return columnsOf(&c.Unclaimed) },
 		has:     func(c *Catalog) bool { return c.Unclaimed.Ref.Len() > 0 },
@@ -231,6 +236,10 @@ func (c *Catalog) checkOptional(k *checker, games, cards int) {
 
 	k.table("gone", len(c.Gone.Last), &c.Gone)
 	k.want(slices.IsSorted(slices.Collect(c.Gone.ID.All())), "gone", "has ids that do not ascend")
+	k.table("names", len(c.Names.Game), &c.Names)
+	k.want(slices.IsSorted(slices.Collect(c.Names.English.All())), "names", "has names that do not ascend")
+	noGame := func(game uint8) bool { return game != AnyGame && int(game) >= games }
+	k.want(!slices.ContainsFunc(c.Names.Game, noGame), "names", "names a game that the catalog does not have")
 	k.rows("unclaimed", c.Unclaimed.Ref.Len(), len(c.Unclaimed.FirstDay))
 	k.dates("unclaimed", "first_day", c.Unclaimed.FirstDay)
 	unlisted := &c.Unlisted

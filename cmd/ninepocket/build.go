@@ -30,7 +30,8 @@ type buildFlags struct {
 	sources, prices                   []string
 	base                              string
 	snapshotAt, collectedAt           string
-	mapping, days, images             string
+	mapping, days, images, names      string
+	languages                         []string
 	includeUnmatched, publish, reread bool
 }
 
@@ -61,6 +62,10 @@ func snapshotBuild() *cobra.Command {
 	f.StringVar(&flags.collectedAt, "collected-at", "", collectedAtHelp)
 	f.StringVar(&flags.mapping, "mapping", "",
 		"`DIR` with sealed.csv, aliases.csv, removed.csv, feeds.toml and search_aliases.csv")
+	f.StringVar(&flags.names, "names", "",
+		"`FILE.tsv` of names in other languages: a column number of card numbers, and one for each language's code")
+	f.StringSliceVar(&flags.languages, "languages", nil,
+		"read names in these languages, such as de,fr,ja (default: all that there are names in)")
 	f.StringVar(&flags.images, "images", "",
 		"`DIR` with card images, as serve has it: a card's image is the file that is there, such as 42382.jpg")
 	f.StringVar(&flags.days, "days", "",
@@ -79,7 +84,7 @@ func snapshotBuild() *cobra.Command {
 func (flags *buildFlags) read() (*operate.Build, error) {
 	b := &operate.Build{Store: flags.folder, On: flags.base, Options: loader.Options{
 		Mapping: flags.mapping, Images: flags.images, IncludeUnmatched: flags.includeUnmatched,
-		RereadDays: flags.reread, Unpack: unpackArgs(),
+		RereadDays: flags.reread, Unpack: unpackArgs(), Names: flags.names, Languages: flags.languages,
 	}}
 	b.Again = func(prices []string) string {
 		return againCommand(b, prices, flags.publish, flags.publishing.config)
@@ -92,6 +97,7 @@ func (flags *buildFlags) read() (*operate.Build, error) {
 	var err error
 	b.ArchivedDays, err = operate.ArchivedDays(flags.days, b.Sources)
 	wrong.Add(err)
+	wrong.Add(loader.CheckNames(flags.names, flags.languages))
 	b.SnapshotAt = wrong.ParseTime("snapshot-at", flags.snapshotAt, exampleTime)
 	b.CollectedAt = wrong.ParseTime("collected-at", flags.collectedAt, exampleTime)
 
@@ -160,6 +166,12 @@ func againCommand(b *operate.Build, prices []string, publish bool, config string
 	}
 	if b.Mapping != "" {
 		words = append(words, "--mapping", b.Mapping)
+	}
+	if b.Names != "" {
+		words = append(words, "--names", b.Names)
+	}
+	if len(b.Languages) > 0 {
+		words = append(words, "--languages", strings.Join(b.Languages, ","))
 	}
 	if b.IncludeUnmatched {
 		words = append(words, "--keep-unmatched")

@@ -138,7 +138,8 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 		Build: operate.Build{Store: d.store, Options: loader.Options{
 			Mapping: layered.Daily.Mapping, Images: cmp.Or(layered.Images, layered.Feed.Images),
 			IncludeUnmatched: layered.Daily.IncludeUnmatched,
-			Guards:           layered.GuardLimits(), Unpack: unpackArgs(), Progress: progress.Update,
+			Names:            layered.Daily.Names, Languages: layered.Daily.Languages,
+			Guards: layered.GuardLimits(), Unpack: unpackArgs(), Progress: progress.Update,
 		}},
 		Terms: operate.Terms{
 			Store: d.store, Guards: layered.GuardLimits(), ProductPrefix: layered.ProductPrefix,
@@ -162,6 +163,7 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 	b.CollectedAt = wrong.ParseTime("collected-at", d.collectedAt, exampleTime)
 	b.Sources = wrong.ParseInputs(sources)
 	b.Prices = wrong.ParseInputs(layered.Daily.Prices)
+	wrong.Add(loader.CheckNames(b.Names, b.Languages))
 	if !d.noPull && layered.Feed.Into != "" {
 		pulling, err := layered.Pulling()
 		wrong.Add(err)

@@ -57,6 +57,8 @@ var badValues = map[string][]string{
 	"site-url":                    {"cards.example.com"},
 	"snapshot-at":                 {"yesterday", "2026-08-22"},
 	"source":                      {"nonsense", "excel:feed", "tcgcsv:"},
+	"languages":                   {"tlh", "de,tlh"},
+	"names":                       {"nowhere.tsv"},
 	"state":                       {"redis://host/0"},
 	"store":                       {"s3://"},
 	"surface":                     {"moon"},

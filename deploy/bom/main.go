@@ -50,7 +50,11 @@ func run(binary, version, sbom, licenses string, check bool) error {
 		return err
 	}
 	if licenses != "" {
-		text := thirdParty(modules)
+		names, err := readTexts("loader", map[string]bool{"LICENSE.species_names": true})
+		if err != nil {
+			return err
+		}
+		text := thirdParty(append(modules, module{Path: speciesNames, Version: "bbef3d9", Texts: names}))
 		if check {
 			old, err := os.ReadFile(licenses)
 			if err != nil {
@@ -89,6 +93,10 @@ type module struct {
 
 // std is what the standard library is called among the modules.
 const std = "std"
+
+// speciesNames are what the table loader/species_names.tsv is called among the modules: it is data that ships in the
+// binary.
+const speciesNames = "pokeapi.co (names of species)"
 
 // text is a file with a licence or a notice.
 type text struct {

@@ -12,6 +12,9 @@ type Alias struct {
 	Replacement string // words; "" when it stands for a card
 	Card        int    // the card that it stands for, -1 for none
 	Game        int    // the only game in which it counts, -1 for all
+	// Translated reports a name of another language; it means nothing where it has no replacement
+	// either (docs/SEARCH.md, Other languages).
+	Translated bool
 }
 
 // alias is the meaning of a folded phrase.
@@ -19,9 +22,35 @@ type alias struct {
 	words string
 	card  uint32 // or none
 	games uint64 // in which it has this meaning
+	// lo, with second behind it unless that is none, are words of the names that a translated phrase
+	// means; lo is none for other phrases.
+	lo, second uint32
 }
 
-// maxAliasWords is the maximum number of words of an alias.
+// aliasTable has the meanings of folded phrases.
+type aliasTable struct {
+	phrases  vocabulary
+	meanings []alias // by phrase
+	maxName  int     // bytes of a translated phrase, 0 without one
+	// heads has a bit for the first four bytes of each phrase: few words begin as one does.
+	heads [1 << 11]uint32
+}
+
+// headBit is the place of the first four bytes of a word in heads.
+func headBit(w []byte) (word, bit uint32) {
+	hash := (uint32(w[0])<<24 | uint32(w[1])<<16 | uint32(w[2])<<8 | uint32(w[3])) * 0x9e3779b1 >> 16
+	return hash >> 5, 1 << (hash & 31)
+}
+
+// find returns the meaning of a folded phrase, nil without one.
+func (table *aliasTable) find(phrase []byte) *alias {
+	if id := table.phrases.find(phrase); id != none {
+		return &table.meanings[id]
+	}
+	return nil
+}
+
+// maxAliasWords is the maximum number of words of an alias, unless it is the whole query.
 const maxAliasWords = 5
 
 // readPhrases records the phrases of all aliases, so that whole names that contain one are
@@ -29,19 +58,22 @@ const maxAliasWords = 5
 func (b *builder) readPhrases() {
 	b.phrases = map[string]bool{}
 	for _, given := range b.corpus.Aliases {
-		b.parser.norm.read(given.Phrase, 0)
-		b.phrases[string(b.parser.norm.text)] = true
+		// A translated phrase has no word of a name of the catalog.
+		if !given.Translated {
+			b.parser.norm.read(given.Phrase, 0)
+			b.phrases[string(b.parser.norm.text)] = true
+		}
 	}
 }
 
 // addAliases adds the aliases that the catalog itself does not contradict. A phrase that is the
 // name of a card, or the code of a set, keeps that meaning.
 func (b *builder) addAliases() {
-	b.index.aliases = map[string]alias{}
+	b.meanings = map[string]alias{}
 	for _, given := range b.corpus.Aliases {
 		b.parser.norm.read(given.Phrase, 0)
 		tokens := b.parser.norm.tokens
-		if len(tokens) == 0 || len(tokens) > maxAliasWords {
+		if len(tokens) == 0 || len(tokens) > maxAliasWords || given.Translated {
 			continue
 		}
 
@@ -50,16 +82,21 @@ func (b *builder) addAliases() {
 			continue
 		}
 
-		of := alias{words: given.Replacement, card: none, games: ^uint64(0)}
-		if given.Game >= 0 {
-			of.games = 1 << min(given.Game, 63)
-		}
+		of := alias{words: given.Replacement, card: none, games: gamesOf(given.Game), lo: none, second: none}
 		if given.Card >= 0 {
 			of.card = uint32(given.Card)
 			of.words = b.corpus.Name(given.Card)
 		}
-		b.index.aliases[folded] = of
+		b.meanings[folded] = of
 	}
+}
+
+// gamesOf is the set of one game, of all games for -1.
+func gamesOf(game int) uint64 {
+	if game < 0 {
+		return ^uint64(0)
+	}
+	return 1 << min(game, 63)
 }
 
 // isName reports whether the words just read are the whole name of a card of some game.
@@ -85,7 +122,7 @@ func (q *query) readAliases(ix *Index, typed bool) {
 	q.rewrittenWhole = false
 	q.rewrites = q.rewrites[:0]
 	q.aliasGames = ^uint64(0)
-	if typed || len(ix.aliases) == 0 {
+	if typed || ix.aliases.phrases.len() == 0 {
 		return
 	}
 
@@ -93,11 +130,15 @@ func (q *query) readAliases(ix *Index, typed bool) {
 	var text []byte
 	last := 0 // the end of the last phrase
 	for i := 0; i < len(tokens); i++ {
-		for til := min(len(tokens), i+maxAliasWords); til > i; til-- {
-			alias, ok := ix.aliases[string(q.span(i, til))]
+		til := len(tokens)
+		if i > 0 {
+			til = min(til, i+maxAliasWords)
+		}
+		for ; til > i; til = min(til-1, i+maxAliasWords) {
+			alias := ix.aliases.find(q.span(i, til))
 			number := tokens[i].hash || q.isNumberPart(i, i+1) && tokens[i].before != ' '
 			trade := til == i+1 && stopWords[string(q.norm.word(tokens[i]))].isTradeTerm()
-			if !ok || number || trade || q.isInName(ix, i, til) {
+			if alias == nil || number || trade || q.isInName(ix, i, til) {
 				continue
 			}
 
@@ -108,7 +149,7 @@ func (q *query) readAliases(ix *Index, typed bool) {
 				q.rewrittenWhole = true
 			}
 			q.aliasGames &= alias.games
-			q.rewrites = append(q.rewrites, alias.words)
+			q.rewrites = append(q.rewrites, q.rewriteOf(i, til, alias.words))
 			text = append(append(q.appendTyped(text, last, i), ' '), alias.words...)
 			last = til
 			i = til - 1
@@ -123,6 +164,22 @@ func (q *query) readAliases(ix *Index, typed bool) {
 	q.rewritten = true
 	text = q.appendTyped(text, last, len(tokens))
 	q.norm.read(string(text), maxTokens)
+}
+
+// A rewrite is a phrase of the query, as it was typed, that was replaced by words.
+type rewrite struct {
+	from, til int    // of the phrase in the query
+	folded    string // of the phrase, if it is only a part of a word
+	words     string
+}
+
+func (q *query) rewriteOf(i, til int, words string) rewrite {
+	from := q.norm.tokens[i]
+	last := q.norm.tokens[til-1]
+	if from.til == 0 || last.til == 0 {
+		return rewrite{folded: string(q.span(i, til)), words: words}
+	}
+	return rewrite{from: from.from, til: last.til, words: words}
 }
 
 // isInName reports whether the tokens from i to til are part of a whole name, or one word with the
@@ -185,8 +242,7 @@ func (q *query) readTotals() {
 
 // isKnownWord reports whether letters before a number are a known word or an alias.
 func (ix *Index) isKnownWord(w []byte) bool {
-	_, ok := ix.aliases[string(w)]
-	return ok || ix.words.find(w) != none
+	return ix.aliases.find(w) != nil || ix.words.find(w) != none
 }
 
 // splitNumbers divides a token that is a word, or a set's code, and a number: "ex199", "svp085".

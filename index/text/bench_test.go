@@ -62,6 +62,8 @@ func synthetic(n int) Corpus {
 		SetCode: func(i int) string { return fmt.Sprintf("S%d", i/150) },
 		Game:    func(i int) uint8 { return uint8(i / 150 % 2) },
 		Set:     func(i int) int32 { return int32(i / 150) },
+		Games:   []string{"Pokémon", "One Piece"},
+		Aliases: shippedAliases(),
 	})
 }
 

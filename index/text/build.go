@@ -40,7 +40,9 @@ type builder struct {
 	aliases map[string]uint32
 
 	protectedNames []string
-	phrases        map[string]bool // of the aliases, folded
+	phrases        map[string]bool  // of the aliases, folded
+	meanings       map[string]alias // the same with what they mean
+	partGame       map[string]int   // by part of a translated name
 	isCode         map[string]bool
 	traits         traitReader
 }
@@ -63,6 +65,7 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 		},
 		word: newInterner(), single: map[uint32]bool{}, plain: map[string]uint32{}, groups: map[string]uint32{},
 		family: map[string]uint32{}, number: newInterner(), aliases: map[string]uint32{}, isCode: map[string]bool{},
+		partGame: map[string]int{},
 	}
 	b.index.traits = make([]cardvocab.Traits, corpus.Len)
 	b.traits = newTraitReader(corpus)
@@ -85,6 +88,7 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 	b.addSets()
 	b.addAliases()
 	ix := b.finish()
+	b.addTranslations()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -531,6 +535,7 @@ func (b *builder) finishExpander() error {
 	ex := &ix.expander
 	ex.words = &ix.words
 	ex.names = &ix.names
+	ex.aliases = &ix.aliases
 	ex.near = near
 	ex.seed = maphash.MakeSeed()
 	for _, suffix := range suffixes {

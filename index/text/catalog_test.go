@@ -132,8 +132,23 @@ var shippedAliases = sync.OnceValue(func() (all []Alias) {
 		game := slices.Index([]string{"pokemon", "one-piece"}, r[1])
 		all = append(all, Alias{Phrase: r[0], Replacement: r[2], Card: -1, Game: game})
 	}
-	return all
+	return append(all, shippedNames()...)
 })
+
+// shippedNames are the names of species in other languages that come with the program.
+func shippedNames() (all []Alias) {
+	table, err := os.ReadFile(filepath.Join("..", "..", "loader", "species_names.tsv"))
+	if err != nil {
+		panic(err)
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(string(table)), "\n") {
+		names := strings.Split(line, "\t")
+		for _, name := range names[2:] {
+			all = append(all, Alias{Phrase: name, Replacement: names[1], Card: -1, Translated: true})
+		}
+	}
+	return all
+}
 
 // search returns the cards that q means in the order of relevance, no price being known (decision
 // 22).

@@ -8,7 +8,7 @@
 //	  parse       pikchu  zekrom  gx  number 33     query.go
 //	              of 181
 //	  expand      pikchu: pikachu, one typo         expand.go, fuzzy.go,
-//	                                                automaton.go, dictionary.go
+//	                                                dictionary.go
 //	  intersect   Pikachu & Zekrom-GX has all       candidates.go, hits.go
 //	  score       0 missing, 1 typo, number hit     score.go
 //

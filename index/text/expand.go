@@ -78,7 +78,10 @@ func (rd *termExpander) expand(by round) bool {
 
 		// If other words may be missing, three letters are too few to guess by.
 		if i == len(terms)-1 || e >= passFuzzy && (!by.partial || len(u.text) > 3) {
-			rd.expandPrefix(bit, u.text, id)
+			known := rd.expandPrefix(bit, u.text, id) || id != none
+			if !known && (isWide(u.text) || e >= passFuzzy && !rd.ix.expander.isNear(u.text)) {
+				rd.expandTranslatedPrefix(bit, u.text)
+			}
 		}
 
 		if e >= passFuzzy && !u.number && !u.stopClass.isTradeTerm() {
@@ -158,10 +161,10 @@ func (rd *termExpander) expandSplit(bit uint8, w []byte) {
 }
 
 // expandPrefix takes a word of two letters or more for the prefix of others. id is the word itself,
-// or none.
-func (rd *termExpander) expandPrefix(bit uint8, w []byte, id uint32) {
+// or none. It reports whether there are such words.
+func (rd *termExpander) expandPrefix(bit uint8, w []byte, id uint32) bool {
 	if len(w) < 2 || cardvocab.IsInteger(w) {
-		return
+		return false
 	}
 
 	// The words with one prefix are neighbours; the word itself is the first of them.
@@ -177,6 +180,7 @@ func (rd *termExpander) expandPrefix(bit uint8, w []byte, id uint32) {
 	if lo < hi {
 		rd.list = append(rd.list, termExpansion{bits: bit, class: prefixName, lo: lo, hi: hi, second: none})
 	}
+	return lo < hi
 }
 
 // expandTypos takes a word for those of which it may be a misspelling.
@@ -186,7 +190,8 @@ func (rd *termExpander) expandTypos(bit uint8, w []byte, starts bool) {
 	}
 
 	// Words with one error come before fuzzy prefixes, and those before words with two errors.
-	near := rd.ix.expander.expand(w, typos)
+	known := rd.ix.expander.entry(w, typos)
+	near := known.near
 	i := 0
 	for ; i < len(near) && near[i].distance == 1; i++ {
 		rd.add(bit, typoName, near[i].id)
@@ -201,4 +206,5 @@ func (rd *termExpander) expandTypos(bit uint8, w []byte, starts bool) {
 	for ; i < len(near); i++ {
 		rd.add(bit, twoTyposName, near[i].id)
 	}
+	rd.addTranslatedTypos(bit, known.aliases)
 }

@@ -31,6 +31,7 @@ type nearWord struct {
 type fuzzyExpander struct {
 	words    *vocabulary
 	names    *postings // words of more names rank higher
+	aliases  *aliasTable
 	near     dictionary
 	suffixes []uint32
 	seed     maphash.Seed
@@ -44,6 +45,8 @@ type fuzzyEntry struct {
 	word string
 	kind fuzzyKind
 	near []nearWord
+	// aliases are phrases that are nearer than near, of typos.
+	aliases []nearWord
 }
 
 type fuzzyKind uint8
@@ -55,10 +58,12 @@ const (
 
 // allowedTypos is the largest distance at which a word may be misspelled (docs/SEARCH.md, Expand).
 // It is 0 under four letters or with anything but letters, and digits that may be misread ones; 1 up to
-// six, 2 from seven. Words of
-// three letters are compared with the suffixes only (see lookup).
+// six, 2 from seven. Words of three letters are compared with the suffixes only (see lookup). Of three
+// syllables or Han, or four kana, each of three bytes, one may be another of its block.
 func allowedTypos(w []byte) int {
 	switch {
+	case isWide(w) && len(w) <= maxWord && (len(w) >= 12 || len(w) >= 9 && w[0] != firstOfKana):
+		return 2
 	case len(w) < 4 || len(w) > maxWord || !isMisread(w):
 		return 0
 	case len(w) < 7:
@@ -70,16 +75,25 @@ func allowedTypos(w []byte) int {
 
 // expand returns the known words near w, nearest first, without w itself. The result is shared: do
 // not change it.
-func (ex *fuzzyExpander) expand(w []byte, kind fuzzyKind) []nearWord {
+func (ex *fuzzyExpander) expand(w []byte, kind fuzzyKind) []nearWord { return ex.entry(w, kind).near }
+
+// entry returns the expansion of w with its aliases; do not change it.
+func (ex *fuzzyExpander) entry(w []byte, kind fuzzyKind) *fuzzyEntry {
 	// If two words share a slot, one of them is expanded again.
 	slot := &ex.cache[(maphash.Bytes(ex.seed, w)^uint64(kind))&(1<<cacheBits-1)]
 	if known := slot.Load(); known != nil && known.kind == kind && known.word == string(w) {
-		return known.near
+		return known
 	}
 	fresh := &fuzzyEntry{word: string(w), kind: kind, near: ex.lookup(w, kind)}
+	if kind == typos {
+		fresh.aliases = ex.lookupAliases(w, fresh.near)
+	}
 	slot.Store(fresh)
-	return fresh.near
+	return fresh
 }
+
+// firstOfKana is the first byte of kana.
+const firstOfKana = 0xe3
 
 func (ex *fuzzyExpander) lookup(w []byte, kind fuzzyKind) []nearWord {
 	a := automaton{pattern: w, limit: allowedTypos(w)}
@@ -119,6 +133,45 @@ func (ex *fuzzyExpander) lookupSuffix(w []byte) []nearWord {
 	}
 
 	return ex.best(near, maxNear)
+}
+
+// isNear reports whether a word is one error away from a word of the catalog.
+func (ex *fuzzyExpander) isNear(w []byte) bool {
+	near := ex.expand(w, typos)
+	return len(near) > 0 && near[0].distance == 1
+}
+
+// lookupAliases returns the phrases of one first character that are nearer to a word, which the catalog does not have,
+// than any word that it has: where both are as near, the catalog's is meant.
+func (ex *fuzzyExpander) lookupAliases(w []byte, words []nearWord) (near []nearWord) {
+	limit := allowedTypos(w)
+	if len(words) > 0 {
+		limit = min(limit, int(words[0].distance)-1)
+	}
+	if limit <= 0 || ex.aliases.maxName == 0 || ex.words.find(w) != none {
+		return nil
+	}
+
+	_, size := cardvocab.DecodeRune(w)
+	a := automaton{pattern: w, limit: limit}
+	for id, end := ex.aliases.phrases.prefix(w[:size]); id < end; {
+		phrase := ex.aliases.phrases.word(id)
+		state := a.Start()
+		at := 0
+		for ; at < len(phrase) && state != rejected; at++ {
+			state = a.Accept(state, phrase[at])
+		}
+		// Neighbours begin alike, and none that begins so is near.
+		if state == rejected {
+			id = ex.aliases.phrases.prefixEnd(id, phrase[:at])
+			continue
+		}
+		if a.IsMatch(state) {
+			near = append(near, nearWord{id: id, distance: a.EditDistance(state)})
+		}
+		id++
+	}
+	return near
 }
 
 func (ex *fuzzyExpander) best(near []nearWord, limit int) []nearWord {

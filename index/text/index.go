@@ -69,8 +69,8 @@ type Index struct {
 	gameOf         []uint8
 	traits         []cardvocab.Traits // by card
 	phrases        phraseDict
-	protectedNames vocabulary          // whole names and sets, folded, that contain a stop word or a preference
-	aliases        map[string]alias    // by folded phrase
+	protectedNames vocabulary // whole names and sets, folded, that contain a stop word or a preference
+	aliases        aliasTable
 	misnumbered    map[string][]uint32 // by a whole name, folded, that has another number than the card: its cards
 	weights        []uint8             // by word: the weight if it is missing
 	phonetic       phoneticIndex

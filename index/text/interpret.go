@@ -1,6 +1,13 @@
 package text
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+
+	"golang.org/x/text/unicode/norm"
+
+	"ninepocket/cardvocab"
+)
 
 // A NoteKind is the kind of a Note, such as a correction or a dropped word.
 type NoteKind uint8
@@ -39,14 +46,24 @@ func (ix *Index) Interpret(dst []Note, query string, hit Hit) []Note {
 	q := &s.query
 	q.parse(ix, query, hit.by.noAliases)
 
-	if q.rewritten {
-		dst = append(dst, Note{Kind: Replaced, From: query, To: q.spacedText(0, len(q.norm.tokens))})
+	for i := range q.rewrites {
+		if of := &q.rewrites[i]; of.words != "" {
+			dst = append(dst, Note{Kind: Replaced, From: of.typed(query), To: of.words})
+		}
 	}
 	dst = ix.explainRoles(dst, q, hit.Card)
-	if hit.isPlain() && q.optional == 0 {
+	if hit.isPlain() && q.optional == 0 && !hasUnknown(q.terms) {
 		return dst
 	}
 	return s.explainTerms(dst, hit)
+}
+
+// typed returns the phrase as it stands in the query.
+func (of *rewrite) typed(query string) string {
+	if of.til == 0 {
+		return norm.NFC.String(of.folded)
+	}
+	return cardvocab.Unescape(query)[of.from:of.til]
 }
 
 // isPlain reports whether, by the score, all words were found in the name as they were typed.
@@ -170,6 +187,9 @@ func (s *search) foundAs(card uint32, i int, all matchClasses) (NoteKind, string
 		alone := r.bits == 1<<i
 		switch {
 		case r.bits>>i&1 == 0 || !s.ix.NameHasTerm(card, r.lo) && !s.ix.SetHasTerm(card, r.lo):
+		case begins && alone && !bytes.HasPrefix(s.ix.words.word(r.lo), s.query.terms[i].text):
+			// The name in another language is being typed.
+			return Replaced, s.wordsOf(r)
 		case begins && !alone && r.class == prefixName:
 			return MatchedSet, "" // a code that was typed as two words: "swsh 07"
 
@@ -185,6 +205,20 @@ func (s *search) foundAs(card uint32, i int, all matchClasses) (NoteKind, string
 		return matchedName, ""
 	}
 	return Missing, ""
+}
+
+// wordsOf returns the words that an expansion takes its term for.
+func (s *search) wordsOf(r *termExpansion) string {
+	words := string(s.ix.words.word(r.lo))
+	if r.second != none {
+		words += " " + string(s.ix.words.word(r.second))
+	}
+	return words
+}
+
+// hasUnknown reports whether no card has some of the terms as a word.
+func hasUnknown(terms []queryTerm) bool {
+	return slices.ContainsFunc(terms, func(u queryTerm) bool { return u.id == none && !u.number })
 }
 
 // phonetic returns the words that were found by their sound.

@@ -25,6 +25,8 @@ type token struct {
 	// money reports a dollar sign at the word, and than is the '<' or '>' before it.
 	money bool
 	than  byte
+	// from and til are where the word is in the text that was read, its HTML entities decoded.
+	from, til int
 }
 
 // A normaliser splits text into tokens. It reuses its buffers: the tokens are valid until the next
@@ -56,14 +58,14 @@ func (norm *normaliser) read(text string, limit int) {
 	norm.tokens = norm.tokens[:0]
 	sc := scanner{norm: norm, limit: limit, before: ' ', start: -1}
 	text = cardvocab.Unescape(text)
-	for i := 0; i < len(text) && !sc.full(); {
-		char := rune(text[i])
+	for sc.at < len(text) && !sc.full() {
+		char := rune(text[sc.at])
 		size := 1
 		if char >= utf8.RuneSelf {
-			char, size = utf8.DecodeRuneInString(text[i:])
+			char, size = utf8.DecodeRuneInString(text[sc.at:])
 		}
-		sc.rune(text[i:i+size], char)
-		i += size
+		sc.rune(text[sc.at:sc.at+size], char)
+		sc.at += size
 	}
 
 	sc.endWord()
@@ -73,18 +75,22 @@ func (norm *normaliser) read(text string, limit int) {
 type scanner struct {
 	norm  *normaliser
 	limit int
+	// at is how far the text was read; from is where the open word begins in it.
+	at, from int
 	// start of the open word in norm.text, -1 when none is open; apostropheAt is the word's length
 	// at its last apostrophe, 0 when it has none.
 	start, apostropheAt int
-	before              byte
-	hash                bool
-	depth, brackets     int
-	dash                bool
-	spaced              bool // the last sign was a space
-	slashed             bool // a slash follows the last word somewhere
-	pending             bool // a dash after a space: " - " when a space follows
-	money               bool // a dollar sign follows the last word
-	than                byte // a '<' or '>' that follows it
+	// isWide reports that the open word is of wide characters.
+	isWide          bool
+	before          byte
+	hash            bool
+	depth, brackets int
+	dash            bool
+	spaced          bool // the last sign was a space
+	slashed         bool // a slash follows the last word somewhere
+	pending         bool // a dash after a space: " - " when a space follows
+	money           bool // a dollar sign follows the last word
+	than            byte // a '<' or '>' that follows it
 }
 
 func (sc *scanner) full() bool {
@@ -95,7 +101,9 @@ func (sc *scanner) rune(c string, char rune) {
 	// Most characters are plain letters and digits, which need only lower case.
 	plain := cardvocab.Lower(byte(char))
 	if char < utf8.RuneSelf && cardvocab.IsWordByte(plain) {
-		sc.beginWord()
+		if sc.start < 0 || sc.isWide {
+			sc.beginWord(false)
+		}
 		sc.norm.text = append(sc.norm.text, plain)
 		return
 	}
@@ -147,7 +155,7 @@ func (sc *scanner) symbol(words string) {
 // plain scans one sign of plain text.
 func (sc *scanner) plain(c []byte, char rune) {
 	if cardvocab.IsWordRune(char) {
-		sc.beginWord()
+		sc.beginWord(char >= firstWide)
 		sc.norm.text = append(sc.norm.text, c...)
 		return
 	}
@@ -199,10 +207,22 @@ func (sc *scanner) dollar() {
 	}
 }
 
-// beginWord opens a word if none is open.
-func (sc *scanner) beginWord() {
+// firstWide is the first of the characters, Hangul, kana and Han, that need no space before Latin ones.
+const firstWide = '\u3000'
+
+// isWide reports whether a word is of wide characters.
+func isWide(w []byte) bool { return len(w) > 2 && w[0] >= firstOfKana }
+
+// beginWord opens a word if none of its script is open: リザードンex are two.
+func (sc *scanner) beginWord(isWide bool) {
+	if sc.start >= 0 && sc.isWide != isWide {
+		sc.endWord()
+		sc.tie('t')
+	}
 	if sc.start < 0 {
 		sc.start = len(sc.norm.text)
+		sc.from = sc.at
+		sc.isWide = isWide
 		sc.apostropheAt = 0
 	}
 	sc.spaced = false
@@ -232,7 +252,7 @@ func (sc *scanner) endWord() {
 
 	tok := token{
 		start: sc.start, end: len(sc.norm.text), before: sc.before, hash: sc.hash, dash: sc.dash, money: sc.money,
-		than: sc.than,
+		than: sc.than, from: sc.from, til: sc.at,
 	}
 	if sc.depth > 0 {
 		tok.bracket = sc.brackets

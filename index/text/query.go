@@ -66,7 +66,9 @@ type query struct {
 	games          uint64            // the games that it names
 	cards          []uint32          // those of which the whole query is an alias, or a name with a wrong number
 	aliasGames     uint64            // the games in which its aliases count
-	rewrites       []string          // the replacements of its aliases, one each
+	rewrites       []rewrite         // its aliases
+	typed          bool              // no alias was replaced, and no name of another language read
+	pieces         []token           // scratch of splitNames
 	rewritten      bool              // an alias was replaced
 	rewrittenWhole bool              // the whole query was an alias
 	leftOut        bool              // a word was dropped that describes a copy
@@ -92,6 +94,10 @@ func (q *query) parse(ix *Index, text string, typed bool) {
 	q.norm.read(text, maxTokens)
 	// No number of the query would be one of the card.
 	q.cards = append(q.cards[:0], ix.misnumbered[string(q.norm.text)]...)
+	q.typed = typed
+	if !typed && ix.aliases.maxName > 0 {
+		q.splitNames(ix)
+	}
 	q.readLookalikes(ix)
 	q.splitNumbers(ix)
 	q.readAliases(ix, typed)

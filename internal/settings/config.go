@@ -101,7 +101,9 @@ type Feed struct {
 type Daily struct {
 	Sources          []string `toml:"sources" help:"catalogs KIND:PATH in order of authority; feed stands for what is pulled"` // air: a tag is one text
 	Prices           []string `toml:"prices" help:"prices alone, KIND:PATH"`
-	Mapping          string   `toml:"mapping" help:"folder with sealed.csv, aliases.csv, removed.csv, feeds.toml and search_aliases.csv"` // air: a tag is one text
+	Mapping          string   `toml:"mapping" help:"folder with sealed.csv, aliases.csv, removed.csv, feeds.toml and search_aliases.csv"`     // air: a tag is one text
+	Names            string   `toml:"names" help:"file of names in other languages: number of a card, and a column for each language's code"` // air: a tag is one text
+	Languages        []string `toml:"languages" help:"languages whose names are read, such as de; none for all"`
 	IncludeUnmatched bool     `toml:"keep_unmatched" help:"keep cards of later sources that no earlier one has"`
 	RetainSnapshots  int      `toml:"keep" help:"newest snapshots that a publication leaves; 0 keeps all"`
 }
