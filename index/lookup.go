@@ -112,3 +112,6 @@ func StopPhrases(each func(phrase string)) { text.StopPhrases(each) }
 // IsCopyPhrase reports whether folded words, separated by spaces, describe another copy: a grade, a
 // language.
 func IsCopyPhrase(phrase string) bool { return text.IsCopyPhrase(phrase) }
+
+// Alias returns the words that a folded phrase stands for, "" for none (docs/SEARCH.md, Other names).
+func (f Lookup) Alias(folded string) string { return f.ix.words.Alias(folded) }

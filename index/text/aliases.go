@@ -125,6 +125,9 @@ func (q *query) readAliases(ix *Index, typed bool) {
 	q.norm.read(string(text), maxTokens)
 }
 
+// Alias returns the words that a folded phrase stands for, "" for none.
+func (ix *Index) Alias(folded string) string { return ix.aliases[folded].words }
+
 // isInName reports whether the tokens from i to til are part of a whole name, or one word with the
 // next token. Examples: "eustass captain kid", "pre release".
 func (q *query) isInName(ix *Index, i, til int) bool {
