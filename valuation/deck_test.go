@@ -37,7 +37,7 @@ func TestDecksAndAmounts(t *testing.T) {
 		{item{Line: "2 Charizard ex MEW 199"}, "priced card_sir 24950 49900"},
 		{item{Line: "1 Mew MEW 151"}, "unpriced card_mew"},
 		{item{Line: "4 Charizard ex MEW 19"}, "unmatched ask the whole name, set and number"},
-		{item{Line: "4 CHARIZARD EX MEW 199"}, "unmatched ask the whole name, set and number"},
+		{item{Line: "4 CHARIZARD EX MEW 199"}, "priced card_sir 24950 99800"},
 		{item{Line: "4 Charizard ex OBF 199"}, "unmatched ask the whole name, set and number"},
 		{item{Line: "2 Charizard ex MEW199"}, "priced card_sir 24950 49900"},
 		{item{Line: "Charizard ex mew199"}, "unmatched ask the whole name, set and number"},
