@@ -99,6 +99,7 @@ func (v valuationWriter) Line(line *valuation.Line) {
 		dst = append(dst, `,"range":null`...)
 	}
 	dst = wire.AppendNullable(dst, `,"ask":`, line.Needed.First())
+	dst = line.AppendIgnored(append(dst, `,"ignored":`...))
 	v.out.Body = append(wire.AppendNullable(dst, `,"note":`, line.Remark), '}')
 }
 

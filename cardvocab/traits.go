@@ -150,7 +150,10 @@ var preferenceTable = []phrases{
 		"reverse holo, reverse holofoil, reverse foil, reverse, rev holo, rev, rh, reverse holographic, rev foil",
 	},
 	{Preference{NonHolo, 0}, "non holo, nonholo, non foil, nonfoil, not holo, non holofoil, regular, normal"},
-	{Preference{First, 0}, "1st edition, 1st ed, first edition, first ed, 1st, 1sted"},
+	{
+		Preference{First, 0},
+		"1st edition, 1st ed, first edition, first ed, 1st, 1sted, edition 1, 1re edition, 1ere edition, 1 edition",
+	},
 	{Preference{First | Holo, 0}, "1st edition holofoil, 1st edition holo, 1st ed holo"},
 	{Preference{Unlimited, 0}, "unlimited, unlimited edition, unl"},
 	{Preference{Unlimited | Holo, 0}, "unlimited holofoil, unlimited holo"},

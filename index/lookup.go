@@ -112,3 +112,9 @@ func StopPhrases(each func(phrase string)) { text.StopPhrases(each) }
 // IsCopyPhrase reports whether folded words, separated by spaces, describe another copy: a grade, a
 // language.
 func IsCopyPhrase(phrase string) bool { return text.IsCopyPhrase(phrase) }
+
+// Alias returns the words that a folded phrase stands for, "" for none, and whether it is their name in another
+// language (docs/SEARCH.md, Other names).
+func (f Lookup) Alias(folded string) (words string, isTranslated bool) {
+	return f.ix.words.Alias(folded)
+}

@@ -56,7 +56,8 @@ var (
 		`[ of {price_updated_at:own date}] | ][{fitting:card} fit[, {range.from_cents:$}–{range.to_cents:$}, ` +
 		`{candidates:candidate} of them]; ]<card ` + identityOf + `><+unit_price_cents ` +
 		`<-assumed  | {variant}, {condition}><+assumed  | [{variant}, ]<assumed", " {used}>[, {condition}]` +
-		`<assumed , assumed for {given}>>><+card [ | {message}]<card <+image_url [ | {url}]> | {id}>>` +
+		`<assumed , assumed for {given}>>><+card [ | {message}]` +
+		`<+ignored  | ignored: <ignored", " "{.}">><card <+image_url [ | {url}]> | {id}>>` +
 		`<-card {message}>
 <candidates ` + candidate + `>>`)
 

@@ -130,7 +130,7 @@ func tasks() []task {
 		{"And a Blue-Eyes White Dragon?", line("Blue-Eyes White Dragon LOB-001"), []string{"line 1 unmatched"}, 72},
 		{
 			"Was kostet Glurak ex 199/165?", one(searchTool, args{"query": "Glurak ex 199/165"}),
-			[]string{"card_7tmt6ckofebxtrtf $373.90 holofoil", "note charizard ex 199 165"},
+			[]string{"card_7tmt6ckofebxtrtf $373.90 holofoil", "note Charizard"},
 			95,
 		},
 		{

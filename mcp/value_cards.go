@@ -41,7 +41,8 @@ func valueCardsTool() *tool {
 		"line_total_cents?", described(nullInteger, "Of more than one copy."), "price_updated_at?", schemaTime,
 		"assumed?", array(object("field", schemaString, "given", schemaString, "used", schemaString)),
 		"fitting?", schemaInteger, "ask?", nullable(oneOf("name", "number", "set", "variant")),
-		"message?", schemaString, "candidates?", arrayTo(valuation.MaxCandidates, candidate),
+		"message?", schemaString, "ignored?", array(schemaString),
+		"candidates?", arrayTo(valuation.MaxCandidates, candidate),
 		"range?", described(object("from_cents", schemaInteger, "to_cents", schemaInteger),
 			"Of all that fit, where not all are candidates."),
 	))
@@ -226,6 +227,9 @@ func (list *valuedList) jsonLine(out *result, line *valuation.Line) {
 	}
 	if line.Remark != "" {
 		out.data = wire.AppendText(out.data, `,"message":`, line.Remark)
+	}
+	if len(line.Ignored) > 0 {
+		out.data = line.AppendIgnored(append(out.data, `,"ignored":`...))
 	}
 
 	shown := 0

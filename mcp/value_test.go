@@ -60,10 +60,11 @@ func TestValueNeverGuesses(t *testing.T) {
 	f(args{"name": long}, "priced", "card_long")
 	f(args{"name": long[:len(long)-len("[Winner]")] + "[Champion]"}, "unmatched", "")
 	f(args{"name": long[:len(long)-len("[Winner]")] + "[Champion]", "set": "OP05", "number": "P-001"}, "unmatched", "")
-	// An id selects the card; all else in the line must agree with it.
+	// An id selects the card; what makes the copy another one leaves it without a price.
 	f(args{"id": "charizard-base", "name": "Charizrd", "set": "Base"}, "priced", "card_charizard_base")
-	f(args{"id": "charizard-base", "name": "Pikachu"}, "unpriced", "card_charizard_base")
-	f(args{"id": "charizard-base", "set": "Jungle"}, "unpriced", "card_charizard_base")
+	f(args{"id": "charizard-base", "name": "Pikachu"}, "priced", "card_charizard_base")
+	f(args{"id": "charizard-base", "set": "Jungle"}, "priced", "card_charizard_base")
+	f(args{"id": "charizard-base", "line": "Charizard signed"}, "unpriced", "card_charizard_base")
 	f(args{"id": "charizard-base", "line": "Charizard PSA 10"}, "unpriced", "card_charizard_base")
 	f(args{"id": "charizard", "name": "Charizard"}, "unmatched", "")
 	// A condition or variant is never silently replaced.

@@ -85,7 +85,13 @@ type valuedLine struct {
 type valuedLines []valuedLine
 
 // Line stores the result of a line.
-func (lines valuedLines) Line(line *valuation.Line) { lines[line.N].Line = *line }
+func (lines valuedLines) Line(line *valuation.Line) {
+	lines[line.N].Line = *line
+	if len(line.Ignored) > 0 {
+		ignored := `"` + strings.Join(line.Ignored, `", "`) + `" is nothing of the card and was ignored`
+		lines[line.N].Remark = strings.TrimPrefix(line.Remark+"; "+ignored, "; ")
+	}
+}
 
 type valuePage struct {
 	pageLayout

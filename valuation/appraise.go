@@ -55,7 +55,7 @@ func (a *Appraiser) Reset(view *engine.View) {
 // Value returns what a line means and costs.
 func (a *Appraiser) Value(item Item) Result {
 	r := a.value(item)
-	if item.Picked && r.Status != Priced {
+	if item.Picked && (r.Status != Priced || len(r.Ignored) > 0) {
 		r = a.value(Item{ID: item.ID, Variant: item.Variant, Quantity: r.Quantity})
 	}
 	return r
@@ -107,9 +107,9 @@ func (a *Appraiser) value(item Item) Result {
 	return r
 }
 
-// byRef handles a line with an id, which alone identifies the card: everything else that the line
-// says must match it. If the id is unknown, its words and the rest of the line may still suggest
-// cards.
+// byRef handles a line with an id, which alone identifies the card: the rest of the line says what
+// the copy is. What is not of the card is ignored and named, unless it makes the copy another one. If
+// the id is unknown, its words and the rest of the line may still suggest cards.
 func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 	ref = a.View.Index.CanonicalIdentifier(ref)
 	card, ok := a.View.Index.Card(ref)
@@ -156,14 +156,18 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 // readRef reads what a line with an id says about the copy. What it says about the card becomes
 // assertions, unless it repeats the card's own fields; card is -1 if several have the id.
 func (a *Appraiser) readRef(item *Item, card int) *parsedLine {
+	if item.Name != "" {
+		item.Name = saysNothing.ReplaceAllString(item.Name, " ")
+	}
 	item.assertRest()
 	if card >= 0 {
 		a.dropOwnFields(item, card)
 	}
 
 	*item = Item{
-		Variant: item.Variant, Condition: item.Condition, Quantity: item.Quantity, otherCopy: item.otherCopy,
-		assertions: item.assertions, noPriceReason: item.noPriceReason, remark: item.remark,
+		Line: item.Line, Variant: item.Variant, Condition: item.Condition, Quantity: item.Quantity,
+		otherCopy:  item.otherCopy,
+		assertions: item.assertions, noPriceReason: item.noPriceReason, remark: item.remark, chosen: item.ID != "",
 	}
 	return a.readAs(item, 0)
 }
@@ -210,22 +214,23 @@ func (a *Appraiser) bySetNumber(f *parsedLine) []uint32 {
 // and set may also leave one card. All other lines stay ambiguous or unmatched.
 func (a *Appraiser) byName(r *Result, f *parsedLine) {
 	a.matches = a.matches[:0]
-	if f.tooManyUnknown() {
-		r.reject("no card has this name")
+	tooMany := f.tooManyUnknown()
+	if !tooMany && a.byWords(r, f) {
 		return
 	}
 
-	fits, several := a.matchAnyBaseName(f)
-	switch {
-	case len(fits) == 0:
-	case f.acceptNear:
-		a.setAmbiguousNear(r, f, fits)
+	if f.isSealed() {
+		r.Remark = "sealed products have no prices here"
 		return
-	case several:
-		a.setAmbiguous(r, f, fits)
+	}
+
+	if item, ok := a.reread(f); ok {
+		a.byReread(r, item)
 		return
-	default:
-		a.resolve(r, f, fits)
+	}
+	if tooMany {
+		a.addNumbered(r, f)
+		r.reject("no card has this name")
 		return
 	}
 
@@ -419,15 +424,29 @@ func (a *Appraiser) exactPrinting(f *parsedLine, fits []uint32) int {
 
 // setResolved prices a line that means a card.
 func (a *Appraiser) setResolved(r *Result, f *parsedLine, card int) {
+	if len(f.conflictingFinish) > 0 && f.item.Variant == "" && a.lookup.isNamed(f.variant, uint32(card)) {
+		f.variant = spaced(f.conflictingFinish)
+		f.conflictingFinish = nil
+	}
+
 	r.Card = card
 	r.Status = Unpriced
 	r.Remark = a.noPriceReason(f, uint32(card))
+	r.Ignored = f.ignored
+	r.Quantity = max(r.Quantity, f.item.Quantity)
 	if r.Remark != "" {
 		a.pricer.listPrices(r)
 		return
 	}
 
 	wanted := newLaneQuery(f)
+
+	// "(1st Anniversary Set)" is the name of a card, not an edition of it.
+	if f.variant != "" && f.item.Variant == "" && !a.pricer.hasVariant(&wanted, uint32(card)) {
+		isNamed := func(w string) bool { return a.lookup.isNamed(w, uint32(card)) }
+		f.variant = strings.Join(slices.DeleteFunc(strings.Fields(f.variant), isNamed), " ")
+		wanted = newLaneQuery(f)
+	}
 	a.pricer.priceLine(r, &wanted)
 	if f.item.remark != "" {
 		r.Remark = joinSentences(r.Remark, f.item.remark)

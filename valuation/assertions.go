@@ -2,6 +2,7 @@ package valuation
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -103,10 +104,12 @@ func (cs catalogLookup) lookUp(words []word) {
 	}
 }
 
-// contradiction explains which assertion of a line its card does not match, "" for none.
+// contradiction explains which assertion of a line its card does not match, "" for none. If an id has
+// chosen the card, what changes nothing about the copy is ignored.
 func (a *Appraiser) contradiction(f *parsedLine, card uint32) string {
 	for _, assertion := range f.item.assertions {
-		if !a.satisfies(assertion, card) {
+		several := f.item.chosen && severalCards.MatchString(assertion.text)
+		if several || !a.satisfies(assertion, card) && !f.ignore(assertion.text) {
 			return notOfCard(assertion.text)
 		}
 	}
@@ -119,12 +122,61 @@ func (a *Appraiser) contradiction(f *parsedLine, card uint32) string {
 			w.role = stopWord
 		}
 	}
-	matcher := a.lookup.matcherOf(f.assertedWords, card, true)
-	if at := a.lookup.leftover(f.assertedWords, card, &matcher, false); at >= 0 {
-		return notOfCard(f.assertedWords[at].raw)
+	for {
+		matcher := a.lookup.matcherOf(f.assertedWords, card, true)
+		at := a.lookup.leftover(f.assertedWords, card, &matcher, false)
+		if at < 0 {
+			break
+		}
+		w := &f.assertedWords[at]
+		if !f.ignore(w.raw) {
+			return notOfCard(w.raw)
+		}
+		w.role = stopWord
+	}
+
+	if f.item.chosen {
+		return ""
 	}
 	return cmp.Or(a.lookup.wrongYear(f.assertedWords, card), a.lookup.wrongSet(f.assertedWords, card))
 }
+
+// severalCards says that a line is of several cards: "set of 4".
+var severalCards = regexp.MustCompile(`(?i)\b(?:set|lot|pair|box) of\b`)
+
+// otherCopies are words of a copy or a product that has another price, beside those of
+// index.IsCopyPhrase.
+var otherCopies = strings.Fields("staff lot lots bulk playset bundle pair box booster pack etb blister tin case " +
+	"altered alter inked repainted trimmed cut recut custom replica counterfeit orica fan proxies signature " +
+	"autographed artist error misprint miscut jumbo oversized stamped stamp prerelease winner creased torn bent " +
+	"scratched ink auflage ausgabe erstausgabe erste cosmos cracked confetti sheen pattern master masterball " +
+	"pokeball edges japanisch nihongo")
+
+// maxIgnored is how much of a line is named as ignored.
+const maxIgnored = 24
+
+// ignore records that a text beside an id is nothing of the card. It is false without an id, and for a
+// text that makes the copy another one: a grade, a language, "staff".
+func (f *parsedLine) ignore(text string) bool {
+	isOther := func(w string) bool {
+		folded := cardvocab.Fold(w)
+		return slices.Contains(otherCopies, folded) || strings.Contains(folded, "grad") ||
+			strings.HasPrefix(folded, "edi") || isNegation(folded) || index.IsCopyPhrase(folded) ||
+			isGrader(folded) || isGluedGrade(folded) || strings.ContainsFunc(w, isFlag) ||
+			isLanguage(folded) && (len(w) > 2 || w == strings.ToUpper(w)) ||
+			isCopies(w) || strings.HasPrefix(w, "x") && cardvocab.IsInteger(w[1:])
+	}
+	if !f.item.chosen || slices.ContainsFunc(strings.Fields(text), isOther) {
+		return false
+	}
+	if len(f.ignored) < maxIgnored {
+		f.ignored = append(f.ignored, clip(text))
+	}
+	return true
+}
+
+// isFlag reports whether a character is half of a country's flag.
+func isFlag(r rune) bool { return '\U0001F1E6' <= r && r <= '\U0001F1FF' }
 
 // deckCodeOf returns the sets for which a word in capitals is a deck list's code.
 func deckCodeOf(names *index.SetNames, w *word) []uint32 {
@@ -158,6 +210,11 @@ func (a *Appraiser) satisfies(assertion assertion, card uint32) bool {
 	case ofNumber:
 		words, _ := readWords(nil, assertion.text)
 		a.lookup.lookUp(words)
+		a.lookup.markSet(words, card)
+		words = slices.DeleteFunc(words, func(w word) bool { return w.role == setWord })
+		if a.joinedText(words) == cardvocab.Fold(a.View.Catalog.Cards.Number.At(int(card))) {
+			return true
+		}
 		return !slices.ContainsFunc(words, func(w word) bool {
 			return w.role != numberWord && !a.lookup.hasWord(&w, card) ||
 				w.role == numberWord && !a.lookup.isNumbered(&w, card)

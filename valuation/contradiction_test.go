@@ -259,7 +259,11 @@ func TestContradictions(t *testing.T) {
 				continue
 			}
 
+			// Beside an id, what is another card's is named (issue 37).
 			priced++
+			if item.ID != "" && got.Card == card && len(got.Ignored) > 0 {
+				continue
+			}
 			if !is.has(s, got.Card) {
 				t.Errorf("%s: %+v of %s and %s is priced as %s", kind.name, item, s.describe(card), s.describe(other),
 					s.describe(got.Card))

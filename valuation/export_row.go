@@ -213,6 +213,7 @@ func (item *Item) readQuantity(written string) {
 func readLine(item *Item) {
 	item.amount = amountIn(item.Name)
 	item.Name = withoutPrices(item.Name)
+	item.cutNumber()
 	text := item.Line
 	if text == "" && isWholeLine(item.Name) {
 		text = item.Name
@@ -225,11 +226,21 @@ func readLine(item *Item) {
 	read, ok := readRow(text)
 	if !ok {
 		read = readText(text)
+		item.onlyLine = item.Name+item.Set+item.Number == ""
 	}
 
 	// nameKey depends on Line: a name that was cut out of a line may contain other fields.
 	item.Line = text
 	item.fill(&read)
+}
+
+// cutNumber cuts the number off a set: search results have "Evolving Skies #215/203".
+func (item *Item) cutNumber() {
+	at := strings.LastIndex(item.Set, " #")
+	if at > 0 && item.Number == "" {
+		item.Number = strings.TrimSpace(item.Set[at+len(" #"):])
+		item.Set = item.Set[:at]
+	}
 }
 
 // fill sets the empty fields of an item from another item.
@@ -263,6 +274,7 @@ func (item *Item) fill(from *Item) {
 		}
 	}
 
+	item.ID = cmp.Or(item.ID, from.ID)
 	item.Identifier = cmp.Or(item.Identifier, from.Identifier)
 	item.Game = cmp.Or(item.Game, from.Game)
 	item.Condition = cmp.Or(item.Condition, from.Condition)
@@ -358,6 +370,8 @@ func readText(text string) (item Item) {
 		// Unambiguous cells come first; the rest is the set.
 		switch {
 		case cell == "":
+		case strings.HasPrefix(cell, "card_"):
+			item.ID = cell
 		case item.Condition == "" && isCondition(cell):
 			item.Condition = cell
 		case isCondition(cell):
@@ -368,11 +382,12 @@ func readText(text string) (item Item) {
 			item.Variant = cell
 		case isLanguage(cell):
 			item.otherCopy = otherCopyOf(cell, "")
-		case item.Number == "" && isNumberLike(cell) && !cardvocab.IsInteger(cell):
+		case item.Number == "" && (isNumberLike(cell) || isSignNumber(cell)) && !cardvocab.IsInteger(cell):
 			item.Number = cell
 		case item.Set == "":
 			item.Set = cell
 			item.setTail = amountIn(written)
+			item.cutNumber()
 		default:
 			// The card must have it, as it must have every word of the name.
 			item.unreadCells += " " + cell

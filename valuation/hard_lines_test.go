@@ -61,9 +61,9 @@ func TestTraps(t *testing.T) {
 		{item{Line: "2 Lugia MEW GG70"}, "priced card_gallery 700 1400"},
 		{item{Line: "2 Lugia MEW GG71"}, "unmatched ask the whole name, set and number"},
 
-		// The code of the card's own set does not contradict its id.
+		// With an id, a code is not needed.
 		{item{ID: "card_sir", Line: "2 Charizard ex MEW 199"}, "priced card_sir 24950 49900"},
-		{item{ID: "card_lugia", Line: "Lugia MEW 9"}, "unpriced card_lugia 9000-80000"},
+		{item{ID: "card_lugia", Line: "Lugia MEW 9"}, "priced card_lugia 80000"},
 	} {
 		r := s.Value(test.item)
 		if got := s.summary(&r); got != test.want {

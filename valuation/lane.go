@@ -198,9 +198,12 @@ func (p *pricer) chooseVariant(wanted *laneQuery, card int) (variant int, assume
 		return -1, false
 	}
 
-	// The price of another card never replaces that of a Shadowless one.
+	// The price of another card never replaces that of a Shadowless one, which has no other variants by that.
 	if wanted.traits&cardvocab.Shadowless != 0 && !p.hasVariant(wanted, uint32(card)) {
 		return -1, false
+	}
+	if display := p.view.Catalog.Cards.Display[card]; wanted.traits == cardvocab.Shadowless && display >= 0 {
+		return int(l.Variant[display]), false
 	}
 
 	variant = -1
@@ -292,10 +295,13 @@ func (p *pricer) applyLane(r *Result) {
 }
 
 // likelyPrice returns the price that a line would have if it meant a card, NoCents without one: for the
-// price range of an ambiguous line. It ignores a condition that cannot be read.
+// price range of an ambiguous line. A condition that cannot be read has no price.
 func (p *pricer) likelyPrice(wanted *laneQuery, card uint32) int64 {
 	if wanted.variant == "" && wanted.condition == "" {
 		return p.view.Catalog.DisplayCents(int(card))
+	}
+	if wanted.condition != "" && !wanted.hasCond {
+		return snapshot.NoCents
 	}
 
 	variant, _ := p.chooseVariant(wanted, int(card))

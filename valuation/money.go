@@ -12,7 +12,7 @@ import (
 // or at the end with two decimals. Part of a collector number is no amount: "215/203 $".
 var (
 	signFirst = regexp.MustCompile(`(?i)(?:[$€£¥@]|\b(?:usd|eur|gbp|pln|chf))\s*[0-9][0-9.,]*k?` +
-		`(?:\s*[$€£¥]|\s+(?:usd|eur|gbp|pln|chf)\b)?`)
+		`(?:\s*[$€£¥]|\s+(?:usd|eur|gbp|pln|chf)\b)?(?:\s+of\s+[0-9]{4}-[0-9]{2}-[0-9]{2}\b)?`)
 	signLast = regexp.MustCompile(`(?i)(^|[\s|(,])[0-9][0-9.,]*k?` +
 		`(?:\s*(?:[$€£¥]|zł)|\s*(?:usd|eur|gbp|pln|chf|euros?|dollars?|bucks)\b|,[-–—])`)
 	forLast     = regexp.MustCompile(`(?i)\sfor\s+[0-9][0-9.,]*k?\s*(\||$)`)

@@ -24,7 +24,11 @@ func (f *parsedLine) addCondition(phrase string) {
 		return
 	}
 	x, _ := ParseCondition(phrase)
-	if y, ok := ParseCondition(f.condition); ok && x != y {
+	y, ok := ParseCondition(f.condition)
+	if y == snapshot.Ungraded {
+		f.condition = phrase
+	}
+	if ok && x != y && x != snapshot.Ungraded && y != snapshot.Ungraded {
 		f.noPriceReason = `the line has two conditions, "` + clip(f.condition) + `" and "` + phrase + `"`
 	}
 }
@@ -115,7 +119,7 @@ func (a *Appraiser) noPriceReason(f *parsedLine, card uint32) string {
 		}
 	}
 
-	if f.version > 0 && !a.lookup.isVersionOf(f, card) {
+	if f.version > 0 && !f.item.chosen && !a.lookup.isVersionOf(f, card) {
 		return `"V.` + strconv.Itoa(f.version) + `" is not certain to be this card; give its number without the version`
 	}
 	return cmp.Or(a.lookup.wrongYear(f.words, card), a.lookup.wrongSet(f.words, card), a.contradiction(f, card))
@@ -129,10 +133,13 @@ func (a *Appraiser) checkCopies(f *parsedLine, words []word, card uint32) string
 			continue
 		}
 
+		// In a line it is the quantity; in a name that is given apart it is no part of the name.
+		given := f.item.Quantity > 0 || f.item.Line != ""
 		item := Item{Quantity: f.item.Quantity}
-		if item.readQuantity(w.raw); item.noPriceReason != "" || f.item.Quantity == 0 {
+		if item.readQuantity(w.raw); item.noPriceReason != "" || !given {
 			return cmp.Or(item.noPriceReason, `"`+w.raw+`" stands in the name; give it as the quantity`)
 		}
+		f.item.Quantity = item.Quantity
 	}
 	return ""
 }

@@ -43,6 +43,7 @@ type parsedLine struct {
 	otherCopy          string // what makes the copy another one, "" for nothing
 	noPriceReason      string // why the line cannot be priced, whichever card it means
 	conflictingFinish  []word // the words of a finish that contradicts the variant
+	ignored            []string
 }
 
 func (f *parsedLine) hasNumber() bool { return f.number != "" }

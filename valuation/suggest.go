@@ -1,6 +1,8 @@
 package valuation
 
 import (
+	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -294,6 +296,20 @@ const maxNearestSetLines = 10
 func (a *Appraiser) explainContradiction(r *Result, f *parsedLine) {
 	r.Remark = "no card fits all that the line says"
 
+	// If a card of this name has number and set, a word is wrong.
+	word := a.excludingWord(f)
+	if word != nil && f.hasNumber() {
+		r.Remark += `: no card of this name and number has "` + clip(word.raw) + `"`
+		a.matching = a.matching[:0]
+		for _, card := range a.View.Index.Lookup().ByBaseName(f.baseName) {
+			if a.lookup.passesFilters(f, card) {
+				a.matching = append(a.matching, card)
+			}
+		}
+		r.addCandidates(a.topCandidates(f, a.matching)...)
+		return
+	}
+
 	// Each field is dropped in turn: if cards match without it, it is the wrong one.
 	if f.hasNumber() {
 		a.suggestMatching(r, f.withoutNumber(), NumberField, "no card of this name has the number "+clip(f.number))
@@ -302,8 +318,8 @@ func (a *Appraiser) explainContradiction(r *Result, f *parsedLine) {
 		a.suggestMatching(r, f.withoutSet(), SetField, "no card of this name is in that set")
 	}
 
-	if w := a.excludingWord(f); w != nil && len(r.Candidates) == 0 {
-		r.Remark += `: no card of this name has "` + clip(w.raw) + `"`
+	if word != nil && len(r.Candidates) == 0 {
+		r.Remark += `: no card of this name has "` + clip(word.raw) + `"`
 	}
 }
 
@@ -358,9 +374,33 @@ func (a *Appraiser) addNearest(r *Result, f *parsedLine) {
 		}
 	}
 
+	a.addNumbered(r, f)
 	for _, match := range a.matches[:min(len(a.matches), MaxCandidates)] {
 		r.addCandidates(match.Card)
 	}
+}
+
+// addNumbered adds the cards that have a whole number of a line, whatever they are called: its name may
+// be of another language, or misheard.
+func (a *Appraiser) addNumbered(r *Result, f *parsedLine) {
+	for i := range f.words {
+		w := &f.words[i]
+		if w.role == numberWord && !w.isBare() && len(w.cards) > 0 {
+			r.addCandidates(a.topCandidates(f, w.cards)...)
+		}
+	}
+}
+
+// sealedProducts are the products that hold cards.
+var sealedProducts = regexp.MustCompile(`(?i)\b(?:booster\s+(?:box|pack|bundle|case|display)(?:e?s)?|` +
+	`elite\s+trainer\s+box(?:es)?|etbs?|tins?|blisters?|bundles?|displays?|case|upc|premium\s+collection|` +
+	`collection\s+box(?:es)?|build\s*(?:&|and)\s*battle|theme\s+decks?)\b`)
+
+// isSealed reports whether a line is of a sealed product: it has no collector number.
+func (f *parsedLine) isSealed() bool {
+	isWhole := func(w word) bool { return w.role == numberWord && !w.isBare() && len(w.cards) > 0 }
+	return !f.hasNumber() && !slices.ContainsFunc(f.words, isWhole) &&
+		sealedProducts.MatchString(cmp.Or(f.item.Line, f.item.Name))
 }
 
 // agreement counts which of a line's set and number a card has.

@@ -32,6 +32,9 @@ type Item struct {
 	amount        moneyText // found in Name
 	setTail       moneyText // found in Set
 	assertions    []assertion
+	chosen        bool   // an id has chosen the card
+	onlyLine      bool   // nothing but Line was given to find the card by, and it is no row of an app
+	reread        bool   // the line is as reread has it
 	noPriceReason string // why the line cannot be priced, whichever card it means
 	remark        string // what the caller should know about how the line was read
 }
@@ -113,6 +116,8 @@ type Result struct {
 	From, To int64
 	Needed   FieldSet
 	Remark   string // what the caller should know, "" for nothing
+	// Ignored is what a line says beside an id that is nothing of the card, and changes nothing.
+	Ignored []string
 }
 
 // Assumes reports whether the price differs from a field as it was given.

@@ -142,15 +142,15 @@ func TestLines(t *testing.T) {
 
 		// Ids and other catalogs' ids.
 		{item{ID: "card_sir", Name: "Charizrd ex"}, "priced card_sir 24950"},
-		{item{ID: "card_sir", Name: "Rattata"}, "unpriced card_sir 24950-24950"},
+		{item{ID: "card_sir", Name: "Rattata"}, "priced card_sir 24950"},
 		{item{ID: "card_sir", Line: "2x charizard 199/165 151 NM"}, "priced card_sir 24950 49900 condition"},
 		{item{ID: "card_sir", Line: "Charizard ex PSA 10"}, "unpriced card_sir 24950-24950"},
 		{item{ID: "card_sir", Name: "Charizard ex x3"}, "unpriced card_sir 24950-24950"},
 		{item{ID: "card_sir", Name: "Charizard ex x3", Quantity: 3}, "priced card_sir 24950 74850"},
-		{item{ID: "card_sir", Identifier: "tcgplayer:42382"}, "unpriced card_sir 24950-24950"},
+		{item{ID: "card_sir", Identifier: "tcgplayer:42382"}, "priced card_sir 24950"},
 		{item{ID: "card_base", Identifier: "TCGplayer: 42382"}, "priced card_base 43000"},
-		{item{ID: "card_sir", Set: "Base Set"}, "unpriced card_sir 24950-24950"},
-		{item{ID: "card_sir", Number: "6/165"}, "unpriced card_sir 24950-24950"},
+		{item{ID: "card_sir", Set: "Base Set"}, "priced card_sir 24950"},
+		{item{ID: "card_sir", Number: "6/165"}, "priced card_sir 24950"},
 		{item{ID: "card_rattata", Line: "rattata reverse holo"}, "priced card_rattata 30"},
 		{item{Name: "Rattata", Line: "Rattata | 151 | LP | signed"}, "unpriced card_rattata 10-30"},
 		{item{Name: "Rattata", Line: "Rattata #20"}, "unpriced card_rattata 10-30"},
@@ -167,7 +167,7 @@ func TestLines(t *testing.T) {
 		{item{Name: "Charizard", Variant: "1st Edition Holo"}, "priced card_shadowless 900000"},
 		{item{ID: "card_shadowless", Variant: "Holo"}, "priced card_shadowless 200000 variant"},
 		{item{ID: "card_shadowless", Variant: "Shadowless Holofoil"}, "priced card_shadowless 200000 variant"},
-		{item{Name: "Charizard", Variant: "Shadowless"}, "priced card_shadowless 200000 variant"},
+		{item{Name: "Charizard", Variant: "Shadowless"}, "priced card_shadowless 200000"},
 		{item{Name: "Charizard", Set: "Base Set (1st Edition & Shadowless)"}, "priced card_shadowless 200000"},
 
 		// Conditions, where the feed has them and where not.

@@ -62,6 +62,15 @@ func (r *Result) AppendAssumed(dst []byte) []byte {
 	return append(dst, ']')
 }
 
+// AppendIgnored appends what was ignored as a JSON list.
+func (r *Result) AppendIgnored(dst []byte) []byte {
+	dst = append(dst, '[')
+	for _, text := range r.Ignored {
+		dst = wire.AppendText(wire.AppendComma(dst), "", text)
+	}
+	return append(dst, ']')
+}
+
 // AppendRange appends the range of prices as a JSON object.
 func (r *Result) AppendRange(dst []byte) []byte {
 	dst = wire.AppendInt(dst, `{"from_cents":`, r.From)

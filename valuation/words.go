@@ -65,9 +65,7 @@ func readWords(dst []word, name string) (words []word, plain bool) {
 			dst = appendChunk(dst, chunk, group)
 			letters += at - begin
 
-			// "?/28" is a number of signs.
-			odd := strings.HasPrefix(strings.TrimLeft(chunk, "#?!"), "/")
-			if len(dst) > maxWords || letters > maxLetters || odd {
+			if len(dst) > maxWords || letters > maxLetters {
 				return dst, false
 			}
 			continue
@@ -118,7 +116,8 @@ const signs = "♀♂★☆⭐✩✪✭✰◇♢◊⬦⋄αβγδ∂"
 // appendChunk appends the words of a chunk between spaces: a number stays whole.
 func appendChunk(dst []word, chunk string, group int8) []word {
 	trimmed := strings.TrimRight(strings.TrimLeft(chunk, "#"), ".:!?")
-	if isNumberLike(trimmed) {
+	isCode := strings.HasSuffix(chunk, ":") && startsWord(trimmed) && !strings.ContainsAny(trimmed, "/-")
+	if isNumberLike(trimmed) && !isCode || isSignNumber(trimmed) {
 		return append(dst, word{
 			text: cardvocab.Fold(trimmed), raw: trimmed, group: group, role: numberWord,
 			suffix: strings.HasPrefix(chunk, "#"),
@@ -191,6 +190,9 @@ func isNumberLike(s string) bool {
 
 	return digits > 0 && cardvocab.IsWordByte(cardvocab.Lower(s[0])) && !isOrdinal(s) && !isCopies(s)
 }
+
+// isSignNumber reports whether a text is a number of a sign with a total: "?/28".
+func isSignNumber(s string) bool { return len(s) > 2 && (s[0] == '?' || s[0] == '!') && s[1] == '/' }
 
 // isOrdinal reports whether a text is 1st, 2nd, 25th.
 func isOrdinal(s string) bool {

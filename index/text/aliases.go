@@ -182,6 +182,16 @@ func (q *query) rewriteOf(i, til int, words string) rewrite {
 	return rewrite{from: from.from, til: last.til, words: words}
 }
 
+// Alias returns the words that a folded phrase stands for, "" for none, and whether it is their name in another
+// language.
+func (ix *Index) Alias(folded string) (words string, isTranslated bool) {
+	of := ix.aliases.find([]byte(folded))
+	if of == nil {
+		return "", false
+	}
+	return of.words, of.lo != none
+}
+
 // isInName reports whether the tokens from i to til are part of a whole name, or one word with the
 // next token. Examples: "eustass captain kid", "pre release".
 func (q *query) isInName(ix *Index, i, til int) bool {
