@@ -40,10 +40,12 @@ var spellings = []spelling{
 		return row("Binder", "1", "0", p.Name, s.codeOf(card), withoutSetCode(p.Set), shortNumber(p.Number), "NearMint",
 			variant, "English", "0.00", "2026-04-06")
 	}},
-	{"own columns", "Card Name,Set,Number,Quantity,Variant",
+	{
+		"own columns", "Card Name,Set,Number,Quantity,Variant",
 		func(_ *shop, p valuation.Item, _ int, variant string) valuation.Item {
 			return row(p.Name, p.Set, p.Number, "1", variant)
-		}},
+		},
+	},
 	{"Moxfield as JSON", "", func(s *shop, p valuation.Item, card int, variant string) valuation.Item {
 		p.Set = s.codeOf(card)
 		p.Number = shortNumber(p.Number)
