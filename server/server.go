@@ -77,7 +77,8 @@ type Options struct {
 // Server answers HTTP requests.
 type Server struct {
 	Options
-	openLists   atomic.Int64 // lists to value that are being read as streams
+	listStreams listStreams
+	listPace    time.Duration // for tests: 0 = listPace
 	http        *fasthttp.Server
 	router      *router.Router
 	cardRoutes  routesByMethod // of cardPattern
