@@ -304,10 +304,10 @@ visit('back from a card to the list that was valued', {}, async page => {
 
 visit('a list that is too long is refused with its size', {}, async (page, complaints) => {
   await open(page, '/value')
-  const rows = 'Charizard,1,Kanto Classic,4/102,a long note of the owner of this card\r\n'.repeat(5000)
+  const rows = 'Charizard,1,Kanto Classic,4/102,a long note of the owner of this card\r\n'.repeat(21_000)
   await page.getByLabel('Or a CSV file').setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(rows) })
   await page.getByRole('button', { name: 'Value it' }).click()
-  await page.getByText(`This list has 5,000 rows and ${rows.length.toLocaleString('en-US')} bytes.`).waitFor()
+  await page.getByText(`This list has 21,000 rows and ${rows.length.toLocaleString('en-US')} bytes.`).waitFor()
   await check(page, '/value that is refused')
   for (const complaint of complaints.splice(0)) assert.match(complaint, /413/)
 })
