@@ -65,13 +65,9 @@ func renderedPage(render func(v *pageRequest, dst []byte) ([]byte, error)) func(
 }
 
 // admitted counts a page for the client's address, and answers 429 if that has reached its limit.
-// A list counts by its length, before anything of it is read.
+// A list takes more when its body is read.
 func (v *pageRequest) admitted() bool {
-	pages := 1
-	if v.x.s.isListUpload(v.x.Ctx) {
-		pages = listPages(0, v.x.Ctx.Request.Header.ContentLength())
-	}
-	wait := v.x.s.addresses.allow(v.x.s.clientAddr(v.x), v.x.now, pages)
+	wait := v.x.s.addresses.allow(v.x.s.clientAddr(v.x), v.x.now, 1)
 	if wait > 0 {
 		f := problem(wire.RateLimitExceeded, "This address asks for too many pages.")
 		f.RetryAfter = wait

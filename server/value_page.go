@@ -243,18 +243,21 @@ func (r *pacedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// read reads the form, and refuses a list that is too long. The head has taken a page of the
-// client's limit for each pageBytes; rows take more as they are read.
+// read reads the form, and refuses a list that is too long. Before anything of it is read, it takes
+// a page of the client's limit for each pageBytes; rows take more as they are read.
 func (p *postedList) read() *wire.APIError {
 	body, f := p.open()
 	if f != nil {
 		return f
 	}
 
-	p.pages = listPages(0, p.length)
+	p.pages = 1 // of the request itself
+	err := p.charge(listPages(0, p.length))
+	if err == nil {
+		err = p.request.readFields(body, p.take)
+	}
 	var late net.Error
-	var tooMany *tooManyPages
-	err := p.request.readFields(body, p.take)
+	var tooMany *pageLimitError
 	switch {
 	case errors.As(err, &tooMany):
 		return tooMany.problem()
@@ -277,8 +280,8 @@ func (p *postedList) read() *wire.APIError {
 	if why := p.list.TooLong(); why != "" {
 		return problem(wire.PayloadTooLarge, why)
 	}
-	if err := p.charge(p.list.Rows()); err != nil {
-		return err.problem()
+	if errors.As(p.charge(listPages(p.list.Rows(), 0)), &tooMany) {
+		return tooMany.problem()
 	}
 	return nil
 }
@@ -324,7 +327,7 @@ func (p *postedList) takeList(list *site.List, value io.Reader) error {
 			list.Grow(p.length)
 		}
 		_, _ = list.Write(part[:n]) // List.Write does not fail
-		if err := p.charge(p.box.RowsRead() + p.file.RowsRead()); err != nil {
+		if err := p.charge(listPages(p.box.RowsRead()+p.file.RowsRead(), 0)); err != nil {
 			return err
 		}
 		if errors.Is(err, io.EOF) {
@@ -336,26 +339,29 @@ func (p *postedList) takeList(list *site.List, value io.Reader) error {
 	}
 }
 
-// charge takes more pages of the client's limit if so many rows are more than it has taken.
-func (p *postedList) charge(rows int) *tooManyPages {
+// charge takes more pages of the client's limit if the list counts as so many.
+func (p *postedList) charge(pages int) error {
 	x := p.request.x
-	for need := listPages(rows, 0); p.pages < need; p.pages++ {
-		if wait := x.s.addresses.allow(x.s.clientAddr(x), x.now, 1); wait > 0 {
-			return &tooManyPages{wait}
-		}
+	if pages <= p.pages {
+		return nil
 	}
+	wait := x.s.addresses.allow(x.s.clientAddr(x), x.now, pages-p.pages)
+	if wait > 0 {
+		return &pageLimitError{wait}
+	}
+	p.pages = pages
 	return nil
 }
 
-// tooManyPages refuses a list of a client that has reached its limit.
-type tooManyPages struct{ wait int }
+// pageLimitError refuses a list of a client that has reached its limit.
+type pageLimitError struct{ wait int }
 
-func (t *tooManyPages) Error() string { return "the client has reached its limit of pages" }
+func (e *pageLimitError) Error() string { return "the client has reached its limit of pages" }
 
 // problem returns the refusal with when to retry.
-func (t *tooManyPages) problem() *wire.APIError {
+func (e *pageLimitError) problem() *wire.APIError {
 	return &wire.APIError{
-		Code: wire.RateLimitExceeded, RetryAfter: t.wait,
+		Code: wire.RateLimitExceeded, RetryAfter: e.wait,
 		Detail: "This address asks for too many pages: each " + strconv.Itoa(site.RowsAtATime) +
 			" rows of a list count as one. Nothing of this list was valued; send it again later.",
 	}

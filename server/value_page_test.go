@@ -176,7 +176,7 @@ func TestValueListSizes(t *testing.T) {
 	}
 
 	total := func(rows int) string {
-		return fmt.Sprintf("$%s.00</p> <p>%s lines of %d priced", thousands(450*rows), thousands(rows), rows)
+		return fmt.Sprintf("$%[1]s.00</p> <p>%[2]s lines of %[2]s priced", thousands(450*rows), thousands(rows))
 	}
 
 	for _, c := range []struct {

@@ -78,7 +78,7 @@ func (p *valuePage) streamanswer(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`</p> <p>`)
 	qw422016.E().S(plural(t.Counts[valuation.Priced], "line", "lines"))
 	qw422016.N().S(` of `)
-	qw422016.N().D(t.Lines)
+	qw422016.E().S(grouped(t.Lines))
 	qw422016.N().S(` priced, `)
 	qw422016.E().S(plural(int(t.Quantity), "copy", "copies"))
 	qw422016.N().S(`</p> `)
