@@ -333,6 +333,114 @@ func realSite(tb testing.TB) *world {
 	return siteWorld(tb, func(s *setup) { s.views = []*engine.View{v} })
 }
 
+// TestListsAreCharged posts lists until a visitor's limit is reached: 500 rows count as a page, and so do 100 KiB, a
+// list that is refused for want of room as one.
+func TestListsAreCharged(t *testing.T) {
+	w := siteWorld(t, func(s *setup) { s.still = true })
+	long := strings.Repeat("x", 1000)
+	for _, c := range []struct {
+		list  string
+		pages int
+	}{
+		{"Umbreon VMAX", 1},
+		{strings.Repeat("a\n", 500), 1},
+		{strings.Repeat("a\n", 501), 2},
+		{strings.Repeat("a\n", 20_000), 40},
+		{strings.Repeat(long+"\n", 410), 5},
+	} {
+		body, header := listFields(t, "lines", c.list)
+		visitor := anybody()
+		q := request{method: "POST", target: "/value", body: body, header: []string{visitor, header}}
+		for n := 0; n+c.pages <= addressBurst; n += c.pages {
+			if r, err := w.send(q); err != nil || r.status != http.StatusOK {
+				t.Fatalf("status %d behind %d pages, %v: %.200s", r.status, n, err, r.body)
+			}
+		}
+
+		// What is left of the limit is too little for another one.
+		left := addressBurst % c.pages
+		r, err := w.send(q)
+		wait, _ := strconv.Atoi(r.header.Get("Retry-After"))
+		if err != nil || r.status != http.StatusTooManyRequests || wait < 1 || wait > (c.pages-left+1)/2 ||
+			!strings.Contains(r.header.Get("Content-Type"), "text/html") {
+			t.Errorf("%d bytes: status %d, wait %d, %v", len(c.list), r.status, wait, err)
+		}
+	}
+}
+
+// TestListRefusals wants each refusal of a list as a page that says why, and as JSON for the script.
+func TestListRefusals(t *testing.T) {
+	w := siteWorld(t, nil)
+	w.Server.listPace = 200 * time.Millisecond
+	list := listOf(100, 64<<10)
+	body, header := listFields(t, "lines", list, "version", w.Pages.ScriptVersion())
+	begin := func(visitor, target, accept string) *client {
+		t.Helper()
+		q := request{method: "POST", target: target, body: body, header: []string{visitor, header, accept}}
+		slow, err := w.dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := slow.Write(q.bytes()[:40_000]); err != nil {
+			t.Fatal(err)
+		}
+		return slow
+	}
+	check := func(r reply, err error, status int, why, accept string) {
+		t.Helper()
+		page := string(r.body)
+		isJSON := strings.HasPrefix(r.header.Get("Content-Type"), "application/problem+json")
+		wait := r.header.Get("Retry-After")
+		if err != nil || r.status != status || !strings.Contains(page, why) ||
+			isJSON != strings.Contains(accept, "json") || isJSON == strings.Contains(page, `role="alert"`) ||
+			(wait == "") != (status == http.StatusRequestTimeout || status == http.StatusBadRequest) {
+			t.Errorf("%s: status %d, %v, wait %q: %.400s", why, r.status, err, wait, page)
+		}
+	}
+
+	for _, target := range []string{"/value", "/value/rows"} {
+		for _, accept := range []string{"Accept: text/html", "Accept: application/json"} {
+			w.Server.listPace = time.Hour
+			one := anybody()
+			first := begin(one, target, accept)
+			w.awaitLists(t, 1)
+			again := request{method: "POST", target: target, body: body, header: []string{one, header, accept}}
+			r, err := w.send(again)
+			check(r, err, http.StatusTooManyRequests, "Another list of this address is being read.", accept)
+			second := begin(anybody(), target, accept)
+			w.awaitLists(t, 2)
+			again.header[0] = anybody()
+			r, err = w.send(again)
+			check(r, err, http.StatusServiceUnavailable, "Too many long lists are being read", accept)
+			_ = first.Close()
+			_ = second.Close()
+			w.awaitLists(t, 0)
+
+			w.Server.listPace = 100 * time.Millisecond
+			late := begin(anybody(), target, accept)
+			r, err = late.next()
+			check(r, err, http.StatusRequestTimeout, "This list did not arrive in time.", accept)
+			_ = late.Close()
+
+			old, kind := listFields(t, "lines", "Umbreon VMAX", "version", "value-0.js")
+			if target == "/value/rows" {
+				r, err = w.send(request{method: "POST", target: target, body: old, header: []string{anybody(), kind, accept}})
+				check(r, err, http.StatusBadRequest, "page is of another version", accept)
+			}
+		}
+	}
+}
+
+// awaitLists waits until so many lists are being read.
+func (w *world) awaitLists(tb testing.TB, want int) {
+	tb.Helper()
+	for deadline := time.Now().Add(time.Minute); w.Server.listStreams.count() != want; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			tb.Fatalf("%d lists are being read, want %d", w.Server.listStreams.count(), want)
+		}
+	}
+}
+
 // BenchmarkCollection values 5,000 rows in pieces, as the page's script asks for them.
 func BenchmarkCollection(b *testing.B) {
 	for name, world := range map[string]func(testing.TB) *world{

@@ -256,7 +256,7 @@ func (p *postedList) read() *wire.APIError {
 	if err == nil {
 		err = p.request.readFields(body, p.take)
 	}
-	var late net.Error
+	var late interface{ Timeout() bool }
 	var tooMany *pageLimitError
 	switch {
 	case errors.As(err, &tooMany):
