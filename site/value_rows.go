@@ -33,8 +33,17 @@ func readRows(text string, last bool) (rows *listRows, warning string) {
 	if export.Err != nil && (last || export.Offset() < len(text)) {
 		return &listRows{text: text}, ""
 	}
-	export, _ = valuation.OpenExport(text) // as before
-	return &listRows{text: text, export: export, at: export.Offset()}, ""
+	rows, _ = exportRows(text) // as before
+	return rows, ""
+}
+
+// exportRows begins to read a list that is an export.
+func exportRows(text string) (*listRows, error) {
+	export, err := valuation.OpenExport(text)
+	if err != nil {
+		return nil, err
+	}
+	return &listRows{text: text, export: export, at: export.Offset()}, nil
 }
 
 // next reads the next line that is not blank, and reports whether there is one.
@@ -126,17 +135,22 @@ type RowsQuery struct {
 func (p *Pages) AppendRows(dst []byte, v *engine.View, query *RowsQuery) ([]byte, error) {
 	rows := &listRows{text: query.Text}
 	warning := ""
-	if query.Kind != "lines" {
+	var err error
+	switch query.Kind {
+	case "lines":
+	case "export":
+		rows, err = exportRows(query.Text)
+	default:
 		rows, warning = readRows(query.Text, query.Last)
 	}
-	if query.Kind == "export" && rows.export == nil {
-		return dst, errors.New("the rows are no export: load the list again")
+	if err != nil {
+		return dst, err
 	}
 	header := rows.at
 	rows.count = query.Before
 
 	lines, ends := rows.piece(query.Last)
-	if err := rows.err(); err != nil && (query.Last || rows.export.Offset() < len(query.Text)) {
+	if err = rows.err(); err != nil && (query.Last || rows.export.Offset() < len(query.Text)) {
 		return dst, err
 	}
 	valueLines(v, lines, query.Picks)
