@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -78,6 +79,7 @@ type Options struct {
 type Server struct {
 	Options
 	listStreams listStreams
+	valuing     sync.Mutex    // is locked while a long list is valued
 	listPace    time.Duration // for tests: 0 = listPace
 	http        *fasthttp.Server
 	router      *router.Router

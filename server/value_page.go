@@ -72,6 +72,11 @@ func (v *pageRequest) answerList(dst []byte, answer func(*postedList) ([]byte, e
 	defer posted.close()
 	f := posted.read()
 	if f == nil {
+		// One long list is valued at a time, so that other requests have the other processors.
+		if posted.isStream {
+			v.x.s.valuing.Lock()
+			defer v.x.s.valuing.Unlock()
+		}
 		page, err := answer(posted)
 		if err == nil {
 			return page, nil
