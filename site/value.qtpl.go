@@ -120,9 +120,11 @@ func (p *valuePage) streamanswer(qw422016 *qt422016.Writer) {
 			qw422016.N().D(len(p.lines))
 			qw422016.N().S(` open lines are below. `)
 		}
-		qw422016.N().S(`For a table of all lines, choose the list again and ask for the CSV.</p> <ol class="valued"> `)
+		qw422016.N().S(`For a table of all lines, choose the list again <a href="#lines">below</a> and ask for the CSV.</p> <ol class="valued"> `)
 		for i := range p.lines {
-			qw422016.N().S(`<li>`)
+			qw422016.N().S(`<li><span class="n">`)
+			qw422016.E().S(grouped(p.lines[i].number))
+			qw422016.N().S(`</span>`)
 			p.streamrow(qw422016, &p.lines[i], false)
 		}
 		qw422016.N().S(`</ol> `)
@@ -192,13 +194,7 @@ func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine, ask b
 		}
 		qw422016.N().S(`</div> `)
 	} else {
-		qw422016.N().S(`<div class="what">`)
-		if !ask {
-			qw422016.N().S(`<span>Line `)
-			qw422016.N().D(line.number)
-			qw422016.N().S(`</span> `)
-		}
-		qw422016.N().S(`<q>`)
+		qw422016.N().S(`<div class="what"><q>`)
 		qw422016.E().S(line.text)
 		qw422016.N().S(`</q> <span>`)
 		qw422016.E().S(openText(&line.Result))

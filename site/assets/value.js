@@ -150,7 +150,7 @@
     return `<p class="amount">${open || unread ? '<small>So far</small> ' : ''}${dollars(sum)}</p>
       <p>${plural(priced, 'line', 'lines')} of ${grouped(list.rows.length)} priced, ${plural(copies, 'copy', 'copies')}</p>
       ${assumed ? `<p class="when">${dollars(assumed)} of it rests on assumptions; each line below names its own.</p>` : ''}
-      ${open ? `<p class="when"><b>${plural(open, 'line is', 'lines are')} open</b> and not in the total yet: they come first.${range}</p>` : ''}
+      ${open ? `<p class="when"><b>${plural(open, 'line is', 'lines are')} open</b> and not in the total yet: see below.${range}</p>` : ''}
       <p class="when">Prices as of ${escaped(list.as_of)}.</p>`
   }
 
@@ -274,7 +274,7 @@
     sessionStorage.setItem('list', list.id)
     history.replaceState(null, '', location.pathname)
     open()
-    scrollTo(0, 0)
+    scrollTo({ top: 0, behavior: 'instant' })
     store('/list', { version, text: bytes })
     run()
   })
@@ -294,7 +294,7 @@
     open()
     show()
     const [{ type }] = performance.getEntriesByType('navigation')
-    if (type !== 'navigate') scrollTo(0, +sessionStorage.getItem('scrolled'))
+    if (type !== 'navigate') scrollTo({ top: +sessionStorage.getItem('scrolled'), behavior: 'instant' })
     if (list.at < list.text.length) run()
   }
   restore()
