@@ -128,6 +128,7 @@ type listStreams struct {
 func (l *listStreams) open(client netip.Addr) *wire.APIError {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	many := !client.IsValid() || client.IsLoopback()
 	var f *wire.APIError
 	switch {
@@ -140,6 +141,7 @@ func (l *listStreams) open(client netip.Addr) *wire.APIError {
 		l.clients = append(l.clients, client)
 		return nil
 	}
+
 	f.RetryAfter = listRetry
 	return f
 }
@@ -201,9 +203,11 @@ func (p *postedList) open() (content io.Reader, f *wire.APIError) {
 	x := p.request.x
 	header := &x.Ctx.Request.Header
 	p.length = header.ContentLength()
+
 	if coding := header.Peek(fasthttp.HeaderContentEncoding); len(coding) > 0 && string(coding) != "identity" {
 		return nil, problem(wire.UnsupportedMediaType, "This list is compressed. Send it as it is.")
 	}
+
 	body, unread := x.Ctx.UserValue(unreadBodyKey{}).(unreadBody)
 	if !unread {
 		return bytes.NewReader(x.Ctx.PostBody()), nil
@@ -332,6 +336,7 @@ func (p *postedList) takeList(list *site.List, value io.Reader) error {
 			list.Grow(p.length)
 		}
 		_, _ = list.Write(part[:n]) // List.Write does not fail
+
 		if err := p.charge(listPages(p.box.RowsRead()+p.file.RowsRead(), 0)); err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 )
 
 // post sends a form of the page that values a list.
@@ -291,11 +290,7 @@ func TestValueListOfStrangers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for deadline := time.Now().Add(time.Minute); w.Server.listStreams.count() < maxStreams; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d lists are being read", w.Server.listStreams.count())
-		}
-	}
+	w.awaitLists(t, maxStreams)
 	if r := post(anybody(), list); r.status != http.StatusServiceUnavailable {
 		t.Errorf("status %d without a place", r.status)
 	}

@@ -26,7 +26,8 @@ type List struct {
 
 // Grow makes room for a list of n bytes, so that it is not copied while it grows.
 func (l *List) Grow(n int) {
-	if n = min(n, MaxListText); n > cap(l.text) && !l.tooLong {
+	n = min(n, MaxListText)
+	if n > cap(l.text) && !l.tooLong {
 		l.text = slices.Grow(l.text, n-len(l.text))
 	}
 }

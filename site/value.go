@@ -15,8 +15,8 @@ import (
 
 // Bounds of a list.
 const (
-	// ValueLines and ValueText bound a list whose page shows every line with its questions, and has
-	// the list in its form: a few milliseconds, and less than most pages.
+	// ValueLines and ValueText bound a list whose page shows every line with its questions. That
+	// takes a few milliseconds, and the page has the list in its form.
 	ValueLines = 100
 	ValueText  = 64 << 10
 	// MaxListRows and MaxListText bound a list that is valued at all: the whole collection of a
@@ -24,8 +24,8 @@ const (
 	MaxListRows = 20_000
 	MaxListText = 4 << 20
 	openShown   = 200
-	// RowsAtATime is how many rows are valued at a time: as many as a script posts at once, and as
-	// count for a page of a visitor's limit. They decide whether a list is an export.
+	// RowsAtATime is how many rows are valued at a time. A script posts as many at once, they count
+	// as a page of a visitor's limit, and the first ones decide whether a list is an export.
 	RowsAtATime = 500
 )
 
@@ -242,6 +242,7 @@ func valueCells(v *engine.View, line *valuedLine) []string {
 	row[1] = valuation.StatusNames[line.Status]
 	row[2] = strconv.FormatInt(line.Quantity, 10)
 	row[12] = line.text
+
 	if line.Card >= 0 {
 		row[3] = c.Cards.Name.At(line.Card)
 		row[4] = v.Index.SetName(uint32(line.Card))
@@ -254,6 +255,7 @@ func valueCells(v *engine.View, line *valuedLine) []string {
 		row[8] = decimal(line.Cents)
 		row[9] = decimal(line.Total)
 	}
+
 	row[10] = assumptions(&line.Result)
 	for k := range row {
 		row[k] = csvSafe(row[k])

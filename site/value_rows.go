@@ -150,7 +150,8 @@ func (p *Pages) AppendRows(dst []byte, v *engine.View, query *RowsQuery) ([]byte
 	rows.count = query.Before
 
 	lines, ends := rows.piece(query.Last)
-	if err = rows.err(); err != nil && (query.Last || rows.export.Offset() < len(query.Text)) {
+	err = rows.err()
+	if err != nil && (query.Last || rows.export.Offset() < len(query.Text)) {
 		return dst, err
 	}
 	valueLines(v, lines, query.Picks)

@@ -98,6 +98,7 @@ func (e *Export) Next() bool {
 		case e.layout == &byColumns && len(row) < minColumns:
 			// A list of texts below a header is no table.
 			e.Err = fmt.Errorf("row %d has a single cell", e.Rows+1)
+
 		default:
 			e.Rows++
 			e.row = row
