@@ -511,7 +511,7 @@ func TestListsSideBySide(t *testing.T) {
 					return
 				}
 				waited.Add(1)
-				time.Sleep(time.Duration(rows/20) * time.Millisecond)
+				time.Sleep(400 * time.Millisecond) // the visitor has a page for each half second, and 60 at once
 			}
 		})
 	}
