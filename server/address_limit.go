@@ -43,20 +43,16 @@ func newAddressLimiter() *addressLimiter {
 	return &addressLimiter{seed: maphash.MakeSeed(), slots: make([]atomic.Int64, slotCount)}
 }
 
-// allow counts one page for an address, or returns after how many seconds to retry. An IPv6 network
-// of 64 bits is one address, and so is this machine, with a limit many times as large. An unknown
-// address is never limited.
-func (vs *addressLimiter) allow(addr netip.Addr, now access.Instant) (wait int) {
-	interval := refillInterval
-	switch addr = addr.Unmap(); {
+// allow counts pages for an address, or returns after how many seconds to retry. An unknown address
+// is never limited.
+func (vs *addressLimiter) allow(addr netip.Addr, now access.Instant, pages int) (wait int) {
+	addr = limitedAddr(addr)
+	interval := time.Duration(pages) * refillInterval
+	switch {
 	case !addr.IsValid():
 		return 0
 	case addr.IsLoopback():
-		addr = netip.IPv6Loopback()
-		interval = refillInterval / loopbackWeight
-	case addr.Is6():
-		prefix, _ := addr.WithZone("").Prefix(64) // 64 is a valid length
-		addr = prefix.Addr()
+		interval /= loopbackWeight
 	}
 
 	// If another request of the address changes the slot in between, the check is repeated.
@@ -71,6 +67,19 @@ func (vs *addressLimiter) allow(addr netip.Addr, now access.Instant) (wait int) 
 			return 0
 		}
 	}
+}
+
+// limitedAddr returns the address that is limited in place of another: an IPv6 network of 64 bits
+// is one address, and so is this machine, with a limit many times as large.
+func limitedAddr(addr netip.Addr) netip.Addr {
+	switch addr = addr.Unmap(); {
+	case addr.IsLoopback():
+		return netip.IPv6Loopback()
+	case addr.Is6():
+		prefix, _ := addr.WithZone("").Prefix(64) // 64 is a valid length
+		return prefix.Addr()
+	}
+	return addr
 }
 
 // clientAddr returns the client's address: the connection's, or behind a trusted proxy the last

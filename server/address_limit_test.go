@@ -69,34 +69,34 @@ func TestVisitors(t *testing.T) {
 	later := access.Instant{Mono: at.Mono + refillInterval.Milliseconds(), Wall: at.Wall}
 	a := netip.MustParseAddr("2001:db8:1:2::1")
 	for i := range addressBurst {
-		if wait := vs.allow(a, at); wait != 0 {
+		if wait := vs.allow(a, at, 1); wait != 0 {
 			t.Fatalf("request %d waits %d s", i+1, wait)
 		}
 	}
 
-	if wait := vs.allow(netip.MustParseAddr("2001:db8:1:2:ffff::9"), at); wait != 1 {
+	if wait := vs.allow(netip.MustParseAddr("2001:db8:1:2:ffff::9"), at, 1); wait != 1 {
 		t.Errorf("the network's next request waits %d s, want 1", wait)
 	}
-	if wait := vs.allow(netip.MustParseAddr("2001:db8:1:3::1"), at); wait != 0 {
+	if wait := vs.allow(netip.MustParseAddr("2001:db8:1:3::1"), at, 1); wait != 0 {
 		t.Error("another network waits")
 	}
-	if wait := vs.allow(a, later); wait != 0 {
+	if wait := vs.allow(a, later, 1); wait != 0 {
 		t.Error("it waits after its interval")
 	}
-	if wait := vs.allow(a, later); wait == 0 {
+	if wait := vs.allow(a, later, 1); wait == 0 {
 		t.Error("an interval gives more than one page")
 	}
 
 	// The wall clock may step as it likes.
 	for _, step := range []time.Duration{-time.Hour, -366 * 24 * time.Hour, 366 * 24 * time.Hour} {
 		stepped := access.Instant{Mono: later.Mono, Wall: at.Wall + step.Milliseconds()}
-		if wait := vs.allow(a, stepped); wait != 1 {
+		if wait := vs.allow(a, stepped, 1); wait != 1 {
 			t.Errorf("after a step of %v the next request waits %d s, want 1", step, wait)
 		}
 	}
 
 	for range 2 * loopbackWeight * addressBurst {
-		if vs.allow(netip.Addr{}, at) != 0 {
+		if vs.allow(netip.Addr{}, at, 1) != 0 {
 			t.Fatal("an unknown address is limited")
 		}
 	}
@@ -106,13 +106,13 @@ func TestVisitors(t *testing.T) {
 		netip.MustParseAddr("::1"), netip.MustParseAddr("::ffff:127.0.0.1"),
 	}
 	for i := range loopbackWeight * addressBurst {
-		if wait := vs.allow(machine[i%len(machine)], at); wait != 0 {
+		if wait := vs.allow(machine[i%len(machine)], at, 1); wait != 0 {
 			t.Fatalf("request %d of this machine waits %d s", i+1, wait)
 		}
 	}
 
 	for _, a := range machine {
-		if wait := vs.allow(a, at); wait != 1 {
+		if wait := vs.allow(a, at, 1); wait != 1 {
 			t.Errorf("the next request of this machine, from %s, waits %d s", a, wait)
 		}
 	}

@@ -65,8 +65,9 @@ func renderedPage(render func(v *pageRequest, dst []byte) ([]byte, error)) func(
 }
 
 // admitted counts a page for the client's address, and answers 429 if that has reached its limit.
+// A list takes more when its body is read.
 func (v *pageRequest) admitted() bool {
-	wait := v.x.s.addresses.allow(v.x.s.clientAddr(v.x), v.x.now)
+	wait := v.x.s.addresses.allow(v.x.s.clientAddr(v.x), v.x.now, 1)
 	if wait > 0 {
 		f := problem(wire.RateLimitExceeded, "This address asks for too many pages.")
 		f.RetryAfter = wait

@@ -73,6 +73,7 @@ func (s *Server) withPages(table []*route) []*route {
 	add("/movers", "movers", renderedPage((*pageRequest).moversPage))
 	add(valuePath, "value", renderedPage((*pageRequest).valuePage))
 	answer(fasthttp.MethodPost, valuePath, "value", renderedPage((*pageRequest).valueList))
+	answer(fasthttp.MethodPost, rowsPath, "value", renderedPage((*pageRequest).valueRows))
 	add("/errors", "error", renderedPage((*pageRequest).errorsPage))
 	add("/errors/{id}", "error", renderedPage((*pageRequest).errorPage))
 	add(referencePath, "docs", pageHandler((*pageRequest).reference))

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -77,7 +78,9 @@ type Options struct {
 // Server answers HTTP requests.
 type Server struct {
 	Options
-	openLists   atomic.Int64 // lists to value that are being read as streams
+	listStreams listStreams
+	valuing     sync.Mutex    // is locked while a long list is valued
+	listPace    time.Duration // for tests: 0 = listPace
 	http        *fasthttp.Server
 	router      *router.Router
 	cardRoutes  routesByMethod // of cardPattern

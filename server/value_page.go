@@ -3,45 +3,91 @@ package server
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"mime/multipart"
 	"net"
+	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"ninepocket/api"
 	"ninepocket/server/httpconn"
 	"ninepocket/site"
 	"ninepocket/wire"
 )
 
-// valuePath is the path of the valuation of lists. Posted lists are not stored.
-const valuePath = "/value"
+// Paths of the valuation of lists. Posted lists are not stored. rowsPath answers the script of the
+// page, which posts a list in pieces.
+const (
+	valuePath = "/value"
+	rowsPath  = "/value/rows"
+)
 
 // valuePage answers GET /value: the empty form.
 func (v *pageRequest) valuePage(dst []byte) ([]byte, error) {
-	return v.pages.Value(dst, v.view, v.time, site.ValueQuery{}), nil
+	return v.pages.Value(dst, v.view, v.time, site.ValueQuery{})
 }
 
 // valueList answers POST /value: the list with its prices, as a page or as a CSV file.
 func (v *pageRequest) valueList(dst []byte) ([]byte, error) {
+	return v.answerList(dst, func(posted *postedList) (page []byte, err error) {
+		if !posted.csv {
+			return v.pages.Value(dst, v.view, v.time, posted.list)
+		}
+
+		page, err = v.pages.AppendValueCSV(dst, v.view, posted.list)
+		if err == nil {
+			v.mediaType = "text/csv; charset=utf-8"
+			v.x.Ctx.Response.Header.Set(fasthttp.HeaderContentDisposition, `attachment; filename="valued.csv"`)
+		}
+		return page, err
+	})
+}
+
+// valueRows answers POST /value/rows: a piece of a list, as JSON for the script of the page.
+func (v *pageRequest) valueRows(dst []byte) ([]byte, error) {
+	return v.answerList(dst, func(posted *postedList) ([]byte, error) {
+		v.mediaType = "application/json"
+		rows := &posted.rows
+		rows.Text = posted.list.Text()
+		rows.Picks = posted.list.Picks
+		if rows.Version != v.pages.ScriptVersion() {
+			return dst, errors.New("this page is of another version of the site: load it again")
+		}
+		return v.pages.AppendRows(dst, v.view, rows)
+	})
+}
+
+// answerList reads the posted list and answers it, or the reason why it is refused.
+func (v *pageRequest) answerList(dst []byte, answer func(*postedList) ([]byte, error)) ([]byte, error) {
 	v.cache = listCache
-	asked, csv, f := v.readList()
-	switch {
-	case f != nil && v.answeredAsProblem(f):
-		return dst, errAnswered
-	case f != nil:
-		v.sendErrorPage(f, v.pages.ValueRefused(dst, v.view, v.time, asked, f.Detail))
-		return dst, errAnswered
-	case !csv:
-		return v.pages.Value(dst, v.view, v.time, asked), nil
+	posted := &postedList{request: v}
+	defer posted.close()
+	f := posted.read()
+	if f == nil {
+		// One long list is valued at a time, so that other requests have the other processors.
+		if posted.isStream {
+			v.x.s.valuing.Lock()
+			defer v.x.s.valuing.Unlock()
+		}
+		page, err := answer(posted)
+		if err == nil {
+			return page, nil
+		}
+		f = problem(wire.InvalidRequest, err.Error()) // of a row, or of the script
 	}
 
-	v.mediaType = "text/csv; charset=utf-8"
-	v.x.Ctx.Response.Header.Set(fasthttp.HeaderContentDisposition, `attachment; filename="valued.csv"`)
-	return v.pages.AppendValueCSV(dst, v.view, asked)
+	if !v.answeredAsProblem(f) {
+		v.sendErrorPage(f, v.pages.ValueRefused(dst, v.view, v.time, posted.list, f.Detail))
+	}
+	return dst, errAnswered
 }
 
 // listCache lets only the client's browser cache the response.
@@ -49,109 +95,286 @@ const listCache = "private, max-age=0"
 
 // Limits of a form.
 const (
-	// maxListBytes is how much of a list is read that is too long to be valued: as much as is read
-	// of a connection that closes.
-	maxListBytes = 4 << 20
+	// maxListBytes is how much of a form is read: the largest list with the form around it. It is
+	// about as much as is read of a connection that closes.
+	maxListBytes = site.MaxListText + 64<<10
 	maxParts     = 2*site.ValueLines + 8
 	// maxField limits every field except the list.
 	maxField = 512
-	// maxStreams is how many lists are read as streams at the same time. Each takes two buffers of
-	// 64 KiB, that of the box and that of the file, and as much again while they grow: 16 MiB for
-	// all visitors together, in addition to Options.BodyBudget.
-	maxStreams = 64
+	// pageBytes and site.RowsAtATime are how much of a list counts as a page of a visitor's limit.
+	// maxListPages is how much a list counts at most: its rest is read to tell its size.
+	pageBytes    = 100 << 10
+	maxListPages = (maxListBytes + pageBytes - 1) / pageBytes
+	// maxStreams is how many lists are read as streams at the same time, of an address one. Each
+	// takes its text twice, and its answer, which is no longer than a table of its rows: 64 MiB for
+	// both, in addition to Options.BodyBudget.
+	maxStreams = 2
+	// paceBytes is how much of a list must come in listPace, so that nobody has a stream for long.
+	paceBytes = 64 << 10
+	listPace  = 10 * time.Second
 )
 
-// tooManyLists refuses a list because maxStreams other lists are being read.
-var tooManyLists = &wire.APIError{
-	Code: wire.TemporarilyUnavailable, RetryAfter: bodyBudgetFull.RetryAfter,
-	Detail: "Too many long lists are being read right now. Send this one again in a few seconds.",
+// listRetry is after how many seconds a list is sent again for which there is no stream: lists of
+// 64 KiB are read and valued meanwhile, and those of slow clients are not.
+const listRetry = 2
+
+// listStreams are the clients whose lists are being read as streams.
+type listStreams struct {
+	mu      sync.Mutex
+	clients []netip.Addr
+}
+
+// open takes a stream for a client. This machine may have several, as it may be many visitors.
+func (l *listStreams) open(client netip.Addr) *wire.APIError {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	many := !client.IsValid() || client.IsLoopback()
+	var f *wire.APIError
+	switch {
+	case !many && slices.Contains(l.clients, client):
+		f = problem(wire.RateLimitExceeded, "Another list of this address is being read. Send this one after it.")
+	case len(l.clients) == maxStreams:
+		f = problem(wire.TemporarilyUnavailable,
+			"Too many long lists are being read right now. Send this one again in a few seconds.")
+	default:
+		l.clients = append(l.clients, client)
+		return nil
+	}
+
+	f.RetryAfter = listRetry
+	return f
+}
+
+// close releases the stream of a client.
+func (l *listStreams) close(client netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := slices.Index(l.clients, client)
+	l.clients = slices.Delete(l.clients, at, at+1)
+}
+
+// count returns how many lists are being read.
+func (l *listStreams) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.clients)
 }
 
 // isListUpload reports whether a request has a list to value, whose body its page reads.
 func (s *Server) isListUpload(ctx *fasthttp.RequestCtx) bool {
-	return s.Pages != nil && ctx.IsPost() && string(httpconn.Path(ctx)) == valuePath
+	if s.Pages == nil || !ctx.IsPost() {
+		return false
+	}
+	path := string(httpconn.Path(ctx))
+	return path == valuePath || path == rowsPath
 }
 
-// openBody returns the body of the request. A larger one is a stream, so that a list that is too
-// long is counted and never in memory. The caller calls closed after reading.
-func (v *pageRequest) openBody() (content io.Reader, closed func(), f *wire.APIError) {
-	header := &v.x.Ctx.Request.Header
-	if coding := header.Peek(fasthttp.HeaderContentEncoding); len(coding) > 0 && string(coding) != "identity" {
-		return nil, nil, problem(wire.UnsupportedMediaType, "This list is compressed. Send it as it is.")
+// listPages returns how many pages a list of so many rows or bytes counts as.
+func listPages(rows, size int) int {
+	pages := max((rows+site.RowsAtATime-1)/site.RowsAtATime, (size+pageBytes-1)/pageBytes)
+	return min(max(pages, 1), maxListPages)
+}
+
+// postedList is a list that is being read from a form.
+type postedList struct {
+	request *pageRequest
+	list    site.ValueQuery
+	rows    site.RowsQuery // fields of a piece
+	csv     bool
+
+	box, file site.List
+	client    netip.Addr // of the stream
+	isStream  bool
+	length    int
+	pages     int // of the client's limit that were taken
+}
+
+// close releases what was taken to read and to answer the list.
+func (p *postedList) close() {
+	if p.isStream {
+		p.request.x.s.listStreams.close(p.client)
 	}
-	body, isStream := v.x.Ctx.UserValue(unreadBodyKey{}).(unreadBody)
-	if !isStream {
-		return bytes.NewReader(v.x.Ctx.PostBody()), func() {}, nil
+}
+
+// open returns the body of the request. A larger one is a stream, so that a list that is too long
+// is counted and never in memory.
+func (p *postedList) open() (content io.Reader, f *wire.APIError) {
+	x := p.request.x
+	header := &x.Ctx.Request.Header
+	p.length = header.ContentLength()
+
+	if coding := header.Peek(fasthttp.HeaderContentEncoding); len(coding) > 0 && string(coding) != "identity" {
+		return nil, problem(wire.UnsupportedMediaType, "This list is compressed. Send it as it is.")
+	}
+
+	body, unread := x.Ctx.UserValue(unreadBodyKey{}).(unreadBody)
+	if !unread {
+		return bytes.NewReader(x.Ctx.PostBody()), nil
 	}
 	if body.Reader == nil {
-		return nil, nil, problem(wire.PayloadTooLarge, "This list comes without its length. Send its length first.")
+		return nil, problem(wire.PayloadTooLarge, "This list comes without its length. Send its length first.")
 	}
 
-	reading := &v.x.s.openLists
-	if reading.Add(1) > maxStreams {
-		reading.Add(-1)
-		return nil, nil, tooManyLists
+	p.client = limitedAddr(x.s.clientAddr(x))
+	if f := x.s.listStreams.open(p.client); f != nil {
+		return nil, f
 	}
+	p.isStream = true
 
 	// The guard refused the body, so fasthttp does not send 100 Continue.
-	if v.x.Ctx.Request.MayContinue() {
-		_, _ = io.WriteString(v.x.Ctx.Conn(), "HTTP/1.1 100 Continue\r\n\r\n") // a client that is gone sends no list
+	if x.Ctx.Request.MayContinue() {
+		_, _ = io.WriteString(x.Ctx.Conn(), "HTTP/1.1 100 Continue\r\n\r\n") // a client that is gone sends no list
 	}
-	return io.LimitReader(body, maxListBytes), func() { reading.Add(-1) }, nil
+	paced := &pacedReader{Reader: body, conn: x.Ctx.Conn(), pace: cmp.Or(x.s.listPace, listPace)}
+	return io.LimitReader(paced, maxListBytes), nil
 }
 
-// readList reads the form, and refuses a list that is too long. Unknown fields are ignored, as
-// everywhere on the pages.
-func (v *pageRequest) readList() (asked site.ValueQuery, csv bool, f *wire.APIError) {
-	body, closed, f := v.openBody()
+// pacedReader gives a client a time for each paceBytes that it sends.
+type pacedReader struct {
+	io.Reader
+	conn net.Conn
+	pace time.Duration
+	left int // bytes until the next deadline
+}
+
+// Read reads what has come within the time.
+func (r *pacedReader) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		r.left = paceBytes
+		if err := r.conn.SetReadDeadline(time.Now().Add(r.pace)); err != nil {
+			return 0, err
+		}
+	}
+
+	n, err := r.Reader.Read(p[:min(len(p), r.left)])
+	r.left -= n
+	return n, err
+}
+
+// read reads the form, and refuses a list that is too long. Before anything of it is read, it takes
+// a page of the client's limit for each pageBytes; rows take more as they are read.
+func (p *postedList) read() *wire.APIError {
+	body, f := p.open()
 	if f != nil {
-		return asked, false, f
-	}
-	defer closed()
-
-	length := v.x.Ctx.Request.Header.ContentLength()
-	var box, file site.List
-	lists := map[string]*site.List{"lines": &box, "file": &file}
-	take := func(name string, value io.Reader) error {
-		if list := lists[name]; list != nil {
-			_, err := io.Copy(list, value)
-			return err
-		}
-
-		text, err := io.ReadAll(io.LimitReader(value, maxField))
-		switch pick, ok := site.ParsePick(string(text)); {
-		case name == "pick" && ok && len(asked.Picks) < 2*site.ValueLines:
-			asked.Picks = append(asked.Picks, pick)
-		case name == "as":
-			csv = string(text) == "csv"
-		}
-		return err
+		return f
 	}
 
-	var late net.Error
-	err := v.readFields(body, take)
+	p.pages = 1 // of the request itself
+	err := p.charge(listPages(0, p.length))
+	if err == nil {
+		err = p.request.readFields(body, p.take)
+	}
+	var late interface{ Timeout() bool }
+	var tooMany *pageLimitError
 	switch {
+	case errors.As(err, &tooMany):
+		return tooMany.problem()
 	case errors.As(err, &late):
-		return asked, false, problem(wire.RequestTimeout, "This list did not arrive in time.")
+		return problem(wire.RequestTimeout, "This list did not arrive in time.")
 	case errors.Is(err, errNoList):
-		return asked, false, problem(wire.UnsupportedMediaType, "This is no form. Send the list as one: "+
+		return problem(wire.UnsupportedMediaType, "This is no form. Send the list as one: "+
 			"multipart/form-data, or application/x-www-form-urlencoded.")
 	// A list that is too long is refused for that, and its end was not read.
-	case err != nil && length <= maxListBytes:
-		return asked, false, problem(wire.InvalidRequest, "This list was cut short. Send it again.")
+	case err != nil && p.length <= maxListBytes:
+		return problem(wire.InvalidRequest, "This list was cut short. Send it again.")
 	}
 
 	// A file that is given goes before what is still in the box.
-	asked.List = box
-	if !file.Empty() {
-		asked.List = file
+	p.list.List = p.box
+	if !p.file.Empty() {
+		p.list.List = p.file
 	}
-	asked.More = length > maxListBytes
-	why := asked.TooLong()
-	if why != "" {
-		f = problem(wire.PayloadTooLarge, why)
+	p.list.More = p.length > maxListBytes
+	if why := p.list.TooLong(); why != "" {
+		return problem(wire.PayloadTooLarge, why)
 	}
-	return asked, csv, f
+	if errors.As(p.charge(listPages(p.list.Rows(), 0)), &tooMany) {
+		return tooMany.problem()
+	}
+	return nil
+}
+
+// take reads a field. Unknown fields are ignored, as everywhere on the pages.
+func (p *postedList) take(name string, value io.Reader) error {
+	switch name {
+	case "lines":
+		return p.takeList(&p.box, value)
+	case "file":
+		return p.takeList(&p.file, value)
+	}
+
+	field, err := io.ReadAll(io.LimitReader(value, maxField))
+	text := string(field)
+	switch name {
+	case "pick":
+		if pick, ok := site.ParsePick(text); ok && len(p.list.Picks) < 2*site.ValueLines {
+			p.list.Picks = append(p.list.Picks, pick)
+		}
+	case "as":
+		p.csv = text == "csv"
+	case "kind":
+		p.rows.Kind = text
+	case "before":
+		before, _ := api.ParseDecimal(text)
+		p.rows.Before = int(min(before, site.MaxListRows))
+	case "last":
+		p.rows.Last = text != ""
+	case "version":
+		p.rows.Version = text
+	}
+	return err
+}
+
+// takeList reads a list, and charges its rows.
+func (p *postedList) takeList(list *site.List, value io.Reader) error {
+	part := make([]byte, paceBytes/2)
+	for size := 0; ; {
+		n, err := value.Read(part)
+		size += n
+		if size > len(part) {
+			list.Grow(p.length)
+		}
+		_, _ = list.Write(part[:n]) // List.Write does not fail
+
+		if err := p.charge(listPages(p.box.RowsRead()+p.file.RowsRead(), 0)); err != nil {
+			return err
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// charge takes more pages of the client's limit if the list counts as so many.
+func (p *postedList) charge(pages int) error {
+	x := p.request.x
+	if pages <= p.pages {
+		return nil
+	}
+	wait := x.s.addresses.allow(x.s.clientAddr(x), x.now, pages-p.pages)
+	if wait > 0 {
+		return &pageLimitError{wait}
+	}
+	p.pages = pages
+	return nil
+}
+
+// pageLimitError refuses a list of a client that has reached its limit.
+type pageLimitError struct{ wait int }
+
+func (e *pageLimitError) Error() string { return "the client has reached its limit of pages" }
+
+// problem returns the refusal with when to retry.
+func (e *pageLimitError) problem() *wire.APIError {
+	return &wire.APIError{
+		Code: wire.RateLimitExceeded, RetryAfter: e.wait,
+		Detail: "This address asks for too many pages: each " + strconv.Itoa(site.RowsAtATime) +
+			" rows of a list count as one. Nothing of this list was valued; send it again later.",
+	}
 }
 
 // errNoList reports a body that has no type of a form.

@@ -30,8 +30,15 @@ type Asset struct {
 var assetTypes = map[string]string{
 	"style.css": "text/css; charset=utf-8", "search.js": "text/javascript; charset=utf-8",
 	"chart.js": "text/javascript; charset=utf-8", "reference.js": "text/javascript; charset=utf-8",
-	"icon.svg": "image/svg+xml",
+	valueScript: "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
 }
+
+// valueScript values a list in pieces.
+const valueScript = "value.js"
+
+// ScriptVersion returns the version of the script that values lists. The responses to it change
+// with it.
+func (p *Pages) ScriptVersion() string { return p.assets[valueScript].Name }
 
 // readAssets returns the assets of a site below root, by file name.
 func readAssets(root string) (map[string]*Asset, error) {

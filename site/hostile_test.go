@@ -91,9 +91,13 @@ func (w *world) rendered(tb testing.TB, typed string) map[string]string {
 	// A picked card is priced, whatever else is in the line.
 	var list site.List
 	_, _ = list.Write([]byte(strings.Join(strings.Fields(typed), " "))) // List.Write does not fail
-	collect("value")(w.pages.Value(nil, w.view, w.now, site.ValueQuery{
+	valued, err := w.pages.Value(nil, w.view, w.now, site.ValueQuery{
 		List: list, Picks: []site.Pick{{Line: 1, Card: "a-card", Variant: "normal"}},
-	}))
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	collect("value")(valued)
 	collect("all")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{}))
 	collect("suggest")(w.pages.Suggest(nil, w.view, indexed))
 	return all

@@ -7,7 +7,7 @@ import (
 	"ninepocket/valuation"
 )
 
-// List receives a list of cards. It stores at most ValueText bytes, the largest list that is
+// List receives a list of cards. It stores at most MaxListText bytes, the largest list that is
 // valued, and counts all lines. If a list is longer, only its first maxHeadBytes stay stored.
 type List struct {
 	text    []byte // without the CR of line ends, which browsers add
@@ -18,6 +18,18 @@ type List struct {
 	lineHasText, recordHasText bool // the last one of each is not empty
 	quoted                     bool // the last record is within a quoted cell
 	prevByte                   byte // the byte before this one
+
+	settled bool   // the list is complete, and its text and rows are known
+	clean   string // see Text
+	rows    int    // see Rows
+}
+
+// Grow makes room for a list of n bytes, so that it is not copied while it grows.
+func (l *List) Grow(n int) {
+	n = min(n, MaxListText)
+	if n > cap(l.text) && !l.tooLong {
+		l.text = slices.Grow(l.text, n-len(l.text))
+	}
 }
 
 // maxHeadBytes bounds what is stored of a list that is too long: its header and first row, which
@@ -60,7 +72,7 @@ func (l *List) store(b byte) {
 	l.text = append(l.text, b)
 
 	// A CR at the end may be part of a line end.
-	if len(l.text) > ValueText+1 || len(l.text) > ValueText && b != '\r' {
+	if len(l.text) > MaxListText+1 || len(l.text) > MaxListText && b != '\r' {
 		l.tooLong = true
 		l.text = slices.Clone(l.text[:maxHeadBytes])
 	}
@@ -82,13 +94,27 @@ func (l *List) endLine() {
 // Empty reports whether the list has no text.
 func (l *List) Empty() bool { return !l.tooLong && strings.TrimSpace(l.Text()) == "" }
 
-// Text returns the list as it is shown and valued, "" if it is too long.
+// Text returns the list as it is shown and valued, "" if it is too long. The list is complete.
 func (l *List) Text() string {
-	if l.tooLong {
-		return ""
-	}
-	return cleaned(string(l.text))
+	l.settle()
+	return l.clean
 }
+
+// settle sets the text and the rows of a complete list.
+func (l *List) settle() {
+	if l.settled {
+		return
+	}
+	l.settled = true
+	if !l.tooLong {
+		l.clean = cleaned(string(l.text))
+		l.text = nil
+	}
+	l.rows = l.countRows()
+}
+
+// RowsRead returns at least how many rows have been written so far.
+func (l *List) RowsRead() int { return min(l.lines, l.records) }
 
 // cleaned removes from a text what a page cannot show.
 func cleaned(text string) string {
@@ -96,13 +122,22 @@ func cleaned(text string) string {
 	return strings.TrimPrefix(strings.ToValidUTF8(text, "\uFFFD"), "\uFEFF")
 }
 
-// Rows returns the number of lines to value: without the header of an export.
+// Rows returns the number of lines to value: without the header of an export. The list is complete.
 func (l *List) Rows() int {
-	if text := l.Text(); text != "" {
-		if _, rows, err := valuation.ReadExport(text, 0); err == nil {
+	l.settle()
+	return l.rows
+}
+
+// countRows counts the lines of a complete list.
+func (l *List) countRows() int {
+	if !l.tooLong {
+		if _, rows, err := valuation.ReadExport(l.clean, 0); err == nil {
 			return rows
 		}
-		return len(readLines(text))
+		lines := listRows{text: l.clean}
+		for lines.next() { // only counted
+		}
+		return lines.count
 	}
 
 	counted := *l

@@ -2,7 +2,6 @@ package site
 
 import (
 	"encoding/csv"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,10 +13,20 @@ import (
 	"ninepocket/valuation"
 )
 
-// Bounds of a list. It is valued in a few milliseconds, and is longer than most people need.
+// Bounds of a list.
 const (
+	// ValueLines and ValueText bound a list whose page shows every line with its questions. That
+	// takes a few milliseconds, and the page has the list in its form.
 	ValueLines = 100
 	ValueText  = 64 << 10
+	// MaxListRows and MaxListText bound a list that is valued at all: the whole collection of a
+	// shop, which takes a second. Of a list larger than ValueLines the page shows openShown lines.
+	MaxListRows = 20_000
+	MaxListText = 4 << 20
+	openShown   = 200
+	// RowsAtATime is how many rows are valued at a time. A script posts as many at once, they count
+	// as a page of a visitor's limit, and the first ones decide whether a list is an export.
+	RowsAtATime = 500
 )
 
 // maxPicks is how many cards the page offers for a line that matches several. shownPicks of them
@@ -39,7 +48,7 @@ func ParsePick(text string) (pick Pick, ok bool) {
 	number, rest, _ := strings.Cut(text, " ")
 	card, variant, _ := strings.Cut(rest, " ")
 	line, err := strconv.Atoi(number)
-	if err != nil || line < 1 || line > ValueLines || card == "" {
+	if err != nil || line < 1 || line > MaxListRows || card == "" {
 		return Pick{}, false
 	}
 	return Pick{Line: line, Card: card, Variant: variant}, true
@@ -61,7 +70,7 @@ type ValueQuery struct {
 // "".
 func (query *ValueQuery) TooLong() string {
 	rows := query.Rows()
-	if query.Empty() || query.Text() != "" && rows <= ValueLines {
+	if query.Empty() || query.Text() != "" && rows <= MaxListRows {
 		return ""
 	}
 
@@ -69,8 +78,13 @@ func (query *ValueQuery) TooLong() string {
 	if query.More {
 		size = "more than " + size
 	}
-	return "This list has " + size + ". Up to " + plural(ValueLines, "row", "rows") + " and " +
-		plural(ValueText, "byte", "bytes") + " are valued at a time: send it in parts. Nothing of it was valued."
+	return "This list has " + size + ". Up to " + plural(MaxListRows, "row", "rows") + " and " +
+		plural(MaxListText, "byte", "bytes") + " are valued at a time: send it in parts. Nothing of it was valued."
+}
+
+// isLarge reports whether the page of the list does not show all of it.
+func (query *ValueQuery) isLarge() bool {
+	return len(query.Text()) > ValueText || query.Rows() > ValueLines
 }
 
 // valuedLine is a line of a list with its result.
@@ -95,11 +109,16 @@ func (lines valuedLines) Line(line *valuation.Line) {
 
 type valuePage struct {
 	pageLayout
-	text   string // the list, "" without one
-	picks  []Pick
-	reason string // why the list was not valued, "" if it was
-	lines  []valuedLine
-	totals valuation.Totals
+	text    string // the list, "" without one and for a large one
+	picks   []Pick
+	reason  string // why the list was not valued, "" if it was
+	warning string // why the list was read line by line
+	large   bool   // lines has the first open ones alone
+	lines   []valuedLine
+	totals  valuation.Totals
+	// The lowest and highest value of the whole list: the priced lines, and for each ambiguous line
+	// its cheapest or most expensive card.
+	from, to int64
 }
 
 func (p *Pages) valuePage(v *engine.View, now time.Time, query *ValueQuery) *valuePage {
@@ -107,10 +126,11 @@ func (p *Pages) valuePage(v *engine.View, now time.Time, query *ValueQuery) *val
 		pageLayout: p.newLayout(v, now, "Value a list", "What a list of trading cards is worth, line by line."),
 		picks:      query.Picks,
 	}
-	if !query.Empty() {
+	if !query.Empty() && !query.isLarge() {
 		page.text = query.Text()
 	}
 	page.canonical = canonical(v, "/value")
+	page.script = valueScript
 	return page
 }
 
@@ -122,70 +142,75 @@ func (p *Pages) ValueRefused(dst []byte, v *engine.View, now time.Time, query Va
 	return appendPage(dst, page)
 }
 
-// Value appends the page that values a list. Nothing of the list is stored.
-func (p *Pages) Value(dst []byte, v *engine.View, now time.Time, query ValueQuery) []byte {
+// Value appends the page that values a list. Nothing of the list is stored. The error says which
+// row of a large export cannot be read.
+func (p *Pages) Value(dst []byte, v *engine.View, now time.Time, query ValueQuery) ([]byte, error) {
 	page := p.valuePage(v, now, &query)
-	page.lines, page.totals = valueLines(v, &query)
-	return appendPage(dst, page)
+	page.large = !query.Empty() && query.isLarge()
+	rows, warning := readRows(query.Text(), true)
+	page.warning = warning
+	err := valueEach(v, rows, query.Picks, page.add)
+	if err != nil {
+		return dst, err
+	}
+	return appendPage(dst, page), nil
 }
 
-// valueLines values each line of a list. A list with the header of a known export is read by its
-// columns, as in the API; another header line is skipped.
-func valueLines(v *engine.View, query *ValueQuery) (lines []valuedLine, totals valuation.Totals) {
-	list := query.Text()
-	items, _, err := valuation.ReadExport(list, ValueLines)
-	if err == nil {
-		for i := range items {
-			text := joined(items[i].Name, items[i].Set, items[i].Number)
-			lines = append(lines, valuedLine{number: i + 1, text: text, item: items[i]})
-		}
-	} else {
-		lines = readLines(list)
+// add adds a line to the totals, and to the lines that the page shows.
+func (p *valuePage) add(line *valuedLine) {
+	r := &line.Result
+	p.totals.Add(r)
+	switch {
+	case r.Status == valuation.Priced:
+		p.from += r.Total
+		p.to += r.Total
+	case r.From >= 0:
+		p.from += r.From * r.Quantity
+		p.to += r.To * r.Quantity
 	}
 
+	if !p.large || r.Status != valuation.Priced && len(p.lines) < openShown {
+		p.lines = append(p.lines, *line)
+	}
+}
+
+// valueEach values the lines of a list in pieces, and passes each to take.
+func valueEach(v *engine.View, rows *listRows, picks []Pick, take func(*valuedLine)) error {
+	lines := make([]valuedLine, 0, ValueLines)
+	for more := true; more; {
+		lines = lines[:0]
+		more = false
+		for len(lines) < RowsAtATime && rows.next() {
+			lines = append(lines, rows.line)
+			more = true
+		}
+
+		valueLines(v, lines, picks)
+		for i := range lines {
+			take(&lines[i])
+		}
+	}
+	return rows.err()
+}
+
+// valueLines values lines of a list, and those that were picked as the user chose.
+func valueLines(v *engine.View, lines []valuedLine, picks []Pick) {
 	picked := map[int]Pick{}
-	for _, pick := range query.Picks {
+	for _, pick := range picks {
 		picked[pick.Line] = pick
 	}
-	items = make([]valuation.Item, len(lines))
+
+	items := make([]valuation.Item, len(lines))
 	for i := range lines {
 		items[i] = lines[i].item
-		if pick, answered := picked[i+1]; answered {
+		if pick, answered := picked[lines[i].number]; answered {
 			items[i].ID = pick.Card
 			items[i].Variant = pick.Variant
 			items[i].Picked = true
 		}
 	}
 	appraiser := &valuation.Appraiser{Candidates: maxPicks}
-	totals = appraiser.ValueList(v, items, valuedLines(lines))
-	return lines, totals
-}
-
-// readLines reads a list with one card a line.
-func readLines(list string) (lines []valuedLine) {
-	for text := range strings.Lines(list) {
-		text = strings.TrimSpace(text)
-		if text != "" && !isHeader(text) {
-			lines = append(lines, valuedLine{number: len(lines) + 1, text: text, item: valuation.Item{Line: text}})
-		}
-	}
-	return lines
-}
-
-// headerCells are column names; every export has at least two of them.
-var headerCells = []string{
-	"quantity", "name", "card name", "product name", "english name", "condition", "amount", "set",
-}
-
-// isHeader reports whether a line is the header row of an export.
-func isHeader(text string) bool {
-	found := 0
-	for cell := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return r == ',' || r == ';' }) {
-		if slices.Contains(headerCells, strings.Trim(cell, `" `)) {
-			found++
-		}
-	}
-	return found >= 2
+	appraiser.ValueList(v, items, valuedLines(lines))
 }
 
 // lanePicks returns a pick for each variant of a card with a price.
@@ -209,44 +234,49 @@ func csvSafe(cell string) string {
 	return cell
 }
 
-// AppendValueCSV appends a valued list as CSV for spreadsheets.
-func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, query ValueQuery) ([]byte, error) {
-	c := v.Catalog
-	out := bytebufferpool.ByteBuffer{B: dst}
-	w := csv.NewWriter(&out)
-	rows := [][]string{{
-		"line", "status", "quantity", "card", "set", "number", "variant", "condition", "unit_price_usd", "total_usd",
-		"assumed", "card_id", "text",
-	}}
+// valueColumns are the columns of a valued list as a table.
+var valueColumns = []string{
+	"line", "status", "quantity", "card", "set", "number", "variant", "condition", "unit_price_usd", "total_usd",
+	"assumed", "card_id", "text",
+}
 
-	lines, _ := valueLines(v, &query)
-	for i := range lines {
-		line := &lines[i]
-		row := make([]string, len(rows[0]))
-		row[0] = strconv.Itoa(line.number)
-		row[1] = valuation.StatusNames[line.Status]
-		row[2] = strconv.FormatInt(line.Quantity, 10)
-		row[12] = line.text
-		if line.Card >= 0 {
-			row[3] = c.Cards.Name.At(line.Card)
-			row[4] = v.Index.SetName(uint32(line.Card))
-			row[5] = c.Cards.Number.At(line.Card)
-			row[11] = c.Cards.ID.At(line.Card)
-		}
-		if line.Lane >= 0 {
-			row[6] = displayName(line.Variant)
-			row[7] = line.Condition
-			row[8] = decimal(line.Cents)
-			row[9] = decimal(line.Total)
-		}
-		row[10] = assumptions(&line.Result)
-		for k := range row {
-			row[k] = csvSafe(row[k])
-		}
-		rows = append(rows, row)
+// valueCells returns a line as a row of the table.
+func valueCells(v *engine.View, line *valuedLine) []string {
+	c := v.Catalog
+	row := make([]string, len(valueColumns))
+	row[0] = strconv.Itoa(line.number)
+	row[1] = valuation.StatusNames[line.Status]
+	row[2] = strconv.FormatInt(line.Quantity, 10)
+	row[12] = line.text
+
+	if line.Card >= 0 {
+		row[3] = c.Cards.Name.At(line.Card)
+		row[4] = v.Index.SetName(uint32(line.Card))
+		row[5] = c.Cards.Number.At(line.Card)
+		row[11] = c.Cards.ID.At(line.Card)
+	}
+	if line.Lane >= 0 {
+		row[6] = displayName(line.Variant)
+		row[7] = line.Condition
+		row[8] = decimal(line.Cents)
+		row[9] = decimal(line.Total)
 	}
 
-	err := w.WriteAll(rows)
+	row[10] = assumptions(&line.Result)
+	for k := range row {
+		row[k] = csvSafe(row[k])
+	}
+	return row
+}
+
+// AppendValueCSV appends a valued list as CSV for spreadsheets.
+func (p *Pages) AppendValueCSV(dst []byte, v *engine.View, query ValueQuery) ([]byte, error) {
+	out := bytebufferpool.ByteBuffer{B: dst}
+	w := csv.NewWriter(&out)
+	_ = w.Write(valueColumns) // a buffer takes everything
+	rows, _ := readRows(query.Text(), true)
+	err := valueEach(v, rows, query.Picks, func(line *valuedLine) { _ = w.Write(valueCells(v, line)) })
+	w.Flush()
 	return out.B, err
 }
 
@@ -265,20 +295,6 @@ func assumptionText(r *valuation.Result) string {
 		}
 	}
 	return "Assumed: " + strings.Join(all, "; ")
-}
-
-// totalRange returns the lowest and highest value of the whole list: the priced lines, and for each
-// ambiguous line its cheapest or most expensive card.
-func (p *valuePage) totalRange() (from, to int64) {
-	from = p.totals.Exact + p.totals.Assumed
-	to = from
-	for i := range p.lines {
-		if r := &p.lines[i].Result; r.Status != valuation.Priced && r.From >= 0 {
-			from += r.From * r.Quantity
-			to += r.To * r.Quantity
-		}
-	}
-	return from, to
 }
 
 // assumptions returns the assumptions of a price for the CSV.

@@ -28,12 +28,16 @@ func (p *valuePage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`<p class="warn" role="alert">`)
 		qw422016.E().S(capitalize(p.reason))
 		qw422016.N().S(`</p> `)
-	} else if p.text != "" {
+	} else if p.text != "" || p.large {
 		p.streamanswer(qw422016)
 	}
 	qw422016.N().S(`<form class="value" method="post" action="`)
 	qw422016.E().S(p.root)
-	qw422016.N().S(`/value" enctype="multipart/form-data"> `)
+	qw422016.N().S(`/value" enctype="multipart/form-data" data-rows="`)
+	qw422016.E().S(p.root)
+	qw422016.N().S(`/value/rows" data-version="`)
+	qw422016.E().S(p.ScriptVersion())
+	qw422016.N().S(`"> `)
 	if p.text != "" {
 		qw422016.N().S(`<h2>The list</h2> `)
 	}
@@ -41,11 +45,11 @@ func (p *valuePage) streamcontent(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`
 `)
 	qw422016.E().S(p.text)
-	qw422016.N().S(`</textarea> <label for="file">Or a CSV file of an app: TCGplayer, Collectr, Dragon Shield or Cardmarket</label> <input id="file" name="file" type="file" accept=".csv,.txt,text/csv,text/plain"> <p><button>Value it</button></p> <p class="when">Up to `)
-	qw422016.N().D(ValueLines)
+	qw422016.N().S(`</textarea> <label for="file">Or a CSV file of an app: TCGplayer, Collectr, Dragon Shield, Cardmarket, or any with columns such as Name, Set, Number and Quantity</label> <input id="file" name="file" type="file" accept=".csv,.txt,text/csv,text/plain"> <p class="on"><button>Value it</button> <button class="plain" name="as" value="csv">Only the table, as CSV</button></p> <p class="when">Up to `)
+	qw422016.E().S(grouped(MaxListRows))
 	qw422016.N().S(` lines and `)
-	qw422016.N().D(ValueText >> 10)
-	qw422016.N().S(` KiB. Your list is not stored, and is not in the address of the answer.</p> </form> `)
+	qw422016.N().D(MaxListText >> 20)
+	qw422016.N().S(` MB. This server does not store your list, and it is not in the address of the answer.</p> </form> `)
 }
 
 func (p *valuePage) writecontent(qq422016 qtio422016.Writer) {
@@ -74,7 +78,7 @@ func (p *valuePage) streamanswer(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`</p> <p>`)
 	qw422016.E().S(plural(t.Counts[valuation.Priced], "line", "lines"))
 	qw422016.N().S(` of `)
-	qw422016.N().D(t.Lines)
+	qw422016.E().S(grouped(t.Lines))
 	qw422016.N().S(` priced, `)
 	qw422016.E().S(plural(int(t.Quantity), "copy", "copies"))
 	qw422016.N().S(`</p> `)
@@ -87,7 +91,7 @@ func (p *valuePage) streamanswer(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`<p class="when"><b>`)
 		qw422016.E().S(plural(open, "line is", "lines are"))
 		qw422016.N().S(` open</b> and not in the total yet: see below. `)
-		if from, to := p.totalRange(); to > from {
+		if p.to > p.from {
 			qw422016.N().S(` `)
 			qw422016.N().S(`With `)
 			if open == 1 {
@@ -96,14 +100,37 @@ func (p *valuePage) streamanswer(qw422016 *qt422016.Writer) {
 				qw422016.N().S(`them`)
 			}
 			qw422016.N().S(` the list comes to `)
-			qw422016.E().S(dollars(from))
+			qw422016.E().S(dollars(p.from))
 			qw422016.N().S(` to `)
-			qw422016.E().S(dollars(to))
+			qw422016.E().S(dollars(p.to))
 			qw422016.N().S(`. `)
 		}
 		qw422016.N().S(`</p> `)
 	}
-	qw422016.N().S(`</section> <form method="post" action="`)
+	qw422016.N().S(`</section> `)
+	if p.warning != "" {
+		qw422016.N().S(`<p class="note warn">`)
+		qw422016.E().S(p.warning)
+		qw422016.N().S(`</p> `)
+	}
+	if p.large {
+		qw422016.N().S(`<p>`)
+		if len(p.lines) < open {
+			qw422016.N().S(`The first `)
+			qw422016.N().D(len(p.lines))
+			qw422016.N().S(` open lines are below. `)
+		}
+		qw422016.N().S(`For a table of all lines, choose the list again <a href="#lines">below</a> and ask for the CSV.</p> <ol class="valued"> `)
+		for i := range p.lines {
+			qw422016.N().S(`<li><span class="n">`)
+			qw422016.E().S(grouped(p.lines[i].number))
+			qw422016.N().S(`</span>`)
+			p.streamrow(qw422016, &p.lines[i], false)
+		}
+		qw422016.N().S(`</ol> `)
+		return
+	}
+	qw422016.N().S(`<form method="post" action="`)
 	qw422016.E().S(p.root)
 	qw422016.N().S(`/value" enctype="multipart/form-data"> <textarea name="lines" hidden aria-hidden="true" tabindex="-1">`)
 	qw422016.N().S(`
@@ -118,7 +145,7 @@ func (p *valuePage) streamanswer(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`<ol class="valued"> `)
 	for i := range p.lines {
 		qw422016.N().S(`<li>`)
-		p.streamrow(qw422016, &p.lines[i])
+		p.streamrow(qw422016, &p.lines[i], true)
 	}
 	qw422016.N().S(`</ol> <p><button name="as" value="csv">Download as CSV</button></p> </form> `)
 }
@@ -137,9 +164,9 @@ func (p *valuePage) answer() string {
 	return qs422016
 }
 
-//  row is a line with its card and price, or with the choice that is needed.
+//  row is a line with its card and price, or with the choice that is needed, for which ask adds the buttons.
 
-func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine) {
+func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine, ask bool) {
 	c := p.view.Catalog
 
 	if line.Card >= 0 {
@@ -189,6 +216,9 @@ func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine) {
 		qw422016.N().S(`<span class="none">not counted</span> `)
 	}
 	qw422016.N().S(`</div> `)
+	if !ask {
+		return
+	}
 	if line.Card < 0 && len(line.Candidates) > 0 {
 		qw422016.N().S(`<div class="ask" role="group" aria-label="Which card is it?"> `)
 		for _, card := range line.Candidates[:min(len(line.Candidates), shownPicks)] {
@@ -223,15 +253,15 @@ func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine) {
 	}
 }
 
-func (p *valuePage) writerow(qq422016 qtio422016.Writer, line *valuedLine) {
+func (p *valuePage) writerow(qq422016 qtio422016.Writer, line *valuedLine, ask bool) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	p.streamrow(qw422016, line)
+	p.streamrow(qw422016, line, ask)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (p *valuePage) row(line *valuedLine) string {
+func (p *valuePage) row(line *valuedLine, ask bool) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	p.writerow(qb422016, line)
+	p.writerow(qb422016, line, ask)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

@@ -27,22 +27,23 @@ var columnWords = func() map[string]string {
 
 	for column, words := range map[string]string{
 		"name":       "name,card name,card,product name,product,english name",
-		"set":        "set,set name,expansion,expansion name,exp. name,card set,group name",
+		"set":        "set,set name,expansion,expansion name,exp. name,card set,group name,edition name",
 		"setcode":    "set code,edition code,expansion code,exp.,set abbreviation,set id",
 		"edition":    "edition,print run",
 		"cardnumber": "number,card number,collector number,collector's number,no.,nr.,num,card no.",
 		"printing":   "printing,variant,finish,variance,variation,printing type,card variant,sub type name",
 		"foil":       "foil,foil?,is foil,foiling",
 		"condition":  "condition,card condition,cond.",
-		"language":   "language,lang.,card language",
-		"quantity":   "quantity,qty,count,have,amount,copies,owned,total quantity,number owned,in stock",
+		"language":   "language,lang.,card language,id language",
+		"quantity":   "quantity,qty,count,have,amount,copies,owned,total quantity,number owned,in stock,group count",
 		"productid":  "product id,tcgplayer id,tcgplayer product id",
 		"notes":      "notes,note,comment,comments,title,description",
 		"category":   "game,category,product line,tcg",
 		"foldername": "folder name,folder,binder,binder name,portfolio name,portfolio,list,deck,tags,tag,location",
 		"grade":      "grade,grading,grading company,grader,slab",
 		ignored: "trade quantity,tradelist count,wishlist count,add to quantity,low,mid,high,market,trend,sku,sku id," +
-			"tcg direct low,watchlist,favorite,binder type,on sale,for trade,total,manabox id,scryfall id,card id",
+			"tcg direct low,watchlist,favorite,binder type,on sale,for trade,total,manabox id,scryfall id,card id," +
+			"multiverse id,id product",
 	} {
 		for word := range strings.SplitSeq(words, ",") {
 			all[cardvocab.Fold(word)] = column

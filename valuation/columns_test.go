@@ -23,7 +23,10 @@ func TestColumnsByTheirWords(t *testing.T) {
 		seller = "TCGplayer Id,Product Line,Set Name,Product Name,Title,Number,Rarity,Condition,TCG Market Price," +
 			"TCG Direct Low,TCG Low Price With Shipping,TCG Low Price,Total Quantity,Add to Quantity," +
 			"TCG Marketplace Price,Photo URL\n"
-		rattata = "Card Name,Set,Number,Quantity"
+		archidekt = "Quantity,Name,Finish,Condition,Date Added,Language,Purchase Price,Tags,Edition Name," +
+			"Edition Code,Multiverse Id,Scryfall ID,Collector Number\n"
+		cardmarket = "idProduct;GroupCount;Price;idLanguage;Condition;isFoil;Name;Expansion;Number\n"
+		rattata    = "Card Name,Set,Number,Quantity"
 	)
 
 	for _, test := range []struct{ text, want string }{
@@ -74,6 +77,12 @@ func TestColumnsByTheirWords(t *testing.T) {
 			manabox + "Rattata,MEW,151,19,foil,,1,5,a-b,1.00,true,false,near_mint,en,USD\n",
 			"unpriced card_rattata 10-30",
 		},
+		{
+			archidekt + "2,Rattata,Reverse Holo,NM,May,EN,0.10,,151,MEW,,,19\n",
+			"priced card_rattata 30 60 condition",
+		},
+		{cardmarket + "42382;2;0.10;1;NM;0;Rattata;151;19\n", "priced card_rattata 10 20 condition"},
+		{cardmarket + "42382;2;0.10;3;NM;0;Rattata;151;19\n", "unpriced card_rattata 10-30"},
 
 		// All that is wrong with a header.
 		{

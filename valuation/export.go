@@ -19,6 +19,38 @@ var ErrHeader = errors.New("the first row is no header of TCGplayer, Collectr, D
 // The columns of the header identify the app, in any order; other headers are read by their words.
 // rows is the number of lines, of which items has the first limit.
 func ReadExport(text string, limit int) (items []Item, rows int, err error) {
+	export, err := OpenExport(text)
+	if err != nil {
+		return nil, 0, err
+	}
+
+	for export.Rows < limit && export.Next() {
+		items = append(items, export.Item())
+	}
+	for export.Next() { // only counted
+	}
+	if export.Err != nil {
+		return nil, 0, export.Err
+	}
+	return items, export.Rows, nil
+}
+
+// Export reads the rows of an export one after the other, by the rules of [ReadExport].
+type Export struct {
+	Rows int   // that were read; a caller that goes on within a file sets it for the messages
+	Err  error // what ended the rows before the end of the text, nil for nothing
+
+	rows   *csv.Reader
+	before int // bytes before the header
+	layout *layout
+	header []string
+	row    []string
+}
+
+// OpenExport reads the header of an export. The error says what is wrong with it, and is ErrHeader
+// if the first row is none.
+func OpenExport(text string) (*Export, error) {
+	size := len(text)
 	text = strings.TrimPrefix(text, "\ufeff")
 
 	// Some files begin with a line that names the separator for spreadsheets.
@@ -35,7 +67,7 @@ func ReadExport(text string, limit int) (items []Item, rows int, err error) {
 
 	header, err := r.Read()
 	if err != nil {
-		return nil, 0, ErrHeader
+		return nil, ErrHeader
 	}
 	display := slices.Clone(header)
 	header = foldedCells(header)
@@ -44,38 +76,47 @@ func ReadExport(text string, limit int) (items []Item, rows int, err error) {
 		known = &byColumns
 		header, err = readColumns(display)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 	}
 	if twice := duplicateColumns(header, display); len(twice) > 0 {
-		return nil, 0, fmt.Errorf("the header has a column more than once: %s", strings.Join(twice, ", "))
+		return nil, fmt.Errorf("the header has a column more than once: %s", strings.Join(twice, ", "))
 	}
+	return &Export{rows: r, before: size - len(text), layout: known, header: header}, nil
+}
 
-	for {
-		row, err := r.Read()
+// Next reads the next row that is not blank, and reports whether there is one.
+func (e *Export) Next() bool {
+	for e.Err == nil {
+		row, err := e.rows.Read()
 		switch {
 		case errors.Is(err, io.EOF):
-			return items, rows, nil
+			return false
 		case err != nil:
-			return nil, 0, fmt.Errorf("cannot read row %d: %w", rows+1, err)
-		}
-		if !slices.ContainsFunc(row, func(cell string) bool { return strings.TrimSpace(cell) != "" }) {
-			continue
-		}
+			e.Err = fmt.Errorf("cannot read row %d: %w", e.Rows+1, err)
+		case !slices.ContainsFunc(row, func(cell string) bool { return strings.TrimSpace(cell) != "" }):
+		case e.layout == &byColumns && len(row) < minColumns:
+			// A list of texts below a header is no table.
+			e.Err = fmt.Errorf("row %d has a single cell", e.Rows+1)
 
-		// A list of texts below a header is no table.
-		if known == &byColumns && len(row) < minColumns {
-			return nil, 0, fmt.Errorf("row %d has a single cell", rows+1)
-		}
-
-		rows++
-		if rows <= limit {
-			item := known.item(header, row)
-			item.fromRow = true
-			items = append(items, item)
+		default:
+			e.Rows++
+			e.row = row
+			return true
 		}
 	}
+	return false
 }
+
+// Item returns the last row as a line of a list.
+func (e *Export) Item() Item {
+	item := e.layout.item(e.header, e.row)
+	item.fromRow = true
+	return item
+}
+
+// Offset returns where the last row of the text ended, in bytes.
+func (e *Export) Offset() int { return e.before + int(e.rows.InputOffset()) }
 
 // separatorOf returns the separator of the cells of a header.
 func separatorOf(header string) rune {

@@ -304,12 +304,168 @@ visit('back from a card to the list that was valued', {}, async page => {
 
 visit('a list that is too long is refused with its size', {}, async (page, complaints) => {
   await open(page, '/value')
-  const rows = 'Charizard,1,Kanto Classic,4/102,a long note of the owner of this card\r\n'.repeat(5000)
+  const rows = 'Charizard,1,Kanto Classic,4/102,a long note of the owner of this card\r\n'.repeat(21_000)
   await page.getByLabel('Or a CSV file').setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(rows) })
   await page.getByRole('button', { name: 'Value it' }).click()
-  await page.getByText(`This list has 5,000 rows and ${rows.length.toLocaleString('en-US')} bytes.`).waitFor()
+  await page.getByText(`This list has 21,000 rows and ${rows.length.toLocaleString('en-US')} bytes.`).waitFor()
   await check(page, '/value that is refused')
   for (const complaint of complaints.splice(0)) assert.match(complaint, /413/)
+})
+
+// aCollection is an export of cards of the demo catalog, with cells of several lines, blank lines and names alone.
+async function aCollection(rows) {
+  const cards = []
+  for (let cursor = ''; cards.length < 600;) {
+    const { data, next_cursor } = await ask(`/v1/cards?limit=50${cursor && '&cursor=' + cursor}`)
+    cards.push(...data)
+    cursor = next_cursor
+  }
+  const quoted = cell => `"${String(cell).replaceAll('"', '""')}"`
+  const lines = Array.from({ length: rows }, (_, i) => {
+    const { name, set, number } = cards[i * 7 % cards.length]
+    const alone = i % 250 === 60
+    return [1 + i % 3, i % 20 ? name : '\n' + name, alone ? '' : set?.name ?? '', alone ? '' : number ?? ''].map(quoted).join(',') + (i % 90 ? '' : '\r\n')
+  })
+  return 'Quantity,Name,Set,Number\r\n' + lines.join('\r\n') + '\r\n'
+}
+const ask = async (path, options = {}) => (await fetch(BASE + path, { ...options, headers: { 'X-API-Key': KEY, ...options.headers } })).json()
+
+// worth is what the API says of an export, in parts of 1,000 rows.
+async function worth(text) {
+  const header = text.slice(0, text.indexOf('\n') + 1), sums = { exact_cents: 0, assumed_cents: 0, priced: 0, quantity: 0 }
+  const rows = text.slice(header.length).match(/(?:"(?:[^"]|"")*"|[^"\n])+\n/g).filter(row => row.trim())
+  for (let i = 0; i < rows.length; i += 1000) {
+    const { totals } = await ask('/v1/valuations', { method: 'POST', headers: { 'Content-Type': 'text/csv' }, body: header + rows.slice(i, i + 1000).join('') })
+    for (const name in sums) sums[name] += totals[name]
+  }
+  return { ...sums, rows: rows.length, cents: sums.exact_cents + sums.assumed_cents }
+}
+const money = cents => '$' + (cents / 100).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+
+visit('a collection of 5,000 rows: its total, choices, undo, reload, Back, a table and a sheet', {}, async page => {
+  const text = await aCollection(5000), api = await worth(text)
+  assert.equal(api.rows, 5000)
+  await open(page, '/value')
+  const posts = []
+  page.on('request', request => request.method() === 'POST' && posts.push(request.url()))
+  await page.getByLabel('Or a CSV file').setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
+  await page.getByRole('button', { name: 'Value it' }).click()
+  const amount = page.locator('.total .amount'), of = page.locator('.total p').nth(1)
+  await page.locator('.answered:not(.running)').waitFor()
+  assert.equal(await amount.textContent(), 'So far ' + money(api.cents))
+  assert.equal(await of.textContent(), `${api.priced.toLocaleString('en-US')} lines of 5,000 priced, ${api.quantity.toLocaleString('en-US')} copies`)
+  assert.equal(page.url(), BASE + '/value')
+  assert.ok(posts.length >= 10 && posts.every(url => url === BASE + '/value/rows'), posts.length + ' posts')
+  await check(page, '/value with a collection')
+  assert.ok(!(await scrollsSideways(page)))
+
+  // Open lines come first, and one that is answered stays where it is, on the screen as well.
+  const lines = page.locator('.valued > li')
+  assert.equal(await lines.count(), 100)
+  assert.equal(await lines.first().locator('.none, .ask').count() > 0, true)
+  const third = lines.nth(2), number = await third.locator('.n').textContent()
+  const button = third.locator('button[name=pick]').first()
+  await button.scrollIntoViewIfNeeded()
+  const place = (await third.boundingBox()).y
+  await button.click()
+  await third.getByRole('button', { name: 'Undo this choice' }).waitFor()
+  assert.equal(await third.locator('.n').textContent(), number)
+  assert.equal((await third.boundingBox()).y, place)
+  assert.equal(await focused(page), 'Undo this choice')
+  const after = await amount.textContent()
+  assert.notEqual(after, 'So far ' + money(api.cents))
+  await third.getByRole('button', { name: 'Undo this choice' }).click()
+  assert.equal(await amount.textContent(), 'So far ' + money(api.cents))
+  await third.locator('button[name=pick]').first().click()
+  await third.getByRole('button', { name: 'Undo this choice' }).waitFor()
+  assert.equal(await amount.textContent(), after)
+
+  // A reload asks the server for nothing of it again, and neither does Back.
+  posts.length = 0
+  await page.reload()
+  await page.locator('.answered').waitFor()
+  assert.equal(await amount.textContent(), after)
+  await third.getByRole('button', { name: 'Undo this choice' }).waitFor()
+  await page.getByRole('link', { name: 'Next →' }).first().click()
+  await page.waitForURL('**/value#lines-2')
+  await page.getByText('Lines 101 to 200 of 5,000').first().waitFor()
+  await lines.locator('.what a').first().click()
+  await page.waitForURL('**/cards/**')
+  await page.goBack()
+  await page.getByText('Lines 101 to 200 of 5,000').first().waitFor()
+  assert.equal(await amount.textContent(), after)
+  await page.goBack()
+  await page.getByText('Lines 1 to 100 of 5,000').first().waitFor()
+  assert.deepEqual(posts, [])
+
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download as CSV' }).click()])
+  const table = readFileSync(await download.path(), 'utf8').trimEnd().split(/\n(?=\d+,(?:priced|unpriced|ambiguous|unmatched),)/)
+  assert.equal(table.length, 5001)
+  const priced = table.filter(row => row.split(',')[1] === 'priced')
+  assert.equal(priced.length, api.priced + 1)
+
+  const sheets = await page.evaluate(() => {
+    dispatchEvent(new Event('beforeprint'))
+    const rows = document.querySelectorAll('.sheet tbody tr').length
+    dispatchEvent(new Event('afterprint'))
+    return [rows, document.querySelectorAll('.sheet tr').length]
+  })
+  assert.deepEqual(sheets, [5000, 0])
+  const pdf = (await page.pdf({ format: 'A4' })).toString('latin1')
+  assert.ok(pdf.match(/\/Type \/Page\b/g).length > 60, 'the sheet has every line')
+
+  await page.getByRole('button', { name: 'Forget this list' }).click()
+  await page.reload()
+  assert.equal(await page.locator('.total').count(), 0)
+})
+
+visit('a collection waits when the server asks for it, and goes on', {}, async (page, complaints) => {
+  await open(page, '/value')
+  let posts = 0
+  await page.route('**/value/rows', route => {
+    posts++
+    if (posts === 2) route.fulfill({ status: 503, headers: { 'Retry-After': '1' }, contentType: 'application/problem+json', body: '{"detail":"Too many lists."}' })
+    else if (posts === 4) route.abort()
+    else if (posts === 6) route.fulfill({ status: 400, contentType: 'application/problem+json', body: '{"detail":"No more."}' })
+    else route.continue()
+  })
+  await page.getByLabel('One card a line').fill('2x Charizard Kanto Classic 4/102\n'.repeat(2000))
+  await page.getByRole('button', { name: 'Value it' }).click()
+  await page.getByText('Too many lists. Trying again in').waitFor()
+  await page.getByText('No more. The total is of the lines so far.').waitFor()
+  assert.match(await page.locator('.total .amount').textContent(), /^So far /)
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.locator('.answered:not(.running)').waitFor()
+  assert.equal(await page.locator('.total .amount').textContent(), money(2000 * 90_000))
+  assert.equal(await page.locator('.said').textContent(), '')
+  for (const complaint of complaints.splice(0)) assert.match(complaint, /503|400|ERR_FAILED/)
+})
+
+visit('a header that says nothing, and a quote that does not end, are told', {}, async page => {
+  await open(page, '/value')
+  await page.getByLabel('One card a line').fill('Quantity,Name,Colour\n1,Charizard,red\n')
+  await page.getByRole('button', { name: 'Value it' }).click()
+  await page.getByText('The header has columns that are not known: "Colour"').waitFor()
+  const list = 'Quantity,Name,Set\n1,"Charizard,Kanto Classic\n' + '1,Umbreon,Kanto Classic\n'.repeat(9000)
+  await page.getByLabel('Or a CSV file').setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(list) })
+  await page.getByRole('button', { name: 'Value it' }).click()
+  await page.getByText('Row 1 is longer than 96 KiB.').waitFor()
+})
+
+visit('a collection without script', { javaScriptEnabled: false }, async page => {
+  const text = await aCollection(3000), api = await worth(text)
+  const send = async button => {
+    await page.getByLabel('Or a CSV file').setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(text) })
+    await page.getByRole('button', { name: button }).click()
+  }
+  await page.goto(BASE + '/value')
+  await send('Value it')
+  await page.getByText(`${api.priced.toLocaleString('en-US')} lines of 3,000 priced`).waitFor()
+  assert.equal(await page.locator('.total .amount').textContent(), 'So far ' + money(api.cents))
+  assert.equal(await page.locator('.valued li').count(), Math.min(3000 - api.priced, 200))
+  const [download] = await Promise.all([page.waitForEvent('download'), send('Only the table')])
+  const table = readFileSync(await download.path(), 'utf8').trimEnd().split(/\n(?=\d+,(?:priced|unpriced|ambiguous|unmatched),)/)
+  assert.equal(table.length, 3001)
 })
 
 // links are those of a PDF, with the sheet that each is on and its place there.
