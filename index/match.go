@@ -45,15 +45,15 @@ func (ix *Index) match(dst []Match, q Query, n int, search searcher) []Match {
 		folded = cardvocab.Fold(q.Words)
 	}
 	for _, r := range s.best {
-		m := Match{Card: r.card, MatchQuality: text.QualityOf(r.major)}
+		one := Match{Card: r.card, MatchQuality: text.QualityOf(r.major)}
 		// Dropped words may say which copy is meant, and preferences decide nothing.
-		m.WholeName = m.WholeName && m.UnmetPreference == 0 && !left
-		m.ExactName = folded != "" && cardvocab.Fold(ix.c.Cards.Name.At(int(r.card))) == folded
-		if m.ExactName {
+		one.WholeName = one.WholeName && one.UnmetPreference == 0 && !left
+		one.ExactName = folded != "" && cardvocab.Fold(ix.c.Cards.Name.At(int(r.card))) == folded
+		if one.ExactName {
 			// This holds also for names with more words than a query may have.
-			m.MatchQuality = text.MatchQuality{WholeName: true}
+			one.MatchQuality = text.MatchQuality{WholeName: true}
 		}
-		dst = append(dst, m)
+		dst = append(dst, one)
 	}
 
 	return dst

@@ -214,7 +214,7 @@ func (cs catalogLookup) markSet(words []word, card uint32) (widest int) {
 				continue
 			}
 			for k := range run {
-				if r := run[k].role; r == required || r == numberWord || r == preferred {
+				if as := run[k].role; as == required || as == numberWord || as == preferred {
 					run[k].role = setWord
 				}
 			}

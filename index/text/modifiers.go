@@ -28,14 +28,14 @@ const noAmount = -1
 func (ix *Index) ReadModifiers(text string, maybe bool) (found Modifiers, ok bool) {
 	s := ix.take()
 	defer ix.scratch.Put(s)
-	r := modifierReader{
+	reader := modifierReader{
 		ix: ix, query: &s.query, maybe: maybe,
 		found: Modifiers{Min: noAmount, Max: noAmount, Alone: true, Game: -1},
 	}
-	r.query.norm.read(text, maxTokens)
-	r.read()
-	r.found.Rest = strings.TrimSpace(string(r.rest))
-	return r.found, len(r.found.Remarks) > 0
+	reader.query.norm.read(text, maxTokens)
+	reader.read()
+	reader.found.Rest = strings.TrimSpace(string(reader.rest))
+	return reader.found, len(reader.found.Remarks) > 0
 }
 
 // A modifierReader is the state of one ReadModifiers. Its methods that read something at a token return
@@ -50,37 +50,37 @@ type modifierReader struct {
 }
 
 // read reads the query, phrase by phrase.
-func (r *modifierReader) read() {
-	q := r.query
+func (reader *modifierReader) read() {
+	q := reader.query
 	tokens := q.norm.tokens
 	q.roles = append(q.roles[:0], make([]role, len(tokens))...)
 	for i := range tokens {
-		q.roles[i].wordID = r.ix.words.find(q.norm.word(tokens[i]))
-		r.single = r.single || r.isSingle(i)
+		q.roles[i].wordID = reader.ix.words.find(q.norm.word(tokens[i]))
+		reader.single = reader.single || reader.isSingle(i)
 	}
 
 	for i := 0; i < len(tokens); {
-		if til := r.phrase(i); til > i {
+		if til := reader.phrase(i); til > i {
 			i = til
 			continue
 		}
 
-		n, m := q.roleAt(r.ix, i, false)
+		n, m := q.roleAt(reader.ix, i, false)
 		switch {
 		case m.kind == roleGame:
-			r.found.Game = int(m.game)
-		case m.kind != roleStop && m.kind != roleCopy || r.ix.protectedNames.find(q.span(i, i+n)) != none:
-			r.found.Alone = false
+			reader.found.Game = int(m.game)
+		case m.kind != roleStop && m.kind != roleCopy || reader.ix.protectedNames.find(q.span(i, i+n)) != none:
+			reader.found.Alone = false
 		}
-		r.rest = q.appendTyped(r.rest, i, i+n)
+		reader.rest = q.appendTyped(reader.rest, i, i+n)
 		i += n
 	}
 }
 
 // isSingle reports whether a token says that a card is meant, not a product: a number as printed, or
 // words like "from the".
-func (r *modifierReader) isSingle(i int) bool {
-	q := r.query
+func (reader *modifierReader) isSingle(i int) bool {
+	q := reader.query
 	tokens := q.norm.tokens
 	word := q.norm.word(tokens[i])
 	if tokens[i].hash || isNumberWord(word) && tokens[i].before == '/' {
@@ -89,10 +89,10 @@ func (r *modifierReader) isSingle(i int) bool {
 
 	// In "op 09" the number is the set's.
 	if word[0] == '0' {
-		return !r.ix.isCode(q.span(max(0, i-1), i+1))
+		return !reader.ix.isCode(q.span(max(0, i-1), i+1))
 	}
-	if isNumberWord(word) && !cardvocab.IsInteger(word) && !r.ix.isCode(word) &&
-		r.ix.numbers.find(q.numberKey(i, i+1)) != none {
+	if isNumberWord(word) && !cardvocab.IsInteger(word) && !reader.ix.isCode(word) &&
+		reader.ix.numbers.find(q.numberKey(i, i+1)) != none {
 		return true
 	}
 
@@ -106,111 +106,111 @@ func (r *modifierReader) isSingle(i int) bool {
 
 // phrase reads the longest phrase that begins at a token. What is in brackets, or part of a longer name,
 // is none.
-func (r *modifierReader) phrase(i int) int {
-	q := r.query
+func (reader *modifierReader) phrase(i int) int {
+	q := reader.query
 	tokens := q.norm.tokens
 	if tokens[i].bracket != 0 || tokens[i].hash {
 		return i
 	}
-	if til := r.bound(i); til > i {
+	if til := reader.bound(i); til > i {
 		return til
 	}
 
 	for til := min(len(tokens), i+cardvocab.MaxModifierWords); til > i; til-- {
 		meaning := cardvocab.FindModifier(q.span(i, til))
 		if meaning.Kind == cardvocab.NoModifier || tokens[til-1].bracket != 0 || q.isNumberPart(i, til) ||
-			q.isInName(r.ix, i, til) || meaning.IsInNames() && r.ix.protectedNames.find(q.span(i, til)) != none {
+			q.isInName(reader.ix, i, til) || meaning.IsInNames() && reader.ix.protectedNames.find(q.span(i, til)) != none {
 			continue
 		}
-		if end := r.take(meaning, i, til); end > i {
+		if end := reader.take(meaning, i, til); end > i {
 			return end
 		}
 	}
 
 	n := i + 1
 	if string(q.norm.word(tokens[i])) == "top" && n < len(tokens) && len(q.span(n, n+1)) <= 3 &&
-		cardvocab.IsInteger(q.span(n, n+1)) && !q.isNumberPart(n, n+1) && !q.isInName(r.ix, i, n+1) {
-		return r.order("price_desc", i, n+1)
+		cardvocab.IsInteger(q.span(n, n+1)) && !q.isNumberPart(n, n+1) && !q.isInName(reader.ix, i, n+1) {
+		return reader.order("price_desc", i, n+1)
 	}
 	return i
 }
 
 // take takes the tokens from i to til for a phrase, if they are one here.
-func (r *modifierReader) take(meaning cardvocab.Modifier, i, til int) int {
+func (reader *modifierReader) take(meaning cardvocab.Modifier, i, til int) int {
 	switch meaning.Kind {
 	case cardvocab.ModifierOrder:
-		return r.order(meaning.Order, i, til)
+		return reader.order(meaning.Order, i, til)
 	case cardvocab.ModifierAsking:
-		return r.add(Note{Kind: Dropped}, i, til)
+		return reader.add(Note{Kind: Dropped}, i, til)
 	case cardvocab.ModifierEra:
-		return r.era(meaning, i, til)
+		return reader.era(meaning, i, til)
 	case cardvocab.ModifierSet:
-		r.found.Alone = false
-		r.rest = r.query.appendTyped(r.rest, i, til)
+		reader.found.Alone = false
+		reader.rest = reader.query.appendTyped(reader.rest, i, til)
 		return til
 
 	case cardvocab.ModifierSealed:
-		if len(r.query.norm.tokens) == 1 || r.single || r.qualifies(i, til) {
+		if len(reader.query.norm.tokens) == 1 || reader.single || reader.qualifies(i, til) {
 			return i
 		}
-		r.found.Sealed = true
-		return r.add(Note{Kind: NoCard}, i, til)
+		reader.found.Sealed = true
+		return reader.add(Note{Kind: NoCard}, i, til)
 	default:
 		return i
 	}
 }
 
 // order takes tokens for an order, of which the first counts.
-func (r *modifierReader) order(by string, i, til int) int {
-	if r.found.Order == "" {
-		r.found.Order = by
+func (reader *modifierReader) order(by string, i, til int) int {
+	if reader.found.Order == "" {
+		reader.found.Order = by
 	}
-	return r.add(Note{Kind: Sorted}, i, til)
+	return reader.add(Note{Kind: Sorted}, i, til)
 }
 
 // era takes tokens for an era, of which the first counts.
-func (r *modifierReader) era(meaning cardvocab.Modifier, i, til int) int {
+func (reader *modifierReader) era(meaning cardvocab.Modifier, i, til int) int {
 	when := cardvocab.EraAlways
 	end := til
-	if til < len(r.query.norm.tokens) && cardvocab.IsEraWord(r.query.span(til, til+1)) {
+	if til < len(reader.query.norm.tokens) && cardvocab.IsEraWord(reader.query.span(til, til+1)) {
 		when |= cardvocab.EraBefore
 		end++
 	}
-	if r.maybe && !r.single {
+	if reader.maybe && !reader.single {
 		when |= cardvocab.EraMaybe
 	}
 	if meaning.When&when == 0 {
 		return i
 	}
 
-	if r.found.Era == nil {
-		r.found.Era = meaning.Era
+	if reader.found.Era == nil {
+		reader.found.Era = meaning.Era
 	}
-	return r.add(Note{Kind: InEra}, i, end)
+	return reader.add(Note{Kind: InEra}, i, end)
 }
 
 // add adds a remark about some tokens, or makes that of the same kind before it longer.
-func (r *modifierReader) add(about Note, i, til int) int {
-	about.From = r.query.spacedText(i, til)
-	if n := len(r.found.Remarks); n > 0 && r.found.Remarks[n-1].Kind == about.Kind {
-		r.found.Remarks[n-1].From += " " + about.From
+func (reader *modifierReader) add(about Note, i, til int) int {
+	about.From = reader.query.spacedText(i, til)
+	if n := len(reader.found.Remarks); n > 0 && reader.found.Remarks[n-1].Kind == about.Kind {
+		reader.found.Remarks[n-1].From += " " + about.From
 		return til
 	}
-	r.found.Remarks = append(r.found.Remarks, about)
+	reader.found.Remarks = append(reader.found.Remarks, about)
 	return til
 }
 
 // qualifies reports whether a name or set has the words of a product beside the same word as the query:
 // Ancient Booster, "(Tin Pack Set)".
-func (r *modifierReader) qualifies(i, til int) bool {
+func (reader *modifierReader) qualifies(i, til int) bool {
 	found := false
-	roles := r.query.roles
+	roles := reader.query.roles
 	beside := func(a, b int) {
 		if a < 0 || b >= len(roles) || roles[a].wordID == none || roles[b].wordID == none {
 			return
 		}
 
-		for _, ps := range [...]*postings{&r.ix.names, &r.ix.sets} {
+		for _, ps := range [...]*postings{&reader.ix.names, &reader.ix.sets} {
 			ps.adjacent(roles[a].wordID, roles[b].wordID, func(doc, _ uint32) {
 				lacks := func(m role) bool { return m.wordID == none || !slices.Contains(ps.docs(m.wordID), doc) }
 				found = found || !slices.ContainsFunc(roles[i:til], lacks)
@@ -227,55 +227,55 @@ func (r *modifierReader) qualifies(i, til int) bool {
 var bareBounds = []string{"under", "over", "below", "above", "lessthan", "morethan", "between", "cheaperthan"}
 
 // bound reads a bound of prices: "under $5", "$10-$20".
-func (r *modifierReader) bound(i int) int {
-	kind, at := r.boundWord(i)
-	cents, end, money := r.amount(at)
-	bare := slices.Contains(bareBounds, string(r.query.span(i, max(at, i+1))))
+func (reader *modifierReader) bound(i int) int {
+	kind, at := reader.boundWord(i)
+	cents, end, money := reader.amount(at)
+	bare := slices.Contains(bareBounds, string(reader.query.span(i, max(at, i+1))))
 	switch {
-	case end == at || !money && !bare && !r.isRange(end) || at > i && r.query.isInName(r.ix, i, end):
+	case end == at || !money && !bare && !reader.isRange(end) || at > i && reader.query.isInName(reader.ix, i, end):
 		return i
-	case r.isRange(end) || kind == cardvocab.ModifierBetween:
-		hi, til, _ := r.amount(r.behindTo(end))
-		if til == r.behindTo(end) {
+	case reader.isRange(end) || kind == cardvocab.ModifierBetween:
+		hi, til, _ := reader.amount(reader.behindTo(end))
+		if til == reader.behindTo(end) {
 			return i
 		}
-		return r.bounded(min(cents, hi), max(cents, hi), i, til)
+		return reader.bounded(min(cents, hi), max(cents, hi), i, til)
 	case at == i:
-		kind, end = r.boundWord(end)
+		kind, end = reader.boundWord(end)
 	}
 
-	than := r.query.norm.tokens[i].than
+	than := reader.query.norm.tokens[i].than
 	switch {
 	case than == '<' || kind == cardvocab.ModifierUpperBound:
-		return r.bounded(noAmount, cents, i, end)
+		return reader.bounded(noAmount, cents, i, end)
 	case than == '>' || kind == cardvocab.ModifierLowerBound:
-		return r.bounded(cents, noAmount, i, end)
+		return reader.bounded(cents, noAmount, i, end)
 	}
-	return r.add(Note{Kind: Dropped}, i, end)
+	return reader.add(Note{Kind: Dropped}, i, end)
 }
 
 // isRange reports whether "to" or a dash is at a token, and an amount of money behind it.
-func (r *modifierReader) isRange(at int) bool {
-	tokens := r.query.norm.tokens
-	if at >= len(tokens) || at == r.behindTo(at) && tokens[at].before != '-' {
+func (reader *modifierReader) isRange(at int) bool {
+	tokens := reader.query.norm.tokens
+	if at >= len(tokens) || at == reader.behindTo(at) && tokens[at].before != '-' {
 		return false
 	}
-	_, _, money := r.amount(r.behindTo(at))
+	_, _, money := reader.amount(reader.behindTo(at))
 	return money
 }
 
 // behindTo returns the token behind a "to", if there is one at a token.
-func (r *modifierReader) behindTo(at int) int {
-	if at < len(r.query.norm.tokens) && string(r.query.span(at, at+1)) == "to" {
+func (reader *modifierReader) behindTo(at int) int {
+	if at < len(reader.query.norm.tokens) && string(reader.query.span(at, at+1)) == "to" {
 		at++
 	}
 	return at
 }
 
 // boundWord reads the longest phrase of a bound.
-func (r *modifierReader) boundWord(i int) (cardvocab.ModifierKind, int) {
-	for til := min(len(r.query.norm.tokens), i+cardvocab.MaxModifierWords); til > i; til-- {
-		switch kind := cardvocab.FindModifier(r.query.span(i, til)).Kind; kind {
+func (reader *modifierReader) boundWord(i int) (cardvocab.ModifierKind, int) {
+	for til := min(len(reader.query.norm.tokens), i+cardvocab.MaxModifierWords); til > i; til-- {
+		switch kind := cardvocab.FindModifier(reader.query.span(i, til)).Kind; kind {
 		case cardvocab.ModifierUpperBound, cardvocab.ModifierLowerBound, cardvocab.ModifierBetween:
 			return kind, til
 		default:
@@ -289,24 +289,24 @@ const maxDollars = 8
 
 // amount reads an amount of dollars: "5", "$4.99", "1,000 dollars". money reports whether a sign or word
 // says that it is one.
-func (r *modifierReader) amount(i int) (cents int64, end int, money bool) {
-	tokens := r.query.norm.tokens
-	if i >= len(tokens) || tokens[i].hash || !cardvocab.IsInteger(r.query.span(i, i+1)) {
+func (reader *modifierReader) amount(i int) (cents int64, end int, money bool) {
+	tokens := reader.query.norm.tokens
+	if i >= len(tokens) || tokens[i].hash || !cardvocab.IsInteger(reader.query.span(i, i+1)) {
 		return 0, i, false
 	}
 
 	end = i + 1
 	isDigits := func(n int, before byte) bool {
-		return end < len(tokens) && tokens[end].before == before && len(r.query.span(end, end+1)) == n &&
-			cardvocab.IsInteger(r.query.span(end, end+1))
+		return end < len(tokens) && tokens[end].before == before && len(reader.query.span(end, end+1)) == n &&
+			cardvocab.IsInteger(reader.query.span(end, end+1))
 	}
 	for isDigits(3, 't') {
 		end++
 	}
-	digits := string(r.query.span(i, end))
+	digits := string(reader.query.span(i, end))
 	fraction := "00"
 	if isDigits(2, '.') {
-		fraction = string(r.query.span(end, end+1))
+		fraction = string(reader.query.span(end, end+1))
 		end++
 	}
 	if len(digits) > maxDollars || end < len(tokens) && tokens[end].before == '/' {
@@ -318,7 +318,7 @@ func (r *modifierReader) amount(i int) (cents int64, end int, money bool) {
 	if end == len(tokens) {
 		return cents, end, money
 	}
-	switch cardvocab.FindModifier(r.query.span(end, end+1)).Kind {
+	switch cardvocab.FindModifier(reader.query.span(end, end+1)).Kind {
 	case cardvocab.ModifierDollars:
 		return cents, end + 1, true
 	case cardvocab.ModifierCents:
@@ -329,12 +329,12 @@ func (r *modifierReader) amount(i int) (cents int64, end int, money bool) {
 }
 
 // bounded takes tokens for bounds of the price, of which the first count.
-func (r *modifierReader) bounded(lo, hi int64, i, til int) int {
-	if r.found.Min == noAmount {
-		r.found.Min = lo
+func (reader *modifierReader) bounded(lo, hi int64, i, til int) int {
+	if reader.found.Min == noAmount {
+		reader.found.Min = lo
 	}
-	if r.found.Max == noAmount {
-		r.found.Max = hi
+	if reader.found.Max == noAmount {
+		reader.found.Max = hi
 	}
-	return r.add(Note{Kind: Bounded}, i, til)
+	return reader.add(Note{Kind: Bounded}, i, til)
 }
