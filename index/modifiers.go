@@ -162,6 +162,25 @@ func (s *scratch) searchMeant(ix *Index, m *meaning, filter *compiledFilter) {
 	s.search(ix, m.Words, filter, ix.words.Search)
 }
 
+// dropBeyondBounds drops the hits of a query with bounds from its words if cards beyond them fit the words
+// better: those are meant, and none is within the bounds.
+func (s *scratch) dropBeyondBounds(ix *Index, m *meaning, filter *compiledFilter) {
+	if m.Min == m.given.Min && m.Max == m.given.Max || len(s.hits) == 0 || s.lacks() == 0 {
+		return
+	}
+
+	lacks := s.lacks()
+	wide := *filter
+	wide.from = 0
+	wide.to = uint32(ix.c.Cards.ID.Len())
+	s.search(ix, m.Words, &wide, ix.words.Search)
+	isMeant := s.lacks() >= lacks
+	s.hits = s.hits[:0]
+	if isMeant {
+		s.search(ix, m.Words, filter, ix.words.Search)
+	}
+}
+
 // strays returns 1 where the first hit is not of an era, and not called what was asked for; else 0.
 func (s *scratch) strays(ix *Index, era eraSets) int {
 	if len(s.hits) == 0 {

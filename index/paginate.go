@@ -159,6 +159,7 @@ func (ix *Index) page(s *scratch, dst []uint32, m *meaning, after *Position, lim
 	case m.HasWords:
 		s.searchMeant(ix, m, &filter)
 		if m.given.Sort != m.Sort || m.given.Filter != m.Filter {
+			s.dropBeyondBounds(ix, m, &filter)
 			s.dropDistant()
 		}
 		s.rank(ix, m.Query, bound, limit+1)

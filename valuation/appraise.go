@@ -448,6 +448,10 @@ func (a *Appraiser) setResolved(r *Result, f *parsedLine, card int) {
 		wanted = newLaneQuery(f)
 	}
 	a.pricer.priceLine(r, &wanted)
+	if f.item.translated != "" && r.Lane >= 0 {
+		// A name in another language may be that of a copy in it, which has no price.
+		r.Assumed = append(r.Assumed, Assumption{"language", f.item.translated, "English"})
+	}
 	if f.item.remark != "" {
 		r.Remark = joinSentences(r.Remark, f.item.remark)
 	}

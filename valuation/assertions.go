@@ -150,7 +150,7 @@ var otherCopies = strings.Fields("staff lot lots bulk playset bundle pair box bo
 	"altered alter inked repainted trimmed cut recut custom replica counterfeit orica fan proxies signature " +
 	"autographed artist error misprint miscut jumbo oversized stamped stamp prerelease winner creased torn bent " +
 	"scratched ink auflage ausgabe erstausgabe erste cosmos cracked confetti sheen pattern master masterball " +
-	"pokeball edges japanisch nihongo")
+	"pokeball edges nihongo reprint metal plated lenticular xl display championship")
 
 // maxIgnored is how much of a line is named as ignored.
 const maxIgnored = 24
@@ -177,6 +177,15 @@ func (f *parsedLine) ignore(text string) bool {
 
 // isFlag reports whether a character is half of a country's flag.
 func isFlag(r rune) bool { return '\U0001F1E6' <= r && r <= '\U0001F1FF' }
+
+// foreignFlag returns the first flag in a text, "" without one. English copies are those of two flags.
+func foreignFlag(text string) string {
+	at := strings.IndexFunc(text, isFlag)
+	if at < 0 || strings.HasPrefix(text[at:], "🇺🇸") || strings.HasPrefix(text[at:], "🇬🇧") {
+		return ""
+	}
+	return text[at:min(len(text), at+len("🇺🇸"))]
+}
 
 // deckCodeOf returns the sets for which a word in capitals is a deck list's code.
 func deckCodeOf(names *index.SetNames, w *word) []uint32 {

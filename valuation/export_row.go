@@ -378,6 +378,9 @@ func readText(text string) (item Item) {
 			item.checkConditions(cell, item.Condition)
 		case isCopies(cell):
 			item.readQuantity(cell)
+		case strings.HasPrefix(cell, "= ") && strings.HasSuffix(cell, " x"):
+			// The total of several copies, as the tool prints it: "$0.48 = 2 × $0.24".
+			item.readQuantity(strings.Trim(cell, "= x") + "x")
 		case item.Variant == "" && finish:
 			item.Variant = cell
 		case isLanguage(cell):

@@ -79,7 +79,8 @@ func (a *Appraiser) readAs(item *Item, nameIndex int) *parsedLine {
 	f := &a.parsed
 	*f = parsedLine{
 		baseNameIndex: nameIndex, item: item, words: f.words[:0], assertedWords: f.assertedWords[:0], game: -1,
-		variant: item.Variant, condition: item.Condition, otherCopy: item.otherCopy, noPriceReason: item.noPriceReason,
+		variant: item.Variant, condition: item.Condition, noPriceReason: item.noPriceReason,
+		otherCopy: cmp.Or(item.otherCopy, foreignFlag(item.Name), foreignFlag(item.Line)),
 	}
 	if item.Game != "" {
 		f.game = a.View.Index.Lookup().Game(item.Game)

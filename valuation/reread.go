@@ -183,6 +183,7 @@ func (cs catalogLookup) withAliases(item *Item, words []string) (all []string) {
 			all = append(all, strings.Fields(meant)...)
 			switch {
 			case isTranslated:
+				item.translated = clip(phrase)
 				item.addRemark(clip(phrase) + " is " + meant + "; copies in another language have no price here")
 			case !strings.ContainsAny(meant, "0123456789") && !strings.Contains(cardvocab.Fold(meant), folded):
 				item.addRemark(clip(phrase) + " is " + meant)

@@ -36,6 +36,7 @@ type Item struct {
 	onlyLine      bool   // nothing but Line was given to find the card by, and it is no row of an app
 	reread        bool   // the line is as reread has it
 	noPriceReason string // why the line cannot be priced, whichever card it means
+	translated    string // a name in another language, as it was typed, "" for none
 	remark        string // what the caller should know about how the line was read
 }
 

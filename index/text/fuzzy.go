@@ -62,7 +62,7 @@ const (
 // syllables or Han, or four kana, each of three bytes, one may be another of its block.
 func allowedTypos(w []byte) int {
 	switch {
-	case isWide(w) && len(w) <= maxWord && (len(w) >= 12 || len(w) >= 9 && w[0] != firstOfKana):
+	case isWide(w) && len(w) <= maxWord && (characters(w) >= 4 || characters(w) == 3 && w[0] != firstOfKana):
 		return 2
 	case len(w) < 4 || len(w) > maxWord || !isMisread(w):
 		return 0
@@ -71,6 +71,14 @@ func allowedTypos(w []byte) int {
 	}
 
 	return 2
+}
+
+// characters counts the characters of a wide word, voicing marks aside.
+func characters(w []byte) (n int) {
+	for at := 0; at < len(w); n++ {
+		at = nextCharacter(w, at)
+	}
+	return n
 }
 
 // expand returns the known words near w, nearest first, without w itself. The result is shared: do

@@ -141,7 +141,8 @@ func (q *query) readTerms(ix *Index) {
 
 		// A word that is typed twice is searched once, and may cover two words of a name.
 		if have := q.index(u.text); have >= 0 {
-			q.terms[have].repeat(&u)
+			// A name in two languages was typed once.
+			q.terms[have].repeat(&u, !q.rewritten)
 		} else {
 			q.terms = append(q.terms, u)
 		}
@@ -154,12 +155,12 @@ func (q *query) readTerms(ix *Index) {
 
 // repeat records that a term was typed again. A number that also occurs as a bare integer is that
 // number, typed once: "Darkrai (3) 3/106".
-func (u *queryTerm) repeat(other *queryTerm) {
+func (u *queryTerm) repeat(other *queryTerm, counts bool) {
 	switch {
 	case other.number && !u.number:
 		*u = *other
 	case other.number == u.number:
-		u.repeated = true
+		u.repeated = counts
 	}
 }
 

@@ -4,6 +4,9 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"ninepocket/cardvocab"
 )
 
 // A stopClass is how little a word says (docs/SEARCH.md, Words that are left out).
@@ -47,6 +50,9 @@ func readStopWords(text string) map[string]stopClass {
 		for word := range strings.FieldsSeq(line) {
 			// If a word is in two sections, the first counts.
 			word = strings.ReplaceAll(word, "_", " ")
+			if word[0] >= utf8.RuneSelf {
+				word = cardvocab.Fold(word)
+			}
 			if table[word] == significant {
 				table[word] = kind
 			}
