@@ -16,9 +16,10 @@ import (
 	"ninepocket/access"
 )
 
-// The rate limit of pages: a burst as large as an eager reader makes, then two a second. A page costs some hundred microseconds, so one address takes a few ten-thousandths of a
-// core. A client that wants more is a crawler, which the API and the sitemap serve better. This
-// limit is independent of the limits of keys.
+// The rate limit of pages: a burst as large as an eager reader makes, then two a second. A page
+// costs some hundred microseconds, so one address takes a few ten-thousandths of a core. A client
+// that wants more is a crawler, which the API and the sitemap serve better. This limit is
+// independent of the limits of keys.
 const (
 	refillInterval = 500 * time.Millisecond // for one page
 	addressBurst   = 60

@@ -30,7 +30,7 @@ type Asset struct {
 var assetTypes = map[string]string{
 	"style.css": "text/css; charset=utf-8", "search.js": "text/javascript; charset=utf-8",
 	"chart.js": "text/javascript; charset=utf-8", "reference.js": "text/javascript; charset=utf-8",
-	"icon.svg": "image/svg+xml",
+	"checklist.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
 }
 
 // readAssets returns the assets of a site below root, by file name.

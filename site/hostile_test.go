@@ -179,6 +179,8 @@ func FuzzPages(f *testing.F) {
 	w := ownWorld(f, indexed)
 	retold := func(tb testing.TB, text, typed string) map[string]string {
 		*w.view.Catalog = *ownCatalog(text)
+		view := *w.view
+		w.view = &view // pages may remember what they made of the last one
 		return w.rendered(tb, typed)
 	}
 

@@ -80,6 +80,8 @@ type searchPage struct {
 	request    SearchQuery
 	cards      []uint32
 	more       bool     // there is a next page
+	missed     int      // the requested page if there is none
+	products   []int    // rows of sealed products
 	total      int      // number of cards, at most maxCounted
 	sets       []uint32 // named by the words
 	filter     filters
@@ -93,7 +95,6 @@ const maxSetsShown = 3
 // Search appends a page of search results: the cards of the API's search, in its order. Sets
 // that the words name come before the cards.
 func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request SearchQuery) []byte {
-	request.Page = min(max(request.Page, 1), MaxPage)
 	if request.Sort == "relevance" {
 		request.Sort = ""
 	}
@@ -113,6 +114,8 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request Search
 	// the cards.
 	found := v.CardsInterpreted(nil, query, nil, maxCounted)
 	page.total = len(found.Cards)
+	request.Page, page.missed = clampPage(request.Page, min(page.total, MaxPage*perSearch), perSearch)
+	page.request.Page = request.Page
 	page.cards = pageSlice(found.Cards[:min(len(found.Cards), request.Page*perSearch)], request.Page, perSearch)
 	page.more = len(found.Cards) > request.Page*perSearch
 	page.filter = p.countFilters(v, &request, query, found.Cards, found.More)
@@ -120,9 +123,13 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request Search
 		page.didYouMean = p.didYouMean(v, request.Words)
 	}
 
+	page.products = p.sealedOf(v, &request)
 	page.remarks = queryRemarks(found.Interpretation)
 	page.hidden = true
 	page.query = request.Words
+	if len(page.cards) > 0 {
+		page.skip = skipToResults
+	}
 	return appendPage(dst, &page)
 }
 
