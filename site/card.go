@@ -52,6 +52,7 @@ type priceBox struct {
 	spark   []snapshot.Point // of the display price
 	before  snapshot.Point   // what its change begins at, NoCents without one
 	span    string           // of the change, or why there is none
+	gap     bool             // the span is not the usual one
 	last    lastSeen         // if there is no display price
 }
 
@@ -64,6 +65,7 @@ func priceBoxOf(c *snapshot.Catalog, lane int, variants []chartVariant) priceBox
 	box := priceBox{display: lane, spark: pointsOf(c, lane, sparkDays), span: "in 7 days"}
 	box.before.Cents = c.Lanes.Price7DaysAgo[lane]
 	if box.before.Cents < 0 {
+		box.gap = true
 		box.before, box.span = lastChange(pointsOf(c, lane, snapshot.HistoryDays), c.Date())
 	}
 	return box

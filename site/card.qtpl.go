@@ -147,8 +147,14 @@ func (d *priceBox) streambox(qw422016 *qt422016.Writer, c *snapshot.Catalog, kin
 		streamchange(qw422016, d.before.Cents, cents)
 		qw422016.N().S(` `)
 	}
-	qw422016.E().S(d.span)
-	qw422016.N().S(` </p> </div> `)
+	if d.gap {
+		qw422016.N().S(`<small class="none">`)
+		qw422016.E().S(d.span)
+		qw422016.N().S(`</small>`)
+	} else {
+		qw422016.E().S(d.span)
+	}
+	qw422016.N().S(`</p> </div> `)
 	if len(d.spark) > 1 {
 		streamsparkLine(qw422016, d.spark, c.Date())
 	}

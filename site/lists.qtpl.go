@@ -67,6 +67,11 @@ func (h *homePage) streamgame(qw422016 *qt422016.Writer, g *homeGame) {
 		qw422016.N().S(`</p>`)
 	}
 	if len(g.up)+len(g.down) == 0 {
+		if g.since != snapshot.NoDay {
+			qw422016.N().S(`<p class="none">No price changed `)
+			qw422016.E().S(g.span())
+			qw422016.N().S(`.</p>`)
+		}
 		h.streambinder(qw422016, g.topCards, 0)
 	} else {
 		qw422016.N().S(`<div class="halves"> `)

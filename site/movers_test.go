@@ -153,7 +153,8 @@ func TestChangeOfACard(t *testing.T) {
 	}
 
 	f("+$2.00 <small>+20\u00a0%</small></span> in 7 days", 7)
-	f("+$2.00 <small>+20\u00a0%</small></span> No prices from 28 Jul to 21 Aug; change since 27 Jul.", 26)
+	f("+$2.00 <small>+20\u00a0%</small></span> <small class=\"none\">"+
+		"No prices from 28 Jul to 21 Aug; change since 27 Jul.", 26)
 	f("No prices from 28 Jul to 19 Aug; change since 27 Jul.", 2, 26)
 	f("No change in 7 days is known: the first price is of 20 Aug", 1, 2)
 	f("No earlier price is known")

@@ -180,16 +180,7 @@ func (k *printingsPage) streamchart(qw422016 *qt422016.Writer, c *snapshot.Catal
 		qw422016.E().S(drawn.dots)
 		qw422016.N().S(`"/> `)
 	}
-	qw422016.N().S(`</svg> <figcaption> `)
-	streamdayAxis(qw422016, from, last)
-	for i := range k.lines {
-		qw422016.N().S(`<data hidden value="`)
-		qw422016.E().S(k.lines[i].name)
-		qw422016.N().S(`" class="chosen" data-points="`)
-		qw422016.E().Z(appendSeries(nil, k.lines[i].points, from))
-		qw422016.N().S(`"></data> `)
-	}
-	qw422016.N().S(`</figcaption> <ul class="lines"> `)
+	qw422016.N().S(`</svg> <ul class="lines"> `)
 	for i := range k.lines {
 		qw422016.N().S(`<li class="c`)
 		qw422016.N().D(i % lineColours)
@@ -199,7 +190,16 @@ func (k *printingsPage) streamchart(qw422016 *qt422016.Writer, c *snapshot.Catal
 		qw422016.E().S(dollars(k.lines[i].points[len(k.lines[i].points)-1].Cents))
 		qw422016.N().S(`</b> `)
 	}
-	qw422016.N().S(`</ul> </figure> `)
+	qw422016.N().S(`</ul> <figcaption> `)
+	streamdayAxis(qw422016, from, last)
+	for i := range k.lines {
+		qw422016.N().S(`<data hidden value="`)
+		qw422016.E().S(k.lines[i].name)
+		qw422016.N().S(`" class="chosen" data-points="`)
+		qw422016.E().Z(appendSeries(nil, k.lines[i].points, from))
+		qw422016.N().S(`"></data> `)
+	}
+	qw422016.N().S(`</figcaption> </figure> `)
 }
 
 func (k *printingsPage) writechart(qq422016 qtio422016.Writer, c *snapshot.Catalog) {

@@ -53,7 +53,7 @@
     })
     const missing = rows.length - have
     said.textContent = `You have ${count(have)} of ${count(rows.length)}. ` +
-      (missing ? `The ${count(missing)} missing cost ${dollars(cents)}` + (unpriced ? `, ${count(unpriced)} of them without a price. ` : '. ') : '') +
+      (missing ? `The ${count(missing)} missing cost ${dollars(cents)}` + (unpriced ? `, not counting ${count(unpriced)} without a price. ` : '. ') : '') +
       (lasting ? 'Ticks stay in this browser alone.' : 'This browser does not store ticks: they are gone with this page.')
   }
   read()
