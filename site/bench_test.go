@@ -42,7 +42,7 @@ func BenchmarkCard(b *testing.B) {
 func BenchmarkPages(b *testing.B) {
 	w := today(b)
 	now := time.UnixMilli(w.view.Catalog.SnapshotAt)
-	for name, page := range map[string]func([]byte) []byte{
+	pages := map[string]func([]byte) []byte{
 		"home":   func(dst []byte) []byte { return w.pages.Home(dst, w.view, now) },
 		"movers": func(dst []byte) []byte { return w.pages.Movers(dst, w.view, now, site.MoversQuery{}) },
 		"search": func(dst []byte) []byte {
@@ -50,8 +50,9 @@ func BenchmarkPages(b *testing.B) {
 		},
 		"set":  func(dst []byte) []byte { return w.pages.Set(dst, w.view, now, site.SetQuery{}) },
 		"sets": func(dst []byte) []byte { return w.pages.Sets(dst, w.view, now, site.SetsQuery{}) },
-	} {
+	}
 
+	for name, page := range pages {
 		b.Run(name, func(b *testing.B) {
 			var body []byte
 			for b.Loop() {

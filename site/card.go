@@ -180,10 +180,10 @@ func conditionName(c *snapshot.Catalog, lane int) string {
 // stated. A sealed product has no variant.
 func laneName(c *snapshot.Catalog, lane int) string {
 	name := displayName(c.Variants.At(int(c.Lanes.Variant[lane])))
-	switch snapshot.Condition(c.Lanes.Condition[lane]) {
-	case snapshot.Ungraded:
+	if snapshot.Condition(c.Lanes.Condition[lane]) == snapshot.Ungraded {
 		return name
-	case snapshot.FactorySealed:
+	}
+	if name == "" {
 		return conditionName(c, lane)
 	}
 	return name + ", " + conditionName(c, lane)

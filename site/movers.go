@@ -135,20 +135,20 @@ func movesOf(v *engine.View) []gameMoves {
 
 // periodOf returns a period without movers. seen says which days have prices, back from date.
 func periodOf(seen []bool, days int, date snapshot.Day) period {
-	p := period{days: days, date: date, first: snapshot.NoDay, since: snapshot.NoDay, next: date}
+	found := period{days: days, date: date, first: snapshot.NoDay, since: snapshot.NoDay, next: date}
 	for back, has := range seen {
 		if !has {
 			continue
 		}
 
-		p.first = date - snapshot.Day(back)
+		found.first = date - snapshot.Day(back)
 		if back >= days {
-			p.since = max(p.since, p.first)
+			found.since = max(found.since, found.first)
 		} else if back > 0 {
-			p.next = p.first
+			found.next = found.first
 		}
 	}
-	return p
+	return found
 }
 
 // find finds the movers among cards. As every change, one begins at the last price up to since, at
@@ -237,7 +237,8 @@ func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, query MoversQu
 		}
 		page.games = append(page.games, shown)
 	}
-	if len(page.games) > 0 && !slices.ContainsFunc(page.games, func(g gamePeriod) bool { return g.missing() != "" }) {
+	hasGap := func(game gamePeriod) bool { return game.missing() != "" }
+	if len(page.games) > 0 && !slices.ContainsFunc(page.games, hasGap) {
 		page.title += " in " + plural(query.Days, "day", "days")
 	}
 	page.canonical = canonical(v, query.path()) // without the root, which is part of the public URL
