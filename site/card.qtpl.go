@@ -66,11 +66,13 @@ func (k *cardPage) streamcontent(qw422016 *qt422016.Writer) {
 	k.streambox(qw422016, c, "card")
 	qw422016.N().S(`<div class="photo"> `)
 	if k.images.original != "" {
-		qw422016.N().S(`<img src="`)
+		qw422016.N().S(`<a href="`)
 		qw422016.E().S(k.images.original)
+		qw422016.N().S(`"><img src="`)
+		qw422016.E().S(k.images.full)
 		qw422016.N().S(`" alt="`)
 		qw422016.E().S(k.name)
-		qw422016.N().S(`" width="315" height="440"> `)
+		qw422016.N().S(`" width="315" height="440"></a> `)
 	} else {
 		streamplaceholder(qw422016, placeholderOf(c, k.card), "No picture of "+k.name+" is here; this stands in for it")
 	}

@@ -347,7 +347,15 @@ func (f *pageLayout) streampocket(qw422016 *qt422016.Writer, card, show int) {
 	if photo.large != "" {
 		qw422016.N().S(`<img src="`)
 		qw422016.E().S(photo.large)
-		qw422016.N().S(`" alt="" width="126" height="176" loading="lazy">`)
+		qw422016.N().S(`"`)
+		if photo.medium != "" {
+			qw422016.N().S(` srcset="`)
+			qw422016.E().S(photo.medium)
+			qw422016.N().S(` 220w, `)
+			qw422016.E().S(photo.large)
+			qw422016.N().S(` 300w" sizes="(max-width: 44rem) 28vw, 10rem"`)
+		}
+		qw422016.N().S(` alt="" width="126" height="176" loading="lazy">`)
 	}
 	qw422016.N().S(`</div> <span>`)
 	qw422016.E().S(c.Cards.Name.At(card))
