@@ -22,7 +22,7 @@ var remarkTexts = []struct{ kind, text string }{
 	{"sorted", `sorted by {as}`},
 	{"bounded", `prices in cents[ from {words}][ to {as}]`},
 	{"era", `"{words}" is the era {as}`},
-	{"no_card", `"{words}" is no card: sealed products have no pages and no prices here`},
+	{"no_card", `"{words}" is no card, and the tools have no sealed products`},
 
 	// Why there is nothing, and what there is.
 	{"no_match", `no card has "{words}"; this catalog has single cards of {as} and nothing else`},

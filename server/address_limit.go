@@ -16,13 +16,16 @@ import (
 	"ninepocket/access"
 )
 
-// The rate limit of pages: a burst as large as an eager reader with type-ahead makes, then two a
-// second. A page costs some hundred microseconds, so one address takes a few ten-thousandths of a
-// core. A client that wants more is a crawler, which the API and the sitemap serve better. This
-// limit is independent of the limits of keys.
+// The rate limit of pages: a burst as large as an eager reader makes, then two a second. A page
+// costs some hundred microseconds, so one address takes a few ten-thousandths of a core. A client
+// that wants more is a crawler, which the API and the sitemap serve better. This limit is
+// independent of the limits of keys.
 const (
 	refillInterval = 500 * time.Millisecond // for one page
 	addressBurst   = 60
+	// suggestInterval is for one list of suggestions. They have a limit of their own, with the same
+	// burst: a fast typist asks for five a second, and a page must not be refused for that.
+	suggestInterval = 150 * time.Millisecond
 	// loopbackWeight is how many addresses this machine counts as: enough for a script that reads
 	// the whole site, and still a limit if a local proxy hides the client addresses.
 	loopbackWeight = 50
@@ -35,19 +38,20 @@ const (
 // address has a full burst again, in nanoseconds of the process's monotonic clock (the generic cell
 // rate algorithm); no cleanup is needed.
 type addressLimiter struct {
-	seed  maphash.Seed
-	slots []atomic.Int64
+	interval time.Duration // for one page
+	seed     maphash.Seed
+	slots    []atomic.Int64
 }
 
-func newAddressLimiter() *addressLimiter {
-	return &addressLimiter{seed: maphash.MakeSeed(), slots: make([]atomic.Int64, slotCount)}
+func newAddressLimiter(interval time.Duration) *addressLimiter {
+	return &addressLimiter{interval: interval, seed: maphash.MakeSeed(), slots: make([]atomic.Int64, slotCount)}
 }
 
 // allow counts pages for an address, or returns after how many seconds to retry. An unknown address
 // is never limited.
 func (vs *addressLimiter) allow(addr netip.Addr, now access.Instant, pages int) (wait int) {
 	addr = limitedAddr(addr)
-	interval := time.Duration(pages) * refillInterval
+	interval := time.Duration(pages) * vs.interval
 	switch {
 	case !addr.IsValid():
 		return 0
@@ -60,7 +64,7 @@ func (vs *addressLimiter) allow(addr netip.Addr, now access.Instant, pages int) 
 	for at := now.Mono * int64(time.Millisecond); ; {
 		whole := slot.Load()
 		next := max(whole, at) + int64(interval)
-		if late := time.Duration(next-at) - addressBurst*refillInterval; late > 0 {
+		if late := time.Duration(next-at) - addressBurst*vs.interval; late > 0 {
 			return int(math.Ceil(late.Seconds()))
 		}
 		if slot.CompareAndSwap(whole, next) {

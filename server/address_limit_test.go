@@ -62,9 +62,39 @@ func TestPageLimit(t *testing.T) {
 	w.get(t, "/v1/games", "X-Forwarded-For: 203.0.113.7")
 }
 
+// TestSuggestionsHaveTheirOwnLimit wants suggestions to take nothing from a visitor's pages, and to be
+// limited too.
+func TestSuggestionsHaveTheirOwnLimit(t *testing.T) {
+	w := siteWorld(t, func(s *setup) { s.still = true })
+	status := func(target string) int {
+		r, err := w.send(request{method: "GET", target: target, header: []string{"X-Forwarded-For: 203.0.113.9"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.status
+	}
+
+	for i := range addressBurst {
+		if got := status(suggestPath + "?q=pika"); got != http.StatusOK {
+			t.Fatalf("suggestion %d: status %d", i+1, got)
+		}
+	}
+	if got := status(suggestPath + "?q=pika"); got != http.StatusTooManyRequests {
+		t.Errorf("suggestions after the burst: status %d", got)
+	}
+	for i := range addressBurst {
+		if got := status("/errors"); got != http.StatusOK {
+			t.Fatalf("page %d after suggestions: status %d", i+1, got)
+		}
+	}
+	if got := status("/errors"); got != http.StatusTooManyRequests {
+		t.Errorf("pages after the burst: status %d", got)
+	}
+}
+
 // TestVisitors checks the arithmetic of the limit.
 func TestVisitors(t *testing.T) {
-	vs := newAddressLimiter()
+	vs := newAddressLimiter(refillInterval)
 	at := access.Instant{Mono: time.Hour.Milliseconds(), Wall: 1_800_000_000_000}
 	later := access.Instant{Mono: at.Mono + refillInterval.Milliseconds(), Wall: at.Wall}
 	a := netip.MustParseAddr("2001:db8:1:2::1")

@@ -65,9 +65,13 @@ func renderedPage(render func(v *pageRequest, dst []byte) ([]byte, error)) func(
 }
 
 // admitted counts a page for the client's address, and answers 429 if that has reached its limit.
-// A list takes more when its body is read.
+// A list takes more when its body is read. Suggestions have a limit of their own.
 func (v *pageRequest) admitted() bool {
-	wait := v.x.s.addresses.allow(v.x.s.clientAddr(v.x), v.x.now, 1)
+	limiter := v.x.s.addresses
+	if v.x.route != nil && v.x.route.pattern == suggestPath {
+		limiter = v.x.s.suggests
+	}
+	wait := limiter.allow(v.x.s.clientAddr(v.x), v.x.now, 1)
 	if wait > 0 {
 		f := problem(wire.RateLimitExceeded, "This address asks for too many pages.")
 		f.RetryAfter = wait

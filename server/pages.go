@@ -66,8 +66,10 @@ func (s *Server) withPages(table []*route) []*route {
 
 	add("/", "home", renderedPage((*pageRequest).homePage))
 	add("/cards/{id}", "card", renderedPage((*pageRequest).cardPage))
+	add("/cards/{id}/printings", "printings", renderedPage((*pageRequest).printingsPage))
 	add("/sets", "sets", renderedPage((*pageRequest).setsPage))
 	add("/sets/{id}", "set", renderedPage((*pageRequest).setPage))
+	add("/sealed/{id}", "sealed", renderedPage((*pageRequest).sealedPage))
 	add("/search", "search", renderedPage((*pageRequest).searchPage))
 	add(suggestPath, "suggest", renderedPage((*pageRequest).suggestions))
 	add("/movers", "movers", renderedPage((*pageRequest).moversPage))
@@ -127,20 +129,20 @@ func (v *pageRequest) homePage(dst []byte) ([]byte, error) {
 }
 
 // resolvePage finds the card or set whose page is requested below a path. A page has one address,
-// for links and search engines: that of its slug. Others are redirected.
-func (v *pageRequest) resolvePage(kind string, find func() (int, bool), slug func(int) string) (int, error) {
+// for links and search engines: that of its slug, with rest behind it. Others are redirected.
+func (v *pageRequest) resolvePage(kind, rest string, find func() (int, bool), slug func(int) string) (int, error) {
 	one, ok := find()
 	switch {
 	case !ok:
 		return 0, errNoPage
-	case v.redirectToSlug(kind, slug(one)):
+	case v.redirectToSlug(kind, slug(one), rest):
 		return 0, errAnswered
 	}
 	return one, nil
 }
 
 func (v *pageRequest) cardPage(dst []byte) ([]byte, error) {
-	card, err := v.resolvePage("/cards/", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
+	card, err := v.resolvePage("/cards/", "", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
 	if err != nil {
 		return dst, err
 	}
@@ -150,9 +152,19 @@ func (v *pageRequest) cardPage(dst []byte) ([]byte, error) {
 	}), nil
 }
 
+// printingsPage answers GET /cards/{slug}/printings.
+func (v *pageRequest) printingsPage(dst []byte) ([]byte, error) {
+	card, err := v.resolvePage("/cards/", "/printings", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
+	if err != nil {
+		return dst, err
+	}
+	v.pageArgs("days")
+	return v.pages.Printings(dst, v.view, v.time, site.CardQuery{Card: card, Days: v.pageNumber("days")}), nil
+}
+
 // embedPage answers GET /embed/{slug}: a small card with its price, for pages of other sites.
 func (v *pageRequest) embedPage(dst []byte) ([]byte, error) {
-	card, err := v.resolvePage("/embed/", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
+	card, err := v.resolvePage("/embed/", "", v.x.request.Card, v.view.Catalog.Cards.Slug.At)
 	if err != nil {
 		return dst, err
 	}
@@ -183,15 +195,27 @@ func (v *pageRequest) favicon() {
 }
 
 func (v *pageRequest) setPage(dst []byte) ([]byte, error) {
-	set, err := v.resolvePage("/sets/", v.x.request.Set, v.view.Catalog.Sets.Slug.At)
+	set, err := v.resolvePage("/sets/", "", v.x.request.Set, v.view.Catalog.Sets.Slug.At)
 	if err != nil {
 		return dst, err
 	}
 
 	v.pageArgs("sort", "view", "page")
 	return v.pages.Set(dst, v.view, v.time, site.SetQuery{
-		Set: set, ByPrice: v.pageText("sort", sortText) == "price", List: v.asList(), Page: v.pageNumber("page"),
+		Set: set, ByPrice: v.pageText("sort", sortText) == "price", List: v.asList(),
+		Checklist: v.pageText("view", sortText) == "checklist", Page: v.pageNumber("page"),
 	}), nil
+}
+
+// sealedPage answers GET /sealed/{id}: a sealed product by its public id.
+func (v *pageRequest) sealedPage(dst []byte) ([]byte, error) {
+	id, _ := v.x.request.PathID()
+	v.pageArgs("days")
+	body, found := v.pages.Sealed(dst, v.view, v.time, site.SealedQuery{ID: id, Days: v.pageNumber("days")})
+	if !found {
+		return dst, errNoPage
+	}
+	return body, nil
 }
 
 // sortText limits the names of sort orders and directions.
@@ -199,13 +223,13 @@ var sortText = wire.Range{Min: 1, Max: 20}
 
 // redirectToSlug redirects from an id or a former slug to the current slug, with the same query. It
 // returns false if the path has that slug.
-func (v *pageRequest) redirectToSlug(kind, slug string) bool {
+func (v *pageRequest) redirectToSlug(kind, slug, rest string) bool {
 	if ref, _ := v.x.request.PathID(); ref == slug {
 		return false
 	}
 
 	// The root is absolute, so that a proxy in front cannot redirect elsewhere.
-	address := v.pages.Root() + kind + slug
+	address := v.pages.Root() + kind + slug + rest
 	if query := v.x.Ctx.URI().QueryString(); len(query) > 0 {
 		// Bytes that a header cannot carry, or that end a query, are left out.
 		address += "?" + strings.Map(func(r rune) rune {
@@ -274,9 +298,10 @@ func (v *pageRequest) setsPage(dst []byte) ([]byte, error) {
 }
 
 func (v *pageRequest) moversPage(dst []byte) ([]byte, error) {
-	v.pageArgs("direction", "game")
+	v.pageArgs("direction", "game", "days")
 	return v.pages.Movers(dst, v.view, v.time, site.MoversQuery{
 		Down: v.pageText("direction", sortText) == "down", Game: v.pageText("game", wire.GameText),
+		Days: v.pageNumber("days"),
 	}), nil
 }
 

@@ -122,7 +122,9 @@ func links(page []byte) (values []string) {
 // what all have in common.
 func TestEveryLinkOfTheSiteLeadsSomewhere(t *testing.T) {
 	w := sharedSite()
-	queue := []string{"/", "/nothing-here", "/search", "/robots.txt", "/sitemap.xml", "/llms.txt"}
+	queue := []string{
+		"/", "/nothing-here", "/search", "/search?q=booster+box", "/robots.txt", "/sitemap.xml", "/llms.txt",
+	}
 	seen := map[string]bool{}
 	kinds := map[string]int{}
 	clean := inlineSearch{}
@@ -175,7 +177,7 @@ func TestEveryLinkOfTheSiteLeadsSomewhere(t *testing.T) {
 	}
 
 	for _, kind := range []string{
-		"", "cards", "sets", "search", "movers", "errors", "docs", "assets", "value", "embed", "previews",
+		"", "cards", "sets", "search", "movers", "errors", "docs", "assets", "value", "embed", "previews", "sealed",
 	} {
 		if kinds[kind] == 0 {
 			t.Errorf("no page below /%s was found; walked %v", kind, kinds)
@@ -267,7 +269,8 @@ func TestPagesListWhatTheAPILists(t *testing.T) {
 
 	f("/search", "/v1/cards?limit=30")
 	f("/search?sort=newest&game=one-piece", "/v1/cards?limit=30&sort=newest&game=one-piece")
-	f("/movers", "/v1/market/movers?direction=up&limit=50")
+	f("/movers", "/v1/market/movers?direction=up&game=pokemon&limit=25")
+	f("/movers?days=7&game=one-piece", "/v1/market/movers?direction=up&game=one-piece&limit=50")
 	f("/movers?direction=down&game=pokemon", "/v1/market/movers?direction=down&game=pokemon&limit=50")
 	set := w.view0().Catalog.Sets.Slug.At(3)
 	const base = "kanto-classic"
@@ -615,7 +618,7 @@ func TestPagesSayTheReading(t *testing.T) {
 	for words, want := range map[string][2]string{
 		"cheapest%20pikachu":         {`sorted;by="price_asc"`, "Sorted by price, cheapest first."},
 		"pikachu%20under%20%249":     {`bounded;max=900`, "Prices to $9.00."},
-		"pikachu%20booster%20box":    {`no-card;q="booster box"`, "sealed products have no pages and no prices here."},
+		"pikachu%20booster%20box":    {`no-card;q="booster box"`, "is no card; sealed products are listed below the cards."},
 		"the%20price%20of%20pikachu": {`left-out;q="the price of"`, "was left out."},
 	} {
 		got := w.get(t, "/v1/cards?q="+words).header.Get("X-Search-Interpretation")

@@ -92,7 +92,8 @@ type Server struct {
 	tools      *mcpServer
 	metrics    *metrics
 	assets     map[string]document // files of the site, by name
-	addresses  *addressLimiter
+	addresses  *addressLimiter     // of pages
+	suggests   *addressLimiter     // of suggestions
 	compressed *httpconn.CompressedCache
 	service    api.Service
 	// warnedProxy is set once the log has warned of an untrusted proxy on this machine, and
@@ -134,7 +135,8 @@ func New(options Options) (*Server, error) {
 	}
 
 	s := &Server{
-		Options: options, assets: map[string]document{}, addresses: newAddressLimiter(),
+		Options: options, assets: map[string]document{}, addresses: newAddressLimiter(refillInterval),
+		suggests:   newAddressLimiter(suggestInterval),
 		compressed: httpconn.NewCompressedCache(options.CompressedCacheSize),
 	}
 	s.connections.Timeouts = httpconn.DefaultTimeouts

@@ -35,7 +35,9 @@ const (
 )
 
 // sizes are the sizes of thumbnails by the first letter of their names.
-var sizes = map[string]picture.Size{"r": picture.Small, "p": picture.Large}
+var sizes = map[string]picture.Size{
+	"r": picture.Small, "m": picture.Medium, "p": picture.Large, "c": picture.Full,
+}
 
 // Thumbnails are small copies of the pictures of a folder. Each is made at its first request and
 // stored in a folder of its own.
@@ -78,7 +80,7 @@ func (images *Images) Version(file string) string {
 // recordVersions sets the current versions, and removes thumbnails of others.
 func (c *Thumbnails) recordVersions(versions map[string]string) error {
 	c.versions.Store(&versions)
-	current := make(map[string]bool, 2*len(versions))
+	current := make(map[string]bool, len(sizes)*len(versions))
 	for file, version := range versions {
 		for letter := range sizes {
 			current[copyName(letter, version, file)] = true
@@ -111,7 +113,7 @@ func fileVersion(file string, info fs.FileInfo) string {
 }
 
 // copyNamePattern matches the names of thumbnails, unfinished ones included.
-var copyNamePattern = regexp.MustCompile(`^[rp]-[0-9a-z]+-[0-9a-z]+\.jpg(\.part)?$`)
+var copyNamePattern = regexp.MustCompile(`^[rmpc]-[0-9a-z]+-[0-9a-z]+\.jpg(\.part)?$`)
 
 // copyName is the name of a thumbnail in its folder.
 func copyName(letter, version, file string) string {

@@ -162,6 +162,32 @@ func TestThumbnails(t *testing.T) {
 	}
 }
 
+// TestWidthsOfPictures wants copies of the widths that pockets and card pages show.
+func TestWidthsOfPictures(t *testing.T) {
+	w, _, _ := smallWorld(t)
+	f := func(page, pattern string, width int) {
+		t.Helper()
+		m := regexp.MustCompile(pattern).FindSubmatch(w.page(t, page).body)
+		if m == nil {
+			t.Fatalf("%s shows no picture like %s", page, pattern)
+		}
+		r := w.page(t, string(m[1]))
+		if about, _, err := image.DecodeConfig(bytes.NewReader(r.body)); err != nil || about.Width != width {
+			t.Errorf("%s on %s is %d wide, want %d: %v", m[1], page, about.Width, width, err)
+		}
+	}
+
+	f("/search", `srcset="(/small/m-[^" ]+) 220w, `, 220)
+	f("/search", `220w, (/small/p-[^" ]+) 300w"`, 245) // as wide as the whole picture
+	c := w.view0().Catalog
+	for card := range c.Cards.ID.Len() {
+		if c.Cards.Image.At(card) != "" {
+			f("/cards/"+c.Cards.Slug.At(card), `<a href="/images/[^"]+"><img src="(/small/c-[^"]+)"`, 245)
+			return
+		}
+	}
+}
+
 // TestSmallPicturesOfWhatIsNone wants the whole picture where no small one can be made, and nothing for names that are
 // none.
 func TestSmallPicturesOfWhatIsNone(t *testing.T) {

@@ -30,7 +30,8 @@ type Asset struct {
 var assetTypes = map[string]string{
 	"style.css": "text/css; charset=utf-8", "search.js": "text/javascript; charset=utf-8",
 	"chart.js": "text/javascript; charset=utf-8", "reference.js": "text/javascript; charset=utf-8",
-	valueScript: "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
+	valueScript: "text/javascript; charset=utf-8", "checklist.js": "text/javascript; charset=utf-8",
+	"icon.svg": "image/svg+xml",
 }
 
 // valueScript values a list in pieces.

@@ -38,6 +38,32 @@ func BenchmarkCard(b *testing.B) {
 	}
 }
 
+// BenchmarkPages renders the other kinds of pages.
+func BenchmarkPages(b *testing.B) {
+	w := today(b)
+	now := time.UnixMilli(w.view.Catalog.SnapshotAt)
+	pages := map[string]func([]byte) []byte{
+		"home":   func(dst []byte) []byte { return w.pages.Home(dst, w.view, now) },
+		"movers": func(dst []byte) []byte { return w.pages.Movers(dst, w.view, now, site.MoversQuery{}) },
+		"search": func(dst []byte) []byte {
+			return w.pages.Search(dst, w.view, now, site.SearchQuery{Words: "pikachu", Page: 1})
+		},
+		"set":  func(dst []byte) []byte { return w.pages.Set(dst, w.view, now, site.SetQuery{}) },
+		"sets": func(dst []byte) []byte { return w.pages.Sets(dst, w.view, now, site.SetsQuery{}) },
+	}
+
+	for name, page := range pages {
+		b.Run(name, func(b *testing.B) {
+			var body []byte
+			for b.Loop() {
+				body = page(body[:0])
+			}
+			b.ReportMetric(float64(len(body)), "page-bytes")
+			b.ReportAllocs()
+		})
+	}
+}
+
 // maxCardBytes is the budget of a compressed card page.
 const maxCardBytes = 12 << 10
 

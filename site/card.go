@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -22,23 +23,70 @@ type CardQuery struct {
 // printingsShown is how many other printings a card page shows.
 const printingsShown = 8
 
+// Of more prices or variants, those beyond are folded.
+const (
+	lanesShown    = 24
+	variantsShown = 12
+)
+
 type cardPage struct {
 	pageLayout
 	history
-	card           int
-	slug           string
-	name, number   string
-	rarity         string
-	printing       string
-	game           uint8
-	set, setLink   string // "" without one
-	images         imageURLs
-	display        int              // the lane of the display price (decision 19), negative without one
-	priced         []int            // the lanes with a price, as in the API's card detail
-	spark          []snapshot.Point // of the display price
-	last           lastSeen         // if there is no display price
-	printings      []uint32         // some other printings
-	otherPrintings string           // URL of all printings, "" if all are on the page
+	card         int
+	slug         string
+	name, number string
+	rarity       string
+	printing     string
+	game         uint8
+	set, setLink string // "" without one
+	images       imageURLs
+	priced       []int // the lanes with a price, as in the API's card detail
+	priceBox
+	printings      []uint32 // some other printings
+	otherPrintings string   // URL of all printings, "" if all are on the page
+}
+
+// priceBox is the price of a card or a sealed product.
+type priceBox struct {
+	display int              // the lane of the display price (decision 19), negative without one
+	spark   []snapshot.Point // of the display price
+	before  snapshot.Point   // what its change begins at, NoCents without one
+	span    string           // of the change, or why there is none
+	gap     bool             // the span is not the usual one
+	last    lastSeen         // if there is no display price
+}
+
+// priceBoxOf describes the price of a lane; lane is negative if none of variants has one.
+func priceBoxOf(c *snapshot.Catalog, lane int, variants []chartVariant) priceBox {
+	if lane < 0 {
+		return priceBox{display: lane, last: lastSeenOf(c, variants)}
+	}
+
+	box := priceBox{display: lane, spark: pointsOf(c, lane, sparkDays), span: "in 7 days"}
+	box.before.Cents = c.Lanes.Price7DaysAgo[lane]
+	if box.before.Cents < 0 {
+		box.gap = true
+		box.before, box.span = lastChange(pointsOf(c, lane, snapshot.HistoryDays), c.Date())
+	}
+	return box
+}
+
+// lastChange returns the last price before the week up to date, with a sentence about the days
+// between it and the next price. Without such a price the sentence says why.
+func lastChange(points []snapshot.Point, date snapshot.Day) (snapshot.Point, string) {
+	next := date
+	for _, point := range slices.Backward(points) {
+		if point.Day <= date-defaultPeriod {
+			return point, cmp.Or(missingDays(point.Day, next, date, defaultPeriod), "in 7 days")
+		}
+		next = point.Day
+	}
+
+	none := snapshot.Point{Cents: snapshot.NoCents}
+	if len(points) < 2 {
+		return none, "No earlier price is known"
+	}
+	return none, "No change in 7 days is known: the first price is of " + dayOf(next, date)
 }
 
 // Card appends the page of a card.
@@ -48,7 +96,7 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, query CardQuery)
 		card: query.Card, slug: c.Cards.Slug.At(query.Card), name: c.Cards.Name.At(query.Card),
 		number: c.Cards.Number.At(query.Card), rarity: c.Cards.Rarity.At(query.Card),
 		printing: c.Cards.Printing.At(query.Card), game: c.Cards.Game[query.Card],
-		images: p.imagesOf(v, query.Card), display: int(c.Cards.Display[query.Card]), history: historyOf(v, query),
+		images: p.imagesOf(v, query.Card), history: historyOf(v, query, c.Cards.Display[query.Card]),
 	}
 	if set := c.Cards.Set[query.Card]; set != snapshot.NoSet {
 		k.set = c.Sets.Name.At(int(set))
@@ -62,11 +110,7 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, query CardQuery)
 		}
 	}
 
-	if k.display >= 0 {
-		k.spark = pointsOf(c, k.display, sparkDays)
-	} else {
-		k.last = lastSeenOf(c, k.variants)
-	}
+	k.priceBox = priceBoxOf(c, int(c.Cards.Display[query.Card]), k.variants)
 
 	// If there are more printings than the page shows, it links to a search for the name.
 	others, more := v.Index.Printings(nil, query.Card, printingsShown)
@@ -149,11 +193,14 @@ func conditionName(c *snapshot.Catalog, lane int) string {
 }
 
 // laneName returns the variant and the condition of a lane, or the variant alone if no condition is
-// stated.
+// stated. A sealed product has no variant.
 func laneName(c *snapshot.Catalog, lane int) string {
 	name := displayName(c.Variants.At(int(c.Lanes.Variant[lane])))
 	if snapshot.Condition(c.Lanes.Condition[lane]) == snapshot.Ungraded {
 		return name
+	}
+	if name == "" {
+		return conditionName(c, lane)
 	}
 	return name + ", " + conditionName(c, lane)
 }
@@ -175,9 +222,9 @@ type chartVariant struct {
 	code string
 }
 
-// historyOf chooses the history of a card: that of the requested variant, else of the variant of
-// the display price, else of the first variant.
-func historyOf(v *engine.View, query CardQuery) (h history) {
+// historyOf chooses the history of a card or a sealed product: that of the requested variant, else of
+// the variant of the display price, else of the first variant.
+func historyOf(v *engine.View, query CardQuery, display int32) (h history) {
 	v.DisplayLanes(query.Card, "", func(lane int, code string) {
 		if v.Catalog.History.Has(lane) {
 			h.variants = append(h.variants, chartVariant{lane, code})
@@ -193,7 +240,7 @@ func historyOf(v *engine.View, query CardQuery) (h history) {
 		if query.Variant != "" && cardvocab.SameVariant(one.code, query.Variant) {
 			h.chosen = one
 			h.requestedVariant = one.code
-		} else if h.requestedVariant == "" && one.lane == int(v.Catalog.Cards.Display[query.Card]) {
+		} else if h.requestedVariant == "" && one.lane == int(display) {
 			h.chosen = one
 		}
 	}

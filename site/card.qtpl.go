@@ -64,18 +64,16 @@ func (k *cardPage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`.</p> `)
 	}
 	qw422016.N().S(`</div> `)
-	if k.display >= 0 {
-		k.streamdisplayPrice(qw422016, c)
-	} else {
-		k.streamnoPrice(qw422016, c)
-	}
+	k.streambox(qw422016, c, "card")
 	qw422016.N().S(`<div class="photo"> `)
 	if k.images.original != "" {
-		qw422016.N().S(`<img src="`)
+		qw422016.N().S(`<a href="`)
 		qw422016.E().S(k.images.original)
+		qw422016.N().S(`"><img src="`)
+		qw422016.E().S(k.images.full)
 		qw422016.N().S(`" alt="`)
 		qw422016.E().S(k.name)
-		qw422016.N().S(`" width="315" height="440"> `)
+		qw422016.N().S(`" width="315" height="440"></a> `)
 	} else {
 		streamplaceholder(qw422016, placeholderOf(c, k.card), "No picture of "+k.name+" is here; this stands in for it")
 	}
@@ -84,35 +82,15 @@ func (k *cardPage) streamcontent(qw422016 *qt422016.Writer) {
 		streamlaneTable(qw422016, c, k.priced)
 	}
 	qw422016.N().S(`</article> `)
-	if len(k.variants) > 0 {
-		qw422016.N().S(`<section id="history" aria-labelledby="history-title"> <h2 id="history-title">Price history: `)
-		qw422016.E().S(laneName(c, k.chosen.lane))
-		qw422016.N().S(`</h2> `)
-		if k.drawable {
-			k.streamchoices(qw422016)
-		}
-		if len(k.points) > 1 {
-			k.streamchart(qw422016)
-		} else if len(k.points) == 1 {
-			qw422016.N().S(`<p class="none"> One price was seen within `)
-			qw422016.N().D(k.days)
-			qw422016.N().S(` days: <b>`)
-			qw422016.E().S(dollars(k.points[0].Cents))
-			qw422016.N().S(`</b> on `)
-			qw422016.E().S(date(k.points[0].Day))
-			qw422016.N().S(`. A chart needs two. </p> `)
-		} else {
-			qw422016.N().S(`<p class="none">Nothing was observed within `)
-			qw422016.N().D(k.days)
-			qw422016.N().S(` days. A longer range may have more.</p> `)
-		}
-		qw422016.N().S(`</section> `)
-	}
+	k.streamsection(qw422016, c, k.name, k.historyLink)
 	if len(k.printings) > 0 {
 		qw422016.N().S(`<section> <h2>Other cards called `)
 		qw422016.E().S(index.PlainName(k.name))
 		qw422016.N().S(`</h2> `)
 		k.streamcardList(qw422016, k.printings, 0)
+		qw422016.N().S(`<p class="on"><a href="`)
+		qw422016.E().S(k.cardLink(k.slug))
+		qw422016.N().S(`/printings">All printings side by side</a></p> `)
 		if k.otherPrintings != "" {
 			qw422016.N().S(`<p class="on"><a href="`)
 			qw422016.E().S(k.otherPrintings)
@@ -192,10 +170,14 @@ func otherNames(c *snapshot.Catalog, card int) string {
 	return qs422016
 }
 
-//  displayPrice shows the display price with its change in a week. It calls a price old if its catalog is newer; that the catalog itself is old is shown once a page.
+//  box shows the display price with its change in a week. It calls a price old if its catalog is newer; that the catalog itself is old is shown once a page.
 
-func (k *cardPage) streamdisplayPrice(qw422016 *qt422016.Writer, c *snapshot.Catalog) {
-	lane := k.display
+func (d *priceBox) streambox(qw422016 *qt422016.Writer, c *snapshot.Catalog, kind string) {
+	if d.display < 0 {
+		d.streamnoPrice(qw422016, c, kind)
+		return
+	}
+	lane := d.display
 	cents := c.Lanes.Cents[lane]
 	updated := c.UpdatedAt(lane)
 	at := momentOf(updated)
@@ -203,15 +185,20 @@ func (k *cardPage) streamdisplayPrice(qw422016 *qt422016.Writer, c *snapshot.Cat
 	qw422016.N().S(`<section class="price" aria-label="Market price"> <div> <p class="amount">`)
 	qw422016.E().S(dollars(cents))
 	qw422016.N().S(`</p> <p class="week"> `)
-	if c.Lanes.Price7DaysAgo[lane] >= 0 {
-		streamchange(qw422016, c.Lanes.Price7DaysAgo[lane], cents)
-		qw422016.N().S(` in 7 days `)
+	if d.before.Cents >= 0 {
+		streamchange(qw422016, d.before.Cents, cents)
+		qw422016.N().S(` `)
+	}
+	if d.gap {
+		qw422016.N().S(`<small class="none">`)
+		qw422016.E().S(d.span)
+		qw422016.N().S(`</small>`)
 	} else {
-		qw422016.N().S(`<span class="none">Change in 7 days not known yet</span> `)
+		qw422016.E().S(d.span)
 	}
 	qw422016.N().S(`</p> </div> `)
-	if len(k.spark) > 1 {
-		k.streamsparkLine(qw422016)
+	if len(d.spark) > 1 {
+		streamsparkLine(qw422016, d.spark, c.Date())
 	}
 	qw422016.N().S(`<p class="lane">`)
 	qw422016.E().S(laneName(c, lane))
@@ -229,45 +216,47 @@ func (k *cardPage) streamdisplayPrice(qw422016 *qt422016.Writer, c *snapshot.Cat
 	qw422016.N().S(`</p> </section> `)
 }
 
-func (k *cardPage) writedisplayPrice(qq422016 qtio422016.Writer, c *snapshot.Catalog) {
+func (d *priceBox) writebox(qq422016 qtio422016.Writer, c *snapshot.Catalog, kind string) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	k.streamdisplayPrice(qw422016, c)
+	d.streambox(qw422016, c, kind)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (k *cardPage) displayPrice(c *snapshot.Catalog) string {
+func (d *priceBox) box(c *snapshot.Catalog, kind string) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	k.writedisplayPrice(qb422016, c)
+	d.writebox(qb422016, c, kind)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016
 }
 
-func (k *cardPage) streamnoPrice(qw422016 *qt422016.Writer, c *snapshot.Catalog) {
+func (d *priceBox) streamnoPrice(qw422016 *qt422016.Writer, c *snapshot.Catalog, kind string) {
 	qw422016.N().S(`<section class="price" aria-label="Market price"> <p class="amount none">No current price</p> `)
-	if k.last.lane >= 0 {
+	if d.last.lane >= 0 {
 		qw422016.N().S(`<p class="when">Last seen at <b>`)
-		qw422016.E().S(dollars(k.last.Cents))
+		qw422016.E().S(dollars(d.last.Cents))
 		qw422016.N().S(`</b> on `)
-		qw422016.E().S(date(k.last.Day))
+		qw422016.E().S(date(d.last.Day))
 		qw422016.N().S(`: `)
-		qw422016.E().S(laneName(c, k.last.lane))
+		qw422016.E().S(laneName(c, d.last.lane))
 		qw422016.N().S(`</p> `)
 	} else {
-		qw422016.N().S(`<p class="when">No price of this card was ever seen.</p> `)
+		qw422016.N().S(`<p class="when">No price of this `)
+		qw422016.E().S(kind)
+		qw422016.N().S(` was ever seen.</p> `)
 	}
 	qw422016.N().S(`</section> `)
 }
 
-func (k *cardPage) writenoPrice(qq422016 qtio422016.Writer, c *snapshot.Catalog) {
+func (d *priceBox) writenoPrice(qq422016 qtio422016.Writer, c *snapshot.Catalog, kind string) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	k.streamnoPrice(qw422016, c)
+	d.streamnoPrice(qw422016, c, kind)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (k *cardPage) noPrice(c *snapshot.Catalog) string {
+func (d *priceBox) noPrice(c *snapshot.Catalog, kind string) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	k.writenoPrice(qb422016, c)
+	d.writenoPrice(qb422016, c, kind)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016
@@ -275,8 +264,8 @@ func (k *cardPage) noPrice(c *snapshot.Catalog) string {
 
 //  sparkLine is a small chart of the display price over a month; the chart below has the figures.
 
-func (k *cardPage) streamsparkLine(qw422016 *qt422016.Writer) {
-	drawn := sparkOf(k.spark, k.view.Catalog.Date())
+func streamsparkLine(qw422016 *qt422016.Writer, points []snapshot.Point, last snapshot.Day) {
+	drawn := sparkOf(points, last)
 
 	qw422016.N().S(`<a class="spark" href="#history" aria-label="Price history of 30 days, below"> <svg viewBox="0 0 `)
 	qw422016.N().D(sparkDays - 1)
@@ -291,15 +280,15 @@ func (k *cardPage) streamsparkLine(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`"/> </svg> </a> `)
 }
 
-func (k *cardPage) writesparkLine(qq422016 qtio422016.Writer) {
+func writesparkLine(qq422016 qtio422016.Writer, points []snapshot.Point, last snapshot.Day) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	k.streamsparkLine(qw422016)
+	streamsparkLine(qw422016, points, last)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (k *cardPage) sparkLine() string {
+func sparkLine(points []snapshot.Point, last snapshot.Day) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	k.writesparkLine(qb422016)
+	writesparkLine(qb422016, points, last)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016
@@ -309,10 +298,6 @@ func (k *cardPage) sparkLine() string {
 
 func streamlaneTable(qw422016 *qt422016.Writer, c *snapshot.Catalog, lanes []int) {
 	alone := onePricePerVariant(c, lanes)
-	heading := "Condition"
-	if alone {
-		heading = "Variant"
-	}
 	week := hasBase(c.Lanes.Price7DaysAgo, lanes)
 	month := hasBase(c.Lanes.Price30DaysAgo, lanes)
 
@@ -322,8 +307,46 @@ func streamlaneTable(qw422016 *qt422016.Writer, c *snapshot.Catalog, lanes []int
 	} else {
 		qw422016.N().S(`condition`)
 	}
-	qw422016.N().S(`</h2> <table> <thead><tr> <th scope="col">`)
-	qw422016.E().S(heading)
+	qw422016.N().S(`</h2> `)
+	streamlaneRows(qw422016, c, lanes[:min(len(lanes), lanesShown)], alone, week, month)
+	if len(lanes) > lanesShown {
+		qw422016.N().S(`<details> <summary>`)
+		qw422016.N().D(len(lanes) - lanesShown)
+		qw422016.N().S(` more prices</summary> `)
+		streamlaneRows(qw422016, c, lanes[lanesShown:], alone, week, month)
+		qw422016.N().S(`</details> `)
+	}
+	if hasUngraded(c, lanes) {
+		qw422016.N().S(`<p class="when">The source names no condition`)
+		if !alone {
+			qw422016.N().S(` where none is stated`)
+		}
+		qw422016.N().S(`.</p> `)
+	}
+	qw422016.N().S(`</section> `)
+}
+
+func writelaneTable(qq422016 qtio422016.Writer, c *snapshot.Catalog, lanes []int) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamlaneTable(qw422016, c, lanes)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func laneTable(c *snapshot.Catalog, lanes []int) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writelaneTable(qb422016, c, lanes)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func streamlaneRows(qw422016 *qt422016.Writer, c *snapshot.Catalog, lanes []int, alone, week, month bool) {
+	qw422016.N().S(`<table> <thead><tr> <th scope="col">`)
+	if alone {
+		qw422016.N().S(`Variant`)
+	} else {
+		qw422016.N().S(`Condition`)
+	}
 	qw422016.N().S(`<th scope="col">Price `)
 	if week {
 		qw422016.N().S(`<th scope="col">7 days`)
@@ -362,25 +385,61 @@ func streamlaneTable(qw422016 *qt422016.Writer, c *snapshot.Catalog, lanes []int
 		}
 	}
 	qw422016.N().S(`</tbody> </table> `)
-	if hasUngraded(c, lanes) {
-		qw422016.N().S(`<p class="when">The source names no condition`)
-		if !alone {
-			qw422016.N().S(` where none is stated`)
-		}
-		qw422016.N().S(`.</p> `)
+}
+
+func writelaneRows(qq422016 qtio422016.Writer, c *snapshot.Catalog, lanes []int, alone, week, month bool) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamlaneRows(qw422016, c, lanes, alone, week, month)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func laneRows(c *snapshot.Catalog, lanes []int, alone, week, month bool) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writelaneRows(qb422016, c, lanes, alone, week, month)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+//  section shows the history of a card or a sealed product; linked returns the URL of another range or variant.
+
+func (h *history) streamsection(qw422016 *qt422016.Writer, c *snapshot.Catalog, name string, linked func(days int, variant string) string) {
+	if len(h.variants) == 0 {
+		return
+	}
+	qw422016.N().S(`<section id="history" aria-labelledby="history-title"> <h2 id="history-title">Price history: `)
+	qw422016.E().S(laneName(c, h.chosen.lane))
+	qw422016.N().S(`</h2> `)
+	if h.drawable {
+		h.streamchoices(qw422016, linked)
+	}
+	if len(h.points) > 1 {
+		h.streamchart(qw422016, c, name)
+	} else if len(h.points) == 1 {
+		qw422016.N().S(`<p class="none"> One price was seen within `)
+		qw422016.N().D(h.days)
+		qw422016.N().S(` days: <b>`)
+		qw422016.E().S(dollars(h.points[0].Cents))
+		qw422016.N().S(`</b> on `)
+		qw422016.E().S(date(h.points[0].Day))
+		qw422016.N().S(`. A chart needs two. </p> `)
+	} else {
+		qw422016.N().S(`<p class="none">Nothing was observed within `)
+		qw422016.N().D(h.days)
+		qw422016.N().S(` days. A longer range may have more.</p> `)
 	}
 	qw422016.N().S(`</section> `)
 }
 
-func writelaneTable(qq422016 qtio422016.Writer, c *snapshot.Catalog, lanes []int) {
+func (h *history) writesection(qq422016 qtio422016.Writer, c *snapshot.Catalog, name string, linked func(days int, variant string) string) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	streamlaneTable(qw422016, c, lanes)
+	h.streamsection(qw422016, c, name, linked)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func laneTable(c *snapshot.Catalog, lanes []int) string {
+func (h *history) section(c *snapshot.Catalog, name string, linked func(days int, variant string) string) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	writelaneTable(qb422016, c, lanes)
+	h.writesection(qb422016, c, name, linked)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016
@@ -388,31 +447,74 @@ func laneTable(c *snapshot.Catalog, lanes []int) string {
 
 //  choices are links to the ranges and variants of the chart; a link for one does not change the other.
 
-func (k *cardPage) streamchoices(qw422016 *qt422016.Writer) {
-	qw422016.N().S(`<div class="choices"> <nav aria-label="Range"><ul class="tabs"> `)
-	for _, days := range Ranges {
-		streamtab(qw422016, plural(days, "day", "days"), k.historyLink(days, k.requestedVariant), days == k.days)
-	}
-	qw422016.N().S(`</ul></nav> `)
-	if len(k.variants) > 1 {
-		qw422016.N().S(`<nav aria-label="Variant"><ul class="tabs"> `)
-		for _, one := range k.variants {
-			streamtab(qw422016, displayName(one.code), k.historyLink(k.days, one.code), one == k.chosen)
-		}
-		qw422016.N().S(`</ul></nav> `)
+func (h *history) streamchoices(qw422016 *qt422016.Writer, linked func(days int, variant string) string) {
+	qw422016.N().S(`<div class="choices"> `)
+	streamrangeTabs(qw422016, h.days, func(days int) string { return linked(days, h.requestedVariant) })
+	if len(h.variants) > variantsShown {
+		qw422016.N().S(`<details> <summary>`)
+		qw422016.N().D(len(h.variants))
+		qw422016.N().S(` variants</summary> `)
+		h.streamvariantTabs(qw422016, linked)
+		qw422016.N().S(`</details> `)
+	} else if len(h.variants) > 1 {
+		h.streamvariantTabs(qw422016, linked)
 	}
 	qw422016.N().S(`</div> `)
 }
 
-func (k *cardPage) writechoices(qq422016 qtio422016.Writer) {
+func (h *history) writechoices(qq422016 qtio422016.Writer, linked func(days int, variant string) string) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	k.streamchoices(qw422016)
+	h.streamchoices(qw422016, linked)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (k *cardPage) choices() string {
+func (h *history) choices(linked func(days int, variant string) string) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	k.writechoices(qb422016)
+	h.writechoices(qb422016, linked)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func streamrangeTabs(qw422016 *qt422016.Writer, chosen int, linked func(days int) string) {
+	qw422016.N().S(`<nav aria-label="Range"><ul class="tabs"> `)
+	for _, days := range Ranges {
+		streamtab(qw422016, plural(days, "day", "days"), linked(days), days == chosen)
+	}
+	qw422016.N().S(`</ul></nav> `)
+}
+
+func writerangeTabs(qq422016 qtio422016.Writer, chosen int, linked func(days int) string) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamrangeTabs(qw422016, chosen, linked)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func rangeTabs(chosen int, linked func(days int) string) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writerangeTabs(qb422016, chosen, linked)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func (h *history) streamvariantTabs(qw422016 *qt422016.Writer, linked func(days int, variant string) string) {
+	qw422016.N().S(`<nav aria-label="Variant"><ul class="tabs"> `)
+	for _, one := range h.variants {
+		streamtab(qw422016, displayName(one.code), linked(h.days, one.code), one == h.chosen)
+	}
+	qw422016.N().S(`</ul></nav> `)
+}
+
+func (h *history) writevariantTabs(qq422016 qtio422016.Writer, linked func(days int, variant string) string) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	h.streamvariantTabs(qw422016, linked)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func (h *history) variantTabs(linked func(days int, variant string) string) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	h.writevariantTabs(qb422016, linked)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

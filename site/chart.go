@@ -11,7 +11,7 @@ import (
 
 // Ranges are the ranges of a price chart in days. They include all of snapshot.StatWindows; for
 // these, the figures next to the chart equal the API's statistics.
-var Ranges = [...]int{7, 30, 90, 365}
+var Ranges = [...]int{7, 30, 90, 180, 365}
 
 // DefaultRange is the range of a chart without a requested range.
 const DefaultRange = wire.DefaultDays

@@ -30,17 +30,16 @@ var (
 	_ = qt422016.AcquireByteBuffer
 )
 
-func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
-	sum := snapshot.Summarize(k.points)
-	low := slices.MinFunc(k.points, byCents)
-	high := slices.MaxFunc(k.points, byCents)
+func (h *history) streamchart(qw422016 *qt422016.Writer, c *snapshot.Catalog, name string) {
+	sum := snapshot.Summarize(h.points)
+	low := slices.MinFunc(h.points, byCents)
+	high := slices.MaxFunc(h.points, byCents)
 
-	c := k.view.Catalog
 	last := c.Date()
-	from := snapshot.WindowStart(last, k.days)
-	width := k.days - 1
+	from := snapshot.WindowStart(last, h.days)
+	width := h.days - 1
 	base, step, steps := axis(sum.Min, sum.Max)
-	drawn := drawSeries(k.points, from, base, base+int64(steps)*step)
+	drawn := drawSeries(h.points, from, base, base+int64(steps)*step)
 
 	qw422016.N().S(`<dl class="sums"> <div><dt>Low</dt><dd>`)
 	qw422016.E().S(dollars(low.Cents))
@@ -55,21 +54,17 @@ func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`</dd></div> <div><dt>Change</dt><dd>`)
 	streamchange(qw422016, sum.First, sum.Last)
 	qw422016.N().S(`</dd></div> </dl> <figure class="chart" id="chart" data-days="`)
-	qw422016.N().D(k.days)
+	qw422016.N().D(h.days)
 	qw422016.N().S(`" data-first="`)
 	qw422016.N().D(int(from))
-	qw422016.N().S(`"> <div class="axis" aria-hidden="true"> `)
-	for i := range steps + 1 {
-		qw422016.N().S(`<span>`)
-		qw422016.E().S(dollars(base + int64(steps-i)*step))
-		qw422016.N().S(`</span> `)
-	}
-	qw422016.N().S(`</div> <svg viewBox="0 0 `)
+	qw422016.N().S(`"> `)
+	streampriceAxis(qw422016, base, step, steps)
+	qw422016.N().S(`<svg viewBox="0 0 `)
 	qw422016.N().D(width)
 	qw422016.N().S(` `)
 	qw422016.N().D(chartHeight)
 	qw422016.N().S(`" preserveAspectRatio="none" role="img" aria-labelledby="chart-title chart-text"> <title id="chart-title">Price history of `)
-	qw422016.E().S(k.name)
+	qw422016.E().S(name)
 	qw422016.N().S(`, `)
 	qw422016.E().S(date(from))
 	qw422016.N().S(` to `)
@@ -90,14 +85,8 @@ func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
 	qw422016.E().S(dollars(sum.Mean))
 	qw422016.N().S(` of `)
 	qw422016.E().S(plural(sum.Points, "observation", "observations"))
-	qw422016.N().S(`.</desc> <path class="grid" d="`)
-	for i := range steps + 1 {
-		qw422016.N().S(`M0 `)
-		qw422016.N().D(chartHeight * i / steps)
-		qw422016.N().S(`h`)
-		qw422016.N().D(width)
-	}
-	qw422016.N().S(`"/> `)
+	qw422016.N().S(`.</desc> `)
+	streamgrid(qw422016, steps, width)
 	if base == 0 {
 		qw422016.N().S(`<path class="area" d="`)
 		qw422016.E().S(drawn.area)
@@ -109,25 +98,20 @@ func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
 	qw422016.E().S(drawn.gaps)
 	qw422016.N().S(`"/> <path class="dots" d="`)
 	qw422016.E().S(drawn.dots)
-	qw422016.N().S(`"/> </svg> <figcaption aria-hidden="true"> `)
-	for _, day := range ticks(from, last) {
-		qw422016.N().S(`<span>`)
-		qw422016.E().S(day)
-		qw422016.N().S(`</span> `)
-	}
-	qw422016.N().S(`</figcaption> `)
-	for _, one := range k.variants {
+	qw422016.N().S(`"/> </svg> <figcaption> `)
+	streamdayAxis(qw422016, from, last)
+	for _, one := range h.variants {
 		qw422016.N().S(`<data hidden value="`)
 		qw422016.E().S(displayName(one.code))
 		qw422016.N().S(`"`)
-		if one == k.chosen {
+		if one == h.chosen {
 			qw422016.N().S(` class="chosen"`)
 		}
 		qw422016.N().S(` data-points="`)
-		qw422016.E().Z(appendSeries(nil, pointsOf(c, one.lane, k.days), from))
+		qw422016.E().Z(appendSeries(nil, pointsOf(c, one.lane, h.days), from))
 		qw422016.N().S(`"></data> `)
 	}
-	qw422016.N().S(`</figure> `)
+	qw422016.N().S(`</figcaption> </figure> `)
 	if base > 0 {
 		qw422016.N().S(`<p class="when cut">The axis begins at `)
 		qw422016.E().S(dollars(base))
@@ -139,13 +123,13 @@ func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
 		qw422016.N().S(` days.</p> `)
 	}
 	qw422016.N().S(`<details> <summary>As a table</summary> <table class="narrow"> <caption>`)
-	if k.days > 30 {
+	if h.days > 30 {
 		qw422016.N().S(`The last observation of each week`)
 	} else {
 		qw422016.N().S(`Every observation`)
 	}
 	qw422016.N().S(`, newest first</caption> <thead><tr><th scope="col">Day<th scope="col">Price</thead> <tbody> `)
-	for _, p := range tableRows(k.points, k.days) {
+	for _, p := range tableRows(h.points, h.days) {
 		qw422016.N().S(`<tr><td>`)
 		qw422016.E().Z(wire.AppendDay(nil, p.Day))
 		qw422016.N().S(`<td>`)
@@ -155,15 +139,86 @@ func (k *cardPage) streamchart(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`</tbody> </table> </details> `)
 }
 
-func (k *cardPage) writechart(qq422016 qtio422016.Writer) {
+func (h *history) writechart(qq422016 qtio422016.Writer, c *snapshot.Catalog, name string) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	k.streamchart(qw422016)
+	h.streamchart(qw422016, c, name)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (k *cardPage) chart() string {
+func (h *history) chart(c *snapshot.Catalog, name string) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	k.writechart(qb422016)
+	h.writechart(qb422016, c, name)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func streampriceAxis(qw422016 *qt422016.Writer, base, step int64, steps int) {
+	qw422016.N().S(`<div class="axis" aria-hidden="true"> `)
+	for i := range steps + 1 {
+		qw422016.N().S(`<span>`)
+		qw422016.E().S(dollars(base + int64(steps-i)*step))
+		qw422016.N().S(`</span> `)
+	}
+	qw422016.N().S(`</div> `)
+}
+
+func writepriceAxis(qq422016 qtio422016.Writer, base, step int64, steps int) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streampriceAxis(qw422016, base, step, steps)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func priceAxis(base, step int64, steps int) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writepriceAxis(qb422016, base, step, steps)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func streamgrid(qw422016 *qt422016.Writer, steps, width int) {
+	qw422016.N().S(`<path class="grid" d="`)
+	for i := range steps + 1 {
+		qw422016.N().S(`M0 `)
+		qw422016.N().D(chartHeight * i / steps)
+		qw422016.N().S(`h`)
+		qw422016.N().D(width)
+	}
+	qw422016.N().S(`"/> `)
+}
+
+func writegrid(qq422016 qtio422016.Writer, steps, width int) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamgrid(qw422016, steps, width)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func grid(steps, width int) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writegrid(qb422016, steps, width)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func streamdayAxis(qw422016 *qt422016.Writer, from, last snapshot.Day) {
+	for _, day := range ticks(from, last) {
+		qw422016.N().S(`<span aria-hidden="true">`)
+		qw422016.E().S(day)
+		qw422016.N().S(`</span> `)
+	}
+}
+
+func writedayAxis(qq422016 qtio422016.Writer, from, last snapshot.Day) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamdayAxis(qw422016, from, last)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func dayAxis(from, last snapshot.Day) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writedayAxis(qb422016, from, last)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

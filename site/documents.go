@@ -24,7 +24,7 @@ func (p *Pages) AppendSitemapIndex(dst []byte, v *engine.View) []byte {
 }
 
 // AppendSitemap appends file n of the sitemap, from 1; it returns false if there is none. The first
-// file has the sets, too.
+// file has the sets and the sealed products, too.
 func (p *Pages) AppendSitemap(dst []byte, v *engine.View, n int) ([]byte, bool) {
 	if n < 1 || n > sitemaps(v) {
 		return dst, false

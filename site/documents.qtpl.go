@@ -157,6 +157,13 @@ func streamsitemap(qw422016 *qt422016.Writer, v *engine.View, n int) {
 			qw422016.E().S(c.Sets.Slug.At(set))
 			qw422016.N().S(`</loc></url>`)
 		}
+		for row := range c.Sealed.Tail.Len() {
+			qw422016.N().S(`<url><loc>`)
+			qw422016.E().S(v.Site().URL)
+			qw422016.N().S(`/sealed/`)
+			qw422016.E().S(sealedID(v, row))
+			qw422016.N().S(`</loc></url>`)
+		}
 	}
 	for card := (n - 1) * perSitemap; card < min(n*perSitemap, c.Cards.ID.Len()); card++ {
 		qw422016.N().S(`<url><loc>`)

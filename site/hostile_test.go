@@ -44,6 +44,12 @@ func ownCatalog(text string) *snapshot.Catalog {
 			Release: day,
 		}},
 	}
+	sealed := lane("", 9900)
+	sealed.Condition = snapshot.FactorySealed
+	w.Sealed = []fixture.Sealed{{
+		Tail: "aaaaaaaaaaaaaaaa", Name: text, PackageType: text, UnitKind: text, Edition: text, Units: 36,
+		UpdatedAt: at, Lanes: []fixture.Lane{sealed},
+	}}
 	for i, slug := range []string{"a-card", "another"} {
 		w.Cards = append(w.Cards, fixture.Card{
 			ID: fixture.ID("card_", 1, i), Slug: slug, Name: text, Number: text, Rarity: text, Printing: text,
@@ -78,7 +84,11 @@ func (w *world) rendered(tb testing.TB, typed string) map[string]string {
 
 	card, _ := w.view.Index.Card("a-card")
 	collect("card")(w.pages.Card(nil, w.view, w.now, site.CardQuery{Card: card, Days: 30, Variant: typed}))
+	collect("printings")(w.pages.Printings(nil, w.view, w.now, site.CardQuery{Card: card, Days: 30}))
+	sealed, _ := w.pages.Sealed(nil, w.view, w.now, site.SealedQuery{ID: "prd_aaaaaaaaaaaaaaaa"})
+	collect("sealed")(sealed)
 	collect("set")(w.pages.Set(nil, w.view, w.now, site.SetQuery{}))
+	collect("checklist")(w.pages.Set(nil, w.view, w.now, site.SetQuery{Checklist: true}))
 	collect("sets")(w.pages.Sets(nil, w.view, w.now, site.SetsQuery{Game: typed}))
 	collect("home")(w.pages.Home(nil, w.view, w.now))
 	collect("movers")(w.pages.Movers(nil, w.view, w.now, site.MoversQuery{Game: typed}))
@@ -183,6 +193,8 @@ func FuzzPages(f *testing.F) {
 	w := ownWorld(f, indexed)
 	retold := func(tb testing.TB, text, typed string) map[string]string {
 		*w.view.Catalog = *ownCatalog(text)
+		view := *w.view
+		w.view = &view // pages may remember what they made of the last one
 		return w.rendered(tb, typed)
 	}
 
@@ -221,6 +233,7 @@ func skeletons(tb testing.TB, pages map[string]string) map[string]string {
 				{`<p>Did you mean`, "</p>"},
 				{`<p class="named">`, "</p>"},
 				{`<details class="filters">`, "</details>"},
+				{`<section class="sealed">`, "</section>"},
 			} {
 				if _, without, found := between(page, list[0], list[1]); found {
 					page = without

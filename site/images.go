@@ -23,9 +23,10 @@ func placeholderOf(c *snapshot.Catalog, card int) picture.Placeholder {
 		int(c.Cards.Game[card]))
 }
 
-// imageURLs are the URLs of a picture of a card and of its thumbnails, "" for none.
+// imageURLs are the URLs of a picture of a card and of its thumbnails, "" for none. Only what has
+// thumbnails has a medium one.
 type imageURLs struct {
-	original, small, large string
+	original, small, medium, large, full string
 }
 
 // imagesOf returns the URLs of the picture of a card. Without thumbnails, the original replaces
@@ -39,8 +40,9 @@ func (p *Pages) imagesOf(v *engine.View, card int) imageURLs {
 	original := p.root + "/images/" + url.PathEscape(file)
 	version := p.version(file)
 	if version == "" {
-		return imageURLs{original: original, small: original, large: original}
+		return imageURLs{original: original, small: original, large: original, full: original}
 	}
 	copied := "-" + version + "-" + url.PathEscape(file)
-	return imageURLs{original: original, small: p.root + "/small/r" + copied, large: p.root + "/small/p" + copied}
+	to := p.root + "/small/"
+	return imageURLs{original, to + "r" + copied, to + "m" + copied, to + "p" + copied, to + "c" + copied}
 }

@@ -79,7 +79,14 @@ func streamdocument(qw422016 *qt422016.Writer, p page) {
 		qw422016.N().Z(f.data)
 		qw422016.N().S(`</script> `)
 	}
-	qw422016.N().S(`<a class="skip" href="#main">Skip to the content</a> <header class="top"><div class="bar"> <a class="brand" href="`)
+	if f.skip != "" {
+		qw422016.N().S(`<a class="skip" href="#`)
+		qw422016.E().S(f.skip)
+		qw422016.N().S(`">Skip to the results</a> `)
+	} else {
+		qw422016.N().S(`<a class="skip" href="#main">Skip to the content</a> `)
+	}
+	qw422016.N().S(`<header class="top"><div class="bar"> <a class="brand" href="`)
 	qw422016.E().S(f.root)
 	qw422016.N().S(`/"> <img src="`)
 	qw422016.E().S(f.asset("icon.svg"))
@@ -340,7 +347,15 @@ func (f *pageLayout) streampocket(qw422016 *qt422016.Writer, card, show int) {
 	if photo.large != "" {
 		qw422016.N().S(`<img src="`)
 		qw422016.E().S(photo.large)
-		qw422016.N().S(`" alt="" width="126" height="176" loading="lazy">`)
+		qw422016.N().S(`"`)
+		if photo.medium != "" {
+			qw422016.N().S(` srcset="`)
+			qw422016.E().S(photo.medium)
+			qw422016.N().S(` 220w, `)
+			qw422016.E().S(photo.large)
+			qw422016.N().S(` 300w" sizes="(max-width: 44rem) 28vw, 10rem"`)
+		}
+		qw422016.N().S(` alt="" width="126" height="176" loading="lazy">`)
 	}
 	qw422016.N().S(`</div> <span>`)
 	qw422016.E().S(c.Cards.Name.At(card))
@@ -393,6 +408,55 @@ func (f *pageLayout) cardList(cards []uint32, show int) string {
 }
 
 func (f *pageLayout) streamcardRow(qw422016 *qt422016.Writer, card, show int) {
+	base := int64(snapshot.NoCents)
+	if lane := f.view.Catalog.Cards.Display[card]; lane >= 0 && show&withChange != 0 {
+		base = f.view.Catalog.Lanes.Price7DaysAgo[lane]
+	}
+
+	f.streamchangedRow(qw422016, card, base, show)
+}
+
+func (f *pageLayout) writecardRow(qq422016 qtio422016.Writer, card, show int) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	f.streamcardRow(qw422016, card, show)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func (f *pageLayout) cardRow(card, show int) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	f.writecardRow(qb422016, card, show)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+//  moverList shows cards with their changes.
+
+func (f *pageLayout) streammoverList(qw422016 *qt422016.Writer, movers []mover) {
+	qw422016.N().S(`<ul class="cards"> `)
+	for _, m := range movers {
+		f.streamchangedRow(qw422016, int(m.card), m.base, 0)
+	}
+	qw422016.N().S(`</ul> `)
+}
+
+func (f *pageLayout) writemoverList(qq422016 qtio422016.Writer, movers []mover) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	f.streammoverList(qw422016, movers)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func (f *pageLayout) moverList(movers []mover) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	f.writemoverList(qb422016, movers)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+//  changedRow is a row of a list of cards; base is the earlier price, negative without one.
+
+func (f *pageLayout) streamchangedRow(qw422016 *qt422016.Writer, card int, base int64, show int) {
 	c := f.view.Catalog
 	photo := f.imagesOf(f.view, card)
 	cents := c.DisplayCents(card)
@@ -412,24 +476,22 @@ func (f *pageLayout) streamcardRow(qw422016 *qt422016.Writer, card, show int) {
 		qw422016.N().S(`<b>`)
 		qw422016.E().S(dollars(cents))
 		qw422016.N().S(`</b> `)
-		base := c.Lanes.Price7DaysAgo[c.Cards.Display[card]]
-
-		if show&withChange != 0 && base >= 0 {
+		if base >= 0 {
 			streamchange(qw422016, base, cents)
 		}
 	}
 	qw422016.N().S(`</div> `)
 }
 
-func (f *pageLayout) writecardRow(qq422016 qtio422016.Writer, card, show int) {
+func (f *pageLayout) writechangedRow(qq422016 qtio422016.Writer, card int, base int64, show int) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	f.streamcardRow(qw422016, card, show)
+	f.streamchangedRow(qw422016, card, base, show)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func (f *pageLayout) cardRow(card, show int) string {
+func (f *pageLayout) changedRow(card int, base int64, show int) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	f.writecardRow(qb422016, card, show)
+	f.writechangedRow(qb422016, card, base, show)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

@@ -6,15 +6,16 @@ import (
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
-	"ninepocket/wire"
 )
 
 // Sizes of lists.
 const (
-	homeMovers    = 6
-	homeSets      = 9
+	homeMovers    = 5 // up, and as many down
+	homePeriod    = 1 // of Periods
+	homeSets      = 6 // of each game
 	moversShown   = 50
-	perBinderPage = 9 // pockets on a page of a binder
+	moversPerGame = 25 // on a page of all games
+	perBinderPage = 9  // pockets on a page of a binder
 	perSearch     = 4 * perBinderPage
 	perSet        = 12 * perBinderPage
 	perSets       = 300
@@ -69,92 +70,68 @@ func upcoming(c *snapshot.Catalog, set int) bool { return c.Sets.Cards[set] == 0
 // pageSlice returns the part of a list that is on a page, counted from 1. all ends with that page.
 func pageSlice(all []uint32, page, size int) []uint32 { return all[min(len(all), (page-1)*size):] }
 
-// movers returns the cards with the largest price changes, by the API's rules and its lowest price.
-func movers(v *engine.View, down bool, game string, limit int) []uint32 {
-	filter := index.NoFilter
-	filter.Min = wire.MoversMinCents
-	filter.Game = game
-	return v.Index.Movers(nil, down, filter, limit)
-}
-
-// noMoversText is shown in place of movers if there are none.
-const noMoversText = "No such price changes are known. Changes appear once prices are a week old."
-
 type homePage struct {
 	pageLayout
-	up, down, sets []uint32
-	topCards       []uint32 // shown if there are no movers
+	games []homeGame
+	sets  []uint32
 }
 
-// Home appends the home page: search, movers, newest sets.
+// homeGame is what the home page shows of a game.
+type homeGame struct {
+	slug, name string
+	topCards   []uint32
+	*period
+}
+
+// homePages is the home page of a View, and the same when the catalog is old. It is the only page
+// that nothing but these two changes.
+type homePages struct{ fresh, old []byte }
+
+// Home appends the home page: search, the most valuable cards and the movers of each game, newest sets.
 func (p *Pages) Home(dst []byte, v *engine.View, now time.Time) []byte {
-	page := homePage{
-		pageLayout: p.newLayout(v, now, "Trading card prices", "Market prices, history and movers of trading cards."),
-		up:         movers(v, false, "", homeMovers),
-		down:       movers(v, true, "", homeMovers),
+	pages := p.home.get(v, p.renderHome)
+	if snapshot.Fresh(v.Catalog.SnapshotAt, now.UnixMilli()) {
+		return append(dst, pages.fresh...)
+	}
+	return append(dst, pages.old...)
+}
+
+func (p *Pages) renderHome(v *engine.View) (pages homePages) {
+	c := v.Catalog
+	page := homePage{pageLayout: p.newLayout(v, time.UnixMilli(c.SnapshotAt), "Trading card prices",
+		"Market prices, history and movers of trading cards.")}
+	for game, moves := range p.moves.get(v, movesOf) {
+		if len(moves.topCards) > 0 {
+			page.games = append(page.games, homeGame{
+				c.Games.Slug.At(game), c.Games.Name.At(game), moves.topCards, &moves.periods[homePeriod],
+			})
+		}
 	}
 
-	if len(page.up) == 0 && len(page.down) == 0 {
-		page.topCards = topByPrice(v, "", perBinderPage)
-	}
-	page.sets = newestSets(v.Catalog, homeSets)
+	page.sets = newestSets(c, homeSets)
 	page.canonical = canonical(v, "/")
 	page.hero = true
-	return appendPage(dst, &page)
+	pages.fresh = appendPage(nil, &page)
+	page.old = true
+	pages.old = appendPage(nil, &page)
+	return pages
 }
 
-// topByPrice returns the most expensive cards of a game, or of all games.
+// topByPrice returns the most expensive cards of a game.
 func topByPrice(v *engine.View, game string, limit int) []uint32 {
 	query := index.Query{Filter: index.NoFilter, Sort: index.PriceDesc}
 	query.Game = game
-	return v.Cards(nil, query, nil, limit).Cards
+	return v.Index.Cards(nil, query, nil, limit).Cards
 }
 
-// newestSets returns the newest sets that have cards.
+// newestSets returns the newest sets of each game that have cards, at most limit of one game.
 func newestSets(c *snapshot.Catalog, limit int) (sets []uint32) {
-	for set := range c.Sets.ID.Len() {
-		if c.Sets.Cards[set] > 0 && len(sets) < limit {
+	listed := make([]int, c.Games.Slug.Len())
+	for set, game := range c.Sets.Game {
+		if c.Sets.Cards[set] > 0 && listed[game] < limit {
+			listed[game]++
 			sets = append(sets, uint32(set))
 		}
 	}
 	return sets
-}
-
-// MoversQuery selects movers.
-type MoversQuery struct {
-	Down bool
-	Game string // slug, "" for any
-}
-
-type moversPage struct {
-	pageLayout
-	request  MoversQuery
-	cards    []uint32
-	topCards []uint32 // shown if there are no movers
-}
-
-// Movers appends the page of the cards with the largest price changes within seven days.
-func (p *Pages) Movers(dst []byte, v *engine.View, now time.Time, query MoversQuery) []byte {
-	about := "Trading cards from " + dollars(wire.MoversMinCents) + " whose market price moved most within seven days."
-	page := moversPage{
-		pageLayout: p.newLayout(v, now, query.heading()+" in 7 days", about), request: query,
-		cards: movers(v, query.Down, query.Game, moversShown),
-	}
-	if len(page.cards) == 0 {
-		page.topCards = topByPrice(v, query.Game, perSearch)
-	}
-	page.canonical = canonical(v, query.path()) // without the root, which is part of the public URL
-	return appendPage(dst, &page)
-}
-
-func (q MoversQuery) heading() string {
-	if q.Down {
-		return "Biggest losses"
-	}
-	return "Biggest gains"
-}
-
-// path returns the URL path of the movers below the root.
-func (q MoversQuery) path() string {
-	return pageAddress("/movers", 1, param{"direction", valueIf(q.Down, "down")}, param{"game", q.Game})
 }

@@ -6,7 +6,7 @@
 
 package site
 
-import "ninepocket/wire"
+import "ninepocket/snapshot"
 
 import (
 	qtio422016 "io"
@@ -29,32 +29,8 @@ func (h *homePage) streamcontent(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`. </p> `)
 	h.streamsearchBox(qw422016)
 	qw422016.N().S(`</section> `)
-	if len(h.topCards) > 0 {
-		qw422016.N().S(`<section> <h2>Most valuable cards</h2> `)
-		h.pageLayout.streamcards(qw422016, h.topCards, false, 0)
-		qw422016.N().S(`<p class="none">`)
-		qw422016.E().S(noMoversText)
-		qw422016.N().S(`</p> </section> `)
-	} else {
-		qw422016.N().S(`<div class="halves"> <section> <h2>Up this week</h2> `)
-		if len(h.up) > 0 {
-			h.streamcardList(qw422016, h.up, withChange)
-			qw422016.N().S(`<p class="on"><a href="`)
-			qw422016.E().S(h.root)
-			qw422016.N().S(`/movers">All gains</a></p> `)
-		} else {
-			qw422016.N().S(`<p class="none">No price rose in the last seven days.</p> `)
-		}
-		qw422016.N().S(`</section> <section> <h2>Down this week</h2> `)
-		if len(h.down) > 0 {
-			h.streamcardList(qw422016, h.down, withChange)
-			qw422016.N().S(`<p class="on"><a href="`)
-			qw422016.E().S(h.root)
-			qw422016.N().S(`/movers?direction=down">All losses</a></p> `)
-		} else {
-			qw422016.N().S(`<p class="none">No price fell in the last seven days.</p> `)
-		}
-		qw422016.N().S(`</section> </div> `)
+	for i := range h.games {
+		h.streamgame(qw422016, &h.games[i])
 	}
 	qw422016.N().S(`<section> <h2>Newest sets</h2> `)
 	h.streamsetList(qw422016, h.sets)
@@ -77,27 +53,133 @@ func (h *homePage) content() string {
 	return qs422016
 }
 
+//  game shows the most valuable cards of a game beside what moved.
+
+func (h *homePage) streamgame(qw422016 *qt422016.Writer, g *homeGame) {
+	link := func(down bool) string { return h.root + MoversQuery{Down: down, Game: g.slug}.path() }
+
+	qw422016.N().S(`<section class="leafed"> <h2>`)
+	qw422016.E().S(g.name)
+	qw422016.N().S(`</h2> `)
+	if missing := g.missing(); missing != "" {
+		qw422016.N().S(`<p class="about">`)
+		qw422016.E().S(missing)
+		qw422016.N().S(`</p>`)
+	}
+	if len(g.up)+len(g.down) == 0 {
+		if g.since != snapshot.NoDay {
+			qw422016.N().S(`<p class="none">No price changed `)
+			qw422016.E().S(g.span())
+			qw422016.N().S(`.</p>`)
+		}
+		h.streambinder(qw422016, g.topCards, 0)
+	} else {
+		qw422016.N().S(`<div class="halves"> `)
+		h.streambinder(qw422016, g.topCards, 0)
+		qw422016.N().S(`<div class="moved"> `)
+		h.streammoved(qw422016, "Up "+g.span(), g.up, link(false))
+		h.streammoved(qw422016, "Down "+g.span(), g.down, link(true))
+		qw422016.N().S(`</div> </div> `)
+	}
+	qw422016.N().S(`</section> `)
+}
+
+func (h *homePage) writegame(qq422016 qtio422016.Writer, g *homeGame) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	h.streamgame(qw422016, g)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func (h *homePage) game(g *homeGame) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	h.writegame(qb422016, g)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func (h *homePage) streammoved(qw422016 *qt422016.Writer, title string, movers []mover, link string) {
+	if len(movers) > 0 {
+		qw422016.N().S(`<div> <h3>`)
+		qw422016.E().S(title)
+		qw422016.N().S(`</h3> `)
+		h.streammoverList(qw422016, movers[:min(len(movers), homeMovers)])
+		qw422016.N().S(`<p class="on"><a href="`)
+		qw422016.E().S(link)
+		qw422016.N().S(`">`)
+		qw422016.E().S(title)
+		qw422016.N().S(`: all</a></p> </div> `)
+	}
+}
+
+func (h *homePage) writemoved(qq422016 qtio422016.Writer, title string, movers []mover, link string) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	h.streammoved(qw422016, title, movers, link)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func (h *homePage) moved(title string, movers []mover, link string) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	h.writemoved(qb422016, title, movers, link)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
 func (m *moversPage) streamcontent(qw422016 *qt422016.Writer) {
 	q := m.request
+	link := func(change func(q *MoversQuery)) string {
+		q := m.request
+		change(&q)
+		return m.root + q.path()
+	}
 
 	qw422016.N().S(`<h1>`)
-	qw422016.E().S(q.heading())
-	qw422016.N().S(`</h1> <p class="about"> Cards from `)
-	qw422016.E().S(dollars(wire.MoversMinCents))
-	qw422016.N().S(` whose market price moved most within seven days, by percent. </p> <div class="choices"> <nav aria-label="Direction"><ul class="tabs"> `)
-	streamtab(qw422016, "Up", m.root+MoversQuery{false, q.Game}.path(), !q.Down)
-	streamtab(qw422016, "Down", m.root+MoversQuery{true, q.Game}.path(), q.Down)
-	qw422016.N().S(`</ul></nav> `)
-	m.streamgameTabs(qw422016, q.Game, func(game string) string { return m.root + MoversQuery{q.Down, game}.path() })
-	qw422016.N().S(`</div> `)
-	if len(m.cards) > 0 {
-		m.streamcardList(qw422016, m.cards, withChange)
-	} else {
-		qw422016.N().S(`<p class="none">`)
-		qw422016.E().S(noMoversText)
-		qw422016.N().S(`</p> <h2>Most valuable cards</h2> `)
-		m.pageLayout.streamcards(qw422016, m.topCards, false, 0)
+	qw422016.E().S(m.title)
+	qw422016.N().S(`</h1> <p class="about"> `)
+	qw422016.E().S(m.description)
+	qw422016.N().S(` </p> <div class="choices"> <nav aria-label="Direction"><ul class="tabs"> `)
+	streamtab(qw422016, "Up", link(func(q *MoversQuery) { q.Down = false }), !q.Down)
+	streamtab(qw422016, "Down", link(func(q *MoversQuery) { q.Down = true }), q.Down)
+	qw422016.N().S(`</ul></nav> <nav aria-label="Period"><ul class="tabs"> `)
+	for _, days := range Periods {
+		streamtab(qw422016, plural(days, "day", "days"), link(func(q *MoversQuery) { q.Days = days }), days == q.Days)
 	}
+	qw422016.N().S(`</ul></nav> `)
+	m.streamgameTabs(qw422016, q.Game, func(game string) string { return link(func(q *MoversQuery) { q.Game = game }) })
+	qw422016.N().S(`</div> <div id="results"> `)
+	for i := range m.games {
+		g := &m.games[i]
+
+		qw422016.N().S(`<section> `)
+		if len(m.games) > 1 {
+			qw422016.N().S(`<h2>`)
+			qw422016.E().S(g.name)
+			qw422016.N().S(`</h2>`)
+		}
+		if missing := g.missing(); missing != "" {
+			qw422016.N().S(`<p class="about">`)
+			qw422016.E().S(missing)
+			qw422016.N().S(`</p>`)
+		}
+		if len(g.movers) > 0 {
+			m.streammoverList(qw422016, g.movers)
+		} else {
+			if g.since != snapshot.NoDay {
+				qw422016.N().S(`<p class="none">No price `)
+				if q.Down {
+					qw422016.N().S(`fell`)
+				} else {
+					qw422016.N().S(`rose`)
+				}
+				qw422016.N().S(`.</p>`)
+			}
+			qw422016.N().S(`<h3>Most valuable cards</h3> `)
+			m.streambinder(qw422016, g.topCards, 0)
+		}
+		qw422016.N().S(`</section> `)
+	}
+	qw422016.N().S(`</div> `)
 }
 
 func (m *moversPage) writecontent(qq422016 qtio422016.Writer) {

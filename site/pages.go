@@ -38,6 +38,9 @@ type Pages struct {
 	version      func(file string) string
 	groups       []group // of the reference
 	suggestIndex suggestIndex
+	home         perView[homePages]
+	moves        perView[[]gameMoves]
+	sealed       perView[sealedNames]
 }
 
 // New returns Pages with all assets.
@@ -81,12 +84,16 @@ type pageLayout struct {
 	kind        string // Open Graph's type
 	data        []byte // structured data, escaped for a script element; nil for none
 	script      string // file of an asset for this kind of page; "" for none
+	skip        string // where the first link leads: skipToResults, or "" for the content
 	hidden      bool   // search engines shall not list the page
 	hero        bool   // the page has the search box in its middle
 	query       string // text in the search box
 	asOf        moment // of the catalog
 	old         bool   // the catalog itself is old
 }
+
+// skipToResults is the id of the results of a page, which come after its filters.
+const skipToResults = "results"
 
 // newLayout makes the layout of a page; v may be nil.
 func (p *Pages) newLayout(v *engine.View, now time.Time, title, description string) pageLayout {
@@ -153,20 +160,22 @@ func (p *Pages) setsLink(game string) string {
 // param is a query parameter; it is left out if its value is "".
 type param struct{ name, value string }
 
-// pageAddress returns a path with query parameters; the first page of a list has no page parameter.
+// pageAddress returns a path with query parameters by name; the first page of a list has no page
+// parameter.
 func pageAddress(path string, page int, params ...param) string {
-	query := url.Values{}
+	if page > 1 {
+		params = append(params, param{"page", strconv.Itoa(page)})
+	}
+	slices.SortFunc(params, func(a, b param) int { return strings.Compare(a.name, b.name) })
+
+	address := append(make([]byte, 0, 128), path...)
+	separator := byte('?')
 	for _, param := range params {
 		if param.value != "" {
-			query.Set(param.name, param.value)
+			address = append(append(append(address, separator), param.name...), '=')
+			address = append(address, url.QueryEscape(param.value)...)
+			separator = '&'
 		}
 	}
-	if page > 1 {
-		query.Set("page", strconv.Itoa(page))
-	}
-
-	if len(query) == 0 {
-		return path
-	}
-	return path + "?" + query.Encode()
+	return string(address)
 }

@@ -81,6 +81,8 @@ type searchPage struct {
 	request    SearchQuery
 	cards      []uint32
 	more       bool     // there is a next page
+	missed     int      // the requested page if there is none
+	products   []int    // rows of sealed products
 	total      int      // number of cards, at most maxCounted
 	sets       []uint32 // named by the words
 	filter     filters
@@ -97,7 +99,6 @@ const maxSetsShown = 3
 // Search appends a page of search results: the cards of the API's search, in its order. Sets
 // that the words name come before the cards.
 func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request SearchQuery) []byte {
-	request.Page = min(max(request.Page, 1), MaxPage)
 	if request.Sort == relevance && request.Words == "" {
 		request.Sort = ""
 	}
@@ -117,6 +118,8 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request Search
 	// the cards.
 	found := v.CardsInterpreted(nil, query, nil, maxCounted)
 	page.total = len(found.Cards)
+	request.Page, page.missed = clampPage(request.Page, min(page.total, MaxPage*perSearch), perSearch)
+	page.request.Page = request.Page
 	page.cards = pageSlice(found.Cards[:min(len(found.Cards), request.Page*perSearch)], request.Page, perSearch)
 	page.more = len(found.Cards) > request.Page*perSearch
 	page.filter = p.countFilters(v, &request, query, found.Cards, found.More)
@@ -125,8 +128,12 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request Search
 		page.didYouMean = p.didYouMean(v, request.Words)
 	}
 
+	page.products = p.sealedOf(v, &request)
 	page.hidden = true
 	page.query = request.Words
+	if len(page.cards) > 0 {
+		page.skip = skipToResults
+	}
 	return appendPage(dst, &page)
 }
 
@@ -166,7 +173,7 @@ func (s *searchPage) explain(list []index.Note) {
 			text = words + " is the era " + remark.To + "."
 		case index.NoCard:
 			s.noCard = true
-			text = words + " is no card: sealed products have no pages and no prices here."
+			text = words + " is no card; sealed products are listed below the cards."
 		case index.MatchedSet, index.MatchedNumber, index.InGame:
 			continue
 		}

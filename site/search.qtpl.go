@@ -63,7 +63,8 @@ func (s *searchPage) streamcontent(qw422016 *qt422016.Writer) {
 		s.streamnarrow(qw422016)
 	}
 	if len(s.cards) > 0 {
-		qw422016.N().S(`<p class="about found">`)
+		streambeyond(qw422016, s.missed, q.Page)
+		qw422016.N().S(`<p class="about found" id="results">`)
 		if s.filter.truncated {
 			qw422016.N().S(`More than `)
 		}
@@ -93,6 +94,7 @@ func (s *searchPage) streamcontent(qw422016 *qt422016.Writer) {
 			qw422016.N().S(`</a>?</p> `)
 		}
 	}
+	s.streamsealedList(qw422016, s.view, s.products)
 	streampager(qw422016, q.Page, s.more && !last, func(page int) string { return link(func(q *SearchQuery) { q.Page = page }) })
 	if s.more && last {
 		qw422016.N().S(`<p class="none"> There are more cards than these pages show. Another word, a set name or a number narrows the search. </p> `)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"ninepocket/cardvocab"
 	"ninepocket/engine"
 	"ninepocket/index"
 	"ninepocket/snapshot"
@@ -13,10 +14,11 @@ import (
 
 // SetQuery selects a page of a set.
 type SetQuery struct {
-	Set     int
-	ByPrice bool // else by number
-	List    bool // a list, else pockets
-	Page    int  // from 1
+	Set       int
+	ByPrice   bool // else by number
+	List      bool // a list, else pockets
+	Checklist bool // a list to tick
+	Page      int  // from 1
 }
 
 type setPage struct {
@@ -26,6 +28,7 @@ type setPage struct {
 	about   string
 	cards   []uint32
 	more    bool // there is a next page
+	missed  int  // the requested page if there is none
 	value   setValue
 }
 
@@ -107,8 +110,9 @@ func percent(part, whole int64) string {
 // Set appends a page of a set. A page number beyond the last page gives the last page.
 func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, setQuery SetQuery) []byte {
 	c := v.Catalog
-	last := (int(c.Sets.Cards[setQuery.Set]) + perSet - 1) / perSet
-	setQuery.Page = min(max(setQuery.Page, 1), max(last, 1))
+	size := setQuery.pageSize()
+	shown, missed := clampPage(setQuery.Page, int(c.Sets.Cards[setQuery.Set]), size)
+	setQuery.Page = shown
 
 	query := index.Query{Filter: index.NoFilter, Sort: index.Newest} // within one set, this order is by number
 	query.Set = c.Sets.ID.At(setQuery.Set)
@@ -116,19 +120,24 @@ func (p *Pages) Set(dst []byte, v *engine.View, now time.Time, setQuery SetQuery
 		query.Sort = index.PriceDesc
 	}
 
-	found := v.Index.Cards(nil, query, nil, setQuery.Page*perSet)
+	found := v.Index.Cards(nil, query, nil, setQuery.Page*size)
 
 	page := setPage{
 		request: setQuery, slug: c.Sets.Slug.At(setQuery.Set),
 		about: joined(c.Sets.Series.At(setQuery.Set), released(c, setQuery.Set, "Released "),
 			countedCards(c, setQuery.Set)),
-		cards: pageSlice(found.Cards, setQuery.Page, perSet), more: found.More, value: setValueOf(v, setQuery.Set),
+		cards: pageSlice(found.Cards, setQuery.Page, size), more: found.More, missed: missed,
+		value: setValueOf(v, setQuery.Set),
 	}
 
 	name := c.Sets.Name.At(setQuery.Set)
 	game := c.Games.Name.At(int(c.Sets.Game[setQuery.Set]))
 	page.pageLayout = p.newLayout(v, now, name, "Cards and market prices of "+name+", "+game+": "+page.about+".")
 	page.canonical = canonical(v, "/sets/"+page.slug)
+	page.skip = skipToResults
+	if setQuery.Checklist {
+		page.script = "checklist.js"
+	}
 	return appendPage(dst, &page)
 }
 
@@ -138,7 +147,7 @@ func (s *setPage) link(change func(query *SetQuery)) string {
 	setQuery.Page = 1
 	change(&setQuery)
 	sort := param{"sort", valueIf(setQuery.ByPrice, "price")}
-	return pageAddress(s.setLink(s.slug), setQuery.Page, sort, param{"view", viewName(setQuery.List)})
+	return pageAddress(s.setLink(s.slug), setQuery.Page, sort, param{"view", setQuery.view()})
 }
 
 // viewName returns the view parameter: "list", or "" for pockets.
@@ -165,6 +174,7 @@ type setsPage struct {
 	years    []year
 	upcoming []uint32 // sets without cards
 	more     bool     // there is a next page
+	missed   int      // the requested page if there is none
 }
 
 // year has the sets of one year, in their order.
@@ -172,6 +182,9 @@ type year struct {
 	name string
 	sets []uint32
 }
+
+// id returns the id of a year's section.
+func (y year) id() string { return "y" + cardvocab.Fold(y.name) }
 
 // Sets appends the list of sets by year, newest first.
 func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, query SetsQuery) []byte {
@@ -184,15 +197,18 @@ func (p *Pages) Sets(dst []byte, v *engine.View, now time.Time, query SetsQuery)
 		}
 	}
 
-	query.Page = min(max(query.Page, 1), c.Sets.ID.Len()/perSets+1)
 	filter := index.SetFilter{Game: query.Game, Query: query.Words}
-	sets, next := v.Index.Sets(nil, filter, 0, query.Page*perSets)
+	sets, _ := v.Index.Sets(nil, filter, 0, c.Sets.ID.Len())
+	shown, missed := clampPage(query.Page, len(sets), perSets)
+	query.Page = shown
 
 	page := setsPage{
 		pageLayout: p.newLayout(v, now, heading, "Sets of trading cards, newest first."),
-		request:    query, more: next >= 0,
+		request:    query, more: len(sets) > shown*perSets, missed: missed,
 	}
-	page.years, page.upcoming = byYear(c, pageSlice(sets, query.Page, perSets))
+	sets = sets[:min(len(sets), shown*perSets)]
+	page.years, page.upcoming = byYear(c, pageSlice(sets, shown, perSets))
+	page.skip = skipToResults
 	page.canonical = canonical(v, pageAddress("/sets", 1, param{"game", query.Game}))
 	page.hidden = query.Words != ""
 	return appendPage(dst, &page)

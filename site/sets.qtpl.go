@@ -38,13 +38,18 @@ func (s *setPage) streamcontent(qw422016 *qt422016.Writer) {
 	streamtab(qw422016, "By number", s.link(func(q *SetQuery) { q.ByPrice = false }), !q.ByPrice)
 	streamtab(qw422016, "By price", s.link(func(q *SetQuery) { q.ByPrice = true }), q.ByPrice)
 	qw422016.N().S(`</ul></nav> `)
-	streamviews(qw422016, q.List, func(list bool) string { return s.link(func(q *SetQuery) { q.List = list }) })
+	s.streamsetViews(qw422016)
 	qw422016.N().S(`</div> `)
-	if len(s.cards) > 0 {
+	streambeyond(qw422016, s.missed, q.Page)
+	qw422016.N().S(`<div id="results"> `)
+	if len(s.cards) > 0 && q.Checklist {
+		s.streamchecklist(qw422016)
+	} else if len(s.cards) > 0 {
 		s.pageLayout.streamcards(qw422016, s.cards, q.List, withChange|withoutSet)
 	} else {
 		qw422016.N().S(`<p class="none">No cards of this set are known.</p> `)
 	}
+	qw422016.N().S(`</div> `)
 	streampager(qw422016, q.Page, s.more, func(page int) string { return s.link(func(q *SetQuery) { q.Page = page }) })
 	s.streamprograms(qw422016, "sets", c.Sets.ID.At(q.Set), s.slug)
 }
@@ -58,6 +63,38 @@ func (s *setPage) writecontent(qq422016 qtio422016.Writer) {
 func (s *setPage) content() string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	s.writecontent(qb422016)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+//  setViews are links to the three views of a set.
+
+func (s *setPage) streamsetViews(qw422016 *qt422016.Writer) {
+	link := func(list, checklist bool) string {
+		return s.link(func(q *SetQuery) {
+			q.List = list
+			q.Checklist = checklist
+		})
+	}
+	q := s.request
+
+	qw422016.N().S(`<nav aria-label="View"><ul class="tabs"> `)
+	streamtab(qw422016, "Pockets", link(false, false), !q.List && !q.Checklist)
+	streamtab(qw422016, "List", link(true, false), q.List)
+	streamtab(qw422016, "Checklist", link(false, true), q.Checklist)
+	qw422016.N().S(`</ul></nav> `)
+}
+
+func (s *setPage) writesetViews(qq422016 qtio422016.Writer) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	s.streamsetViews(qw422016)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func (s *setPage) setViews() string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	s.writesetViews(qb422016)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016
@@ -103,7 +140,7 @@ func (s *setPage) streamsummary(qw422016 *qt422016.Writer) {
 		qw422016.E().S(plural(p.cards, "card", "cards"))
 		qw422016.N().S(`</small> `)
 	}
-	qw422016.N().S(`</ul> <h3 class="wide">Most valuable cards</h3> <ol class="dearest wide"> `)
+	qw422016.N().S(`</ul> <h3>Most valuable cards</h3> <ol class="dearest"> `)
 	for _, n := range w.topCards {
 		card := int(n)
 
@@ -152,8 +189,19 @@ func (s *setsPage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`"> `)
 	}
 	qw422016.N().S(`<button>Find</button> </form> </div> `)
+	streambeyond(qw422016, s.missed, q.Page)
+	if len(s.years) > 1 {
+		qw422016.N().S(`<nav aria-label="Year"><ul class="tabs years"> `)
+		for _, year := range s.years {
+			streamtab(qw422016, year.name, "#"+year.id(), false)
+		}
+		qw422016.N().S(`</ul></nav> `)
+	}
+	qw422016.N().S(`<div id="results"> `)
 	for _, year := range s.years {
-		qw422016.N().S(`<section> <h2>`)
+		qw422016.N().S(`<section id="`)
+		qw422016.E().S(year.id())
+		qw422016.N().S(`"> <h2>`)
 		qw422016.E().S(year.name)
 		qw422016.N().S(`</h2> `)
 		s.streamsetList(qw422016, year.sets)
@@ -167,6 +215,7 @@ func (s *setsPage) streamcontent(qw422016 *qt422016.Writer) {
 	if len(s.years) == 0 && len(s.upcoming) == 0 {
 		qw422016.N().S(`<p class="none">There are no such sets.</p> `)
 	}
+	qw422016.N().S(`</div> `)
 	streampager(qw422016, q.Page, s.more, func(page int) string { return s.link(func(q *SetsQuery) { q.Page = page }) })
 }
 

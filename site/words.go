@@ -27,7 +27,10 @@ func momentOf(ms int64) moment {
 }
 
 // date returns a day as text: 20 Nov 2026.
-func date(day snapshot.Day) string { return day.Time().Format("2 Jan 2006") }
+func date(day snapshot.Day) string {
+	year, month, n := day.Time().Date()
+	return strconv.Itoa(n) + " " + month.String()[:3] + " " + strconv.Itoa(year)
+}
 
 // minus is the minus sign. It is not a hyphen, because screen readers do not read hyphens.
 const minus = "−"
@@ -118,6 +121,9 @@ func plural(n int, one, many string) string {
 
 // grouped returns a number with commas between thousands.
 func grouped(n int) string {
+	if 0 <= n && n < 1000 {
+		return strconv.Itoa(n)
+	}
 	s := dollars(int64(n) * 100)
 	return strings.TrimSuffix(strings.TrimPrefix(s, "$"), ".00")
 }

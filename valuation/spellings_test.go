@@ -27,18 +27,19 @@ func shortNumber(number string) string {
 // identifiers, sets and numbers, and four kinds of line.
 var spellings = []spelling{
 	{"TCGplayer with ids", "", func(s *shop, p valuation.Item, card int, variant string) valuation.Item {
-		return row("1", p.Name, bare(p.Name), p.Set, p.Number, "", variant, "Near Mint", "English", "", s.productOf(card), "")
+		return row("1", p.Name, bare(p.Name), p.Set, p.Number, "", variant, "Near Mint", "English", "",
+			s.productOf(card), "")
 	}},
 	{"TCGplayer without ids", "", func(_ *shop, p valuation.Item, _ int, variant string) valuation.Item {
 		return row("1", p.Name, bare(p.Name), p.Set, p.Number, "", variant, "Near Mint", "English", "", "", "")
 	}},
 	{"Collectr", "", func(_ *shop, p valuation.Item, _ int, variant string) valuation.Item {
-		return row("Main", p.Game, withoutSetCode(p.Set), p.Name, p.Number, "", variant, "Ungraded", "Near Mint", "0", "1",
-			"", "0", "false", "2026-05-01", "")
+		return row("Main", p.Game, withoutSetCode(p.Set), p.Name, p.Number, "", variant, "Ungraded", "Near Mint", "0",
+			"1", "", "0", "false", "2026-05-01", "")
 	}},
 	{"Dragon Shield", "", func(s *shop, p valuation.Item, card int, variant string) valuation.Item {
-		return row("Binder", "1", "0", p.Name, s.codeOf(card), withoutSetCode(p.Set), shortNumber(p.Number), "NearMint",
-			variant, "English", "0.00", "2026-04-06")
+		return row("Binder", "1", "0", p.Name, s.codeOf(card), withoutSetCode(p.Set), shortNumber(p.Number),
+			"NearMint", variant, "English", "0.00", "2026-04-06")
 	}},
 	{
 		"own columns", "Card Name,Set,Number,Quantity,Variant",

@@ -119,7 +119,8 @@ func (reader *modifierReader) phrase(i int) int {
 	for til := min(len(tokens), i+cardvocab.MaxModifierWords); til > i; til-- {
 		meaning := cardvocab.FindModifier(q.span(i, til))
 		if meaning.Kind == cardvocab.NoModifier || tokens[til-1].bracket != 0 || q.isNumberPart(i, til) ||
-			q.isInName(reader.ix, i, til) || meaning.IsInNames() && reader.ix.protectedNames.find(q.span(i, til)) != none {
+			q.isInName(reader.ix, i, til) ||
+			meaning.IsInNames() && reader.ix.protectedNames.find(q.span(i, til)) != none {
 			continue
 		}
 		if end := reader.take(meaning, i, til); end > i {

@@ -23,7 +23,7 @@
     })
     return { name: data.value, points, i, shown: data.className === 'chosen', chosen: data.className === 'chosen' }
   })
-  const chosen = lines.find(line => line.chosen)
+  const drawn = line => line.chosen && line.points.length > 0
   const original = { svg: svg.innerHTML, axis: axis.innerHTML }
 
   // What the server drew: the axis of site/chart.go. It is measured from the labels, so that both agree.
@@ -34,7 +34,7 @@
 
   const redraw = () => {
     const shown = lines.filter(line => line.shown && line.points.length)
-    if (shown.length === 1 && shown[0].chosen) {
+    if (shown.every(drawn) && shown.length === lines.filter(drawn).length) {
       svg.innerHTML = original.svg
       axis.innerHTML = original.axis
       measure()
@@ -62,8 +62,8 @@
           }
           before = point
         }
-        make('path', svg, { class: 'line c' + line.i % 6, d: path })
-        make('path', svg, { class: 'gaps c' + line.i % 6, d: gaps })
+        make('path', svg, { class: 'line c' + line.i % 12, d: path })
+        make('path', svg, { class: 'gaps c' + line.i % 12, d: gaps })
       }
     }
     hair = undefined
@@ -72,10 +72,11 @@
 
   // The line of each variant can be switched on and off.
   if (lines.length > 1) {
+    chart.querySelector('ul.lines')?.remove()
     const legend = make('fieldset', chart, { class: 'lines' })
     make('legend', legend).textContent = 'Show'
     for (const line of lines) {
-      const label = make('label', legend, { class: 'c' + line.i % 6 })
+      const label = make('label', legend, { class: 'c' + line.i % 12 })
       const box = make('input', label, { type: 'checkbox' })
       box.checked = line.shown
       box.disabled = !line.points.length

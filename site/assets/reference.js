@@ -4,7 +4,6 @@
   const keyForm = document.getElementById('key-form'), key = document.getElementById('key')
   if (!keyForm) return
   const kept = 'ninepocket-key'
-  keyForm.hidden = false
   keyForm.addEventListener('submit', event => event.preventDefault())
   try { key.value = sessionStorage.getItem(kept) ?? '' } catch {}
   key.addEventListener('input', () => { try { sessionStorage.setItem(kept, key.value.trim()) } catch {} })

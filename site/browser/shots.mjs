@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 
 const { BASE, CHROMIUM, SHOTS, NAME, ONLY } = process.env
-const widths = { phone: 390, tablet: 768, desk: 1280 }
+const widths = { phone: 390, tablet: 768, desk: 1440 }
 mkdirSync(SHOTS, { recursive: true })
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
 
@@ -19,8 +19,8 @@ async function kinds() {
   const one = await first('/search?game=one-piece', '.pockets a')
   await page.close()
   return {
-    home: '/', card: card + '?days=90', other: one, set, list: set + '?view=list', sets: '/sets', search: '/search?q=pikachu',
-    named: '/search?q=base+set', nothing: '/search?q=pikachu+zzzzqqq', movers: '/movers', value: '/value', docs: '/docs', error: '/errors/rate_limit_exceeded',
+    home: '/', typing: '/', card: card + '?days=90', other: one, printings: card + '/printings', set, list: set + '?view=list', checklist: set + '?view=checklist', sets: '/sets', search: '/search?q=pikachu',
+    named: '/search?q=base+set', nothing: '/search?q=pikachu+zzzzqqq', movers: '/movers', sealed: '/search?q=booster+box', value: '/value', docs: '/docs', error: '/errors/rate_limit_exceeded',
   }
 }
 
@@ -38,11 +38,19 @@ for (const [kind, path] of Object.entries(await kinds())) {
         await page.getByRole('button', { name: 'Value it' }).click()
         await page.waitForLoadState()
       }
-      if (kind === 'home') {
+      if (kind === 'sealed') {
+        if (!(await page.locator('.sealed a').count())) continue
+        await page.locator('.sealed a').first().click()
+        await page.waitForURL('**/sealed/**')
+      }
+      if (kind === 'checklist') {
+        for (const n of [0, 1, 4]) await page.getByRole('checkbox').nth(n).check()
+      }
+      if (kind === 'typing') {
         await page.getByRole('combobox').pressSequentially('char')
         await page.getByRole('option').first().waitFor()
       }
-      await page.screenshot({ path: `${SHOTS}/${NAME}-${kind}-${width}-${colorScheme}.png`, fullPage: !['home'].includes(kind) && width !== 390 || kind === 'value' })
+      await page.screenshot({ path: `${SHOTS}/${NAME}-${kind}-${width}-${colorScheme}.png`, fullPage: kind !== 'typing' && width !== 390 || kind === 'value' })
       if (width === 390) await page.screenshot({ path: `${SHOTS}/${NAME}-${kind}-${width}-${colorScheme}-whole.png`, fullPage: true })
       await context.close()
     }

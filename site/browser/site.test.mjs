@@ -75,7 +75,7 @@ visit('search with a typo, choose with the mouse, switch range and variant, open
 
   await open(page, await aCard(page))
   const ranges = page.getByRole('navigation', { name: 'Range' })
-  for (const days of [7, 30, 90, 365]) {
+  for (const days of [7, 30, 90, 180, 365]) {
     await ranges.getByRole('link', { name: days + ' days', exact: true }).click()
     await page.waitForURL('**days=' + days + '**')
     assert.equal(await ranges.locator('[aria-current]').textContent(), days + ' days')
@@ -202,7 +202,7 @@ visit('a chart tells each day its own price, on 60 cards, in every range, and so
   }
   let readings = 0, lines = 0
   for (const card of [...cards].slice(0, 60)) {
-    for (const days of [7, 30, 90, 365]) {
+    for (const days of [7, 30, 90, 180, 365]) {
       await page.goto(BASE + card + '?days=' + days, { waitUntil: 'domcontentloaded' })
       for (const [want, got] of await reads(page)) {
         assert.equal(got, want, page.url())
@@ -552,6 +552,120 @@ visit('search by keyboard alone', {}, async page => {
   assert.match(await page.locator('main').textContent(), /No card fits/)
 })
 
+visit('a checklist: ticks survive a reload and stay apart from other sets', {}, async page => {
+  await open(page, '/sets/kanto-classic?view=checklist')
+  const boxes = page.getByRole('checkbox'), said = page.getByRole('status')
+  const all = await boxes.count()
+  const price = async n => Math.round(await page.locator('#checklist li').nth(n).getAttribute('data-price') * 100)
+  const cost = async () => Math.round(Number((/cost \$([\d,.]+\d)/.exec(await said.textContent())[1]).replaceAll(',', '')) * 100)
+  assert.match(await said.textContent(), new RegExp(`^You have 0 of ${all}\\. The ${all} missing cost \\$`))
+  const whole = await cost()
+  await page.getByText('Skip to the results').focus()
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Space')
+  assert.ok(await boxes.nth(0).isChecked(), 'the first box is ticked by the keyboard alone')
+  await boxes.nth(3).check()
+  assert.equal(await cost(), whole - await price(0) - await price(3))
+  await page.reload()
+  assert.deepEqual(await boxes.evaluateAll(all => all.flatMap((box, i) => box.checked ? [i] : [])), [0, 3])
+  assert.match(await said.textContent(), new RegExp(`^You have 2 of ${all}`))
+  await page.getByRole('button', { name: 'Show what is missing' }).click()
+  assert.equal(await page.locator('#checklist li:visible').count(), all - 2)
+  await check(page, 'a checklist with ticks')
+
+  // Another order has the same ticks, another tab too, another set none.
+  await page.getByRole('link', { name: 'By price' }).click()
+  await page.waitForURL('**sort=price**')
+  assert.equal(await page.locator('#checklist .owned').count(), 2)
+  const second = await page.context().newPage()
+  await open(second, '/sets/kanto-classic?view=checklist')
+  await second.getByRole('checkbox').nth(0).uncheck()
+  await page.waitForFunction(() => document.querySelectorAll('#checklist .owned').length === 1)
+  await open(page, '/sets/lost-forces?view=checklist')
+  assert.equal(await page.locator('#checklist .owned').count(), 0)
+  assert.ok((await boxes.count()) > 20)
+})
+
+visit('a checklist without script is a list', { javaScriptEnabled: false }, async page => {
+  await open(page, '/sets/kanto-classic?view=checklist')
+  assert.ok((await page.locator('#checklist a').count()) > 50)
+  assert.equal(await page.getByRole('checkbox').count(), 0)
+  await page.locator('#checklist a').first().click()
+  await page.waitForURL('**/cards/**')
+})
+
+visit('the first link of a search leads to its results', {}, async page => {
+  await open(page, '/search?q=pikachu')
+  await page.keyboard.press('Tab')
+  assert.equal(await focused(page), 'Skip to the results')
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Tab')
+  assert.ok(await page.evaluate(() => document.activeElement.matches('.pockets a')), 'the next stop is the first card')
+})
+
+visit('movers of three periods, each game its own', {}, async page => {
+  await open(page, '/movers')
+  const periods = page.getByRole('navigation', { name: 'Period' })
+  for (const [name, days] of [['1 day', 1], ['30 days', 30], ['7 days', 7]]) {
+    await periods.getByRole('link', { name, exact: true }).click()
+    await page.waitForURL(url => (url.searchParams.get('days') ?? '7') === String(days))
+    assert.equal(await page.locator('h1').textContent(), 'Biggest gains in ' + name)
+    assert.deepEqual(await page.locator('main h2').allTextContents(), ['Pokémon', 'One Piece'])
+    assert.ok((await page.locator('.cost .up').count()) > 10)
+  }
+})
+
+visit('the printings of a card side by side, with a line for each that can be switched', {}, async page => {
+  await open(page, '/cards/kanto-classic-charizard-4-102')
+  await page.getByRole('link', { name: 'All printings side by side' }).click()
+  await page.waitForURL('**/printings')
+  const lines = await page.locator('.chart path.line').count()
+  assert.equal(lines, 3)
+  await page.getByRole('link', { name: '180 days' }).click()
+  await page.waitForURL('**days=180**')
+  await page.locator('.lines input').nth(0).uncheck()
+  assert.equal(await page.locator('.chart path.line').count(), lines - 1)
+  await page.locator('.lines input').nth(0).check()
+  assert.equal(await page.locator('.chart path.line').count(), lines)
+  await page.locator('.chart svg').focus()
+  await page.keyboard.press('End')
+  assert.match(await page.locator('.reading').textContent(), /2026: Kanto Classic 4\/102 \$450\.00, /)
+  await check(page, 'printings')
+})
+
+visit('sealed products by the word that people use', {}, async page => {
+  await open(page, '/search?q=251+etb')
+  await page.locator('.sealed a', { hasText: '251 Elite Trainer Box' }).first().click()
+  await page.waitForURL('**/sealed/prd_*')
+  assert.match(await page.locator('h1').textContent(), /^251 Elite Trainer Box/)
+  assert.match(await page.locator('.amount').textContent(), /^\$[\d,]+\.\d\d$/)
+  assert.equal(await page.locator('.chart svg').count(), 1)
+  await check(page, '/sealed')
+})
+
+for (const width of [390, 768, 1440]) {
+  visit(`the home page is full at ${width} pixels, and nothing of /docs moves while it loads`, { viewport: { width, height: 900 } }, async page => {
+    await open(page, '/')
+    const binders = await page.locator('.leafed').evaluateAll(all => all.map(game => {
+      const width = game.getBoundingClientRect().width
+      const row = [...game.querySelectorAll('.pockets, .moved')].map(part => part.getBoundingClientRect()).filter(box => box.width)
+      const first = row.filter(box => box.top < row[0].top + 80)
+      return first.reduce((sum, box) => sum + box.width, 0) / width
+    }))
+    assert.equal(binders.length, 2)
+    for (const share of binders) assert.ok(share > .93, `a row covers ${share} of the width`)
+    await page.addInitScript(() => {
+      window.moved = 0
+      new PerformanceObserver(list => { for (const entry of list.getEntries()) window.moved += entry.value }).observe({ type: 'layout-shift', buffered: true })
+    })
+    await open(page, '/docs')
+    await page.waitForTimeout(300)
+    assert.ok((await page.evaluate(() => window.moved)) < .01, 'a part of /docs moves')
+  })
+}
+
 visit('everything without script', { javaScriptEnabled: false }, async page => {
   await page.goto(BASE + '/')
   await page.getByLabel('Search cards').fill('charizrd')
@@ -617,12 +731,17 @@ visit('the reference: a key put in once, two operations tried, a link that opens
   assert.equal(await page.getByLabel('Your API key').inputValue(), KEY)
 })
 
+async function aSealedProduct(page) {
+  await open(page, '/search?q=booster+box')
+  return page.locator('.sealed a').first().getAttribute('href')
+}
+
 // kinds are an address of each kind of page.
 async function kinds(page) {
   const card = await aCard(page)
   const set = await page.locator('.trail a:last-child').first().getAttribute('href')
   return Object.entries({
-    home: '/', card: card + '?days=90', set, sets: '/sets', search: '/search?q=charizrd', nothing: '/search?q=zzzzqqqq', movers: '/movers', list: set + '?view=list', value: '/value', docs: '/docs',
+    home: '/', card: card + '?days=90', printings: card + '/printings', set, checklist: set + '?view=checklist', sealed: await aSealedProduct(page), sets: '/sets', search: '/search?q=charizrd', nothing: '/search?q=zzzzqqqq', movers: '/movers', list: set + '?view=list', value: '/value', docs: '/docs',
     errors: '/errors', error: '/errors/rate_limit_exceeded',
   })
 }

@@ -6,8 +6,8 @@ import lighthouse from 'lighthouse'
 const { BASE, CHROMIUM, ONLY } = process.env
 const least = 95
 const pages = {
-  home: '/', card: '/cards/kanto-classic-charizard-4-102', set: '/sets/kanto-classic', list: '/sets/kanto-classic?view=list',
-  sets: '/sets', search: '/search?q=pikachu', movers: '/movers', value: '/value', docs: '/docs', error: '/errors/rate_limit_exceeded',
+  home: '/', card: '/cards/kanto-classic-charizard-4-102', set: '/sets/kanto-classic', list: '/sets/kanto-classic?view=list', checklist: '/sets/kanto-classic?view=checklist',
+  printings: '/cards/kanto-classic-charizard-4-102/printings', sets: '/sets', search: '/search?q=pikachu', movers: '/movers', value: '/value', docs: '/docs', error: '/errors/rate_limit_exceeded',
 }
 // A page of search results asks not to be listed, which Lighthouse takes for a fault of searching.
 const hidden = ['search']

@@ -18,14 +18,17 @@ import (
 // pixel.
 type Size int
 
-// The sizes: next to a line of text, and in a pocket.
+// The sizes: next to a line of text, in a pocket of a screen with few pixels and with many, and on
+// the page of a card.
 const (
-	Small Size = 96
-	Large Size = 300
+	Small  Size = 96
+	Medium Size = 220
+	Large  Size = 300
+	Full   Size = 640
 )
 
 // quality is the JPEG quality by size. A picture in a pocket is looked at more closely.
-var quality = map[Size]int{Small: 70, Large: 78}
+var quality = map[Size]int{Small: 70, Medium: 78, Large: 78, Full: 82}
 
 // maxPixels bounds what is decoded, because a file of a few bytes can declare any size.
 const maxPixels = 24 << 20
