@@ -107,21 +107,10 @@ func (r *Request) object() jsonwalk.Value {
 // maxShown is how many bytes of a client's input a response repeats.
 const maxShown = 40
 
-// redactKey cuts text where an API key begins. Clients log responses, so a key that was sent in the
-// wrong place must not appear in one.
-func redactKey(text string) string {
-	const begin = "npk_"
-	before, _, found := strings.Cut(text, begin)
-	if found {
-		return before + begin + "…"
-	}
-	return text
-}
-
 // QuoteInput quotes a client's input for a response, limited in length, without keys or control
 // characters.
 func QuoteInput(text string) string {
-	text = redactKey(text)
+	text = wire.RedactKey(text)
 	if len(text) > maxShown {
 		text = strings.ToValidUTF8(text[:maxShown], "") + "…"
 	}

@@ -44,9 +44,9 @@ func (out *Reply) reportUnknown(name, value, nearest string) {
 		out.UnknownValues = append(out.UnknownValues, ", "...)
 	}
 	out.UnknownValues = append(append(out.UnknownValues, name...), '=')
-	out.UnknownValues = append(out.UnknownValues, encodeName(redactKey(value))...)
+	out.UnknownValues = append(out.UnknownValues, encodeName(wire.RedactKey(value))...)
 	if nearest != "" {
 		out.UnknownValues = append(out.UnknownValues, " ("...)
-		out.UnknownValues = append(wire.AppendEscaped(out.UnknownValues, redactKey(nearest)), ')')
+		out.UnknownValues = append(wire.AppendEscaped(out.UnknownValues, wire.RedactKey(nearest)), ')')
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"ninepocket/internal/jsonwalk"
+	"ninepocket/wire"
 )
 
 // textBuilder is the text of an error. Its method appends to it.
@@ -58,12 +59,12 @@ func appendCount(dst []byte, n int64, noun string) []byte {
 // maxEcho is how many characters of a caller's text a response repeats.
 const maxEcho = 60
 
-// readable returns a caller's text so that a response can repeat it: short and without control
-// characters.
+// readable returns a caller's text so that a response can repeat it: short, without control characters
+// and without a key.
 func readable(s string) string {
 	// This bounds the work for a long text. It may split a character, but none of the first
 	// maxEcho.
-	s = s[:min(len(s), utf8.UTFMax*(maxEcho+1))]
+	s = wire.RedactKey(s[:min(len(s), utf8.UTFMax*(maxEcho+1))])
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
 			return ' '

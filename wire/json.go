@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -212,4 +213,15 @@ func AppendPercent(dst []byte, part, whole int64) []byte {
 	}
 
 	return dst
+}
+
+// RedactKey cuts text where an API key begins. Clients log responses, so a key that was sent in the
+// wrong place must not appear in one.
+func RedactKey(text string) string {
+	const begin = "npk_"
+	before, _, found := strings.Cut(text, begin)
+	if found {
+		return before + begin + "…"
+	}
+	return text
 }
