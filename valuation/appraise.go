@@ -67,6 +67,7 @@ func (a *Appraiser) value(item Item) Result {
 		a.lookup.numbers = map[string][]uint32{}
 	}
 	clear(a.lookup.numbers)
+	a.matches = a.matches[:0] // of the line before, or of another catalog
 	readLine(&a.item)
 
 	// The catalog may lack an export's product: then the rest of the row is used.

@@ -112,3 +112,14 @@ func TestManyMisspelt(t *testing.T) {
 		t.Errorf("a name that set and number respell is %s", s.summary(&r))
 	}
 }
+
+// TestCandidatesAreOfTheirLine gives an unknown id behind a misspelt name: the candidates of that name are not its.
+func TestCandidatesAreOfTheirLine(t *testing.T) {
+	s := smallShop(t)
+	if before := s.Value(valuation.Item{Line: "Chrizard Bse"}); len(before.Candidates) == 0 {
+		t.Fatalf("a misspelt name has no candidates: %s", before.Remark)
+	}
+	if got := s.Value(valuation.Item{ID: "nothing", Name: "Zzyzx"}); len(got.Candidates) > 0 {
+		t.Errorf("an unknown id has the candidates %v", got.Candidates)
+	}
+}
