@@ -196,6 +196,18 @@ func TestGivenWins(t *testing.T) {
 	}
 }
 
+// TestBoundsFindNoOther asks for cards that cost more than the bound: no other card is meant in their place.
+func TestBoundsFindNoOther(t *testing.T) {
+	testsweep.OnlyFull(t)
+	x := openReal(t, "t")
+	for _, words := range []string{"neo genesis lugia under $100", "luffy op01 under $0.01", "mew ex 151 under $1"} {
+		page, notes := x.CardsInterpreted(nil, index.Query{Filter: index.NoFilter, Words: words, HasWords: true}, 5)
+		if len(page.Cards) > 0 || !index.HasKind(notes, index.Bounded) {
+			t.Errorf("%q finds %d cards, and says %v", words, len(page.Cards), notes)
+		}
+	}
+}
+
 // TestMatchesHaveNoModifiers values a name with modifiers beside it: the words are noise.
 func TestMatchesHaveNoModifiers(t *testing.T) {
 	testsweep.OnlyFull(t)

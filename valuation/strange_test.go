@@ -123,3 +123,35 @@ func TestCandidatesAreOfTheirLine(t *testing.T) {
 		t.Errorf("an unknown id has the candidates %v", got.Candidates)
 	}
 }
+
+// TestOtherCopiesInWords holds up the price of a copy that a flag or a word in any language makes another one,
+// with an id and without.
+func TestOtherCopiesInWords(t *testing.T) {
+	s := smallShop(t)
+	for _, other := range []string{
+		"🇯🇵", "🇩🇪", "japonais", "日本語版", "简体中文", "francés", "signiert", "signé", "Fälschung", "replika",
+	} {
+		for _, item := range []valuation.Item{
+			{Line: "Rattata 19/165 " + other}, {ID: "card_rattata", Line: "Rattata 19/165 " + other},
+		} {
+			if got := s.Value(item); got.Status == valuation.Priced {
+				t.Errorf("%+v is priced", item)
+			}
+		}
+	}
+
+	for _, line := range []string{"Rattata 19/165 🇺🇸", "Rattata 19/165 🇬🇧"} {
+		if got := s.Value(valuation.Item{Line: line}); got.Status != valuation.Priced {
+			t.Errorf("%q is %s: %s", line, valuation.StatusNames[got.Status], got.Remark)
+		}
+	}
+}
+
+// TestQuantityOfAPrintedTotal reads the copies of a priced line as the tool prints it.
+func TestQuantityOfAPrintedTotal(t *testing.T) {
+	s := smallShop(t)
+	line := "2. priced | $0.30 = 3 × $0.10 | Rattata | 151 #19/165 | pokemon | normal, Ungraded | card_rattata"
+	if got := s.Value(valuation.Item{Line: line}); got.Status != valuation.Priced || got.Quantity != 3 {
+		t.Errorf("%q is %s, %d copies: %s", line, valuation.StatusNames[got.Status], got.Quantity, got.Remark)
+	}
+}
