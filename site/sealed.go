@@ -2,6 +2,7 @@ package site
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,9 @@ var packageWords = map[string]string{
 	"booster_case":      "booster box case",
 	"pokemon_center":    "pokemon center pc pcetb", // an edition
 }
+
+// packages are words of packages alone: no card has them in its name.
+var packages = strings.Fields("etb pcetb bb booster bundle display")
 
 // sealedWords are words that say of a query that it means sealed products, or nothing of them.
 const sealedWords = " sealed new english pokemon tcg one piece onepiece card cards game the of price "
@@ -104,12 +108,27 @@ func (p *Pages) sealedOf(v *engine.View, query *SearchQuery) (rows []int) {
 		return nil
 	}
 	names := p.sealed.get(v, sealedNamesOf)
-	var words []string
+	var words, unknown []string
+	isPackage := false
 	for _, word := range foldedWords(query.Words) {
 		if strings.Contains(sealedWords, " "+word+" ") {
 			continue
 		}
 		one := names.singular(word)
+		if one == "" {
+			unknown = append(unknown, word)
+			continue
+		}
+		words = append(words, one)
+		isPackage = isPackage || slices.Contains(packages, one)
+	}
+
+	// Beside the word of a package, another may be misspelt. Without one it is of a card.
+	for _, word := range unknown {
+		one := ""
+		if isPackage && len(word) >= minSuggestLen && !slices.Contains(packages, word) {
+			one = cardvocab.Nearest(word, slices.Values(slices.Sorted(maps.Keys(names.known))))
+		}
 		if one == "" {
 			return nil
 		}
