@@ -159,6 +159,18 @@ func (p *preparedTable) remove(claim string) {
 	delete(p.byClaim, claim)
 }
 
+// rename changes the name of a tenant.
+func (p *preparedTable) rename(from, to string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for claim, e := range p.byClaim {
+		if e.tenant == from {
+			e.tenant = to
+			p.byClaim[claim] = e
+		}
+	}
+}
+
 // carry writes the undecided entries into the open segment of the log.
 func (p *preparedTable) carry(log *wal.Log) {
 	p.mu.Lock()

@@ -28,8 +28,9 @@ type usageLog struct {
 	closed       atomic.Bool
 	unsavedBytes atomic.Int64 // bytes of replies that no checkpoint has
 
-	mu       sync.Mutex // guards the map; never locked together with a tenant's
+	mu       sync.Mutex // guards the maps; locked together with a tenant's by rename alone, before it
 	tenants  map[string]*tenantState
+	renamed  map[string]string // tenants that were deleted since the start, to their opaque names
 	prepared preparedTable
 
 	// The rest is nil without a state directory.
@@ -42,7 +43,7 @@ type usageLog struct {
 // newUsageLog returns an empty usage log without a state directory.
 func newUsageLog(offset int64) *usageLog {
 	return &usageLog{
-		offset: offset, tenants: map[string]*tenantState{}, prepared: preparedTable{byClaim: map[string]entry{}},
+		offset: offset, tenants: map[string]*tenantState{}, renamed: map[string]string{}, prepared: preparedTable{byClaim: map[string]entry{}},
 		metrics: metrics{times: counters.NewDurations(timeRows, counters.Decades(time.Microsecond, 10*time.Second)...)},
 	}
 }
@@ -57,6 +58,8 @@ func (ul *usageLog) times(now Instant) timePair {
 func (ul *usageLog) tenant(tenant string) *tenantState {
 	ul.mu.Lock()
 	defer ul.mu.Unlock()
+	// A call may have begun before its tenant was deleted.
+	tenant = cmp.Or(ul.renamed[tenant], tenant)
 	a := ul.tenants[tenant]
 	if a == nil {
 		a = newTenantState(tenant, &ul.unsavedBytes)
@@ -77,6 +80,66 @@ func (ul *usageLog) all(tenant string) []*tenantState {
 	}
 	slices.SortFunc(out, func(a, b *tenantState) int { return strings.Compare(a.tenant, b.tenant) })
 	return out
+}
+
+// RenameDeleted gives the calls of deleted tenants to their opaque names, which owners has by the ids of
+// their keys. When it returns nil no file of the state directory has an old name any more. On an error
+// the next checkpoint tries again.
+func (store *LocalStore) RenameDeleted(owners map[string]string) error {
+	found := false
+	_ = store.dir.Between(func(*state.File) error {
+		for _, a := range store.all("") {
+			for key := range a.keys {
+				if to := owners[key]; to != "" && to != a.tenant {
+					store.rename(a, to)
+					found = true
+				}
+			}
+		}
+		return nil
+	})
+	if !found {
+		return nil
+	}
+	return store.dir.Save(renameTimeout)
+}
+
+// renameTimeout is how long the checkpoint of a rename waits for processes that read the file.
+const renameTimeout = 5 * time.Second
+
+// rename gives a tenant another name, and drops its replies. What stands under the new name already, as
+// after a crash, is added to it. No checkpoint is being written.
+func (ul *usageLog) rename(a *tenantState, to string) {
+	ul.mu.Lock()
+	defer ul.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	from := a.tenant
+	ul.content.renames = append(ul.content.renames, tenantRename{from: from, to: to})
+	ul.prepared.rename(from, to)
+	ul.renamed[from] = to
+	delete(ul.tenants, from)
+	if same := ul.tenants[to]; same != nil {
+		a.merge(same)
+	}
+	ul.tenants[to] = a
+	a.tenant = to
+	a.dirty = true
+	a.replies.clear()
+}
+
+// merge adds the calls of another state, which is not used any more.
+func (a *tenantState) merge(other *tenantState) {
+	a.seq = max(a.seq, other.seq)
+	for name, counts := range other.rows {
+		row := a.rowOf(name)
+		row.Calls += counts.Calls
+		row.Charged += counts.Charged
+	}
+	for id, key := range other.keys {
+		a.key(id).lastUse = max(a.key(id).lastUse, key.lastUse)
+	}
 }
 
 // Err implements [Store].
@@ -105,6 +168,7 @@ func unavailable(err error) error {
 // mutex over both, so that a checkpoint knows which log records the state includes. It returns the
 // number of the record, for await.
 func (ul *usageLog) record(a *tenantState, e *entry) uint64 {
+	e.tenant = a.tenant // it may have another name since the call began
 	a.apply(e)
 
 	// The mutex also gives the log's records the order in which the state changed.

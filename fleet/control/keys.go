@@ -313,8 +313,10 @@ func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, er
 // that changed anything.
 func applyEarlierEnd(key, other *keys.Key) bool {
 	changed := false
-	if key.RevokedAt == nil && other.RevokedAt != nil {
+	// A suspension is the fleet's own: one of the machine may have been taken back here.
+	if (key.RevokedAt == nil || key.Suspended()) && other.RevokedAt != nil && !other.Suspended() {
 		key.RevokedAt = other.RevokedAt
+		key.SuspendedAt = nil
 		changed = true
 	}
 	if other.ExpiresAt != nil && (key.ExpiresAt == nil || other.ExpiresAt.Before(*key.ExpiresAt)) {
