@@ -30,7 +30,7 @@ type usageLog struct {
 
 	mu       sync.Mutex // guards the maps; locked together with a tenant's by rename alone, before it
 	tenants  map[string]*tenantState
-	renamed  map[string]string // tenants that were deleted since the start, to their opaque names
+	owners   map[string]string // opaque names of deleted tenants, by the ids of their keys
 	prepared preparedTable
 
 	// The rest is nil without a state directory.
@@ -43,7 +43,7 @@ type usageLog struct {
 // newUsageLog returns an empty usage log without a state directory.
 func newUsageLog(offset int64) *usageLog {
 	return &usageLog{
-		offset: offset, tenants: map[string]*tenantState{}, renamed: map[string]string{}, prepared: preparedTable{byClaim: map[string]entry{}},
+		offset: offset, tenants: map[string]*tenantState{}, prepared: preparedTable{byClaim: map[string]entry{}},
 		metrics: metrics{times: counters.NewDurations(timeRows, counters.Decades(time.Microsecond, 10*time.Second)...)},
 	}
 }
@@ -58,14 +58,21 @@ func (ul *usageLog) times(now Instant) timePair {
 func (ul *usageLog) tenant(tenant string) *tenantState {
 	ul.mu.Lock()
 	defer ul.mu.Unlock()
-	// A call may have begun before its tenant was deleted.
-	tenant = cmp.Or(ul.renamed[tenant], tenant)
 	a := ul.tenants[tenant]
 	if a == nil {
 		a = newTenantState(tenant, &ul.unsavedBytes)
 		ul.tenants[tenant] = a
 	}
 	return a
+}
+
+// tenantOf returns the state that the calls of a key are counted in. They may have begun before its tenant
+// was deleted.
+func (ul *usageLog) tenantOf(key, tenant string) *tenantState {
+	ul.mu.Lock()
+	tenant = cmp.Or(ul.owners[key], tenant)
+	ul.mu.Unlock()
+	return ul.tenant(tenant)
 }
 
 // all returns the states of a tenant ("" = all), in order of name.
@@ -86,6 +93,10 @@ func (ul *usageLog) all(tenant string) []*tenantState {
 // their keys. When it returns nil no file of the state directory has an old name any more. On an error
 // the next checkpoint tries again.
 func (store *LocalStore) RenameDeleted(owners map[string]string) error {
+	store.mu.Lock()
+	store.owners = owners
+	store.mu.Unlock()
+
 	found := false
 	_ = store.dir.Between(func(*state.File) error {
 		for _, a := range store.all("") {
@@ -118,7 +129,13 @@ func (ul *usageLog) rename(a *tenantState, to string) {
 	from := a.tenant
 	ul.content.renames = append(ul.content.renames, tenantRename{from: from, to: to})
 	ul.prepared.rename(from, to)
-	ul.renamed[from] = to
+	for row := range ul.content.changedRows {
+		if row.Tenant == from {
+			delete(ul.content.changedRows, row)
+			row.Tenant = to
+			ul.content.changedRows[row] = true
+		}
+	}
 	delete(ul.tenants, from)
 	if same := ul.tenants[to]; same != nil {
 		a.merge(same)
@@ -238,9 +255,10 @@ func (ul *usageLog) allRows(file *state.File, tenant string, since calendar.Day)
 	return sumRows(append(stored.rows, ul.rowsOf(tenant, since)...), tenant, since), err
 }
 
-// checkSettled returns an ErrUnavailable while it is unknown whether the taken deltas are in the file.
+// checkSettled returns an ErrUnavailable while it is unknown whether the taken deltas are in the file, and
+// while the file has rows under the name of a deleted tenant.
 func (c *content) checkSettled() error {
-	if c.deltas != nil {
+	if c.deltas != nil || len(c.renames)+len(c.taken) > 0 {
 		return fmt.Errorf("%w: a checkpoint is not settled", ErrUnavailable)
 	}
 	return nil

@@ -111,8 +111,13 @@ func writeChanges(ctx context.Context, tx pgx.Tx, before, after keyRows, version
 			return err
 		}
 		batch.Queue(`insert into ninepocket.keys (hash, id, tenant, record, version) values ($1, $2, $3, $4, $5)
-			on conflict (hash) do update set record = excluded.record, version = excluded.version`,
-			sum, key.ID, key.Tenant, text, version)
+			on conflict (id) do update set hash = excluded.hash, tenant = excluded.tenant, record = excluded.record,
+			version = excluded.version`, sum, key.ID, key.Tenant, text, version)
+	}
+	for name := range before.tenants {
+		if _, stays := after.tenants[name]; !stays {
+			batch.Queue("delete from ninepocket.tenants where name = $1", name)
+		}
 	}
 	return tx.SendBatch(ctx, &batch).Close()
 }
@@ -280,10 +285,19 @@ func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, er
 		if err != nil {
 			return err
 		}
+
+		// What the fleet has deleted does not come back.
+		deleted := map[string]bool{}
+		for _, key := range file.Keys {
+			deleted[key.ID] = keys.IsOpaque(key.Tenant)
+		}
+		isDeleted := func(tenant string) bool {
+			return slices.ContainsFunc(from.KeysOf(tenant), func(key *keys.Key) bool { return deleted[key.ID] })
+		}
 		for _, name := range slices.Sorted(maps.Keys(from.Tenants)) {
-			switch ours.tenants[name] {
-			case theirs.tenants[name]:
-			case "":
+			switch have := ours.tenants[name]; {
+			case have == theirs.tenants[name] || isDeleted(name):
+			case have == "":
 				file.Tenants[name] = from.Tenants[name]
 				out.Tenants++
 			default:
@@ -297,6 +311,7 @@ func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, er
 		}
 		for _, key := range from.Keys {
 			switch have := there[key.Hash]; {
+			case isDeleted(key.Tenant):
 			case have == nil:
 				file.Keys = append(file.Keys, key)
 				out.Keys++
