@@ -95,7 +95,7 @@ func (c *Merged) checkZeroLimits() error {
 	var wrong Problems
 	for _, setting := range Settings {
 		// Elsewhere 0 is a valid value.
-		if !setting.hasPlaceholder() {
+		if !setting.hasPlaceholder() || setting.Key == "plans.NAME.included" {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
