@@ -28,7 +28,9 @@ var controlHints = []errorHint{
 			"take those of one machine: ninepocket fleet import --control FOLDER --state DIR", registry.ErrNoKeys),
 	hint(exitFailure, "run: ninepocket fleet status --control FOLDER", control.ErrNoSuchServer,
 		control.ErrServerAlive),
-	hint(exitFailure, "run: ninepocket keys list --control FOLDER", keys.ErrNoSuchKey, keys.ErrNoSuchTenant),
+	hint(exitFailure, "run: ninepocket keys list --control FOLDER", keys.ErrNoSuchKey),
+	hint(exitFailure, "run: ninepocket tenants list --control FOLDER", keys.ErrNoSuchTenant),
+	hint(exitFailure, "run: ninepocket tenants resume TENANT --reason TEXT --control FOLDER", keys.ErrSuspendedTenant),
 }
 
 // accountFlags are the flags of commands on the keys or bills of one machine or of a fleet.

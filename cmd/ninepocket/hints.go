@@ -90,7 +90,8 @@ var stateHints = []errorHint{
 		"ninepocket state repair --state FOLDER", access.ErrCorrupt),
 	hint(exitFailure, "a server runs on this directory, or another command holds it: one state directory serves one "+
 		"process", statedir.ErrLocked),
-	hint(exitFailure, "run: ninepocket keys list --state FOLDER", keys.ErrNoSuchTenant),
+	hint(exitFailure, "run: ninepocket tenants list --state FOLDER", keys.ErrNoSuchTenant),
+	hint(exitFailure, "run: ninepocket tenants resume TENANT --reason TEXT --state FOLDER", keys.ErrSuspendedTenant),
 	hint(exitFailure, "--state wants the directory that serve uses", syscall.ENOTDIR, syscall.EISDIR),
 }
 

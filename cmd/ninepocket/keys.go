@@ -108,7 +108,11 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 	// Read before the change, which creates a state directory.
 	_, before := flags.ReadKeys(cmd.Context())
 	var made issuedKey
+	planBefore := ""
 	err := flags.UpdateKeys(cmd.Context(), issueTo(&made, func(file *keys.File) (*keys.Key, string, error) {
+		if tenant := file.Tenants[flags.Tenant]; tenant != nil {
+			planBefore = tenant.PlanOf(flags.surface)
+		}
 		return file.Create(flags.NewKey, now)
 	}))
 	if err != nil {
@@ -119,7 +123,9 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 		// No server knows a key in a misspelt folder.
 		cmd.PrintErrf("note: state directory %q is new\n", flags.folder)
 	}
-	flags.record(cmd, made.change("create", now))
+	change := made.change("create", now)
+	change.PlanBefore = planBefore
+	flags.record(cmd, change)
 	return made.print(cmd, flags.asJSON)
 }
 
@@ -139,17 +145,17 @@ func (flags *createFlags) read(now time.Time) error {
 	// An invalid surface or scope is reported already.
 	if wrong.Err() == nil {
 		wrong.Add(flags.Validate(now))
-		wrong.Add(flags.checkPlan())
+		wrong.Add(checkPlan(flags.Plan, flags.Surface, flags.config))
 	}
 	return fail(exitUsage, "", wrong.Err())
 }
 
 // checkPlan refuses a plan that is not in the server's configuration: its keys would get 503.
 // Without a configuration only the built-in plans are known.
-func (flags *createFlags) checkPlan() error {
+func checkPlan(plan string, surface keys.Surface, config string) error {
 	plans := keys.DefaultPlans()
 	where := "the built-in plans: name the server's configuration by --config"
-	if path := settings.File(flags.config); path != "" {
+	if path := settings.File(config); path != "" {
 		var err error
 		plans, err = settings.Plans(path)
 		if err != nil {
@@ -158,13 +164,13 @@ func (flags *createFlags) checkPlan() error {
 		where = "those of " + path
 	}
 
-	if flags.Plan == "" {
+	if plan == "" {
 		return fmt.Errorf(`cannot create a key of plan "": want one of %s`, strings.Join(plans.Names(), ", "))
 	}
 	// A sandbox key gets no data, so it needs no plan.
-	if flags.Surface != keys.Sandbox && plans[flags.Plan] == nil {
+	if surface != keys.Sandbox && plans[plan] == nil {
 		return fmt.Errorf("cannot create a key of plan %q: it is none of %s (%s)",
-			flags.Plan, where, strings.Join(plans.Names(), ", "))
+			plan, where, strings.Join(plans.Names(), ", "))
 	}
 	return nil
 }
@@ -195,6 +201,37 @@ type listedKey struct {
 	Credits *int64 `json:"credits,omitempty"`
 }
 
+// listKeys describes all keys.
+func (flags *accountFlags) listKeys(ctx context.Context, file *keys.File) ([]listedKey, error) {
+	// The last use is in the ledger, which a server may be writing.
+	used, err := flags.ReadLastUse(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	now := time.Now()
+	// An empty list is [] for scripts, and never null.
+	rows := []listedKey{}
+	for _, key := range file.Keys {
+		row := listedKey{
+			ID: key.ID, Tenant: key.Tenant, Surface: key.Surface,
+			Plan:   file.Tenants[key.Tenant].PlanOf(key.Surface),
+			Status: key.Status(now), Name: key.Name, Scopes: key.Scopes, CreatedAt: key.CreatedAt,
+			ExpiresAt: key.ExpiresAt, RevokedAt: key.RevokedAt, RotatedTo: key.RotatedTo,
+		}
+		if key.Surface == keys.Preview.String() {
+			row.Credits = file.Tenants[key.Tenant].Credits
+		}
+		if at, ok := used[key.ID]; ok {
+			row.LastUsed = &at
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+const keyHeader = "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tEXPIRES\tSCOPES\tCREDITS\tLAST USED\tNAME"
+
 func keysList() *cobra.Command {
 	var flags accountFlags
 	return flags.add(&cobra.Command{
@@ -205,33 +242,11 @@ func keysList() *cobra.Command {
 				return err
 			}
 
-			// The last use is in the ledger, which a server may be writing.
-			used, err := flags.ReadLastUse(cmd.Context())
+			rows, err := flags.listKeys(cmd.Context(), file)
 			if err != nil {
 				return err
 			}
-
-			now := time.Now()
-			// An empty list is [] for scripts, and never null.
-			rows := []listedKey{}
-			for _, key := range file.Keys {
-				row := listedKey{
-					ID: key.ID, Tenant: key.Tenant, Surface: key.Surface,
-					Plan:   file.Tenants[key.Tenant].PlanOf(key.Surface),
-					Status: key.Status(now), Name: key.Name, Scopes: key.Scopes, CreatedAt: key.CreatedAt,
-					ExpiresAt: key.ExpiresAt, RevokedAt: key.RevokedAt, RotatedTo: key.RotatedTo,
-				}
-				if key.Surface == keys.Preview.String() {
-					row.Credits = file.Tenants[key.Tenant].Credits
-				}
-				if at, ok := used[key.ID]; ok {
-					row.LastUsed = &at
-				}
-				rows = append(rows, row)
-			}
-
-			return printTable(cmd, flags.asJSON, rows,
-				"ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tEXPIRES\tSCOPES\tCREDITS\tLAST USED\tNAME", listedKey.cells)
+			return printTable(cmd, flags.asJSON, rows, keyHeader, listedKey.cells)
 		},
 	})
 }
@@ -333,7 +348,8 @@ func keysLog() *cobra.Command {
 			}
 
 			slices.Reverse(changes)
-			return printTable(cmd, flags.asJSON, changes, "AT\tBY\tCOMMAND\tTENANT\tKEY\tSURFACE\tPLAN", changeCells)
+			return printTable(cmd, flags.asJSON, changes, "AT\tBY\tCOMMAND\tTENANT\tKEY\tSURFACE\tPLAN\tREASON",
+				changeCells)
 		},
 	})
 }
@@ -348,5 +364,5 @@ func changeCells(change registry.Change) []any {
 		command += " of " + change.What
 	}
 	at := change.At.Format(time.RFC3339)
-	return []any{at, change.By, command, change.Tenant, key, change.Surface, change.Plan}
+	return []any{at, change.By, command, change.Tenant, key, change.Surface, change.Plan, change.Reason}
 }

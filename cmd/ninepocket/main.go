@@ -113,6 +113,8 @@ func rootCommand() *cobra.Command {
 		parentCommand("keys", "Create, list, revoke and rotate API keys", keysCreate(), keysList(), keysRevoke(),
 			keysRotate(), keysLog(),
 			parentCommand("tenant", "Change what a tenant may do", tenantResetDay())),
+		parentCommand("tenants", "List, change, suspend and delete tenants", tenantsList(), tenantsShow(), tenantsSetPlan(),
+			tenantsSuspend(), tenantsResume(), tenantsDelete(), tenantsExport()),
 		usageCommand(), requestCommand(),
 		parentCommand("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(),
 			stateRepair()),
