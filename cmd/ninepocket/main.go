@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"runtime"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"ninepocket/cardvocab"
-	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 )
 
@@ -80,6 +78,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if failed.hint != "" {
 		_, _ = fmt.Fprintln(last, "hint: "+failed.hint)
 	}
+	for _, origin := range originLines(ran, failed) {
+		_, _ = fmt.Fprintln(last, "note: "+origin)
+	}
 	return failed.code
 }
 
@@ -119,26 +120,9 @@ func rootCommand() *cobra.Command {
 		parentCommand("fleet", "Look at what many servers share, and take one machine into it",
 			fleetCheck(), fleetStatus(), fleetForget(), fleetImport()))
 	root.AddCommand(versionCommand(), unpackCommand())
+	addConfigurations(root)
 	addCompletions(root)
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		var wrong settings.Problems
-		for _, name := range []string{"store", "state"} {
-			flag := cmd.Flags().Lookup(name)
-			if flag == nil {
-				continue
-			}
-			// Commands with a configuration read the environment with it.
-			_, needed := flag.Annotations[cobra.BashCompOneRequiredFlag]
-			if value := os.Getenv(settings.EnvPrefix + strings.ToUpper(name)); needed && !flag.Changed && value != "" {
-				wrong.Add(cmd.Flags().Set(name, value))
-			}
-			// serve checks its store with its settings, and the store may be a bucket.
-			if needed || name != "store" {
-				wrong.Add(settings.CheckFolder(name, flag.Value.String()))
-			}
-		}
-		return fail(exitUsage, "", wrong.Err())
-	}
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return complete(cmd) }
 	return root
 }
 

@@ -32,7 +32,7 @@ type usageFlags struct {
 func usageCommand() *cobra.Command {
 	var flags usageFlags
 	cmd := &cobra.Command{
-		Use: "usage --state DIR", Args: cobra.NoArgs,
+		Use: "usage", Args: cobra.NoArgs,
 		Short: "Show the ledger, or bills: calls and charges by tenant, key, day and operation",
 		Long: `Shows what every key called and what was charged, up to the last written call, also while a server runs.
 --since and --until are days (UTC) and both belong to the bill. --totals sums a tenant and surface up
@@ -180,7 +180,7 @@ func requestCommand() *cobra.Command {
 	var path string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "request REQUEST_ID --access-log PATH", Args: cobra.ExactArgs(1),
+		Use: "request REQUEST_ID", Args: cobra.ExactArgs(1),
 		Short: "Say what became of a request that a customer names by its id",
 		Long: "Looks a request up in an access log of serve (--access-log), which may be compressed (.gz, .zst): its " +
 			"time,\n" +
@@ -205,9 +205,9 @@ func requestCommand() *cobra.Command {
 		},
 	}
 
-	cmd.Flags().StringVar(&path, "access-log", "", "access log `FILE`")
+	cmd.Flags().StringVar(&path, "access-log", "", "access log `FILE`"+ofConfiguration)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	require(cmd, "access-log")
+	configured(cmd, needed, "access_log")
 	return cmd
 }
 

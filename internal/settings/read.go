@@ -32,6 +32,15 @@ type Merged struct {
 // Origin returns the origin of a key's value, "" for the default.
 func (c *Merged) Origin(key string) string { return c.origins[key] }
 
+// Text returns the value of a key as a flag takes it, with its origin.
+func (c *Merged) Text(key string) (value, origin string) {
+	v := reflect.ValueOf(ByKey(key).Pointer(&c.Config, "")).Elem().Interface()
+	if list, is := v.([]string); is {
+		return strings.Join(list, ","), c.origins[key]
+	}
+	return fmt.Sprint(v), c.origins[key]
+}
+
 // Override sets one setting to its value in from, with an origin.
 func (c *Merged) Override(setting *Setting, from *Config, origin string) {
 	reflect.ValueOf(setting.Pointer(&c.Config, "")).Elem().Set(reflect.ValueOf(setting.Pointer(from, "")).Elem())

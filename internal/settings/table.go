@@ -99,6 +99,11 @@ func (s *Setting) EnvName() string {
 	return EnvPrefix + strings.ToUpper(strings.Join(s.levels(), "__"))
 }
 
+// ByKey returns the setting of a key.
+func ByKey(key string) *Setting {
+	return Settings[slices.IndexFunc(Settings, func(s *Setting) bool { return s.Key == key })]
+}
+
 // path returns the levels of the key with the chosen name.
 func (s *Setting) path(name string) []string {
 	path := s.levels()
