@@ -191,7 +191,7 @@ func addFlags(cmd *cobra.Command, config *settings.Config, keys ...string) {
 // read merges all layers as they are now and validates the result. The error joins every problem.
 func (flags *configFlags) read() (settings.Merged, error) {
 	layered, err := settings.Read(settings.File(flags.path), os.Environ(), func(name string) {
-		flags.cmd.PrintErrf("note: environment variable %s is not a setting of ninepocket\n", name)
+		flags.cmd.PrintErrf("note: environment variable %s is not a setting of ninepocket%s\n", name, meant(name))
 	})
 
 	// Given flags win over all other layers.
@@ -201,6 +201,15 @@ func (flags *configFlags) read() (settings.Merged, error) {
 		}
 	}
 	return layered, errors.Join(err, layered.Validate())
+}
+
+// meant suggests the variable that an unknown one resembles, if there is one.
+func meant(variable string) string {
+	near := settings.NearestVariable(variable)
+	if near == "" {
+		return ""
+	}
+	return "; did you mean " + near + "?"
 }
 
 // ofConfiguration ends the help of a flag that the configuration may give.
@@ -265,7 +274,7 @@ func complete(cmd *cobra.Command) error {
 	if !has || len(open) == 0 && !config.Changed {
 		return fail(exitUsage, "", checkPlaces(cmd))
 	}
-	layered, err := readConfiguration(config.Value.String())
+	layered, err := readConfiguration(cmd, config.Value.String())
 	if err != nil {
 		return err
 	}
@@ -286,8 +295,15 @@ func complete(cmd *cobra.Command) error {
 
 // readConfiguration reads file and environment. The error of a broken configuration names every
 // problem.
-func readConfiguration(given string) (settings.Merged, error) {
-	layered, err := settings.ReadWithEnv(given)
+func readConfiguration(cmd *cobra.Command, given string) (settings.Merged, error) {
+	layered, err := settings.Read(settings.File(given), os.Environ(), func(name string) {
+		// Clusters set variables of such names too.
+		if near := meant(name); near != "" {
+			cmd.PrintErrf("note: environment variable %s is no setting%s\n", name, near)
+		}
+	})
+
+	// A file that cannot be read has no mistake.
 	if hint, unread := unreadableHint(err); unread {
 		return layered, fail(exitFailure, hint, err)
 	}

@@ -233,9 +233,9 @@ func snapshotRollback() *cobra.Command {
 			"day, and the file goes into the folder aside of feed.into. Until a later day is published, after a\n" +
 			"rollback: rollback current --discard-day.",
 		PreRunE: func(cmd *cobra.Command, _ []string) (err error) {
-			configured, err = readConfiguration(conditions.config)
+			configured, err = settings.ReadWithEnv(conditions.config)
 			if err != nil {
-				return err
+				return fail(exitUsage, "", err)
 			}
 			return push.check(cmd)
 		},

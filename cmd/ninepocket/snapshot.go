@@ -138,8 +138,8 @@ func snapshotInspect() *cobra.Command {
 		Use: "inspect ID", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) (err error) {
 			// Only the limits of the guards are needed.
-			config, err = readConfiguration(path)
-			return err
+			config, err = settings.ReadWithEnv(path)
+			return fail(exitUsage, "", err)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			st, err := operate.Load(cmd.Context(), flags.dir(), args[0])
