@@ -72,7 +72,7 @@ type createFlags struct {
 func keysCreate() *cobra.Command {
 	var flags createFlags
 	cmd := &cobra.Command{
-		Use:     "create --state DIR --tenant T --surface live|preview|sandbox --plan P",
+		Use:     "create --tenant T --surface live|preview|sandbox --plan P",
 		Short:   "Create a key and print it once",
 		Example: "  ninepocket keys create --state state --tenant acme --surface live --plan starter",
 		Args:    cobra.NoArgs,
@@ -235,7 +235,7 @@ const keyHeader = "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tEXPIRES\tSCOPES\tCREDITS\t
 func keysList() *cobra.Command {
 	var flags accountFlags
 	return flags.add(&cobra.Command{
-		Use: "list --state DIR", Short: "List keys, never their text", Args: cobra.NoArgs,
+		Use: "list", Short: "List keys, never their text", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, err := flags.ReadKeys(cmd.Context())
 			if err != nil {
@@ -281,7 +281,7 @@ func (r listedKey) cells() []any {
 func keysRevoke() *cobra.Command {
 	var flags accountFlags
 	return flags.add(&cobra.Command{
-		Use: "revoke ID --state DIR", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
+		Use: "revoke ID", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var key *keys.Key
 			now := time.Now()
@@ -306,7 +306,7 @@ func keysRotate() *cobra.Command {
 	var flags accountFlags
 	var overlap time.Duration
 	cmd := &cobra.Command{
-		Use: "rotate ID --state DIR", Short: "Create a key that follows another, which keeps working for the overlap",
+		Use: "rotate ID", Short: "Create a key that follows another, which keeps working for the overlap",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if overlap < 0 {
@@ -337,7 +337,7 @@ func keysRotate() *cobra.Command {
 func keysLog() *cobra.Command {
 	var flags accountFlags
 	return flags.add(&cobra.Command{
-		Use: "log --state DIR", Short: "List the commands that changed keys, newest first", Args: cobra.NoArgs,
+		Use: "log", Short: "List the commands that changed keys, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			changes, badLines, err := registry.Changes(cmd.Context(), flags.Store)
 			if err != nil {

@@ -33,7 +33,7 @@ type usageFlags struct {
 func usageCommand() *cobra.Command {
 	var flags usageFlags
 	cmd := &cobra.Command{
-		Use: "usage --state DIR", Args: cobra.NoArgs,
+		Use: "usage", Args: cobra.NoArgs,
 		Short: "Show the ledger, or bills: calls and charges by tenant, key, day and operation",
 		Long: `Shows what every key called and what was charged, up to the last written call, also while a server runs.
 --since and --until are days (UTC) and both belong to the bill. --totals sums a tenant and surface up
@@ -245,34 +245,39 @@ func requestCommand() *cobra.Command {
 	var path string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "request REQUEST_ID --access-log PATH", Args: cobra.ExactArgs(1),
+		Use: "request REQUEST_ID", Args: cobra.ExactArgs(1),
 		Short: "Say what became of a request that a customer names by its id",
-		Long: "Looks a request up in an access log of serve (--access-log), which may be compressed (.gz, .zst): its " +
-			"time,\n" +
-			"tenant, key id, operation, status, snapshot and duration. A request that is not there ends with exit " +
-			"code 1.",
-		Example: "  ninepocket request req_2f6ctyq4oz3w --access-log /var/log/ninepocket/access.log",
+		Long: "Looks a request up in the access log of serve, and in those that were rotated beside it, which may be\n" +
+			"compressed (.gz, .zst): its time, tenant, key id, operation, status, snapshot and duration. The newest\n" +
+			"file that has it is the last one that is read. A request that is nowhere ends with exit code 1.",
+		Example: "  ninepocket request req_2f6ctyq4oz3w\n" +
+			"  ninepocket request req_2f6ctyq4oz3w --access-log '/backup/access*.zst'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			all, err := accesslog.Find(path, args[0])
-			hint := ""
-			if errors.Is(err, fs.ErrNotExist) {
-				hint = "give the file that serve writes, by its --access-log"
+			if path == "-" {
+				return fail(exitUsage, "look for it where your supervisor puts the output of serve",
+					errors.New("cannot read the access log: it goes to the standard output"))
 			}
+			all, searched, err := accesslog.Find(path, args[0])
 			if err != nil {
+				hint := ""
+				if errors.Is(err, fs.ErrNotExist) {
+					hint = "give the file that serve writes, by its --access-log"
+				}
 				return fail(exitFailure, hint, fmt.Errorf("cannot read the access log: %w", err))
 			}
 			if len(all) == 0 {
 				return fail(exitFailure, "it may be in an older file, or not have been sampled",
-					fmt.Errorf("cannot find request %q in %q", args[0], path))
+					fmt.Errorf("cannot find request %q in %d files: %s", args[0], len(searched),
+						strings.Join(searched, ", ")))
 			}
 			return printTable(cmd, asJSON, all,
 				"TIME\tTENANT\tKEY\tSURFACE\tOPERATION\tSTATUS\tSNAPSHOT\tBYTES\tDURATION", requestCells)
 		},
 	}
 
-	cmd.Flags().StringVar(&path, "access-log", "", "access log `FILE`")
+	cmd.Flags().StringVar(&path, "access-log", "", "access log `FILE`, or a pattern of such"+ofConfiguration)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	require(cmd, "access-log")
+	configured(cmd, needed, "access_log")
 	return cmd
 }
 
