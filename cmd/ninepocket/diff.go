@@ -2,37 +2,93 @@ package main
 
 import (
 	"bufio"
+	"encoding/csv"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
+	"ninepocket/operate"
 	"ninepocket/snapshot"
 	"ninepocket/snapshot/diff"
 )
 
-func snapshotDiff() *cobra.Command {
-	var flags storeFlags
-	return flags.addStored(&cobra.Command{
-		Use: "diff A B --store DIR", Short: "Show what changed from one snapshot to another", Args: cobra.ExactArgs(2),
-		Long: "Shows cards, sets and sealed products added, removed and renamed, prices changed with the " +
-			"largest moves, and how\n" +
-			"many cards have a price. A and B are ids, or current, previous or latest.",
-		Example: "  ninepocket snapshot diff current latest --store store",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var both [2]*snapshot.Catalog
-			for i, id := range args {
-				var err error
-				both[i], err = flags.dir().Load(cmd.Context(), id, nil)
-				if err != nil {
-					return fmt.Errorf("cannot compare the snapshots: %w", err)
-				}
-			}
+// diffFlags are the flags of snapshot diff.
+type diffFlags struct {
+	storeFlags
+	diff.Options
+	format string
+}
 
-			changes := diff.Compare(both[0], both[1], "")
-			return printResult(cmd, flags.asJSON, changes, func(out *bufio.Writer) { printDiff(out, changes) })
+func snapshotDiff() *cobra.Command {
+	var flags diffFlags
+	cmd := &cobra.Command{
+		Use: "diff [A B] --store DIR", Short: "Show what changed from one snapshot to another",
+		Long: "Shows cards, sets and sealed products added, removed and renamed, prices that moved, are new or are\n" +
+			"gone, and how many cards have a price. A and B are ids, or current, previous or latest; without them\n" +
+			"it is what changed since the publication before: previous current. A price has moved that went up or\n" +
+			"down by more than --min-percent, and by --min-cents or more; from nothing it is more than any percentage.",
+		Example: "  ninepocket snapshot diff --min-percent 50 --store store\n" +
+			"  ninepocket snapshot diff current latest --store store --format csv",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return cobra.ExactArgs(2)(cmd, args)
 		},
-	})
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return flags.check(cmd) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return flags.run(cmd, args) },
+	}
+
+	flags.addStored(cmd)
+	f := cmd.Flags()
+	f.Float64Var(&flags.MinPercent, "min-percent", 0, "only prices that moved by more than `N` %")
+	f.Int64Var(&flags.MinCents, "min-cents", 0, "only prices that moved by `N` cents or more")
+	f.IntVar(&flags.Limit, "limit", 20, "list `N` of each, 0 for all; json and csv list all unless it is given")
+	f.StringVar(&flags.format, "format", "table", "table, csv or json; --json is the same as json")
+	return cmd
+}
+
+// check reads the flags. The error names every problem.
+func (flags *diffFlags) check(cmd *cobra.Command) error {
+	var wrong settings.Problems
+	wrong.AddIf(!slices.Contains([]string{"table", "csv", "json"}, flags.format),
+		"cannot use --format %q: want table, csv or json", flags.format)
+	wrong.AddIf(!(flags.MinPercent >= 0), "cannot use --min-percent %g: want 0 or more", flags.MinPercent)
+	wrong.AddIf(flags.MinCents < 0, "cannot use --min-cents %d: want 0 or more", flags.MinCents)
+	wrong.AddIf(flags.Limit < 0, "cannot use --limit %d: want 0 or more", flags.Limit)
+	if flags.asJSON {
+		flags.format = "json"
+	}
+	// Programs want all.
+	if flags.format != "table" && !cmd.Flags().Changed("limit") {
+		flags.Limit = 0
+	}
+	return fail(exitUsage, "", wrong.Err())
+}
+
+func (flags *diffFlags) run(cmd *cobra.Command, args []string) error {
+	var both [2]*snapshot.Catalog
+	for i, id := range append(args, "previous", "current")[:2] {
+		id, err := operate.Resolve(flags.folder, id)
+		if err == nil {
+			both[i], err = flags.dir().Load(cmd.Context(), id, nil)
+		}
+		if err != nil {
+			return fmt.Errorf("cannot compare the snapshots: %w", err)
+		}
+	}
+
+	found := diff.Compare(both[0], both[1], flags.Options)
+	if flags.format == "csv" {
+		out := csv.NewWriter(cmd.OutOrStdout())
+		found.Rows(func(row []string) { _ = out.Write(row) })
+		out.Flush()
+		return out.Error()
+	}
+	return printResult(cmd, flags.format == "json", found, func(out *bufio.Writer) { printDiff(out, found) })
 }
 
 // diffKind is a part of a Diff with changes, and its printed name.
@@ -51,28 +107,47 @@ func printDiff(out *bufio.Writer, found *diff.Diff) {
 		changes.printExamples(out)
 	}
 
-	prices := found.Prices
+	prices := &found.Prices
 	coverage := found.Coverage
 	fmt.Fprintf(out, "\ncards with a price: %d of %d before, %d of %d after\n",
 		coverage.PricedBefore, found.Cards.Before, coverage.PricedAfter, found.Cards.After)
-	fmt.Fprintf(out, "prices: %d in both, %d of them changed, %d by more than 60 %%; %d new, %d gone\n",
-		prices.Compared, prices.Changed, prices.Moved, prices.Appeared, prices.Disappeared)
+	fmt.Fprintf(out, "prices: %d in both, %d of them changed%s; %d new, %d gone\n",
+		prices.Compared, prices.Changed, movedText(prices), prices.Appeared, prices.Disappeared)
 	if prices.MedianPercent != nil {
 		fmt.Fprintf(out, "median change: %+.2f %%\n", *prices.MedianPercent)
 	}
-	// Snapshots with the same prices have no moves.
-	if len(prices.Largest) == 0 {
+	printMoves(out, "LARGEST MOVES", prices.Largest, prices.Moved)
+	printMoves(out, "NEW PRICES", prices.New, prices.Appeared)
+	printMoves(out, "GONE PRICES", prices.Gone, prices.Disappeared)
+}
+
+// movedText says how many prices moved by how much, "" where every change counts.
+func movedText(prices *diff.Prices) string {
+	if prices.Moved == prices.Changed {
+		return ""
+	}
+	text := fmt.Sprintf(", %d by more than %g %%", prices.Moved, prices.MinPercent)
+	if prices.MinCents > 0 {
+		text += fmt.Sprintf(" and by %s or more", dollars(diff.Cents(prices.MinCents)))
+	}
+	return text
+}
+
+func printMoves(out *bufio.Writer, title string, moves []diff.Move, all int) {
+	if all == 0 {
 		return
 	}
-
 	fmt.Fprintln(out)
-	header := "LARGEST MOVES\tSET\tNUMBER\tVARIANT\tCONDITION\tFROM\tTO\tCHANGE\tID"
-	term.Table(out, header, prices.Largest, func(move diff.Move) []any {
+	header := title + "\tSET\tNUMBER\tVARIANT\tCONDITION\tFROM\tTO\tCHANGE\tID"
+	term.Table(out, header, moves, func(move diff.Move) []any {
 		return []any{
 			move.Name, move.Set, move.Number, move.Variant, move.Condition, dollars(move.FromCents),
 			dollars(move.ToCents), signed(move.Percent), move.ID,
 		}
 	})
+	if more := all - len(moves); more > 0 {
+		fmt.Fprintf(out, "and %d more\n", more)
+	}
 }
 
 func (changes *diffKind) printExamples(out *bufio.Writer) {
@@ -106,8 +181,13 @@ func (changes *diffKind) printExamples(out *bufio.Writer) {
 	part("renamed", changes.Renamed, renamed)
 }
 
-// dollars formats cents as dollars.
-func dollars(cents int64) string { return fmt.Sprintf("$%d.%02d", cents/100, cents%100) }
+// dollars formats cents as dollars, "-" for none.
+func dollars(cents diff.Cents) string {
+	if cents < 0 {
+		return "-"
+	}
+	return fmt.Sprintf("$%d.%02d", cents/100, cents%100)
+}
 
 func signed(percent *float64) string {
 	if percent == nil {
