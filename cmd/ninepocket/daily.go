@@ -185,12 +185,16 @@ func (d *daily) withDayHint(err error, work *operate.Day) error {
 	return refusal(err, d.store, d.config)
 }
 
+// maxShown is how many changes the day shows: all that it prints is to be on one screen.
+const maxShown = 4
+
 func printDay(out *bufio.Writer, report *operate.Report) {
 	if report.Pulled != nil {
 		printPull(out, report.Pulled)
 	}
 	if report.Diff != nil {
-		printDiff(out, report.Diff)
+		rows := report.Diff.Rows()
+		printDiff(out, report.Diff, rows[:min(len(rows), maxShown)])
 		fmt.Fprintln(out)
 	}
 

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -84,114 +85,75 @@ func (flags *diffFlags) run(cmd *cobra.Command, args []string) error {
 	found := diff.Compare(both[0], both[1], flags.Options)
 	if flags.format == "csv" {
 		out := csv.NewWriter(cmd.OutOrStdout())
-		found.Rows(func(row []string) { _ = out.Write(row) })
+		_ = out.Write(strings.Fields("change kind id name former_name set number variant condition from to percent"))
+		for _, row := range found.Rows() {
+			_ = out.Write([]string{
+				row.Change, row.Kind, row.ID, row.Name, row.Was, row.Set, row.Number, row.Variant, row.Condition,
+				fmt.Sprint(orEmpty(row.FromCents)), fmt.Sprint(orEmpty(row.ToCents)), fmt.Sprint(orEmpty(row.Percent)),
+			})
+		}
 		out.Flush()
 		return out.Error()
 	}
-	return printResult(cmd, flags.format == "json", found, func(out *bufio.Writer) { printDiff(out, found) })
+	return printResult(cmd, flags.format == "json", found, func(out *bufio.Writer) { printDiff(out, found, found.Rows()) })
 }
 
-// diffKind is a part of a Diff with changes, and its printed name.
-type diffKind struct {
-	name string
-	*diff.Changes
-}
+// maxWhat is how many characters of a card's name and set a table shows.
+const maxWhat = 44
 
-func printDiff(out *bufio.Writer, found *diff.Diff) {
+// printDiff prints the counts of a diff and some of its rows.
+func printDiff(out *bufio.Writer, found *diff.Diff, rows []diff.Row) {
 	fmt.Fprintf(out, "from  %s\nto    %s\n\n", found.From, found.To)
-	kinds := []diffKind{{"cards", &found.Cards}, {"sets", &found.Sets}, {"sealed", &found.Sealed}}
-	term.Table(out, "\tBEFORE\tAFTER\tADDED\tREMOVED\tRENAMED", kinds, func(changes diffKind) []any {
-		return []any{changes.name, changes.Before, changes.After, changes.Added, changes.Removed, changes.Renamed}
+	kinds := []*diff.Changes{&found.Cards, &found.Sets, &found.Sealed}
+	names := []string{"cards", "sets", "sealed"}
+	listed := 0
+	term.Table(out, "\tBEFORE\tAFTER\tADDED\tREMOVED\tRENAMED", kinds, func(of *diff.Changes) []any {
+		listed += of.Added + of.Removed + of.Renamed
+		return []any{names[slices.Index(kinds, of)], of.Before, of.After, of.Added, of.Removed, of.Renamed}
 	})
-	for _, changes := range kinds {
-		changes.printExamples(out)
-	}
 
 	prices := &found.Prices
 	coverage := found.Coverage
-	fmt.Fprintf(out, "\ncards with a price: %d of %d before, %d of %d after\n",
+	fmt.Fprintf(out, "cards with a price: %d of %d before, %d of %d after\n",
 		coverage.PricedBefore, found.Cards.Before, coverage.PricedAfter, found.Cards.After)
+	moved := ""
+	if prices.Moved != prices.Changed {
+		moved = fmt.Sprintf(", %d by more than %g %% and %s or more", prices.Moved, prices.MinPercent,
+			dollars(&prices.MinCents))
+	}
 	fmt.Fprintf(out, "prices: %d in both, %d of them changed%s; %d new, %d gone\n",
-		prices.Compared, prices.Changed, movedText(prices), prices.Appeared, prices.Disappeared)
+		prices.Compared, prices.Changed, moved, prices.Appeared, prices.Disappeared)
 	if prices.MedianPercent != nil {
 		fmt.Fprintf(out, "median change: %+.2f %%\n", *prices.MedianPercent)
 	}
-	printMoves(out, "LARGEST MOVES", prices.Largest, prices.Moved)
-	printMoves(out, "NEW PRICES", prices.New, prices.Appeared)
-	printMoves(out, "GONE PRICES", prices.Gone, prices.Disappeared)
-}
 
-// movedText says how many prices moved by how much, "" where every change counts.
-func movedText(prices *diff.Prices) string {
-	if prices.Moved == prices.Changed {
-		return ""
-	}
-	text := fmt.Sprintf(", %d by more than %g %%", prices.Moved, prices.MinPercent)
-	if prices.MinCents > 0 {
-		text += fmt.Sprintf(" and by %s or more", dollars(diff.Cents(prices.MinCents)))
-	}
-	return text
-}
-
-func printMoves(out *bufio.Writer, title string, moves []diff.Move, all int) {
-	if all == 0 {
+	listed += prices.Moved + prices.Appeared + prices.Disappeared
+	// Snapshots of the same content have no changes.
+	if listed == 0 {
 		return
 	}
 	fmt.Fprintln(out)
-	header := title + "\tSET\tNUMBER\tVARIANT\tCONDITION\tFROM\tTO\tCHANGE\tID"
-	term.Table(out, header, moves, func(move diff.Move) []any {
-		return []any{
-			move.Name, move.Set, move.Number, move.Variant, move.Condition, dollars(move.FromCents),
-			dollars(move.ToCents), signed(move.Percent), move.ID,
+	term.Table(out, "CHANGE\tWHAT\tFROM\tTO\tID", rows, func(row diff.Row) []any {
+		change := row.Change + " " + row.Kind
+		if row.Percent != nil {
+			change = fmt.Sprintf("%+.2f %%", *row.Percent)
 		}
+		what := strings.Join([]string{row.Was, row.Name, row.Number, row.Variant, row.Set}, " ")
+		what = strings.Join(strings.Fields(what), " ")
+		if all := []rune(what); len(all) > maxWhat {
+			what = string(all[:maxWhat-1]) + "…"
+		}
+		return []any{change, what, dollars(row.FromCents), dollars(row.ToCents), row.ID}
 	})
-	if more := all - len(moves); more > 0 {
-		fmt.Fprintf(out, "and %d more\n", more)
+	if more := listed - len(rows); more > 0 {
+		fmt.Fprintf(out, "and %d more: snapshot diff --limit 0\n", more)
 	}
-}
-
-func (changes *diffKind) printExamples(out *bufio.Writer) {
-	part := func(verb string, n int, lines []string) {
-		if n == 0 {
-			return
-		}
-		fmt.Fprintf(out, "\n%s %s:\n", changes.name, verb)
-		for _, line := range lines {
-			fmt.Fprintln(out, "  "+line)
-		}
-
-		if more := n - len(lines); more > 0 {
-			fmt.Fprintf(out, "  and %d more\n", more)
-		}
-	}
-
-	things := func(all []diff.Thing) (lines []string) {
-		for _, thing := range all {
-			lines = append(lines, thing.Name+"  "+thing.ID)
-		}
-		return lines
-	}
-	part("added", changes.Added, things(changes.Examples.Added))
-	part("removed", changes.Removed, things(changes.Examples.Removed))
-
-	var renamed []string
-	for _, name := range changes.Examples.Renamed {
-		renamed = append(renamed, fmt.Sprintf("%s -> %s  %s", name.From, name.To, name.ID))
-	}
-	part("renamed", changes.Renamed, renamed)
 }
 
 // dollars formats cents as dollars, "-" for none.
-func dollars(cents diff.Cents) string {
-	if cents < 0 {
+func dollars(cents *int64) string {
+	if cents == nil {
 		return "-"
 	}
-	return fmt.Sprintf("$%d.%02d", cents/100, cents%100)
-}
-
-func signed(percent *float64) string {
-	if percent == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%+.2f %%", *percent)
+	return fmt.Sprintf("$%d.%02d", *cents/100, *cents%100)
 }

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 
 	"ninepocket/snapshot"
 )
@@ -93,22 +92,17 @@ type Prices struct {
 	Moved      int     `json:"moved"`
 	MinPercent float64 `json:"min_percent"`
 	MinCents   int64   `json:"min_cents"`
-	// Largest are those that moved, by percent if the options ask for percent, else by cents.
+	// Largest are those that moved, by percent if the options ask for percent, else by cents; then those
+	// that appeared and disappeared.
 	Largest []Move `json:"largest"`
-	// New and Gone are those that appeared and disappeared, in the order of the later catalog.
-	New  []Move `json:"new"`
-	Gone []Move `json:"gone"`
 }
 
-// Cents is a price in JSON: null where there is none.
-type Cents int64
-
-// MarshalJSON implements json.Marshaler.
-func (c Cents) MarshalJSON() ([]byte, error) {
-	if int64(c) == snapshot.NoCents {
-		return []byte("null"), nil
+// Cents is a price as a Move has it: nil where there is none.
+func Cents(cents int64) *int64 {
+	if cents == snapshot.NoCents {
+		return nil
 	}
-	return strconv.AppendInt(nil, int64(c), 10), nil
+	return &cents
 }
 
 // Move is a lane whose price changed.
@@ -119,8 +113,8 @@ type Move struct {
 	Number    string   `json:"number,omitempty"` // printed on the card
 	Variant   string   `json:"variant"`
 	Condition string   `json:"condition"`
-	FromCents Cents    `json:"from_cents"`
-	ToCents   Cents    `json:"to_cents"`
+	FromCents *int64   `json:"from_cents"` // null where there is no price
+	ToCents   *int64   `json:"to_cents"`
 	Percent   *float64 `json:"percent"` // null when the earlier price was 0, and without both prices
 }
 
@@ -212,21 +206,18 @@ func priced(c *snapshot.Catalog) int {
 }
 
 func (o *Options) comparePrices(pairs *Pairs) Prices {
-	// Empty lists are [] for scripts, and never null.
-	prices := Prices{
-		MinPercent: o.MinPercent, MinCents: o.MinCents, Largest: []Move{}, New: []Move{}, Gone: []Move{},
-	}
-	var moves []Pair
+	prices := Prices{MinPercent: o.MinPercent, MinCents: o.MinCents, Largest: []Move{}}
+	var moves, others []Pair
 	var percents []float64
 	for pair := range pairs.All {
 		switch {
 		case pair.From == snapshot.NoCents && pair.To == snapshot.NoCents:
 		case pair.From == snapshot.NoCents:
 			prices.Appeared++
-			prices.New = limited(o, prices.New, pairs.move(pair, o.Prefix))
+			others = append(others, pair)
 		case pair.To == snapshot.NoCents:
 			prices.Disappeared++
-			prices.Gone = limited(o, prices.Gone, pairs.move(pair, o.Prefix))
+			others = append(others, pair)
 		default:
 			prices.Compared++
 			if pair.From == pair.To {
@@ -260,7 +251,7 @@ func (o *Options) comparePrices(pairs *Pairs) Prices {
 	}
 	slices.SortStableFunc(moves, func(x, y Pair) int { return cmp.Compare(size(&y), size(&x)) })
 	prices.Moved = len(moves)
-	for _, pair := range moves {
+	for _, pair := range append(moves, others...) {
 		prices.Largest = limited(o, prices.Largest, pairs.move(pair, o.Prefix))
 	}
 
@@ -269,3 +260,37 @@ func (o *Options) comparePrices(pairs *Pairs) Prices {
 
 // round2 rounds to two decimals, half away from zero (decision 8).
 func round2(v float64) float64 { return math.Round(v*100) / 100 }
+
+// Row is a change as a row of a table. Of what came, went or is renamed it has id and name alone.
+type Row struct {
+	Change, Kind string
+	Was          string // the former name of what is renamed
+	Move
+}
+
+// Rows are all changes that are listed: what came, went or has another name, then prices.
+func (d *Diff) Rows() (rows []Row) {
+	for i, of := range []*Changes{&d.Cards, &d.Sets, &d.Sealed} {
+		kind := []string{"card", "set", "sealed"}[i]
+		for _, thing := range of.Examples.Added {
+			rows = append(rows, Row{"added", kind, "", Move{ID: thing.ID, Name: thing.Name}})
+		}
+		for _, thing := range of.Examples.Removed {
+			rows = append(rows, Row{"removed", kind, "", Move{ID: thing.ID, Name: thing.Name}})
+		}
+		for _, name := range of.Examples.Renamed {
+			rows = append(rows, Row{"renamed", kind, name.From, Move{ID: name.ID, Name: name.To}})
+		}
+	}
+
+	for _, move := range d.Prices.Largest {
+		change := "moved"
+		if move.FromCents == nil {
+			change = "new"
+		} else if move.ToCents == nil {
+			change = "gone"
+		}
+		rows = append(rows, Row{change, "price", "", move})
+	}
+	return rows
+}

@@ -189,6 +189,13 @@ func comparePrices(a, b map[string]int64, o diff.Options) (p plain) {
 	return p
 }
 
+func centsOf(cents *int64) int64 {
+	if cents == nil {
+		return snapshot.NoCents
+	}
+	return *cents
+}
+
 func counted(c diff.Changes) plain {
 	return plain{Added: c.Added, Removed: c.Removed, Renamed: c.Renamed}
 }
@@ -202,7 +209,7 @@ func pricesOf(p diff.Prices) plain {
 		out.Median = fmt.Sprintf("%.2f", *p.MedianPercent)
 	}
 
-	for _, m := range slices.Concat(p.Largest, p.New, p.Gone) {
+	for _, m := range p.Largest {
 		kind, id, _ := strings.Cut("card "+m.ID, " prd_")
 		if id == "" {
 			id = m.ID
@@ -212,7 +219,7 @@ func pricesOf(p diff.Prices) plain {
 		kind, _, _ = strings.Cut(kind, " ")
 		condition := slices.IndexFunc(conditionCodes, func(code string) bool { return code == m.Condition })
 		out.Listed = append(out.Listed, fmt.Sprintf("%s from %d to %d",
-			fmt.Sprint(kind+" ", id, m.Variant, snapshot.Condition(condition)), m.FromCents, m.ToCents))
+			fmt.Sprint(kind+" ", id, m.Variant, snapshot.Condition(condition)), centsOf(m.FromCents), centsOf(m.ToCents)))
 	}
 	slices.Sort(out.Listed)
 
@@ -248,15 +255,15 @@ func TestCompare(t *testing.T) {
 		check("sets", named(setNames(a), setNames(b)), counted(d.Sets))
 		check("sealed", named(sealedNames(a), sealedNames(b)), counted(d.Sealed))
 		check("prices", comparePrices(prices(a), prices(b), o), pricesOf(d.Prices))
-		if !slices.IsSortedFunc(d.Prices.Largest, func(x, y diff.Move) int {
+		size := func(m diff.Move) float64 {
+			from := float64(centsOf(m.FromCents))
 			if o.MinPercent > 0 {
-				share := func(m diff.Move) float64 {
-					return float64(max(m.ToCents-m.FromCents, m.FromCents-m.ToCents)) / float64(m.FromCents)
-				}
-				return -stdcmp.Compare(share(x), share(y))
+				return math.Abs(float64(centsOf(m.ToCents))-from) / from
 			}
-			return int(max(y.ToCents-y.FromCents, y.FromCents-y.ToCents) - max(x.ToCents-x.FromCents,
-				x.FromCents-x.ToCents))
+			return math.Abs(float64(centsOf(m.ToCents)) - from)
+		}
+		if !slices.IsSortedFunc(d.Prices.Largest[:d.Prices.Moved], func(x, y diff.Move) int {
+			return stdcmp.Compare(size(y), size(x))
 		}) {
 			t.Errorf("seed %d: the largest moves do not descend: %+v", seed, d.Prices.Largest)
 		}
@@ -269,8 +276,7 @@ func TestCompare(t *testing.T) {
 			len(cut.Cards.Examples.Added) != min(o.Limit, d.Cards.Added) {
 			t.Errorf("seed %d: cut to %d: %+v", seed, o.Limit, cut)
 		}
-		rows := -1 // the header
-		d.Rows(func([]string) { rows++ })
+		rows := len(d.Rows())
 		all := d.Prices.Moved + d.Prices.Appeared + d.Prices.Disappeared
 		for _, c := range []diff.Changes{d.Cards, d.Sets, d.Sealed} {
 			all += c.Added + c.Removed + c.Renamed
@@ -322,13 +328,13 @@ func TestMoves(t *testing.T) {
 	d := diff.Compare(world(100, 0, 9000), world(90, 55, 9001), diff.Options{Prefix: "np"})
 	percent := func(v float64) *float64 { return &v }
 	want := []diff.Move{
-		{ID: "card_a", Name: "Abra", Variant: "normal", Condition: "near_mint", ToCents: 55},
+		{ID: "card_a", Name: "Abra", Variant: "normal", Condition: "near_mint", FromCents: new(int64(0)), ToCents: new(int64(55))},
 		{
-			ID: "card_a", Name: "Abra", Variant: "holofoil", Condition: "ungraded", FromCents: 100, ToCents: 90,
+			ID: "card_a", Name: "Abra", Variant: "holofoil", Condition: "ungraded", FromCents: new(int64(100)), ToCents: new(int64(90)),
 			Percent: percent(-10),
 		},
 		{
-			ID: "np_boxxx", Name: "Box", Condition: "factory_sealed", FromCents: 9000, ToCents: 9001,
+			ID: "np_boxxx", Name: "Box", Condition: "factory_sealed", FromCents: new(int64(9000)), ToCents: new(int64(9001)),
 			Percent: percent(0.01),
 		},
 	}
