@@ -35,6 +35,25 @@ type Store interface {
 	KeyLog(ctx context.Context) ([][]byte, error)
 }
 
+// DryRun is a Store whose changes are tried and not kept.
+type DryRun struct{ Store }
+
+// UpdateKeys implements Store.
+func (d DryRun) UpdateKeys(ctx context.Context, change func(*keys.File) error) error {
+	file, err := d.ReadKeys(ctx)
+	if errors.Is(err, keys.ErrNoFile) || errors.Is(err, ErrNoKeys) {
+		file = keys.NewFile()
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	return change(file)
+}
+
+// AppendKeyLog implements Store.
+func (DryRun) AppendKeyLog(context.Context, []byte) error { return nil }
+
 // ErrNoKeys reports a fleet's database without keys.
 var ErrNoKeys = errors.New("it has none yet")
 
