@@ -182,7 +182,27 @@ func (flags *folderFlags) add(cmd *cobra.Command, name, help string, hints []err
 }
 
 // storeFlags are the flags of the snapshot commands.
-type storeFlags struct{ folderFlags }
+type storeFlags struct {
+	folderFlags
+	dry bool
+}
+
+// addDryRun adds --dry-run to a command that works on the store and on other folders. It comes before add.
+func (flags *storeFlags) addDryRun(cmd *cobra.Command, others ...*string) {
+	cmd.Flags().BoolVar(&flags.dry, "dry-run", false, dryRunHelp)
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !flags.dry {
+			return run(cmd, args)
+		}
+		end, err := dryRun(cmd, append(others, &flags.folder)...)
+		if err != nil {
+			return err
+		}
+		defer end()
+		return run(cmd, args)
+	}
+}
 
 func (flags *storeFlags) add(cmd *cobra.Command) *cobra.Command {
 	return flags.folderFlags.add(cmd, "store", "snapshot store `DIR`"+ofConfiguration, storeHints)

@@ -165,6 +165,10 @@ func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Store) (done mir
 func (flags *pushFlags) pushAfter(cmd *cobra.Command, store *storeFlags, row publishedRow) error {
 	var pushed mirror.PushResult
 	var err error
+	if flags.to != "" && store.dry {
+		cmd.PrintErrln("note: then it would be pushed to " + withoutQuery(flags.to))
+		flags.to = ""
+	}
 	if flags.to != "" {
 		pushed, err = flags.push(cmd.Context(), store.dir())
 	}

@@ -120,6 +120,7 @@ func snapshotPublish() *cobra.Command {
 			return push.check(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			terms.Store = flags.folder
 			row, err := flags.publish(cmd, args[0], terms, conditions.config)
 			if err != nil {
 				return err
@@ -128,6 +129,7 @@ func snapshotPublish() *cobra.Command {
 		},
 	}
 
+	flags.addDryRun(cmd)
 	flags.addStored(cmd)
 	conditions.add(cmd)
 	push.add(cmd, defaultLead)
@@ -263,6 +265,7 @@ func snapshotRollback() *cobra.Command {
 		},
 	}
 
+	flags.addDryRun(cmd, &configured.Feed.Into)
 	flags.addStored(cmd)
 	conditions.addConfig(cmd, "`FILE` with the product prefix of the server")
 	push.add(cmd, rollbackLead)

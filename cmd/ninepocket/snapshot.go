@@ -330,6 +330,7 @@ func snapshotPrune() *cobra.Command {
 			})
 		},
 	}
+	flags.addDryRun(cmd)
 	flags.addStored(cmd)
 	conditions.addConfig(cmd, "`FILE` with daily.keep")
 	conditions.addRetain(cmd, "keep the newest `N`")
