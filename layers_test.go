@@ -75,7 +75,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/synth":     {},
 	"internal/throttle":  {},
-	"internal/tombstone": {},
+	"internal/tombstone": {"internal/disk"},
 	"internal/s3test":    {},
 	"internal/counters":  {},
 	"internal/term":      {},

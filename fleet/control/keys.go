@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -75,35 +76,26 @@ func (db *DB) updateKeys(
 	return err
 }
 
-// DeleteTenant changes keys as UpdateKeys does, and gives the ledger rows of a tenant to an opaque name.
-// rewrite changes the lines of the key log.
-func (db *DB) DeleteTenant(
-	ctx context.Context, tenant, opaque string, change func(*keys.File) error, rewrite func([]byte) []byte,
-) error {
-	return db.updateKeys(ctx, exportTimeout, change, func(ctx context.Context, tx pgx.Tx) error {
-		// A server that reports meanwhile waits, and finds the new name.
-		_, err := tx.Exec(ctx, "lock table ninepocket.ledger in share row exclusive mode")
-		if err == nil {
-			_, err = tx.Exec(ctx, "update ninepocket.ledger set tenant = $2 where tenant = $1", tenant, opaque)
-		}
-		if err != nil {
-			return err
-		}
-
-		var batch pgx.Batch
-		var number int64
-		var entry string
-		rows, _ := tx.Query(ctx, "select number, entry::text from ninepocket.key_log")
-		_, err = pgx.ForEachRow(rows, []any{&number, &entry}, func() error {
-			if line := string(rewrite([]byte(entry))); line != entry {
-				batch.Queue("update ninepocket.key_log set entry = $2 where number = $1", number, line)
+// DeleteTenant changes keys as UpdateKeys does, and gives the ledger rows and the key log of a tenant to an
+// opaque name. Reasons in the log may name people, and go.
+func (db *DB) DeleteTenant(ctx context.Context, tenant, opaque string, change func(*keys.File) error) error {
+	return db.updateKeys(ctx, exportTimeout, change, func(ctx context.Context, tx pgx.Tx) (err error) {
+		for _, statement := range []string{
+			// A server that reports meanwhile waits, and finds the new name.
+			"lock table ninepocket.ledger in share row exclusive mode",
+			"update ninepocket.ledger set tenant = $2 where tenant = $1",
+			`update ninepocket.key_log set entry = entry - 'reason' || jsonb_build_object('tenant', $2::text)
+				where entry->>'tenant' = $1`,
+		} {
+			var arguments []any
+			if strings.Contains(statement, "$1") {
+				arguments = []any{tenant, opaque}
 			}
-			return nil
-		})
-		if err != nil {
-			return err
+			if err == nil {
+				_, err = tx.Exec(ctx, statement, arguments...)
+			}
 		}
-		return tx.SendBatch(ctx, &batch).Close()
+		return err
 	})
 }
 

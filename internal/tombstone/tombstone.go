@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"ninepocket/internal/disk"
 )
 
 // Name is the file in a backup folder, a JSON object a line.
@@ -56,20 +58,12 @@ func Append(folder string, t Tombstone) error {
 	_, err = file.Write([]byte("\n" + string(line) + "\n"))
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err == nil {
-		err = syncFolder(folder)
+		err = disk.OS.SyncDir(folder)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write tombstone: %w", err)
 	}
 	return nil
-}
-
-func syncFolder(folder string) error {
-	dir, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // Read returns the tombstones of a backup folder, the oldest first; none if it has no such file. It returns
