@@ -18,8 +18,7 @@ import (
 // member that they do not know. They read of a suspension that the keys are revoked.
 type tenantsFile struct {
 	Tenants map[string]tenantRecord `json:"tenants"`
-	// Suspended has times by key id. One counts only for a key that is revoked since that very time: so old
-	// ones do no harm, and stay.
+	// Suspended has times by key id. One counts only for a key that is revoked since that very time.
 	Suspended map[string]time.Time `json:"suspended"`
 }
 
@@ -95,9 +94,10 @@ func writeTenants(stateDir string, f *File, of statedir.Owner) error {
 	}
 
 	// Until the keys file is written, suspensions that the change takes back stay in force.
-	if stored.Suspended != nil {
-		maps.Copy(stored.Suspended, apart.Suspended)
-		apart.Suspended = stored.Suspended
+	if now, err := Read(stateDir); err == nil {
+		_, before := now.split()
+		maps.Copy(before.Suspended, apart.Suspended)
+		apart.Suspended = before.Suspended
 	}
 	data, err := json.MarshalIndent(apart, "", "  ")
 	if err != nil {
