@@ -177,6 +177,9 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 	return err
 }
 
+// maxChanges is how many changes of each kind a report lists.
+const maxChanges = 20
+
 // compare returns the changes since the current snapshot, nil without one. They are for people: the
 // guards decide.
 func (d *Day) compare(ctx context.Context, current, id string) *diff.Diff {
@@ -189,7 +192,7 @@ func (d *Day) compare(ctx context.Context, current, id string) *diff.Diff {
 		d.OnWarning(fmt.Sprintf("cannot compare with %s: %v", current, err))
 		return nil
 	}
-	return diff.Compare(d.Build.Base, next, d.Terms.ProductPrefix)
+	return diff.Compare(d.Build.Base, next, diff.Options{Prefix: d.Terms.ProductPrefix, Limit: maxChanges})
 }
 
 // Tree returns the folder of the current tree of a pulled feed.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"ninepocket/internal/wal"
 )
@@ -39,6 +40,9 @@ type Tenant struct {
 	// Units used before these instants do not count any more (decision 1757).
 	DayResetAt     *time.Time `json:"day_reset_at,omitempty"`
 	CreditsResetAt *time.Time `json:"credits_reset_at,omitempty"`
+
+	Contact     string     `json:"contact,omitempty"` // free text: whom to write to
+	SuspendedAt *time.Time `json:"suspended_at,omitempty"`
 }
 
 // PlanOf returns the plan of a tenant on a surface.
@@ -57,12 +61,16 @@ type Key struct {
 	CreatedAt time.Time  `json:"created_at"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
-	RotatedTo string     `json:"rotated_to,omitempty"` // id of the key that replaces it
+	// SuspendedAt equals RevokedAt in a suspended key: servers that know the latter alone refuse it too.
+	SuspendedAt *time.Time `json:"suspended_at,omitempty"`
+	RotatedTo   string     `json:"rotated_to,omitempty"` // id of the key that replaces it
 }
 
-// Status returns active, revoked or expired at a time.
+// Status returns active, suspended, revoked or expired at a time.
 func (key *Key) Status(now time.Time) string {
 	switch {
+	case key.Suspended():
+		return "suspended"
 	case key.RevokedAt != nil:
 		return "revoked"
 	case key.ExpiresAt != nil && !now.Before(*key.ExpiresAt):
@@ -104,6 +112,9 @@ func (f *File) Create(want NewKey, now time.Time) (*Key, string, error) {
 	key := &Key{
 		ID: mintID(), Tenant: want.Tenant, Name: want.Name, Surface: want.Surface.String(),
 		CreatedAt: utcSeconds(now), ExpiresAt: utcPointer(want.Expires),
+	}
+	if f.Tenants[want.Tenant].SuspendedAt != nil {
+		key.suspend(now)
 	}
 	if want.Surface == Preview {
 		key.Scopes = cmp.Or(want.Scopes, AllScopes).Names()
@@ -243,7 +254,7 @@ func (f *File) find(id string) (*Key, error) {
 	return f.Keys[i], nil
 }
 
-// Revoke ends a key at once. Revoking a revoked key changes nothing.
+// Revoke ends a key at once, a suspended one for good. Revoking a revoked key changes nothing.
 func (f *File) Revoke(id string, now time.Time) (*Key, error) {
 	key, err := f.find(id)
 	if err != nil {
@@ -251,9 +262,7 @@ func (f *File) Revoke(id string, now time.Time) (*Key, error) {
 	}
 
 	// A second revocation must not change the time of the first.
-	if key.RevokedAt == nil {
-		key.RevokedAt = new(utcSeconds(now))
-	}
+	key.revoke(now)
 	return key, nil
 }
 
@@ -264,6 +273,9 @@ func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, st
 	old, err := f.find(id)
 	if err != nil {
 		return nil, "", err
+	}
+	if old.Suspended() {
+		return nil, "", fmt.Errorf("cannot rotate key %q: %w %q", id, ErrSuspendedTenant, old.Tenant)
 	}
 	if status := old.Status(now); status != "active" {
 		return nil, "", fmt.Errorf("cannot rotate key %q: it is %s; create a new one", id, status)
@@ -345,8 +357,8 @@ func (f *File) encode() ([]byte, error) {
 		return nil, err
 	}
 
-	whole := *f
-	whole.SHA256 = f.checksum()
+	whole, _ := f.split()
+	whole.SHA256 = whole.checksum()
 	data, err := json.MarshalIndent(whole, "", "  ")
 	if err != nil {
 		return nil, err
@@ -401,6 +413,8 @@ func (tenant *Tenant) validate(name string) error {
 		return fmt.Errorf("tenant %q: plan %q is not a name", name, tenant.Plan)
 	case !tenant.validPlans():
 		return fmt.Errorf("tenant %q: plans %v are not names by surface", name, tenant.Plans)
+	case len(tenant.Contact) > 200 || strings.ContainsFunc(tenant.Contact, unicode.IsControl):
+		return fmt.Errorf("tenant %q: contact of more than 200 bytes, or with control characters", name)
 	case tenant.Credits != nil && *tenant.Credits < 0:
 		return fmt.Errorf("tenant %q: negative credits", name)
 	case (tenant.PeriodStart == nil) != (tenant.PeriodEnd == nil):

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,6 +30,7 @@ type daily struct {
 	config, store  string
 	collectedAt    string
 	noPull, asJSON bool
+	dry            bool
 	cmd            *cobra.Command
 	settings       settings.Merged
 }
@@ -57,8 +61,54 @@ func dailyCommand() *cobra.Command {
 	f.StringVar(&d.store, "store", "", "snapshot store `DIR` (default: store of the configuration)")
 	f.StringVar(&d.collectedAt, "collected-at", "", collectedAtHelp)
 	f.BoolVar(&d.noPull, "no-pull", false, "build from the tree that is here")
+	f.BoolVar(&d.dry, "dry-run", false, dryRunHelp)
 	f.BoolVar(&d.asJSON, "json", false, "print JSON")
+	configured(cmd, optional, "store")
 	return cmd
+}
+
+// dryRunHelp is the help of --dry-run.
+const dryRunHelp = "show what it would do, and change nothing"
+
+// dryRun gives a command copies of folders to work on. What it prints names the folders themselves. end
+// removes the copies, and prints what was kept back.
+func dryRun(cmd *cobra.Command, folders ...*string) (end func(), err error) {
+	cmd.PrintErrln("note: a dry run: what follows would be done, and nothing is changed")
+	temp, err := os.MkdirTemp("", "ninepocket-dry-run-")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i, folder := range folders {
+		if *folder == "" {
+			continue
+		}
+		given := *folder
+		*folder = filepath.Join(temp, strconv.Itoa(i))
+		names = append(names, *folder, given)
+		err = errors.Join(err, operate.Shadow(given, *folder))
+	}
+
+	rename := strings.NewReplacer(names...)
+	var kept bytes.Buffer
+	stdout := cmd.OutOrStdout()
+	cmd.SetOut(&kept)
+	cmd.SetErr(renamed{cmd.ErrOrStderr(), rename})
+	return func() {
+		_, _ = rename.WriteString(stdout, kept.String())
+		_ = os.RemoveAll(temp)
+	}, err
+}
+
+// renamed is a writer that replaces texts.
+type renamed struct {
+	io.Writer
+	by *strings.Replacer
+}
+
+func (r renamed) Write(p []byte) (int, error) {
+	_, err := r.by.WriteString(r.Writer, string(p))
+	return len(p), err
 }
 
 // read reads the configuration.
@@ -71,14 +121,12 @@ func (d *daily) read() error {
 		return fail(exitUsage, "run: ninepocket config check --config "+d.config, err)
 	}
 
-	d.store = cmp.Or(d.store, d.settings.Store)
 	var wrong settings.Problems
 	wrong.AddIf(d.store == "", "cannot do the day's work: the store is not given")
 	pulled := d.settings.Feed.Into != ""
 	wrong.AddIf(!pulled && slices.Contains(d.settings.Daily.Sources, settings.PulledFeed),
 		"cannot do the day's work: daily.sources names the feed, and feed.into is not given")
 	wrong.AddIf(len(d.settings.Daily.Sources) == 0, "cannot do the day's work: daily.sources is empty")
-	wrong.Add(settings.CheckFolder("store", d.store))
 	return fail(exitUsage, "set store and feed.into in the configuration, or NINEPOCKET_STORE and "+
 		"NINEPOCKET_FEED__INTO", wrong.Err())
 }
@@ -86,6 +134,15 @@ func (d *daily) read() error {
 func (d *daily) run() error {
 	if err := d.read(); err != nil {
 		return err
+	}
+	if d.dry {
+		// Pictures are not fetched: what lacks them is the same.
+		d.settings.Feed.Images = ""
+		end, err := dryRun(d.cmd, &d.store, &d.settings.Feed.Into)
+		if err != nil {
+			return err
+		}
+		defer end()
 	}
 	unlock, err := d.lock()
 	if err != nil {
@@ -185,12 +242,16 @@ func (d *daily) withDayHint(err error, work *operate.Day) error {
 	return refusal(err, d.store, d.config)
 }
 
+// maxShown is how many changes the day shows: all that it prints is to be on one screen.
+const maxShown = 4
+
 func printDay(out *bufio.Writer, report *operate.Report) {
 	if report.Pulled != nil {
 		printPull(out, report.Pulled)
 	}
 	if report.Diff != nil {
-		printDiff(out, report.Diff)
+		rows := report.Diff.Rows()
+		printDiff(out, report.Diff, rows[:min(len(rows), maxShown)])
 		fmt.Fprintln(out)
 	}
 

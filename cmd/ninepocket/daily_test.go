@@ -70,7 +70,7 @@ func TestDaily(t *testing.T) {
 
 	h.evening(1, feedtest.Faults{})
 	out, _ = h.days(exitOK, file)
-	says(t, out, "LARGEST MOVES", "published ")
+	says(t, out, "CHANGE   WHAT", "published ")
 
 	// The feed is down: nothing changes, and the end says so.
 	h.evening(2, feedtest.Faults{Down: true})

@@ -102,7 +102,7 @@ func snapshotPublish() *cobra.Command {
 	var push pushFlags
 	var terms *operate.Terms
 	cmd := &cobra.Command{
-		Use: "publish ID --store DIR", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
+		Use: "publish ID", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
 		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it with " +
 			"the current\n" +
 			"one and then moves the pointer that servers follow. Whatever is wrong is named, with exit code 3, and " +
@@ -120,6 +120,7 @@ func snapshotPublish() *cobra.Command {
 			return push.check(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			terms.Store = flags.folder
 			row, err := flags.publish(cmd, args[0], terms, conditions.config)
 			if err != nil {
 				return err
@@ -128,6 +129,7 @@ func snapshotPublish() *cobra.Command {
 		},
 	}
 
+	flags.addDryRun(cmd)
 	flags.addStored(cmd)
 	conditions.add(cmd)
 	push.add(cmd, defaultLead)
@@ -223,7 +225,7 @@ func snapshotRollback() *cobra.Command {
 	var push pushFlags
 	var configured settings.Merged
 	cmd := &cobra.Command{
-		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
+		Use: "rollback [ID]", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
 		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the " +
 			"current\n" +
 			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not " +
@@ -263,6 +265,7 @@ func snapshotRollback() *cobra.Command {
 		},
 	}
 
+	flags.addDryRun(cmd, &configured.Feed.Into)
 	flags.addStored(cmd)
 	conditions.addConfig(cmd, "`FILE` with the product prefix of the server")
 	push.add(cmd, rollbackLead)
@@ -333,7 +336,7 @@ type logRow struct {
 func snapshotLog() *cobra.Command {
 	var flags storeFlags
 	return flags.addStored(&cobra.Command{
-		Use: "log --store DIR", Short: "List publications, rollbacks and refusals, newest first, with who and why",
+		Use: "log", Short: "List publications, rollbacks and refusals, newest first, with who and why",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			past, err := flags.dir().Publications()

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ninepocket/cardvocab"
 	"ninepocket/snapshot/guard"
 )
 
@@ -35,6 +36,7 @@ var Settings = slices.Concat(
 	fields[Serve]("serve.", func(config *Config, _ string) *Serve { return &config.Serve }),
 	fields[Feed]("feed.", func(config *Config, _ string) *Feed { return &config.Feed }),
 	fields[Daily]("daily.", func(config *Config, _ string) *Daily { return &config.Daily }),
+	fields[Backup]("backup.", func(config *Config, _ string) *Backup { return &config.Backup }),
 	fields[Fleet]("fleet.", func(config *Config, _ string) *Fleet { return &config.Fleet }),
 	fields[MCP]("mcp.", func(config *Config, _ string) *MCP { return &config.MCP }),
 	guardSettings(),
@@ -99,6 +101,11 @@ func (s *Setting) EnvName() string {
 	return EnvPrefix + strings.ToUpper(strings.Join(s.levels(), "__"))
 }
 
+// ByKey returns the setting of a key.
+func ByKey(key string) *Setting {
+	return Settings[slices.IndexFunc(Settings, func(s *Setting) bool { return s.Key == key })]
+}
+
 // path returns the levels of the key with the chosen name.
 func (s *Setting) path(name string) []string {
 	path := s.levels()
@@ -106,6 +113,35 @@ func (s *Setting) path(name string) []string {
 		path[level] = name
 	}
 	return path
+}
+
+// nearestKey returns the key that an unknown path resembles, "" for none.
+func nearestKey(path []string) string {
+	name := ""
+	if len(path) > 1 {
+		name = path[1]
+	}
+	return cardvocab.Nearest(dotted(path), func(each func(string) bool) {
+		for _, setting := range Settings {
+			if !each(dotted(setting.path(name))) {
+				return
+			}
+		}
+	})
+}
+
+// NearestVariable returns the environment variable that an unknown one resembles, "" for none.
+func NearestVariable(name string) string {
+	key := nearestKey(variablePath(name))
+	if key == "" {
+		return ""
+	}
+	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
+}
+
+// variablePath returns the levels of the key of an environment variable.
+func variablePath(name string) []string {
+	return strings.Split(strings.ToLower(strings.TrimPrefix(name, EnvPrefix)), "__")
 }
 
 // isPlaceholder reports whether a level of a key stands for a name that the operator chooses.
@@ -150,12 +186,15 @@ func (s *Setting) value(config *Config, name string) any {
 	return v
 }
 
+// builderTables are settings for building, publishing and copying, which no server uses.
+var builderTables = []string{"guards", "feed", "daily", "backup"}
+
 // FixedChanges returns the keys that differ in another configuration and need a restart. Plans can
-// be reloaded, and the settings for building and publishing are not used by a server.
+// be reloaded, and a server uses no setting of builderTables.
 func (c *Config) FixedChanges(other *Config) (keys []string) {
 	for _, setting := range Settings {
 		table := setting.levels()[0]
-		if setting.hasPlaceholder() || table == "guards" || table == "feed" || table == "daily" {
+		if setting.hasPlaceholder() || slices.Contains(builderTables, table) {
 			continue
 		}
 		if tomlValue(setting.value(c, "")) != tomlValue(setting.value(other, "")) {

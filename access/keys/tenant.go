@@ -1,0 +1,135 @@
+package keys
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// This file is the life of a tenant after its first key.
+
+// ChangeTenant changes the plan and the credits of a tenant as [File.Create] with ChangePlan does, and its
+// contact unless that is nil. It returns the plan before. The keys stay.
+func (f *File) ChangeTenant(want NewKey, contact *string) (before string, err error) {
+	tenant, err := f.tenant("change", want.Tenant)
+	if err != nil {
+		return "", err
+	}
+	before = tenant.PlanOf(want.Surface.String())
+	want.ChangePlan = true
+	if err := f.applyTenant(want); err != nil {
+		return "", err
+	}
+	if contact != nil {
+		tenant.Contact = strings.TrimSpace(*contact)
+	}
+	return before, nil
+}
+
+// tenant returns a tenant that exists and was not deleted, or ErrNoSuchTenant.
+func (f *File) tenant(verb, name string) (*Tenant, error) {
+	if f.Tenants[name] == nil || IsOpaque(name) {
+		return nil, fmt.Errorf("cannot %s tenant %q: %w", verb, name, ErrNoSuchTenant)
+	}
+	return f.Tenants[name], nil
+}
+
+// KeysOf returns the keys of a tenant, in the order of their creation.
+func (f *File) KeysOf(tenant string) (all []*Key) {
+	for _, key := range f.Keys {
+		if key.Tenant == tenant {
+			all = append(all, key)
+		}
+	}
+	return all
+}
+
+// Suspended reports whether a key is refused until its tenant is resumed.
+func (key *Key) Suspended() bool {
+	return key.SuspendedAt != nil && key.RevokedAt != nil && key.SuspendedAt.Equal(*key.RevokedAt)
+}
+
+func (key *Key) suspend(now time.Time) {
+	key.RevokedAt = new(utcSeconds(now))
+	key.SuspendedAt = key.RevokedAt
+}
+
+// revoke ends a key for good, unless it was revoked before.
+func (key *Key) revoke(now time.Time) {
+	if key.RevokedAt == nil {
+		key.RevokedAt = new(utcSeconds(now))
+	}
+	// The time of a suspension would still mean one.
+	if key.Suspended() {
+		key.RevokedAt = new(key.RevokedAt.Add(time.Second))
+		key.SuspendedAt = nil
+	}
+}
+
+// Suspend makes the keys of a tenant refused until [File.Resume]: those that are not revoked, and new ones.
+func (f *File) Suspend(name string, now time.Time) error {
+	tenant, err := f.tenant("suspend", name)
+	if err != nil {
+		return err
+	}
+
+	if tenant.SuspendedAt == nil {
+		tenant.SuspendedAt = new(utcSeconds(now))
+	}
+	for _, key := range f.KeysOf(name) {
+		if key.RevokedAt == nil {
+			key.suspend(now)
+		}
+	}
+	return nil
+}
+
+// Resume takes a suspension back. Keys that were revoked stay so.
+func (f *File) Resume(name string, _ time.Time) error {
+	tenant, err := f.tenant("resume", name)
+	if err != nil {
+		return err
+	}
+
+	tenant.SuspendedAt = nil
+	for _, key := range f.KeysOf(name) {
+		if key.Suspended() {
+			key.RevokedAt = nil
+			key.SuspendedAt = nil
+		}
+	}
+	return nil
+}
+
+const opaquePrefix = "tenant_"
+
+// MintOpaque returns a new name for a deleted tenant.
+func MintOpaque() string { return opaquePrefix + strings.ToLower(randomBase62(16)) }
+
+// IsOpaque reports whether a name is of the form of [MintOpaque].
+func IsOpaque(name string) bool {
+	return strings.HasPrefix(name, opaquePrefix) && len(name) == len(opaquePrefix)+16
+}
+
+// Delete gives what a tenant leaves to an opaque name: its plans and the ids of its keys, which bills
+// need. The keys are revoked, and their hashes are replaced by random ones.
+func (f *File) Delete(name, opaque string, now time.Time) error {
+	tenant, err := f.tenant("delete", name)
+	if err != nil {
+		return err
+	}
+
+	delete(f.Tenants, name)
+	f.Tenants[opaque] = &Tenant{Plan: tenant.Plan, Plans: tenant.Plans}
+	for _, key := range f.KeysOf(name) {
+		var hash [32]byte
+		rand.Read(hash[:]) // never fails
+		key.Hash = hex.EncodeToString(hash[:])
+		key.Tenant = opaque
+		key.Name = ""
+		key.revoke(now)
+	}
+	return nil
+}

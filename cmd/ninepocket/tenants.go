@@ -1,0 +1,378 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/internal/registry"
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
+	"ninepocket/internal/tombstone"
+)
+
+// tenantRow is a tenant as list, show and export print it.
+type tenantRow struct {
+	Tenant   string            `json:"tenant"`
+	Status   string            `json:"status"` // active, suspended or deleted
+	Plans    map[string]string `json:"plans"`  // by surface
+	Active   int               `json:"active_keys"`
+	LastUsed *time.Time        `json:"last_used_at"`
+	Record   *keys.Tenant      `json:"record"`
+	Keys     []listedKey       `json:"keys,omitempty"` // not of list
+}
+
+const tenantHeader = "TENANT\tSTATUS\tPLANS\tACTIVE KEYS\tLAST USED\tCONTACT"
+
+func (r tenantRow) cells() []any {
+	var plans []string
+	for _, surface := range slices.Sorted(maps.Keys(r.Plans)) {
+		plans = append(plans, surface+" "+r.Plans[surface])
+	}
+	last := "never"
+	if r.LastUsed != nil {
+		last = r.LastUsed.Format(time.RFC3339)
+	}
+	return []any{r.Tenant, r.Status, strings.Join(plans, ", "), r.Active, last, r.Record.Contact}
+}
+
+// tenants reads all tenants with their keys, or one.
+func (flags *accountFlags) tenants(cmd *cobra.Command, only string) ([]tenantRow, error) {
+	file, err := flags.ReadKeys(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	listed, err := flags.listKeys(cmd.Context(), file)
+
+	rows := []tenantRow{}
+	for _, name := range slices.Sorted(maps.Keys(file.Tenants)) {
+		if only == "" || only == name {
+			rows = append(rows, newTenantRow(name, file.Tenants[name], listed))
+		}
+	}
+	if err == nil && only != "" && len(rows) == 0 {
+		err = fmt.Errorf("cannot find tenant %q: %w", only, keys.ErrNoSuchTenant)
+	}
+	return rows, err
+}
+
+func newTenantRow(name string, tenant *keys.Tenant, listed []listedKey) tenantRow {
+	row := tenantRow{Tenant: name, Status: "active", Plans: map[string]string{}, Record: tenant}
+	switch {
+	case keys.IsOpaque(name):
+		row.Status = "deleted"
+	case tenant.SuspendedAt != nil:
+		row.Status = "suspended"
+	}
+
+	for _, key := range listed {
+		if key.Tenant != name {
+			continue
+		}
+		row.Keys = append(row.Keys, key)
+		row.Plans[key.Surface] = key.Plan
+		if key.Status == "active" {
+			row.Active++
+		}
+		if key.LastUsed != nil && (row.LastUsed == nil || key.LastUsed.After(*row.LastUsed)) {
+			row.LastUsed = key.LastUsed
+		}
+	}
+	return row
+}
+
+func tenantsList() *cobra.Command {
+	var flags accountFlags
+	return flags.add(&cobra.Command{
+		Use: "list", Short: "List tenants with status, plans and contact", Args: cobra.NoArgs,
+		Long:    "A deleted tenant is listed under the opaque id that its calls stay under.",
+		Example: "  ninepocket tenants list --state state",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			rows, err := flags.tenants(cmd, "")
+			if err != nil {
+				return err
+			}
+			for i := range rows {
+				rows[i].Keys = nil
+			}
+			return printTable(cmd, flags.asJSON, rows, tenantHeader, tenantRow.cells)
+		},
+	})
+}
+
+func tenantsShow() *cobra.Command {
+	var flags accountFlags
+	return flags.add(&cobra.Command{
+		Use: "show TENANT", Short: "Show a tenant and its keys", Args: cobra.ExactArgs(1),
+		Long:    "Shows plans, contact and status of a tenant, and each of its keys with its last use.",
+		Example: "  ninepocket tenants show acme --state state",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rows, err := flags.tenants(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			return printResult(cmd, flags.asJSON, rows[0], func(out *bufio.Writer) {
+				term.Table(out, tenantHeader, rows, tenantRow.cells)
+				fmt.Fprintln(out)
+				term.Table(out, keyHeader, rows[0].Keys, listedKey.cells)
+			})
+		},
+	})
+}
+
+// tenantExport is everything that is stored about a tenant.
+type tenantExport struct {
+	tenantRow
+	Usage   access.LedgerReport `json:"usage"`
+	Changes []registry.Change   `json:"changes"`
+}
+
+func tenantsExport() *cobra.Command {
+	var flags accountFlags
+	return flags.add(&cobra.Command{
+		Use: "export TENANT", Short: "Print everything that is stored about a tenant, as JSON", Args: cobra.ExactArgs(1),
+		Long: "Prints plans, contact, keys, the whole ledger and the keys log of a tenant, but neither hashes of keys\n" +
+			"nor the answers that are stored for ten minutes. Access logs have its requests besides.",
+		Example: "  ninepocket tenants export acme --state state > acme.json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rows, err := flags.tenants(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			ledger, err := flags.ReadLedger(cmd.Context(), args[0], 0, lastDay)
+			if err != nil {
+				return err
+			}
+			changes, _, err := registry.Changes(cmd.Context(), flags.Store)
+			if err != nil {
+				return err
+			}
+			changes = slices.DeleteFunc(changes, func(change registry.Change) bool { return change.Tenant != args[0] })
+			return term.JSON(cmd.OutOrStdout(), tenantExport{rows[0], access.NewLedgerReport(ledger), changes})
+		},
+	})
+}
+
+// tenantFlags are the flags of commands that change a tenant.
+type tenantFlags struct {
+	accountFlags
+	reason string
+}
+
+// addChange adds the flags to a command that changes a tenant for a reason.
+func (flags *tenantFlags) addChange(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.Flags().StringVar(&flags.reason, "reason", "", "why, for the keys log")
+	require(cmd, "reason")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		flags.reason = strings.TrimSpace(flags.reason)
+		if flags.reason == "" {
+			return fail(exitUsage, "", errors.New("cannot use an empty --reason: readers of the keys log need one"))
+		}
+		return run(cmd, args)
+	}
+	return flags.add(flags.addDryRun(cmd))
+}
+
+// tenantsSwitch is suspend or resume.
+func tenantsSwitch(cmd *cobra.Command, said string, do func(*keys.File, string, time.Time) error) *cobra.Command {
+	var flags tenantFlags
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		change := registry.Change{At: time.Now(), Command: cmd.Name(), Tenant: args[0], Reason: flags.reason}
+		err := flags.update(cmd.Context(), func(file *keys.File) error { return do(file, args[0], change.At) })
+		if err != nil {
+			return err
+		}
+		flags.record(cmd, change)
+		return printLine(cmd, flags.asJSON, change, said+" %s", args[0])
+	}
+	return flags.addChange(cmd)
+}
+
+func tenantsSuspend() *cobra.Command {
+	return tenantsSwitch(&cobra.Command{
+		Use: "suspend TENANT --reason TEXT", Short: "Refuse a tenant's keys until it is resumed",
+		Long: "Within a second the keys of the tenant are answered 403 with a detail that says so; keys that are made\n" +
+			"meanwhile, too. Counters and quotas stay. A server of an earlier version answers 401.",
+		Example: "  ninepocket tenants suspend acme --reason 'the bill of October is open' --state state",
+	}, "suspended", (*keys.File).Suspend)
+}
+
+func tenantsResume() *cobra.Command {
+	return tenantsSwitch(&cobra.Command{
+		Use: "resume TENANT --reason TEXT", Short: "Let a suspended tenant go on",
+		Long: "The keys that the suspension stopped work again within a second, with what was left of their limits.\n" +
+			"Keys that were revoked stay so.",
+		Example: "  ninepocket tenants resume acme --reason paid --state state",
+	}, "resumed", (*keys.File).Resume)
+}
+
+func tenantsSetPlan() *cobra.Command {
+	var flags accountFlags
+	var want keys.NewKey
+	var surface, contact string
+	var credits int64
+	cmd := &cobra.Command{
+		Use: "set-plan TENANT --surface live|preview|sandbox --plan P", Args: cobra.ExactArgs(1),
+		Short: "Change a tenant's plan, credits or contact; its keys stay",
+		Long: "Gives a tenant another plan on a surface, within 2 seconds. Bills count a day to the plan that it ended\n" +
+			"with. --contact says whom to write to.",
+		Example: "  ninepocket tenants set-plan acme --surface live --plan pro --contact ada@example.com --state state",
+	}
+
+	f := cmd.Flags()
+	f.StringVar(&surface, "surface", "live", "live, preview or sandbox")
+	f.StringVar(&want.Plan, "plan", "", "plan of the surface: a built-in or a configured one")
+	f.Int64Var(&credits, "credits", 0, "credits a period of a preview tenant")
+	f.StringVar(&contact, "contact", "", "whom to write to; an empty one removes it")
+
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		change := registry.Change{At: time.Now(), Command: "set-plan", Tenant: args[0], Surface: surface, Plan: want.Plan}
+		var said []string
+		var newContact *string
+		if f.Changed("plan") {
+			said = append(said, "plan")
+		}
+		if f.Changed("credits") {
+			want.Credits = &credits
+			said = append(said, "credits")
+		}
+		if f.Changed("contact") {
+			newContact = &contact
+			said = append(said, "contact")
+		}
+		change.What = strings.Join(said, ", ")
+
+		// What is wrong is named at once.
+		var wrong settings.Problems
+		var err error
+		want.Tenant = args[0]
+		want.Surface, err = keys.ParseSurface(surface)
+		wrong.Add(err)
+		wrong.AddIf(len(said) == 0, "cannot change nothing: give --plan, --credits or --contact")
+		if err == nil {
+			wrong.Add(want.Validate(change.At))
+		}
+		if f.Changed("plan") {
+			wrong.Add(checkPlan(want.Plan, want.Surface, f.Lookup("config").Value.String()))
+		}
+		if wrong.Err() != nil {
+			return fail(exitUsage, "", wrong.Err())
+		}
+
+		err = flags.update(cmd.Context(), func(file *keys.File) (err error) {
+			change.PlanBefore, err = file.ChangeTenant(want, newContact)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		flags.record(cmd, change)
+		return printLine(cmd, flags.asJSON, change, "changed %s of %s", change.What, args[0])
+	}
+	return flags.add(flags.addDryRun(cmd))
+}
+
+// deletedTenant is the output of tenants delete.
+type deletedTenant struct {
+	Tenant string   `json:"tenant"`
+	Opaque string   `json:"opaque"`
+	Files  []string `json:"files"` // that still have the name
+}
+
+func tenantsDelete() *cobra.Command {
+	var flags tenantFlags
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "delete TENANT --reason TEXT", Short: "Delete a tenant's name, contact and keys; its counters stay",
+		Long: "The keys stop working at once. Calls, charges and plans stay under an opaque id, so that bills add up.\n" +
+			"The command waits until no file of the state directory has the name; servers of a fleet follow with\n" +
+			"their next checkpoint. Access logs and backups keep the name until they are rotated, and are listed.\n" +
+			"The folder of [backup] gets a mark without the name, by which a restore deletes the tenant again.",
+		Example: "  ninepocket tenants delete acme --reason 'asked for it on 2026-11-20' --state state --yes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			layered, err := readConfiguration(cmd, cmd.Flags().Lookup("config").Value.String())
+			if err != nil {
+				return err
+			}
+			return flags.delete(cmd, args[0], &layered.Config, yes)
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return flags.addChange(cmd)
+}
+
+func (flags *tenantFlags) delete(cmd *cobra.Command, name string, config *settings.Config, yes bool) error {
+	// Tried on a copy first: a tombstone must not be of a tenant that stays.
+	file, err := flags.ReadKeys(cmd.Context())
+	if err != nil {
+		return err
+	}
+	out := deletedTenant{Tenant: name, Opaque: keys.MintOpaque(), Files: flags.filesWithNames(config)}
+	now := time.Now()
+	if err := file.Delete(name, out.Opaque, now); err != nil {
+		return err
+	}
+	if strings.Contains(flags.reason, name) {
+		return fail(exitUsage, "", errors.New("cannot use a --reason with the name: the keys log keeps it"))
+	}
+
+	question := fmt.Sprintf("delete tenant %s with its %d keys for good?", name, len(file.KeysOf(out.Opaque)))
+	if !yes && !flags.dry && !term.Confirm(cmd.InOrStdin(), cmd.ErrOrStderr(), question) {
+		return fail(exitUsage, "add --yes", fmt.Errorf("cannot delete tenant %q: nobody said yes", name))
+	}
+	if into := config.Backup.Into; into != "" && !flags.dry {
+		err := os.MkdirAll(into, 0o700)
+		if err == nil {
+			err = tombstone.Append(into, tombstone.New(name, out.Opaque, now))
+		}
+		if err != nil {
+			return fail(exitFailure, "look at [backup] into; nothing was deleted", err)
+		}
+	}
+
+	err = flags.DeleteTenant(cmd.Context(), name, out.Opaque, now)
+	if err != nil && !errors.Is(err, registry.ErrNameStays) {
+		return err
+	}
+	flags.record(cmd, registry.Change{At: now, Command: "delete", Tenant: out.Opaque, Reason: flags.reason})
+	if err != nil {
+		return fail(exitFailure, "the tenant is deleted; look at the log of the server for why it writes no checkpoint", err)
+	}
+	return printResult(cmd, flags.asJSON, out, func(to *bufio.Writer) {
+		fmt.Fprintf(to, "deleted %s: its calls stay under %s\n", name, out.Opaque)
+		for _, file := range out.Files {
+			fmt.Fprintf(to, "has the name until it is rotated or removed: %s\n", file)
+		}
+	})
+}
+
+// filesWithNames returns what still has the name of a deleted tenant: access logs, what a repair set aside, and
+// backups.
+func (flags *tenantFlags) filesWithNames(config *settings.Config) []string {
+	patterns := []string{filepath.Join(flags.folder, "*damaged-*")}
+	if config.AccessLog != "" && config.AccessLog != "-" {
+		patterns = append(patterns, config.AccessLog+"*")
+	}
+	if config.Backup.Into != "" {
+		patterns = append(patterns, filepath.Join(config.Backup.Into, "*"))
+	}
+
+	files := []string{}
+	for _, pattern := range patterns {
+		found, _ := filepath.Glob(pattern) // a bad pattern has no files
+		files = append(files, found...)
+	}
+	return slices.DeleteFunc(files, func(path string) bool { return filepath.Base(path) == tombstone.Name })
+}

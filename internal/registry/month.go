@@ -1,0 +1,193 @@
+package registry
+
+import (
+	"cmp"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"ninepocket/access/keys"
+	"ninepocket/calendar"
+)
+
+// MonthBill is what a tenant owes for a month in one currency.
+type MonthBill struct {
+	Tenant   string `json:"tenant"`
+	Month    string `json:"month"` // UTC
+	Plan     string `json:"plan"`  // of the month, joined by +
+	Used     int64  `json:"used"`  // what was charged: requests and credits
+	Included int64  `json:"included"`
+	Overage  int64  `json:"overage"`
+	Amount   *int64 `json:"amount"` // minor units; null without a price
+	Currency string `json:"currency"`
+	Complete bool   `json:"complete"` // the month is over
+	Problem  string `json:"problem,omitempty"`
+}
+
+// Month is a calendar month of UTC.
+type Month struct{ First, Last calendar.Day }
+
+// ParseMonth reads a month such as 2026-10.
+func ParseMonth(text string) (Month, error) {
+	first, err := time.Parse("2006-01", text)
+	return Month{calendar.DayOf(first.UnixMilli()), calendar.DayOf(first.AddDate(0, 1, -1).UnixMilli())}, err
+}
+
+// planHistory is which plan a tenant had on a surface.
+type planHistory struct {
+	first, last calendar.Day // with a plan
+	before      string       // the plan until the first change
+	changes     []Change
+}
+
+// at returns the plan of a day: the one that the day ended with.
+func (h *planHistory) at(day calendar.Day) string {
+	plan := h.before
+	for i := range h.changes {
+		if h.changes[i].day() <= day {
+			plan = h.changes[i].Plan
+		}
+	}
+	return plan
+}
+
+func (change *Change) day() calendar.Day { return calendar.DayOf(change.At.UnixMilli()) }
+
+// planHistories returns the plans of tenants by their names and surfaces, as keys and key log tell. Sandbox
+// keys get no data, and their plan costs nothing.
+func (b *Bill) planHistories(through calendar.Day) map[[2]string]*planHistory {
+	all := map[[2]string]*planHistory{}
+	for _, key := range b.Keys.Keys {
+		of := [2]string{key.Tenant, key.Surface}
+		day := calendar.DayOf(key.CreatedAt.UnixMilli())
+		if all[of] == nil {
+			all[of] = &planHistory{first: day, last: through, before: b.Keys.Tenants[key.Tenant].PlanOf(key.Surface)}
+		}
+		all[of].first = min(all[of].first, day)
+	}
+	maps.DeleteFunc(all, func(of [2]string, _ *planHistory) bool { return of[1] == keys.Sandbox.String() })
+
+	for _, change := range b.Changes {
+		for of, history := range all {
+			if change.Command == "delete" && of[0] == change.Tenant {
+				history.last = change.day()
+			}
+		}
+		history := all[[2]string{change.Tenant, change.Surface}]
+		if history == nil || change.Plan == "" {
+			continue
+		}
+		if len(history.changes) == 0 {
+			history.before = cmp.Or(change.PlanBefore, change.Plan)
+		}
+		history.changes = append(history.changes, change)
+	}
+	return all
+}
+
+// planMonth is what a tenant had of a plan in a month.
+type planMonth struct {
+	days map[calendar.Day]bool
+	used int64
+}
+
+// planMonths returns the months of tenants by their names and plans. A plan that a tenant has on two surfaces
+// is one plan, and costs once.
+func (b *Bill) planMonths(month Month) map[[2]string]*planMonth {
+	all := map[[2]string]*planMonth{}
+	of := func(tenant, plan string) *planMonth {
+		key := [2]string{tenant, plan}
+		if all[key] == nil {
+			all[key] = &planMonth{days: map[calendar.Day]bool{}}
+		}
+		return all[key]
+	}
+
+	histories := b.planHistories(month.Last)
+	for name, history := range histories {
+		for day := max(month.First, history.first); day <= min(month.Last, history.last); day++ {
+			of(name[0], history.at(day)).days[day] = true
+		}
+	}
+
+	surfaces := map[string]string{}
+	for _, key := range b.Keys.Keys {
+		surfaces[key.ID] = key.Surface
+	}
+	for _, row := range b.Rows {
+		history := histories[[2]string{row.Tenant, surfaces[row.Key]}]
+		switch {
+		case history != nil:
+			of(row.Tenant, history.at(row.Day)).used += row.Charged
+		case row.Charged > 0: // of a key that is gone
+			of(row.Tenant, "unknown").used += row.Charged
+		}
+	}
+	return all
+}
+
+// Months returns the bills of a month, by tenant and currency; what has no price has none. Its rows are those
+// of the month.
+func (b *Bill) Months(month Month, now time.Time) []MonthBill {
+	all := []MonthBill{}
+	exact := []*big.Rat{}
+	index := map[[2]string]int{}
+	months := b.planMonths(month)
+	inOrder := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
+	for _, name := range slices.SortedFunc(maps.Keys(months), inOrder) {
+		var price keys.Price
+		if plan := b.Plans[name[1]]; plan != nil && plan.Price != nil {
+			price = *plan.Price
+		}
+		i, begun := index[[2]string{name[0], price.Currency}]
+		if !begun {
+			i = len(all)
+			index[[2]string{name[0], price.Currency}] = i
+			exact = append(exact, new(big.Rat))
+			all = append(all, MonthBill{
+				Tenant: name[0], Month: month.First.String()[:len("2006-01")], Currency: price.Currency,
+				Complete: calendar.DayOf(now.UnixMilli()) > month.Last,
+			})
+		}
+
+		// A part of a month includes its share, rounded up.
+		had := months[name]
+		days := int64(len(had.days))
+		length := int64(month.Last-month.First) + 1
+		included := (price.Included*days + length - 1) / length
+		overage := max(0, had.used-included)
+		if price.Currency == "" {
+			overage = 0
+		}
+		exact[i].Add(exact[i], product(price.Month, days, length))
+		exact[i].Add(exact[i], product(price.Overage, overage, 1000))
+
+		bill := &all[i]
+		bill.Plan = strings.TrimPrefix(bill.Plan+"+"+name[1], "+")
+		bill.Used += had.used
+		bill.Included += included
+		bill.Overage += overage
+	}
+
+	for i := range all {
+		all[i].Amount = new(roundHalfUp(exact[i]))
+		if all[i].Currency == "" {
+			all[i].Amount = nil
+			all[i].Problem = "no price is configured for plan " + all[i].Plan
+		}
+	}
+	return all
+}
+
+// product returns a × b / c.
+func product(a, b, c int64) *big.Rat {
+	return new(big.Rat).Mul(big.NewRat(a, 1), big.NewRat(b, c))
+}
+
+// roundHalfUp rounds an amount that is not negative.
+func roundHalfUp(exact *big.Rat) int64 {
+	twice := new(big.Rat).Add(new(big.Rat).Add(exact, exact), big.NewRat(1, 1))
+	return new(big.Int).Div(twice.Num(), new(big.Int).Mul(twice.Denom(), big.NewInt(2))).Int64()
+}
