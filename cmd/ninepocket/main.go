@@ -100,7 +100,8 @@ func rootCommand() *cobra.Command {
 		DisableSuggestions: true,
 	}
 
-	addGroup(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), healthcheckCommand(),
+	addGroup(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), statusCommand(),
+		healthcheckCommand(),
 		parentCommand("config", "Check, print and begin the configuration of serve", configCheck(), configPrint(),
 			configInit()))
 	addGroup(root, "From feed to snapshot:",

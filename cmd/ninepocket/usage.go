@@ -25,8 +25,8 @@ import (
 // usageFlags are the flags of usage.
 type usageFlags struct {
 	accountFlags
-	tenant, since, until, format, config string
-	totals                               bool
+	tenant, since, until, day, format, config string
+	totals                                    bool
 }
 
 func usageCommand() *cobra.Command {
@@ -37,7 +37,8 @@ func usageCommand() *cobra.Command {
 		Long: `Shows what every key called and what was charged, up to the last written call, also while a server runs.
 --since and --until are days (UTC) and both belong to the bill. --totals sums a tenant and surface up
 in one row, with the plan and its limits as they are now.`,
-		Example: "  ninepocket usage --state state --since 2026-10-01 --until 2026-10-31 --totals --format csv",
+		Example: "  ninepocket usage --day yesterday --totals\n" +
+			"  ninepocket usage --state state --since 2026-10-01 --until 2026-10-31 --totals --format csv",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 
@@ -45,6 +46,7 @@ in one row, with the plan and its limits as they are now.`,
 	f.StringVar(&flags.tenant, "tenant", "", "only this tenant")
 	f.StringVar(&flags.since, "since", "", "only from this `DATE` on")
 	f.StringVar(&flags.until, "until", "", "only up to this `DATE`, which is part of it")
+	f.StringVar(&flags.day, "day", "", "only of this `DATE`, or of today or yesterday")
 	f.StringVar(&flags.format, "format", "table", "table, csv or json; --json is the same as json")
 	f.BoolVar(&flags.totals, "totals", false, "a row for each tenant and surface, with plan and limits")
 	f.StringVar(&flags.config, "config", "",
@@ -65,12 +67,22 @@ func (flags *usageFlags) dayRange() (since, until calendar.Day, err error) {
 		return day
 	}
 
+	wrong.AddIf(!slices.Contains([]string{"table", "csv", "json"}, flags.format),
+		"cannot use --format %q: want table, csv or json", flags.format)
+	if flags.day != "" {
+		wrong.AddIf(flags.since+flags.until != "", "cannot use --day with --since or --until")
+		ago, named := map[string]calendar.Day{"today": 0, "yesterday": 1}[flags.day]
+		day := calendar.DayOf(time.Now().UnixMilli()) - ago
+		if !named {
+			day = date("day", flags.day, 0)
+		}
+		return day, day, fail(exitUsage, "", wrong.Err())
+	}
+
 	// Without a date the range is unlimited.
 	since = date("since", flags.since, 0)
 	until = date("until", flags.until, math.MaxInt32)
 	wrong.AddIf(until < since, "cannot use --until %s: it lies before --since %s", flags.until, flags.since)
-	wrong.AddIf(!slices.Contains([]string{"table", "csv", "json"}, flags.format),
-		"cannot use --format %q: want table, csv or json", flags.format)
 	return since, until, fail(exitUsage, "", wrong.Err())
 }
 
@@ -188,15 +200,11 @@ func requestCommand() *cobra.Command {
 		Example: "  ninepocket request req_2f6ctyq4oz3w\n" +
 			"  ninepocket request req_2f6ctyq4oz3w --access-log '/backup/access*.zst'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if path == "-" {
-				return fail(exitUsage, "look for it where your supervisor puts the output of serve",
-					errors.New("cannot read the access log: it goes to the standard output"))
-			}
 			all, searched, err := accesslog.Find(path, args[0])
 			if err != nil {
 				hint := ""
 				if errors.Is(err, fs.ErrNotExist) {
-					hint = "give the file that serve writes, by its --access-log"
+					hint = "give the file that serve writes, by its --access-log; with - it is where its output goes"
 				}
 				return fail(exitFailure, hint, fmt.Errorf("cannot read the access log: %w", err))
 			}
