@@ -282,7 +282,8 @@ func readConfiguration(given string) (settings.Merged, error) {
 	if err != nil {
 		err = errors.Join(err, layered.Validate())
 	}
-	return layered, fail(exitUsage, "run: ninepocket config check --config "+shellWords([]string{settings.File(given)}), err)
+	hint := "run: ninepocket config check --config " + shellWords([]string{settings.File(given)})
+	return layered, fail(exitUsage, hint, err)
 }
 
 // takeConfigured gives a command the first of several settings that is configured.
@@ -319,11 +320,13 @@ func howToGive(keys ...string) string {
 // which the store may be a bucket.
 func checkPlaces(cmd *cobra.Command) error {
 	var wrong settings.Problems
+
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		value := f.Value.String()
 		if !f.Changed && value == "" || len(cmd.Annotations) == 0 && f.Name != "state" {
 			return
 		}
+
 		switch f.Name {
 		case "store", "state":
 			wrong.Add(settings.CheckFolder(f.Name, value))

@@ -29,7 +29,7 @@ import (
 const (
 	askTimeout = 400 * time.Millisecond // of status for a server, and for a database
 	oldAfter   = 36 * time.Hour         // prices, as of the alert
-	leastFree  = 64 << 20               // of the disks of state and feed
+	minFree    = 64 << 20               // of the disks of state and feed
 )
 
 // status is what the command of that name finds out: facts, and what to do about them.
@@ -46,7 +46,8 @@ func statusCommand() *cobra.Command {
 	var asJSON bool
 	flags := &configFlags{values: settings.Default()}
 	cmd := &cobra.Command{
-		Use: "status", Short: "Say on one screen what is served, how the last day went and what to do", Args: cobra.NoArgs,
+		Use: "status", Args: cobra.NoArgs,
+		Short: "Say on one screen what is served, how the last day went and what to do",
 		Long: "Asks the admin listener what is served, and looks at store, state and feed of the configuration: the\n" +
 			"last day and its verdict, what is missing, disks, keys, the last backup. Then it says what to do.\n\n" +
 			"Exit codes: 0 all is well; 1 something could not be found out, such as when no server answers;\n" +
@@ -54,12 +55,13 @@ func statusCommand() *cobra.Command {
 		Example: "  ninepocket status --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := flags.read()
-			if err == nil && config.Store == "" {
-				err = errors.New("cannot tell the status: store is not given")
-			}
 			if err != nil {
-				return fail(exitUsage, howToGive("store"), err)
+				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
+			if config.Store == "" {
+				return fail(exitUsage, howToGive("store"), errors.New("cannot go on: store is not given"))
+			}
+
 			s := status{facts: map[string]any{}, config: config, file: settings.File(flags.path)}
 			if s.file != "" {
 				s.with = " --config " + shellWords([]string{s.file})
@@ -87,10 +89,10 @@ func (s *status) look(ctx context.Context, now time.Time) {
 	err = s.readKeys(ctx, now)
 	_, hint = findHint(err, slices.Concat(controlHints, stateHints), cmp.Or(s.config.State, "URL"))
 	s.unclear(err, hint)
-	s.measureDisk("state", s.config.State, leastFree)
-	s.measureDisk("feed", s.config.Feed.Into, leastFree)
+	s.measureDisk("state", s.config.State, minFree)
+	s.measureDisk("feed", s.config.Feed.Into, minFree)
 	backup := newestBackup(&s.config)
-	s.tell("last backup", backup, "%v", cmp.Or[any](backup, "unknown"))
+	s.add("last backup", backup, "%v", cmp.Or[any](backup, "unknown"))
 
 	// An empty list is [] for scripts, and never null.
 	s.facts["unknown"] = append([]string{}, s.unknown...)
@@ -114,8 +116,8 @@ var verdicts = map[any]error{
 	"unknown":   fail(exitFailure, "", errors.New("cannot tell whether it is well")),
 }
 
-// tell adds a fact.
-func (s *status) tell(name string, value any, format string, args ...any) {
+// add adds a fact.
+func (s *status) add(name string, value any, format string, args ...any) {
 	s.facts[strings.ReplaceAll(name, " ", "_")] = value
 	s.lines = append(s.lines, fmt.Sprintf("%-13s "+format, append([]any{name}, args...)...))
 }
@@ -176,8 +178,8 @@ func (s *status) askServer(ctx context.Context) error {
 	if err := json.Unmarshal([]byte(texts["/-/snapshot"]), &served); err != nil {
 		return fmt.Errorf("no server of ours answers at %s: %w", base, err)
 	}
-	s.tell("served", served, "%s since %s", served.ID, served.LiveSince.Format(time.RFC3339))
-	s.tell("ready", texts["/readyz"], "%s", texts["/readyz"])
+	s.add("served", served, "%s since %s", served.ID, served.LiveSince.Format(time.RFC3339))
+	s.add("ready", texts["/readyz"], "%s", texts["/readyz"])
 	if !strings.HasPrefix(texts["/readyz"], "ok") {
 		s.attend("the server answers no requests: its log says why")
 	}
@@ -201,13 +203,13 @@ func (s *status) readStore(ctx context.Context, folder string, now time.Time) er
 	}
 
 	at := time.UnixMilli(catalog.SnapshotAt).UTC()
-	s.tell("published", cur, "%s since %s", cur.ID, cur.PublishedAt.Format(time.RFC3339))
+	s.add("published", cur, "%s since %s", cur.ID, cur.PublishedAt.Format(time.RFC3339))
 	if age := now.Sub(at); age > oldAfter {
 		s.attend("the prices are %.0f hours old: ninepocket daily --store %s%s", age.Hours(), folder, s.with)
 	}
 	s.judgeDay(store)
 	s.readGaps(catalog)
-	s.tell("unlisted", len(catalog.Unlisted.Item), "%d cards", len(catalog.Unlisted.Item))
+	s.add("unlisted", len(catalog.Unlisted.Item), "%d cards", len(catalog.Unlisted.Item))
 
 	// What retention leaves, and the one that is being built. What cannot be listed is not counted.
 	var need int64
@@ -218,7 +220,7 @@ func (s *status) readStore(ctx context.Context, folder string, now time.Time) er
 		}
 		need -= m.Bytes()
 	}
-	s.measureDisk("store", folder, max(need, leastFree))
+	s.measureDisk("store", folder, max(need, minFree))
 	return nil
 }
 
@@ -228,7 +230,7 @@ func (s *status) measureDisk(name, folder string, need int64) {
 	if err != nil {
 		return // not given, or not there: others say so
 	}
-	s.tell(name+" disk", map[string]int64{"free_bytes": free, "need_bytes": need}, "%s free, %s needed", term.Size(free),
+	s.add(name+" disk", map[string]int64{"free_bytes": free, "need_bytes": need}, "%s free, %s needed", term.Size(free),
 		term.Size(need))
 	if free < need {
 		s.attend("the disk of %s needs %s and has %s: make room", folder, term.Size(need), term.Size(free))
@@ -240,13 +242,13 @@ func (s *status) judgeDay(store *snapshot.Store) {
 	// Without the record nobody knows.
 	rows, _ := storeLog(store)
 	refused := slices.IndexFunc(rows, func(row logRow) bool { return row.Action == actionRefuse })
-	tellRow := func(name string, i int) {
+	addRow := func(name string, i int) {
 		if i >= 0 {
-			s.tell(name, rows[i], "%s", strings.TrimSpace(fmt.Sprintln(rows[i].cells()...)))
+			s.add(name, rows[i], "%s", strings.TrimSpace(fmt.Sprintln(rows[i].cells()...)))
 		}
 	}
-	tellRow("last day", min(0, len(rows)-1))
-	tellRow("last refusal", refused)
+	addRow("last day", min(0, len(rows)-1))
+	addRow("last refusal", refused)
 	if refused == 0 {
 		s.attend("the last day was refused: mend the feed and run the day again; if it is right: %s",
 			overrideCommand(rows[0].ID, rows[0].guards, store.Root(), s.file))
@@ -256,7 +258,7 @@ func (s *status) judgeDay(store *snapshot.Store) {
 // readGaps finds the days without prices, and the groups without usable ones of the last day.
 func (s *status) readGaps(catalog *snapshot.Catalog) {
 	gaps := &catalog.Gaps
-	held := []string{}
+	groups := []string{}
 	missing := []string{}
 	for i, day := range gaps.Day {
 		switch group := gaps.Group.At(i); {
@@ -267,13 +269,13 @@ func (s *status) readGaps(catalog *snapshot.Catalog) {
 			if catalog.GapReasons.Len() > 0 {
 				name += " (" + catalog.GapReasons.At(i) + ")"
 			}
-			held = append(held, name)
+			groups = append(groups, name)
 		}
 	}
 	slices.Sort(missing)
 	missing = slices.Compact(missing)
-	s.tell("held groups", held, "%s", lastOf(held))
-	s.tell("missing days", missing, "%s", lastOf(missing))
+	s.add("held groups", groups, "%s", lastOf(groups))
+	s.add("missing days", missing, "%s", lastOf(missing))
 
 	if len(missing) > 0 {
 		s.next = append(s.next, "the next day's build reads the files of missing days, once they are in "+
@@ -319,6 +321,7 @@ func (s *status) readKeys(ctx context.Context, now time.Time) error {
 		unusable += len(of.Keys)
 		s.attend("keys of tenant %s get 503: write [plans.%s] into the configuration", of.Tenant, of.Plan)
 	}
-	s.tell("keys", map[string]int{"all": len(file.Keys), "unusable": unusable}, "%d, %d unusable", len(file.Keys), unusable)
+	counts := map[string]int{"all": len(file.Keys), "unusable": unusable}
+	s.add("keys", counts, "%d, %d unusable", counts["all"], unusable)
 	return nil
 }

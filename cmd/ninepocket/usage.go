@@ -39,7 +39,7 @@ func usageCommand() *cobra.Command {
 in one row, with the plan and its limits as they are now.`,
 		Example: "  ninepocket usage --day yesterday --totals\n" +
 			"  ninepocket usage --state state --since 2026-10-01 --until 2026-10-31 --totals --format csv",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 
 	f := cmd.Flags()
@@ -194,8 +194,8 @@ func requestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "request REQUEST_ID", Args: cobra.ExactArgs(1),
 		Short: "Say what became of a request that a customer names by its id",
-		Long: "Looks a request up in the access log of serve, and in those that were rotated beside it, which may be\n" +
-			"compressed (.gz, .zst): its time, tenant, key id, operation, status, snapshot and duration. The newest\n" +
+		Long: "Looks a request up in the access log of serve, and in those that were rotated beside it, which may\n" +
+			"be compressed (.gz, .zst): its time, tenant, key id, operation, status, snapshot and duration. The newest\n" +
 			"file that has it is the last one that is read. A request that is nowhere ends with exit code 1.",
 		Example: "  ninepocket request req_2f6ctyq4oz3w\n" +
 			"  ninepocket request req_2f6ctyq4oz3w --access-log '/backup/access*.zst'",
@@ -204,7 +204,7 @@ func requestCommand() *cobra.Command {
 			if err != nil {
 				hint := ""
 				if errors.Is(err, fs.ErrNotExist) {
-					hint = "give the file that serve writes, by its --access-log; with - it is where its output goes"
+					hint = "give the file that serve writes, by its --access-log; - is its standard output"
 				}
 				return fail(exitFailure, hint, fmt.Errorf("cannot read the access log: %w", err))
 			}
