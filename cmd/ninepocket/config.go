@@ -251,7 +251,7 @@ func complete(cmd *cobra.Command) error {
 	if len(cmd.Annotations) == 0 || len(open) == 0 && !config.Changed {
 		return fail(exitUsage, "", checkPlaces(cmd))
 	}
-	layered, err := readConfiguration(config.Value.String())
+	layered, err := readConfiguration(cmd, config.Value.String())
 	if err != nil {
 		return err
 	}
@@ -273,8 +273,14 @@ func complete(cmd *cobra.Command) error {
 
 // readConfiguration reads file and environment. The error of a broken configuration names every
 // problem.
-func readConfiguration(given string) (settings.Merged, error) {
-	layered, err := settings.ReadWithEnv(given)
+func readConfiguration(cmd *cobra.Command, given string) (settings.Merged, error) {
+	layered, err := settings.Read(settings.File(given), os.Environ(), func(name string) {
+		// Clusters set variables of such names too.
+		if near := settings.MeantVariable(name); near != "" {
+			cmd.PrintErrf("note: environment variable %s is no setting%s\n", name, near)
+		}
+	})
+
 	// A file that cannot be read has no mistake.
 	if hint, unread := unreadableHint(err); unread {
 		return layered, fail(exitFailure, hint, err)

@@ -144,7 +144,9 @@ func versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			details := programVersion{version, commit, committed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			details := programVersion{
+				version, commit, committed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH,
+			}
 
 			// A build outside of the repository has no day.
 			of := ""

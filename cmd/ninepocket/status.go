@@ -265,7 +265,10 @@ func (s *status) readGaps(catalog *snapshot.Catalog) {
 		case group == "":
 			missing = append(missing, day.String())
 		case day == catalog.Date():
-			name := catalog.Games.Slug.At(int(gaps.Game[i])) + "/" + group
+			name := group
+			if set := gaps.Set[i]; set != snapshot.NoSet {
+				name += " " + catalog.Sets.Name.At(int(set))
+			}
 			if catalog.GapReasons.Len() > 0 {
 				name += " (" + catalog.GapReasons.At(i) + ")"
 			}

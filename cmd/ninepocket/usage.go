@@ -194,8 +194,8 @@ func requestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "request REQUEST_ID", Args: cobra.ExactArgs(1),
 		Short: "Say what became of a request that a customer names by its id",
-		Long: "Looks a request up in the access log of serve, and in those that were rotated beside it, which may\n" +
-			"be compressed (.gz, .zst): its time, tenant, key id, operation, status, snapshot and duration. The newest\n" +
+		Long: "Looks a request up in the access log of serve and in those that were rotated beside it, which may be\n" +
+			"compressed (.gz, .zst): its time, tenant, key id, operation, status, snapshot and duration. The newest\n" +
 			"file that has it is the last one that is read. A request that is nowhere ends with exit code 1.",
 		Example: "  ninepocket request req_2f6ctyq4oz3w\n" +
 			"  ninepocket request req_2f6ctyq4oz3w --access-log '/backup/access*.zst'",
