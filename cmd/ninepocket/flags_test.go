@@ -25,6 +25,7 @@ var badValues = map[string][]string{
 	"config":                      {"nowhere.toml"},
 	"control":                     {"mysql://host/cards", "postgres://host", "nonsense"},
 	"credits":                     {"-1"},
+	"day":                         {"tomorrow", "2026-13-01"},
 	"days":                        {"nowhere"},
 	"date":                        {"yesterday", "2026-13-01"},
 	"acks":                        {"all"},
@@ -79,7 +80,7 @@ var freeFlags = []string{
 	"ninepocket snapshot rollback --reason",
 	"access-log", "image-cache", "images", "into", "key", "mapping", "ready-file",
 	"store-cache",
-	"ninepocket usage --tenant",
+	"ninepocket usage --tenant", "ninepocket keys list --tenant",
 }
 
 // goodArgs are what a command wants besides the flag that is tried.

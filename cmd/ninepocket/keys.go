@@ -161,14 +161,12 @@ func (flags *createFlags) read(now time.Time) error {
 // checkPlan refuses a plan that is not in the server's configuration: its keys would get 503.
 // Without a configuration only the built-in plans are known.
 func checkPlan(plan string, surface keys.Surface, config string) error {
-	plans := keys.DefaultPlans()
+	plans, err := settings.Plans(config)
+	if err != nil {
+		return err
+	}
 	where := "the built-in plans: name the server's configuration by --config"
 	if path := settings.File(config); path != "" {
-		var err error
-		plans, err = settings.Plans(path)
-		if err != nil {
-			return err
-		}
 		where = "those of " + path
 	}
 
@@ -242,21 +240,32 @@ const keyHeader = "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tEXPIRES\tSCOPES\tCREDITS\t
 
 func keysList() *cobra.Command {
 	var flags accountFlags
-	return flags.add(&cobra.Command{
+	var tenant string
+	cmd := &cobra.Command{
 		Use: "list", Short: "List keys, never their text", Args: cobra.NoArgs,
+		Example: "  ninepocket keys list --tenant acme",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, err := flags.ReadKeys(cmd.Context())
 			if err != nil {
 				return err
 			}
 
+			if tenant != "" && file.Tenants[tenant] == nil {
+				return fmt.Errorf("cannot list the keys of tenant %q: %w", tenant, keys.ErrNoSuchTenant)
+			}
+
 			rows, err := flags.listKeys(cmd.Context(), file)
 			if err != nil {
 				return err
 			}
+			if tenant != "" {
+				rows = slices.DeleteFunc(rows, func(row listedKey) bool { return row.Tenant != tenant })
+			}
 			return printTable(cmd, flags.asJSON, rows, keyHeader, listedKey.cells)
 		},
-	})
+	}
+	cmd.Flags().StringVar(&tenant, "tenant", "", "only those of this tenant")
+	return flags.add(cmd)
 }
 
 func (r listedKey) cells() []any {
