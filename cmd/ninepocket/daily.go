@@ -205,7 +205,7 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 		},
 	}
 	b := &work.Build
-	b.Again = func(prices []string) string { return againCommand(b, prices, true, d.config) }
+	b.Again = func() string { return againCommand(b, true, d.config) }
 	// A missing folder of images does not stop the day.
 	if _, err := os.Stat(b.Images); err != nil {
 		b.Images = ""
