@@ -51,6 +51,8 @@ func readRefs(folder, day string) ([]byte, error) {
 // that have no index that could say it.
 func DaysOf(folder string, refs []string) (have, unknown []string, err error) {
 	days, err := Days(folder)
+	have = []string{} // never null for scripts
+	unknown = []string{}
 	for _, day := range days {
 		all, err := readRefs(folder, day)
 		if err != nil {

@@ -189,8 +189,10 @@ func (e *explainer) whyLane(i int, variant string, newest snapshot.Day) *Reason 
 
 // explainNoLane says why an item has no lane at all.
 func (e *explainer) explainNoLane() {
-	for _, line := range e.Refused {
+	// The newest tree was read last.
+	for _, line := range slices.Backward(e.Refused) {
 		switch {
+		case len(e.Reasons) > 0:
 		case line.Ref != "" && !strings.HasSuffix(line.File, "/products"):
 			e.add("quarantined", "its row was refused: %s", &line)
 		case strings.HasSuffix(line.File, "/prices"):
