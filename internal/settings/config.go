@@ -65,6 +65,7 @@ type Config struct {
 	Serve  Serve
 	Feed   Feed
 	Daily  Daily
+	Backup Backup
 	Fleet  Fleet
 	MCP    MCP
 	Guards map[string]*float64 // the limits of the guards, by name
@@ -106,6 +107,12 @@ type Daily struct {
 	Languages        []string `toml:"languages" help:"languages whose names are read, such as de; none for all"`
 	IncludeUnmatched bool     `toml:"keep_unmatched" help:"keep cards of later sources that no earlier one has"`
 	RetainSnapshots  int      `toml:"keep" help:"newest snapshots that a publication leaves; 0 keeps all"`
+}
+
+// Backup is the [backup] table.
+type Backup struct {
+	Into        string `toml:"into" help:"folder that backup writes into; it belongs on another disk"`
+	RetainCount int    `toml:"keep" help:"newest backups that stay; 0 keeps all"`
 }
 
 // MCP is the [mcp] table.
@@ -179,6 +186,7 @@ func (c *Config) Validate() error {
 		"cannot use max_connections_per_address %d: want 0, for the default, or more", c.MaxConnectionsPerAddress)
 	wrong.AddIf(c.AccessLogSample < 1, "cannot use access_log_sample %d: want 1, for every request, or more",
 		c.AccessLogSample)
+	wrong.AddIf(c.Backup.RetainCount < 0, "cannot use backup.keep %d: want 0 or more", c.Backup.RetainCount)
 	// With one of them alone, TLS would be off.
 	wrong.AddIf((c.TLSCert == "") != (c.TLSKey == ""), "cannot use TLS: give tls_cert and tls_key, both or neither")
 	_, proxies := c.Proxies()

@@ -35,6 +35,7 @@ var Settings = slices.Concat(
 	fields[Serve]("serve.", func(config *Config, _ string) *Serve { return &config.Serve }),
 	fields[Feed]("feed.", func(config *Config, _ string) *Feed { return &config.Feed }),
 	fields[Daily]("daily.", func(config *Config, _ string) *Daily { return &config.Daily }),
+	fields[Backup]("backup.", func(config *Config, _ string) *Backup { return &config.Backup }),
 	fields[Fleet]("fleet.", func(config *Config, _ string) *Fleet { return &config.Fleet }),
 	fields[MCP]("mcp.", func(config *Config, _ string) *MCP { return &config.MCP }),
 	guardSettings(),
@@ -150,12 +151,15 @@ func (s *Setting) value(config *Config, name string) any {
 	return v
 }
 
+// builderTables are settings for building, publishing and copying, which no server uses.
+var builderTables = []string{"guards", "feed", "daily", "backup"}
+
 // FixedChanges returns the keys that differ in another configuration and need a restart. Plans can
-// be reloaded, and the settings for building and publishing are not used by a server.
+// be reloaded, and a server uses no setting of builderTables.
 func (c *Config) FixedChanges(other *Config) (keys []string) {
 	for _, setting := range Settings {
 		table := setting.levels()[0]
-		if setting.hasPlaceholder() || table == "guards" || table == "feed" || table == "daily" {
+		if setting.hasPlaceholder() || slices.Contains(builderTables, table) {
 			continue
 		}
 		if tomlValue(setting.value(c, "")) != tomlValue(setting.value(other, "")) {
