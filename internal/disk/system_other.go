@@ -12,3 +12,6 @@ func OwnerOf(fs.FileInfo) (uid, gid int, known bool) { return -1, -1, false }
 
 // Unlock has nothing to do on this system: closing the file releases its lock.
 func Unlock(*os.File) error { return nil }
+
+// Inode returns 0: this system tells no number of a file.
+func Inode(fs.FileInfo) uint64 { return 0 }
