@@ -1,0 +1,99 @@
+// Package tombstone remembers in a backup folder which tenants were deleted, without their names.
+package tombstone
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Name is the file in a backup folder, a JSON object a line.
+const Name = "tombstones.jsonl"
+
+// domain keeps the hash of a tenant's name apart from other hashes of the same text.
+const domain = "ninepocket deleted tenant\x00"
+
+// Tombstone is a deleted tenant. A restore gives what it finds under the name to the opaque id.
+type Tombstone struct {
+	At           time.Time `json:"at"`
+	TenantSHA256 string    `json:"tenant_sha256"`
+	Opaque       string    `json:"opaque"` // tenant_…, the id that counters stay under
+}
+
+// New returns the tombstone of a tenant.
+func New(tenant, opaque string, at time.Time) Tombstone {
+	return Tombstone{At: at.UTC().Truncate(time.Second), TenantSHA256: hashOf(tenant), Opaque: opaque}
+}
+
+// Of reports whether this is the tombstone of a tenant of that name.
+func (t Tombstone) Of(tenant string) bool { return t.TenantSHA256 == hashOf(tenant) }
+
+func hashOf(tenant string) string {
+	sum := sha256.Sum256([]byte(domain + tenant))
+	return hex.EncodeToString(sum[:])
+}
+
+// Append writes a tombstone into a backup folder. It is on disk when Append returns.
+func Append(folder string, t Tombstone) error {
+	line, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(folder, Name)
+	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot write tombstone: %w", err)
+	}
+
+	// A line that was torn before must not swallow this one: empty lines are passed over.
+	_, err = file.Write([]byte("\n" + string(line) + "\n"))
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = syncFolder(folder)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write tombstone: %w", err)
+	}
+	return nil
+}
+
+func syncFolder(folder string) error {
+	dir, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Read returns the tombstones of a backup folder, the oldest first; none if it has no such file. It returns
+// the readable ones also with an error, which names every other line.
+func Read(folder string) (all []Tombstone, err error) {
+	name := filepath.Join(folder, Name)
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read tombstones: %w", err)
+	}
+
+	var problems []error
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		var t Tombstone
+		switch {
+		case len(bytes.TrimSpace(line)) == 0:
+		case json.Unmarshal(line, &t) != nil || len(t.TenantSHA256) != 2*sha256.Size || t.Opaque == "":
+			problems = append(problems, fmt.Errorf("cannot read line %d of %q: want a tombstone", i+1, name))
+		default:
+			all = append(all, t)
+		}
+	}
+	return all, errors.Join(problems...)
+}
