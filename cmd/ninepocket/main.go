@@ -114,6 +114,7 @@ func rootCommand() *cobra.Command {
 			keysRotate(), keysLog(),
 			parentCommand("tenant", "Change what a tenant may do", tenantResetDay())),
 		usageCommand(), requestCommand(),
+		backupCommand(), restoreCommand(),
 		parentCommand("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(),
 			stateRepair()),
 		parentCommand("fleet", "Look at what many servers share, and take one machine into it",

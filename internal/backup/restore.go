@@ -6,206 +6,335 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"ninepocket/access"
+	"ninepocket/access/statedir"
+	"ninepocket/feed"
 	"ninepocket/internal/disk"
+	"ninepocket/internal/tombstone"
+	"ninepocket/snapshot"
 )
 
 // ErrPlace reports that a backup cannot be put into a place.
-var ErrPlace = errors.New("cannot restore")
-
-// stagedName is the folder of a place that the files are written into before they have their names.
-const stagedName = ".restoring"
+var ErrPlace = errors.New("the place cannot take it")
 
 // Restore says what to bring back, and where to.
 type Restore struct {
 	ID     string            // "" for the newest
-	Places map[string]string // the folder of each part
+	Places map[string]string // the folder of each part, none for the configuration if it is not wanted
 	DryRun bool
-	// Finish ends the work on the state, before it is in its place.
-	Finish   func(state string, backup *Manifest) error
+	// Delete deletes tenants in a state directory: they were deleted since the backup.
+	Delete   func(state string, stones []tombstone.Tombstone) error
 	Progress func(phase string, done, total int64)
 }
 
-// Restored is what a restore did.
+// Restored is what a restore did, or would do.
 type Restored struct {
-	ID     string            `json:"id"`
-	At     time.Time         `json:"at"`
-	Files  int               `json:"files"`
-	Bytes  int64             `json:"bytes"`
-	Places map[string]string `json:"places"`
-	// Dump is the file with the database of a fleet, "" for none.
-	Dump   string `json:"control_dump,omitempty"`
-	DryRun bool   `json:"dry_run,omitempty"`
+	Backup
+	Places  map[string]string `json:"places"`
+	Deleted int               `json:"deleted_tenants"`        // deleted since
+	Dump    string            `json:"control_dump,omitempty"` // the file with the database of a fleet
 }
 
 // Run brings a backup back into empty places: all of it, or after an error nothing.
 func (r Restore) Run(ctx context.Context, dir string) (*Restored, error) {
-	f, err := Open(dir)
+	b, err := find(dir, r.ID)
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := f.lock(true)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	m, err := f.find(r.ID)
-	if err != nil {
-		return nil, err
+	f := folder(dir)
+	// A copy of a folder may lack the file, and nobody writes there.
+	if lock, err := disk.TakeShared(f.path("LOCK"), disk.Forever); err == nil {
+		defer lock.Unlock() //nolint:errcheck // it ends with the process at the latest
 	}
 
-	done := &Restored{ID: m.ID, At: m.At, Bytes: m.Bytes(), Files: len(m.Files), Places: r.Places, DryRun: r.DryRun}
-	for _, file := range m.Files {
-		if file.Part == Control {
-			done.Dump = f.content(file.SHA256)
-		}
-	}
-	err = r.check(m)
-	if err != nil || r.DryRun {
-		return done, err
-	}
-	err = r.stage(ctx, f, m)
-	if err == nil && r.Finish != nil && r.Places[State] != "" {
-		err = r.Finish(filepath.Join(r.Places[State], stagedName), m)
-	}
-	if err == nil {
-		err = r.place()
-	}
-	if err != nil {
-		return nil, errors.Join(err, r.undo())
-	}
-	return done, nil
-}
-
-// check returns every reason why the places cannot take a backup.
-func (r *Restore) check(m *Manifest) error {
-	var problems []error
-	for _, p := range places {
-		into := r.Places[p.part]
-		has := slices.ContainsFunc(m.Files, func(file File) bool { return file.Part == p.part })
-		if p.part == Configuration || p.part == Control || !has {
-			delete(r.Places, p.part)
-			continue
-		}
-		if into == "" {
-			problems = append(problems, fmt.Errorf("%w the %s: no place is given", ErrPlace, p.part))
-			continue
-		}
-		names, err := others(into)
-		if err == nil && len(names) > 0 {
-			err = fmt.Errorf("it is not empty: it has %s", strings.Join(names[:min(len(names), 3)], ", "))
-		}
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%w the %s into %q: %w", ErrPlace, p.part, into, err))
-		}
-	}
-	return errors.Join(problems...)
-}
-
-// others returns the names in a place that neither a restore nor a file system made.
-func others(into string) (names []string, err error) {
-	entries, err := os.ReadDir(into)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, entry := range entries {
-		if entry.Name() != stagedName && entry.Name() != "lost+found" {
-			names = append(names, entry.Name())
-		}
-	}
-	return names, err
-}
-
-// stage writes all files next to where they belong, and names every one that is damaged.
-func (r *Restore) stage(ctx context.Context, f *Folder, m *Manifest) error {
-	var problems []error
-	for _, into := range r.Places {
-		problems = append(problems, disk.MkdirAll(disk.OS, into, 0o755),
-			disk.OS.Remove(filepath.Join(into, stagedName)))
-	}
-	if err := errors.Join(problems...); err != nil {
-		return fmt.Errorf("%w: %w", ErrPlace, err)
-	}
-
-	for i, file := range m.Files {
-		r.Progress("restoring the "+file.Part, int64(i), int64(len(m.Files)))
-		at := slices.IndexFunc(places, func(p place) bool { return p.part == file.Part })
-		into := r.Places[file.Part]
-		if at < 0 || into == "" {
-			continue
-		}
-		err := cmp.Or(ctx.Err(), f.bring(&file, filepath.Join(into, stagedName), places[at].mode))
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%w %s of the %s: %w", ErrPlace, file.Path, file.Part, err))
-		}
-	}
-	return errors.Join(problems...)
-}
-
-// bring writes a file of a backup with its time, and compares its hash.
-func (f *Folder) bring(file *File, root string, mode fs.FileMode) error {
-	to := filepath.Join(root, filepath.FromSlash(file.Path))
-	if err := disk.MkdirAll(disk.OS, filepath.Dir(to), folderMode(mode)); err != nil {
-		return err
-	}
-	sum, err := copyFile(f.content(file.SHA256), to, mode)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: content %s is missing", ErrDamaged, file.SHA256)
-	case err == nil && sum != file.SHA256:
-		return fmt.Errorf("%w: content %s does not have this hash", ErrDamaged, file.SHA256)
-	case err != nil:
-		return err
-	}
-
-	// A store lists its snapshots by the times of their files.
-	changed := time.Unix(0, file.Changed)
-	return errors.Join(os.Chtimes(to, changed, changed), disk.OS.SyncDir(filepath.Dir(to)))
-}
-
-// folderMode lets those search a folder who may read its files.
-func folderMode(mode fs.FileMode) fs.FileMode { return mode | mode>>2&0o111 }
-
-// place gives the files their names.
-func (r *Restore) place() error {
-	for _, p := range places {
-		into := r.Places[p.part]
-		if into == "" {
-			continue
-		}
-		staged := filepath.Join(into, stagedName)
-		entries, err := disk.OS.List(staged)
-		slices.SortStableFunc(entries, func(a, b fs.DirEntry) int {
-			return cmp.Compare(byteOf(a.Name() == p.last), byteOf(b.Name() == p.last))
-		})
-		for _, entry := range entries {
-			if err == nil {
-				err = disk.OS.Rename(filepath.Join(staged, entry.Name()), filepath.Join(into, entry.Name()))
-			}
+	stones, err := tombstone.Read(dir)
+	// A deletion that began before the backup may have ended after it.
+	stones = slices.DeleteFunc(stones, func(t tombstone.Tombstone) bool { return t.At.Before(b.At.Add(-time.Hour)) })
+	r.Places = maps.Clone(r.Places)
+	err = errors.Join(err, r.check(b))
+	if err == nil && !r.DryRun {
+		err = r.stage(ctx, f, b)
+		if state := r.Places[State]; err == nil && state != "" && len(stones) > 0 {
+			err = r.Delete(staged(state), stones)
 		}
 		if err == nil {
-			err = errors.Join(disk.OS.Remove(staged), disk.OS.SyncDir(into), disk.OS.SyncDir(filepath.Dir(into)))
+			err = r.place()
+		}
+		for _, into := range r.Places {
+			err = errors.Join(err, disk.OS.Remove(staged(into)))
+		}
+	}
+	dump := b.Files[Configuration+"/"+DumpFile].SHA256
+	if dump != "" {
+		dump = f.path("content", dump)
+	}
+	b.Files = nil
+	return &Restored{*b, r.Places, len(stones), dump}, err
+}
+
+// staged is where the files of a place are until all are there.
+func staged(into string) string { return filepath.Clean(into) + ".restoring" }
+
+// check returns every reason why the places cannot take a backup. The places of parts that it lacks are left
+// out.
+func (r *Restore) check(b *Backup) error {
+	var problems []error
+	for _, part := range parts {
+		into := r.Places[part]
+		isPart := func(name string) bool { return strings.HasPrefix(name, part+"/") }
+		has := slices.ContainsFunc(slices.Collect(maps.Keys(b.Files)), isPart)
+		if !has || into == "" {
+			delete(r.Places, part)
+		}
+		entries, err := os.ReadDir(into)
+		switch {
+		case has && into == "" && part != Configuration:
+			err = errors.New("no place is given")
+		case !has || into == "" || errors.Is(err, fs.ErrNotExist):
+			err = nil
+		case len(entries) > 0:
+			err = fmt.Errorf("%q is not empty: it has %s", into, entries[0].Name())
 		}
 		if err != nil {
-			return fmt.Errorf("%w the %s into %q: %w", ErrPlace, p.part, into, err)
+			problems = append(problems, fmt.Errorf("cannot restore the %s: %w: %w", part, ErrPlace, err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// stage writes all files next to their places, and names each that is damaged.
+func (r *Restore) stage(ctx context.Context, f folder, b *Backup) (err error) {
+	for _, into := range r.Places {
+		err = errors.Join(err, disk.OS.Remove(staged(into)), disk.MkdirAll(disk.OS, staged(into), 0o700))
+		// An empty place says whose it is.
+		owner, ownerErr := statedir.OwnerFor(into)
+		if ownerErr == nil {
+			owner.Mode |= 0o100
+			ownerErr = owner.ChownPath(staged(into))
+		}
+		err = errors.Join(err, ownerErr)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot restore: %w", err)
+	}
+
+	var problems []error
+	for i, name := range slices.Sorted(maps.Keys(b.Files)) {
+		r.Progress("restoring", int64(i), int64(len(b.Files)))
+		part, rel, _ := strings.Cut(name, "/")
+		if r.Places[part] == "" {
+			continue
+		}
+		err := f.bring(b.Files[name], filepath.Join(staged(r.Places[part]), filepath.FromSlash(rel)))
+		if err != nil {
+			problems = append(problems, fmt.Errorf("cannot restore %s: %w", name, err))
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// bring writes a file of a backup. A store lists its snapshots by the times of their files.
+func (f folder) bring(file File, to string) error {
+	folderMode := file.Mode | file.Mode>>2&0o111
+	if err := disk.MkdirAll(disk.OS, filepath.Dir(to), folderMode); err != nil {
+		return err
+	}
+	if err := f.compare(file.SHA256, to, file.Mode); err != nil {
+		return err
+	}
+	changed := time.Unix(0, file.Changed)
+	return os.Chtimes(to, changed, changed)
+}
+
+// compare compares content with its hash, and copies it to a new file, unless that is "".
+func (f folder) compare(sum, to string, mode fs.FileMode) error {
+	has, err := copyFile(f.path("content", sum), to, mode)
+	if err == nil && has != sum {
+		err = fmt.Errorf("%w: content %s has another hash", ErrDamaged, sum)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: content %s is missing", ErrDamaged, sum)
+	}
+	return err
+}
+
+// place gives all that is staged its name, and takes the names back when one cannot be given.
+func (r *Restore) place() (err error) {
+	for i, part := range parts {
+		into := r.Places[part]
+		if into == "" {
+			continue
+		}
+		err = filepath.WalkDir(staged(into), func(name string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.IsDir() {
+				err = disk.OS.SyncDir(name)
+			}
+			return err
+		})
+		if err == nil {
+			err = disk.OS.Rename(staged(into), into)
+		}
+		if err == nil {
+			err = disk.OS.SyncDir(filepath.Dir(into))
+		}
+		if err != nil {
+			for _, earlier := range parts[:i] {
+				if into := r.Places[earlier]; into != "" {
+					err = errors.Join(err, disk.OS.Rename(into, staged(into)))
+				}
+			}
+			return fmt.Errorf("cannot restore the %s: %w", part, err)
 		}
 	}
 	return nil
 }
 
-// undo removes what a restore put into its places, which were empty.
-func (r *Restore) undo() (err error) {
-	for _, into := range r.Places {
-		names, listErr := others(into)
-		err = errors.Join(err, listErr)
-		for _, name := range append(names, stagedName) {
-			err = errors.Join(err, disk.OS.Remove(filepath.Join(into, name)))
+// Trial is what a drill did and found.
+type Trial struct {
+	Restored
+	Content   int      `json:"content_files"`
+	Snapshots int      `json:"snapshots"`
+	Keys      int      `json:"keys"`
+	Rows      int      `json:"ledger_rows"`
+	Days      int      `json:"days"`
+	Problems  []string `json:"problems"`
+}
+
+func (t *Trial) wrong(err error) {
+	if err != nil {
+		t.Problems = append(t.Problems, err.Error())
+	}
+}
+
+// Check is a drill: it reads everything in a folder, restores a backup into a temporary place, and verifies
+// what is there. read reads the file of its configuration. The error is that of a drill that could not end.
+func (r Restore) Check(ctx context.Context, dir string, read func(file string) error) (*Trial, error) {
+	all, err := List(dir)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("cannot try backup folder %q: %w", dir, ErrNone)
+	}
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "ninepocket-drill-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp) //nolint:errcheck // it is temporary
+
+	t := &Trial{Problems: []string{}}
+	t.readAll(ctx, folder(dir), all, r.Progress)
+	r.ID = cmp.Or(r.ID, all[0].ID)
+	r.DryRun = false
+	r.Places = map[string]string{}
+	for _, part := range parts {
+		r.Places[part] = filepath.Join(temp, part)
+	}
+	done, err := r.Run(ctx, dir)
+	t.wrong(err)
+	if done != nil {
+		t.Restored = *done
+	}
+	if err == nil {
+		t.verify(r.Places, read, r.Progress)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	t.ID = r.ID
+	t.Drilled = time.Now().UTC()
+	t.Good = len(t.Problems) == 0
+	return t, folder(dir).record(t)
+}
+
+// record notes the result of a drill.
+func (f folder) record(t *Trial) error {
+	end := map[bool]string{true: ".good", false: ".bad"}
+	name := f.path("backups", t.ID+end[t.Good])
+	err := errors.Join(disk.OS.Remove(f.path("backups", t.ID+end[!t.Good])), disk.OS.Remove(name),
+		disk.Create(disk.OS, name, nil, 0o600), disk.OS.SyncDir(f.path("backups")))
+	if err != nil {
+		return fmt.Errorf("cannot record the drill: %w", err)
+	}
+	return nil
+}
+
+// readAll compares all content with its hashes, and all backups with the content.
+func (t *Trial) readAll(ctx context.Context, f folder, all []*Backup, progress func(string, int64, int64)) {
+	content, err := disk.OS.List(f.path("content"))
+	t.wrong(err)
+	bad := map[string]error{}
+	for i, entry := range content {
+		progress("reading the content", int64(i), int64(len(content)))
+		if ctx.Err() != nil {
+			return
+		}
+		sum := entry.Name()
+		bad[sum] = f.compare(sum, "", 0)
+		t.wrong(bad[sum])
+		t.Content++
+	}
+
+	for _, b := range all {
+		if b.Damage != "" {
+			t.wrong(fmt.Errorf("cannot read backup %s: %s", b.ID, b.Damage))
+		}
+		for name, file := range b.Files {
+			err, there := bad[file.SHA256]
+			if !there || err != nil {
+				t.wrong(fmt.Errorf("%s of backup %s is missing or damaged: content %s", name, b.ID, file.SHA256))
+			}
 		}
 	}
-	return err
+	_, err = tombstone.Read(string(f))
+	t.wrong(err)
+}
+
+// verify verifies what was restored.
+func (t *Trial) verify(at map[string]string, read func(file string) error, progress func(string, int64, int64)) {
+	report, err := access.VerifyState(at[State])
+	t.wrong(err)
+	t.Keys = report.Keys
+	t.Rows = report.Rows
+	t.Problems = append(t.Problems, report.Damage...)
+
+	store := snapshot.OpenStore(at[Store])
+	all, err := store.List()
+	for _, err := range append(store.ListErrors(), err) {
+		t.wrong(err)
+	}
+	for i, m := range all {
+		progress("verifying snapshots", int64(i), int64(len(all)))
+		t.wrong(store.Verify(m.ID))
+		t.Snapshots++
+	}
+	current, err := store.Current()
+	if err == nil {
+		_, err = store.Manifest(current.ID)
+	}
+	if !errors.Is(err, snapshot.ErrNoCurrent) {
+		t.wrong(err)
+	}
+
+	days, err := filepath.Glob(filepath.Join(at[Feed], "*", "*.tar.zst"))
+	t.wrong(err)
+	for i, day := range days {
+		progress("reading the days", int64(i), int64(len(days)))
+		t.wrong(feed.CheckDay(day))
+		t.Days++
+	}
+	file := filepath.Join(at[Configuration], ConfigurationFile)
+	if _, err := os.Stat(file); err == nil {
+		t.wrong(read(file))
+	}
 }
