@@ -84,11 +84,22 @@ func (j Job) Run(ctx context.Context, dir string) (*Result, error) {
 	r.Places = maps.Clone(j.Places)
 	r.made = Result{Backup: Backup{At: time.Now().UTC(), Files: map[string]File{}}, Removed: []string{}}
 
-	unlock, staged, err := r.begin()
+	temp := ""
+	if !j.DryRun {
+		unlock, err := r.make()
+		if err != nil {
+			return nil, fmt.Errorf("cannot write into backup folder %q: %w", dir, err)
+		}
+		defer unlock()
+		temp = r.path("tmp")
+	}
+	if err := r.recall(); err != nil {
+		return nil, err
+	}
+	staged, err := os.MkdirTemp(temp, "run-")
 	if err != nil {
 		return nil, fmt.Errorf("cannot write into backup folder %q: %w", dir, err)
 	}
-	defer unlock()
 	defer os.RemoveAll(staged) //nolint:errcheck // the next run removes it
 	if err := r.stage(staged); err != nil {
 		return nil, err
@@ -140,26 +151,32 @@ func resolve(name string) string {
 	return real
 }
 
-// begin makes the folder, takes its lock, removes what a crash left, and reads the backups before. staged is
-// an empty folder.
-func (r *run) begin() (unlock func(), staged string, err error) {
-	unlock = func() {}
-	temp := ""
-	if !r.DryRun {
-		temp = r.path("tmp")
-		unlock, err = r.make(temp)
+// make makes the folder, takes its lock, and removes what a crash left.
+func (r *run) make() (unlock func(), err error) {
+	if err := disk.MkdirAll(disk.OS, r.path(), 0o700); err != nil {
+		return nil, err
 	}
-	if err == nil {
-		staged, err = os.MkdirTemp(temp, "run-")
-	}
+	lock, err := disk.TakeLock(r.path("LOCK"), 0o600, disk.Forever)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 
-	// Without a folder a dry run has none before.
+	err = disk.OS.Remove(r.path("tmp"))
+	for _, name := range []string{"backups", "content", "tmp"} {
+		err = errors.Join(err, disk.MkdirAll(disk.OS, r.path(name), 0o700))
+	}
+	err = errors.Join(err, disk.OS.SyncDir(r.path()), disk.OS.SyncDir(filepath.Dir(r.path())))
+	if err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
+	return func() { _ = lock.Unlock() }, nil
+}
+
+// recall reads the backups before.
+func (r *run) recall() error {
 	all, err := List(r.path())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, "", err
+	if r.DryRun && errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	drilled := LastDrill(all)
 	r.careful = drilled != nil && !drilled.Good
@@ -170,25 +187,7 @@ func (r *run) begin() (unlock func(), staged string, err error) {
 	if next := r.before.At.Add(time.Millisecond); next.After(r.made.At) {
 		r.made.At = next
 	}
-	return unlock, staged, nil
-}
-
-// make makes the folder and what is in it.
-func (r *run) make(temp string) (unlock func(), err error) {
-	if err := disk.MkdirAll(disk.OS, r.path(), 0o700); err != nil {
-		return nil, err
-	}
-	lock, err := disk.TakeLock(r.path("LOCK"), 0o600, disk.Forever)
-	if err != nil {
-		return nil, err
-	}
-
-	err = disk.OS.Remove(temp)
-	for _, name := range []string{"backups", "content", "tmp"} {
-		err = errors.Join(err, disk.MkdirAll(disk.OS, r.path(name), 0o700))
-	}
-	err = errors.Join(err, disk.OS.SyncDir(r.path()), disk.OS.SyncDir(filepath.Dir(r.path())))
-	return func() { _ = lock.Unlock() }, err
+	return err
 }
 
 // stage makes what is not copied from its place: the configuration, and a copy of the state.
@@ -367,7 +366,9 @@ func (r *run) commit() error {
 	if err == nil && r.Retain > 0 {
 		removed, pruneErr := r.prune(retain, r.DryRun)
 		r.made.Removed = append(r.made.Removed, removed...)
-		err = pruneErr
+		if !r.DryRun || !errors.Is(pruneErr, fs.ErrNotExist) {
+			err = pruneErr
+		}
 	}
 
 	r.made.Count = len(r.made.Files)

@@ -67,6 +67,8 @@ func (r Restore) Run(ctx context.Context, dir string) (*Restored, error) {
 		if err == nil {
 			err = r.place()
 		}
+	}
+	if err != nil && !r.DryRun {
 		for _, into := range r.Places {
 			err = errors.Join(err, disk.OS.Remove(staged(into)))
 		}
@@ -170,9 +172,10 @@ func (f folder) compare(sum, to string, mode fs.FileMode) error {
 
 // place gives all that is staged its name, and takes the names back when one cannot be given.
 func (r *Restore) place() (err error) {
-	for i, part := range parts {
+	var placed []string
+	for _, part := range parts {
 		into := r.Places[part]
-		if into == "" {
+		if into == "" || err != nil {
 			continue
 		}
 		err = filepath.WalkDir(staged(into), func(name string, entry fs.DirEntry, err error) error {
@@ -185,18 +188,18 @@ func (r *Restore) place() (err error) {
 			err = disk.OS.Rename(staged(into), into)
 		}
 		if err == nil {
+			placed = append(placed, into)
 			err = disk.OS.SyncDir(filepath.Dir(into))
 		}
-		if err != nil {
-			for _, earlier := range parts[:i] {
-				if into := r.Places[earlier]; into != "" {
-					err = errors.Join(err, disk.OS.Rename(into, staged(into)))
-				}
-			}
-			return fmt.Errorf("cannot restore the %s: %w", part, err)
-		}
 	}
-	return nil
+	if err == nil {
+		return nil
+	}
+
+	for _, into := range placed {
+		err = errors.Join(err, disk.OS.Rename(into, staged(into)))
+	}
+	return fmt.Errorf("cannot restore: %w", err)
 }
 
 // Trial is what a drill did and found.
