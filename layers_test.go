@@ -67,11 +67,11 @@ var mayImport = map[string][]string{
 	"internal/postgrestest":                {},
 	"internal/redistest":                   {},
 	"internal/registry": {
-		"access", "access/keys", "calendar", "fleet/control", "internal/disk",
+		"access", "access/keys", "access/statedir", "calendar", "fleet/control", "internal/disk",
 	},
 	"internal/settings": {
-		"access", "access/keys", "feed", "fleet/limiter", "fleet/mirror", "internal/disk", "internal/term", "loader",
-		"snapshot/guard",
+		"access", "access/keys", "cardvocab", "feed", "fleet/limiter", "fleet/mirror", "internal/disk",
+		"internal/term", "loader", "snapshot/guard",
 	},
 	"internal/synth":     {},
 	"internal/throttle":  {},

@@ -23,7 +23,13 @@ type content struct {
 	// changedRows are the ledger rows, without counts, that were written to the file since the last
 	// call of Changed; nil without Export.
 	changedRows map[LedgerRow]bool
+
+	renames []tenantRename // not in the file yet
+	taken   []tenantRename // for a checkpoint, as deltas
 }
+
+// tenantRename is the opaque name that a deleted tenant got.
+type tenantRename struct{ from, to string }
 
 // tenantDelta is what a checkpoint writes of one tenant.
 type tenantDelta struct {
@@ -91,6 +97,9 @@ func (c *content) Take() state.Mark {
 		a.mu.Unlock()
 	}
 
+	c.taken = append(c.taken, c.renames...)
+	c.renames = nil
+
 	up := c.boot()
 	return state.Mark{At: latest.store, Wall: latest.wall, Store: now, Boot: up.ID, Up: up.Up}
 }
@@ -109,6 +118,9 @@ func (a *tenantState) takeDelta() tenantDelta {
 
 // Write implements [state.Content].
 func (c *content) Write(into *state.Writer) {
+	for _, renamed := range c.taken {
+		into.Rename(renamed.from, renamed.to)
+	}
 	for _, delta := range c.deltas {
 		tenant := delta.tenant.tenant
 		into.Account(tenant, delta.encoded)
@@ -138,6 +150,7 @@ func (c *content) Confirm() {
 		}
 	}
 	c.deltas = nil
+	c.taken = nil
 }
 
 // Restore implements [state.Content].
@@ -157,6 +170,8 @@ func (c *content) Restore() {
 		a.mu.Unlock()
 	}
 	c.deltas = nil
+	c.renames = append(c.taken, c.renames...)
+	c.taken = nil
 }
 
 // Carry implements [state.Content]: prepared batches are in no tenant's state.

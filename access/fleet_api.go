@@ -17,7 +17,7 @@ import (
 
 // QuotaState returns the day or period that a call is charged to now, and what is charged to it.
 func (store *LocalStore) QuotaState(p *keys.Principal, spec *LimitSpec, now Instant) QuotaState {
-	a := store.tenant(p.Tenant)
+	a := store.tenantOf(p.KeyID, p.Tenant)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.quotaState(p, spec, store.times(now))
@@ -33,7 +33,7 @@ func (store *LocalStore) Record(res Reservation, charged int64) error {
 		return err
 	}
 
-	a := store.tenant(res.Principal.Tenant)
+	a := store.tenantOf(res.Principal.KeyID, res.Principal.Tenant)
 	e := store.newFleetEntry(&res, charged)
 	a.mu.Lock()
 	seq := store.record(a, &e)
@@ -95,7 +95,7 @@ func (store *LocalStore) Settle(batch *PreparedBatch, charged bool) error {
 
 	// One step for a checkpoint: it carries the prepared batch over, or finds the charge in the
 	// tenant's state. Of two callers at once, the second finds nothing to settle.
-	a := store.tenant(e.tenant)
+	a := store.tenantOf(e.key, e.tenant)
 	a.mu.Lock()
 	store.prepared.mu.Lock()
 	_, open := store.prepared.byClaim[batch.Claim]
@@ -157,6 +157,18 @@ func (p *preparedTable) remove(claim string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.byClaim, claim)
+}
+
+// rename changes the name of a tenant.
+func (p *preparedTable) rename(from, to string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for claim, e := range p.byClaim {
+		if e.tenant == from {
+			e.tenant = to
+			p.byClaim[claim] = e
+		}
+	}
 }
 
 // carry writes the undecided entries into the open segment of the log.

@@ -77,6 +77,20 @@ func ReadLedger(stateDir, tenant string, since, until calendar.Day) ([]LedgerRow
 	return slices.DeleteFunc(rows, func(row LedgerRow) bool { return row.Day > until }), nil
 }
 
+// HasTenant reports whether a state directory has calls of a tenant, whether or not a server runs there.
+func HasTenant(stateDir, tenant string) (bool, error) {
+	stored, _, err := state.Load(stateDir, newOfflineState)
+	if err != nil {
+		return false, err
+	}
+	for _, e := range stored.prepared.byClaim {
+		if e.tenant == tenant {
+			return true, nil
+		}
+	}
+	return len(stored.all(tenant)) > 0, nil
+}
+
 // ReadLastUse returns when each key of a state directory was last used, by key id, whether or not a
 // server runs there. Unused keys are not in it.
 func ReadLastUse(stateDir string) (map[string]time.Time, error) {

@@ -42,7 +42,7 @@ func (l *limits) stateOf(p *keys.Principal) *stateRef {
 	}
 
 	// A reload of the keys file made a new principal for the same key.
-	a := l.tenant(p.Tenant)
+	a := l.tenantOf(p.KeyID, p.Tenant)
 	a.mu.Lock()
 	key := a.key(p.KeyID)
 	a.mu.Unlock()

@@ -118,6 +118,16 @@ func (rs *replyStore) undoAdd(name ReplyKey, at int64) {
 	}
 }
 
+// clear drops all replies. Their data in the file go with the tenant's name.
+func (rs *replyStore) clear() {
+	for name := range rs.unsaved {
+		rs.removeUnsaved(name)
+	}
+	rs.byMinute = nil
+	rs.expiredMinutes = nil
+	rs.count = 0
+}
+
 // find returns the reply of a name that is valid at a time, and its data unless that is only in the
 // checkpoint file.
 func (rs *replyStore) find(name ReplyKey, at int64) (r storedReply, ok bool) {

@@ -28,8 +28,9 @@ type usageLog struct {
 	closed       atomic.Bool
 	unsavedBytes atomic.Int64 // bytes of replies that no checkpoint has
 
-	mu       sync.Mutex // guards the map; never locked together with a tenant's
+	mu       sync.Mutex // guards the maps; locked together with a tenant's by rename alone, before it
 	tenants  map[string]*tenantState
+	owners   map[string]string // opaque names of deleted tenants, by the ids of their keys
 	prepared preparedTable
 
 	// The rest is nil without a state directory.
@@ -65,6 +66,15 @@ func (ul *usageLog) tenant(tenant string) *tenantState {
 	return a
 }
 
+// tenantOf returns the state that the calls of a key are counted in. They may have begun before its tenant
+// was deleted.
+func (ul *usageLog) tenantOf(key, tenant string) *tenantState {
+	ul.mu.Lock()
+	tenant = cmp.Or(ul.owners[key], tenant)
+	ul.mu.Unlock()
+	return ul.tenant(tenant)
+}
+
 // all returns the states of a tenant ("" = all), in order of name.
 func (ul *usageLog) all(tenant string) []*tenantState {
 	ul.mu.Lock()
@@ -77,6 +87,76 @@ func (ul *usageLog) all(tenant string) []*tenantState {
 	}
 	slices.SortFunc(out, func(a, b *tenantState) int { return strings.Compare(a.tenant, b.tenant) })
 	return out
+}
+
+// RenameDeleted gives the calls of deleted tenants to their opaque names, which owners has by the ids of
+// their keys. When it returns nil no file of the state directory has an old name any more. On an error
+// the next checkpoint tries again.
+func (store *LocalStore) RenameDeleted(owners map[string]string) error {
+	store.mu.Lock()
+	store.owners = owners
+	store.mu.Unlock()
+
+	found := false
+	_ = store.dir.Between(func(*state.File) error {
+		for _, a := range store.all("") {
+			for key := range a.keys {
+				if to := owners[key]; to != "" && to != a.tenant {
+					store.rename(a, to)
+					found = true
+				}
+			}
+		}
+		return nil
+	})
+	if !found {
+		return nil
+	}
+	return store.dir.Save(renameTimeout)
+}
+
+// renameTimeout is how long the checkpoint of a rename waits for processes that read the file.
+const renameTimeout = 5 * time.Second
+
+// rename gives a tenant another name, and drops its replies. What stands under the new name already, as
+// after a crash, is added to it. No checkpoint is being written.
+func (ul *usageLog) rename(a *tenantState, to string) {
+	ul.mu.Lock()
+	defer ul.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	from := a.tenant
+	ul.content.renames = append(ul.content.renames, tenantRename{from: from, to: to})
+	ul.prepared.rename(from, to)
+	for row := range ul.content.changedRows {
+		if row.Tenant == from {
+			delete(ul.content.changedRows, row)
+			row.Tenant = to
+			ul.content.changedRows[row] = true
+		}
+	}
+	delete(ul.tenants, from)
+	if same := ul.tenants[to]; same != nil {
+		a.merge(same)
+	}
+	ul.tenants[to] = a
+	a.tenant = to
+	a.dirty = true
+	a.replies.clear()
+}
+
+// merge adds the calls of another state, which is not used any more.
+func (a *tenantState) merge(other *tenantState) {
+	a.seq = max(a.seq, other.seq)
+	for name, counts := range other.rows {
+		row := a.rowOf(name)
+		row.Calls += counts.Calls
+		row.Charged += counts.Charged
+	}
+	for id, key := range other.keys {
+		a.key(id).lastUse = max(a.key(id).lastUse, key.lastUse)
+	}
 }
 
 // Err implements [Store].
@@ -105,6 +185,7 @@ func unavailable(err error) error {
 // mutex over both, so that a checkpoint knows which log records the state includes. It returns the
 // number of the record, for await.
 func (ul *usageLog) record(a *tenantState, e *entry) uint64 {
+	e.tenant = a.tenant // it may have another name since the call began
 	a.apply(e)
 
 	// The mutex also gives the log's records the order in which the state changed.
@@ -174,9 +255,10 @@ func (ul *usageLog) allRows(file *state.File, tenant string, since calendar.Day)
 	return sumRows(append(stored.rows, ul.rowsOf(tenant, since)...), tenant, since), err
 }
 
-// checkSettled returns an ErrUnavailable while it is unknown whether the taken deltas are in the file.
+// checkSettled returns an ErrUnavailable while it is unknown whether the taken deltas are in the file, and
+// while the file has rows under the name of a deleted tenant.
 func (c *content) checkSettled() error {
-	if c.deltas != nil {
+	if c.deltas != nil || len(c.renames)+len(c.taken) > 0 {
 		return fmt.Errorf("%w: a checkpoint is not settled", ErrUnavailable)
 	}
 	return nil

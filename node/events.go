@@ -19,6 +19,14 @@ func (n *Node) warnKeysWithoutPlan() {
 	}
 }
 
+// renameDeleted gives the calls of deleted tenants to their opaque names.
+func (n *Node) renameDeleted() error {
+	if n.journal == nil {
+		return nil
+	}
+	return n.journal.RenameDeleted(n.ring.Deleted())
+}
+
 // eventLog logs events of a server's parts that an operator should know.
 type eventLog struct{ log *slog.Logger }
 
@@ -33,6 +41,10 @@ func (n *Node) keysChanged(changed bool, err error) {
 	if changed {
 		n.Log.Info("keys changed")
 		n.warnKeysWithoutPlan()
+		if err := n.renameDeleted(); err != nil {
+			n.Log.Error("the name of a deleted tenant stays in the state directory until the next checkpoint",
+				slog.Any("cause", err))
+		}
 	}
 	switch {
 	case err != nil:

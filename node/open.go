@@ -268,6 +268,11 @@ func (n *Node) openJournal(ctx context.Context) (err error) {
 	n.store = n.journal
 	n.onClose(func() error { return n.store.Close() })
 	n.logJournal()
+
+	// Before the first export: a tenant may have been deleted while no server ran.
+	if err := n.renameDeleted(); err != nil {
+		n.Log.Warn("names of deleted tenants stay until the next checkpoint", slog.Any("cause", err))
+	}
 	return nil
 }
 

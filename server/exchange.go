@@ -196,7 +196,7 @@ func (x *exchange) authenticate() *wire.APIError {
 	}
 
 	principal, err := x.s.Gate.AuthenticateCached(key, x.now, x.keyCache)
-	good := err == nil || errors.Is(err, keys.ErrSandbox)
+	good := err == nil || errors.Is(err, keys.ErrSandbox) || errors.Is(err, keys.ErrSuspended)
 	switch {
 	case kind != keys.Preview && x.surface.keySurface == keys.Preview && good:
 		return x.surface.wrongSurface // only a valid key may learn that it is of the wrong surface

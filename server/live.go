@@ -24,6 +24,7 @@ var liveSurface = surface{
 	badKey: problem(wire.Unauthorized, "the API key is not valid: send a live key as it was issued"),
 	wrongSurface: problem(wire.Unauthorized,
 		"this is a preview key, which does not open the live surface: send a live key"),
+	suspended:  wire.PlanLimit,
 	rates:      &liveRates,
 	limits:     addRateLimits,
 	writeError: writeProblem,

@@ -21,6 +21,7 @@ var previewSurface = surface{
 	badKey: problem(wire.InvalidAPIKey, "the API key is not valid: send a preview key as X-API-Key"),
 	wrongSurface: problem(wire.InsufficientScope,
 		"this is not a preview key, and this path takes preview keys only: send a preview key as X-API-Key"),
+	suspended:  wire.InsufficientScope,
 	rates:      &previewRates,
 	limits:     addCredits,
 	writeError: writeProblem,

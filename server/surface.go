@@ -29,6 +29,7 @@ type surface struct {
 	noKey        *wire.APIError  // error of a request without a key
 	badKey       *wire.APIError  // error of an invalid key
 	wrongSurface *wire.APIError  // error of a key of the other surface
+	suspended    wire.Code       // of a key whose tenant is suspended
 	noCatalog    *wire.APIError  // error before the first catalog, nil for that of pages
 	rates        *rateNames      // of the limits in its rate headers
 	limits       func(*exchange) // adds the limits to the head of a response
@@ -40,6 +41,8 @@ func (s *surface) invalidKeyError(err error) *wire.APIError {
 	switch {
 	case errors.Is(err, access.ErrUnavailable):
 		return keysUnavailable
+	case errors.Is(err, keys.ErrSuspended):
+		return problem(s.suspended, "this account is suspended: ask the operator of this service")
 	case errors.Is(err, keys.ErrSandbox): // on preview, wrongSurface comes first
 		return problem(wire.SandboxKey, "this is a sandbox key: a live key is required")
 	case errors.Is(err, keys.ErrRevoked):

@@ -15,6 +15,8 @@ var (
 	ErrInvalid = errors.New("invalid API key")
 	// ErrRevoked: the key was revoked.
 	ErrRevoked = errors.New("revoked API key")
+	// ErrSuspended: the tenant of the key is suspended. It comes together with the principal.
+	ErrSuspended = errors.New("suspended tenant")
 	// ErrExpired: the key has expired.
 	ErrExpired = errors.New("expired API key")
 	// ErrSandbox: the key is a valid sandbox key, which no data call accepts. Authenticate returns
@@ -31,6 +33,8 @@ var (
 	ErrNoSuchKey = errors.New("no such key")
 	// ErrNoSuchTenant: no tenant has that name.
 	ErrNoSuchTenant = errors.New("no such tenant")
+	// ErrSuspendedTenant: the key cannot be changed while its tenant is suspended.
+	ErrSuspendedTenant = errors.New("it is suspended, with its tenant")
 	// ErrCreditsDiffer: the tenant has other credits, and the request does not change them.
 	ErrCreditsDiffer = errors.New("tenant has other credits")
 	// ErrPlanDiffers: the tenant has another plan, and the request does not change it.

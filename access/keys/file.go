@@ -39,6 +39,9 @@ type Tenant struct {
 	// Units used before these instants do not count any more (decision 1757).
 	DayResetAt     *time.Time `json:"day_reset_at,omitempty"`
 	CreditsResetAt *time.Time `json:"credits_reset_at,omitempty"`
+
+	Contact     string     `json:"contact,omitempty"` // free text: whom to write to
+	SuspendedAt *time.Time `json:"suspended_at,omitempty"`
 }
 
 // PlanOf returns the plan of a tenant on a surface.
@@ -57,12 +60,16 @@ type Key struct {
 	CreatedAt time.Time  `json:"created_at"`
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
-	RotatedTo string     `json:"rotated_to,omitempty"` // id of the key that replaces it
+	// SuspendedAt equals RevokedAt in a suspended key: servers that know the latter alone refuse it too.
+	SuspendedAt *time.Time `json:"suspended_at,omitempty"`
+	RotatedTo   string     `json:"rotated_to,omitempty"` // id of the key that replaces it
 }
 
-// Status returns active, revoked or expired at a time.
+// Status returns active, suspended, revoked or expired at a time.
 func (key *Key) Status(now time.Time) string {
 	switch {
+	case key.Suspended():
+		return "suspended"
 	case key.RevokedAt != nil:
 		return "revoked"
 	case key.ExpiresAt != nil && !now.Before(*key.ExpiresAt):
@@ -104,6 +111,9 @@ func (f *File) Create(want NewKey, now time.Time) (*Key, string, error) {
 	key := &Key{
 		ID: mintID(), Tenant: want.Tenant, Name: want.Name, Surface: want.Surface.String(),
 		CreatedAt: utcSeconds(now), ExpiresAt: utcPointer(want.Expires),
+	}
+	if f.Tenants[want.Tenant].SuspendedAt != nil {
+		key.suspend(now)
 	}
 	if want.Surface == Preview {
 		key.Scopes = cmp.Or(want.Scopes, AllScopes).Names()
@@ -178,10 +188,7 @@ func (f *File) applyTenant(want NewKey) error {
 		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w on this surface: %q",
 			want.Plan, want.Tenant, ErrPlanDiffers, tenant.PlanOf(surface))
 	default:
-		if tenant.Plans == nil {
-			tenant.Plans = map[string]string{}
-		}
-		tenant.Plans[surface] = want.Plan
+		tenant.setPlan(surface, want.Plan)
 	}
 
 	// Fields that are not given do not change.
@@ -243,7 +250,7 @@ func (f *File) find(id string) (*Key, error) {
 	return f.Keys[i], nil
 }
 
-// Revoke ends a key at once. Revoking a revoked key changes nothing.
+// Revoke ends a key at once, a suspended one for good. Revoking a revoked key changes nothing.
 func (f *File) Revoke(id string, now time.Time) (*Key, error) {
 	key, err := f.find(id)
 	if err != nil {
@@ -254,6 +261,7 @@ func (f *File) Revoke(id string, now time.Time) (*Key, error) {
 	if key.RevokedAt == nil {
 		key.RevokedAt = new(utcSeconds(now))
 	}
+	key.SuspendedAt = nil
 	return key, nil
 }
 
@@ -264,6 +272,9 @@ func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, st
 	old, err := f.find(id)
 	if err != nil {
 		return nil, "", err
+	}
+	if old.Suspended() {
+		return nil, "", fmt.Errorf("cannot rotate key %q: %w %q", id, ErrSuspendedTenant, old.Tenant)
 	}
 	if status := old.Status(now); status != "active" {
 		return nil, "", fmt.Errorf("cannot rotate key %q: it is %s; create a new one", id, status)
@@ -345,8 +356,8 @@ func (f *File) encode() ([]byte, error) {
 		return nil, err
 	}
 
-	whole := *f
-	whole.SHA256 = f.checksum()
+	whole, _ := f.split()
+	whole.SHA256 = whole.checksum()
 	data, err := json.MarshalIndent(whole, "", "  ")
 	if err != nil {
 		return nil, err

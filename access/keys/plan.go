@@ -20,6 +20,7 @@ type Plan struct {
 	MaxPrices   int   // ids in a live price batch; 1 to 100
 	HistoryDays int   // days of price history; 1 to 365
 	StatsWindow int   // longest statistics window in days: 7, 30 or 90; 0 = statistics not allowed
+	Price       *Price
 }
 
 // Stats reports whether the plan allows price statistics at all.
@@ -80,6 +81,7 @@ func (ps Plans) Set(name string, given Plan) {
 	plan.MaxPrices = cmp.Or(given.MaxPrices, plan.MaxPrices)
 	plan.HistoryDays = cmp.Or(given.HistoryDays, plan.HistoryDays)
 	plan.StatsWindow = cmp.Or(given.StatsWindow, plan.StatsWindow)
+	plan.Price = cmp.Or(given.Price, plan.Price)
 
 	if given.StatsWindow == NoStats {
 		plan.StatsWindow = 0

@@ -35,6 +35,7 @@ type Principal struct {
 	creditsReset int64
 	expires      int64
 	revoked      bool
+	suspended    bool
 }
 
 // Has reports whether a preview key has all of these scopes.
@@ -136,15 +137,16 @@ func (ring *Ring) Replace(f *File) error {
 
 	ring.mu.Lock()
 	defer ring.mu.Unlock()
-	return ring.install(data)
+	_, apart := f.split()
+	return ring.install(data, apart)
 }
 
 // Len returns the number of keys, expired and revoked ones included.
 func (ring *Ring) Len() int { return len(ring.current.Load().keys) }
 
 // FindCached returns the principal of a key at a wall time in Unix milliseconds. Its errors are
-// ErrNoKey, ErrInvalid, ErrRevoked and ErrExpired; ErrSandbox and ErrUnavailable, when the plan is
-// not configured, come with the principal. It caches the key in last, including raw; nil caches
+// ErrNoKey, ErrInvalid, ErrRevoked and ErrExpired; ErrSuspended, ErrSandbox and ErrUnavailable, when the
+// plan is not configured, come with the principal. It caches the key in last, including raw; nil caches
 // nothing. It keeps no other part of raw and does not allocate.
 func (ring *Ring) FindCached(raw []byte, wall int64, last *KeyCache) (*Principal, error) {
 	p, err := ring.find(raw, last)
@@ -154,10 +156,12 @@ func (ring *Ring) FindCached(raw []byte, wall int64, last *KeyCache) (*Principal
 
 	// Expiry and plan are checked for a cached key, too.
 	switch {
-	case p.revoked:
+	case p.revoked && !p.suspended:
 		return nil, ErrRevoked
 	case p.expires != 0 && wall >= p.expires:
 		return nil, ErrExpired
+	case p.suspended:
+		return p, ErrSuspended
 	case p.Surface == Sandbox:
 		return p, ErrSandbox
 	case p.Plan == nil:
@@ -189,11 +193,12 @@ func (ring *Ring) find(raw []byte, last *KeyCache) (*Principal, error) {
 }
 
 // install parses data and swaps the table. The caller holds mu.
-func (ring *Ring) install(data []byte) error {
+func (ring *Ring) install(data []byte, apart tenantsFile) error {
 	f, err := parseFile(data)
 	if err != nil {
 		return err
 	}
+	f.join(apart)
 
 	ring.current.Store(newTable(f, ring.plans))
 	ring.file = f
@@ -248,6 +253,19 @@ func (ring *Ring) WithoutPlan(now time.Time) (out []WithoutPlan) {
 	return out
 }
 
+// Deleted returns the opaque names of deleted tenants by the ids of the keys that they had.
+func (ring *Ring) Deleted() map[string]string {
+	ring.mu.Lock()
+	defer ring.mu.Unlock()
+	names := map[string]string{}
+	for _, key := range ring.file.Keys {
+		if IsOpaque(key.Tenant) {
+			names[key.ID] = key.Tenant
+		}
+	}
+	return names
+}
+
 func newTable(f *File, plans Plans) *keyTable {
 	table := &keyTable{number: tables.Add(1), keys: make(map[[sha256.Size]byte]*Principal, len(f.Keys))}
 	for _, key := range f.Keys {
@@ -263,7 +281,7 @@ func newPrincipal(key *Key, tenant *Tenant, plans Plans) *Principal {
 	scopes, _ := ParseScopes(key.Scopes)
 	p := &Principal{
 		KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Surface: surface, Scopes: scopes,
-		Plan: plans[tenant.PlanOf(key.Surface)], revoked: key.RevokedAt != nil,
+		Plan: plans[tenant.PlanOf(key.Surface)], revoked: key.RevokedAt != nil, suspended: key.Suspended(),
 		dayReset: millis(tenant.DayResetAt), creditsReset: millis(tenant.CreditsResetAt),
 		expires: millis(key.ExpiresAt),
 	}

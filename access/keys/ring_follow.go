@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 )
@@ -134,6 +135,11 @@ func (ring *Ring) reloadFile(context.Context) error {
 	if err != nil {
 		return err
 	}
+	// It is written first: it says at least what this content needs.
+	apart, err := readTenants(filepath.Dir(ring.path))
+	if err != nil {
+		return err
+	}
 	// A file that was just written may be written again within the resolution of its time.
 	if statErr == nil && time.Since(info.ModTime()) > minFileAge {
 		ring.info = info
@@ -152,7 +158,7 @@ func (ring *Ring) reloadFile(context.Context) error {
 		return nil
 	}
 
-	err = ring.install(data)
+	err = ring.install(data, apart)
 	if err != nil {
 		ring.badContent = data
 		ring.contentErr = ring.readError(err)

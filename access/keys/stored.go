@@ -24,6 +24,11 @@ func Read(stateDir string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read keys file %q: %w", path, err)
 	}
+	apart, err := readTenants(stateDir)
+	if err != nil {
+		return nil, err
+	}
+	f.join(apart)
 	return f, nil
 }
 
@@ -119,7 +124,13 @@ func Repair(stateDir string, believe bool) (dropped string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot read keys file %q: %w", path, err)
 	}
-	return "the sha256 member of keys.json, which did not fit", write(stateDir, f)
+	dropped = "the sha256 member of keys.json, which did not fit"
+	apart, err := readTenants(stateDir)
+	if err != nil {
+		dropped = "tenants.json: suspended keys are revoked, and contacts are lost"
+	}
+	f.join(apart)
+	return dropped, write(stateDir, f)
 }
 
 func write(stateDir string, f *File) error {
@@ -131,6 +142,9 @@ func write(stateDir string, f *File) error {
 	of, err := statedir.OwnerFor(path)
 	if err != nil {
 		return fmt.Errorf("cannot replace file %q: %w", path, err)
+	}
+	if err := writeTenants(stateDir, f, of); err != nil {
+		return err
 	}
 	return statedir.ReplaceAs(path, data, of)
 }

@@ -1,10 +1,13 @@
 package state
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -120,8 +123,9 @@ func (f *File) write(db *boltFile, mark Mark) error {
 
 	// From here on, the file may have the checkpoint even after an error.
 	f.uncertain = true
-	err := db.transact(db.Update, func(tx *bbolt.Tx) error {
-		err := writeCheckpoint(tx, next, f.content)
+	scrub := false
+	err := db.transact(db.Update, func(tx *bbolt.Tx) (err error) {
+		scrub, err = writeCheckpoint(tx, next, f.content)
 		if err == nil {
 			err = db.disk.Sync() // a failing disk returns its error while the file is unchanged
 		}
@@ -131,11 +135,56 @@ func (f *File) write(db *boltFile, mark Mark) error {
 	if err == nil {
 		err = f.options.Disk.SyncDir(filepath.Dir(f.path))
 	}
+	if err == nil && scrub {
+		err = scrubFreePages(db)
+	}
 	if err != nil {
 		return fmt.Errorf("cannot write checkpoint %q: %w", f.path, err)
 	}
 	f.confirm()
 	return nil
+}
+
+// scrubFreePages overwrites the pages that the last two states of the file do not use: a value that was
+// removed stays in them otherwise.
+func scrubFreePages(db *boltFile) error {
+	var free []int
+	err := db.transact(db.View, func(tx *bbolt.Tx) (err error) { free, err = freePages(tx); return err })
+	if err != nil {
+		return err
+	}
+
+	// Another transaction, which changes nothing, makes both meta pages those of states without the values.
+	var both []int
+	err = db.transact(db.Update, func(tx *bbolt.Tx) error {
+		meta := tx.Bucket(metaBucket)
+		return meta.Put(stateKey, bytes.Clone(meta.Get(stateKey)))
+	})
+	if err == nil {
+		err = db.transact(db.View, func(tx *bbolt.Tx) (err error) { both, err = freePages(tx); return err })
+	}
+	empty := make([]byte, db.Info().PageSize)
+	for _, id := range both {
+		if _, found := slices.BinarySearch(free, id); found && err == nil {
+			_, err = db.disk.WriteAt(empty, int64(id)*int64(len(empty)))
+		}
+	}
+	return cmp.Or(err, db.disk.Sync())
+}
+
+// freePages returns the numbers of the free pages, ascending.
+func freePages(tx *bbolt.Tx) (free []int, err error) {
+	for id := 0; ; id++ {
+		page, err := tx.Page(id)
+		if err != nil || page == nil {
+			return free, err
+		}
+		if page.Type == "free" {
+			free = append(free, id)
+		} else {
+			id += page.OverflowCount
+		}
+	}
 }
 
 // rewriteMeta writes the first two pages of a bbolt file again as they are, and syncs them.

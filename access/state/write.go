@@ -88,7 +88,8 @@ func (h *header) checksumBuckets(tx *bbolt.Tx) checksumBuckets {
 // and discards the checkpoint.
 type Writer struct {
 	checksumBuckets
-	err error
+	err   error
+	scrub bool // what it removes must not stay in free pages
 }
 
 // Account writes the state of a tenant.
@@ -134,6 +135,32 @@ func (w *Writer) DropReplies(prefix []byte) {
 	}
 }
 
+// Rename removes the state and the replies of a tenant, and gives its ledger rows to another. Nothing of the
+// name stays in the file.
+func (w *Writer) Rename(from, to string) {
+	w.scrub = true
+	w.err = cmp.Or(w.err, w.accounts.remove([]byte(from)))
+	prefix := AppendText(nil, from)
+	w.DropReplies(prefix)
+
+	// Changed after the loop, because the cursor must not change under it.
+	rows := map[string][2]int64{}
+	cursor := w.ledger.Cursor()
+	for key, _ := cursor.Seek(prefix); bytes.HasPrefix(key, prefix) && w.err == nil; key, _ = cursor.Next() {
+		var row [2]int64
+		value, err := w.ledger.get(key)
+		if err == nil {
+			row[0], row[1], err = DecodeCounts(value)
+		}
+		rows[string(key)] = row
+		w.err = err
+	}
+	for key, row := range rows {
+		w.err = cmp.Or(w.err, w.ledger.remove([]byte(key)))
+		w.Counts(append(AppendText(nil, to), key[len(prefix):]...), row[0], row[1])
+	}
+}
+
 // DecodeCounts decodes the calls and charges of a ledger row; nil has none.
 func DecodeCounts(value []byte) (calls, charged int64, err error) {
 	if value == nil {
@@ -145,8 +172,9 @@ func DecodeCounts(value []byte) (calls, charged int64, err error) {
 	return calls, charged, in.End()
 }
 
-// writeCheckpoint writes a checkpoint over the previous one.
-func writeCheckpoint(tx *bbolt.Tx, next header, content Content) error {
+// writeCheckpoint writes a checkpoint over the previous one. It reports whether free pages have to be
+// scrubbed.
+func writeCheckpoint(tx *bbolt.Tx, next header, content Content) (scrub bool, err error) {
 	before, err := readHeader(tx)
 	rows := map[string][]byte{}
 	if err == nil && before.version == firstVersion {
@@ -164,7 +192,7 @@ func writeCheckpoint(tx *bbolt.Tx, next header, content Content) error {
 		}
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 
 	next.accounts = before.accounts
@@ -179,9 +207,9 @@ func writeCheckpoint(tx *bbolt.Tx, next header, content Content) error {
 
 	content.Write(into)
 	if into.err != nil {
-		return into.err
+		return false, into.err
 	}
-	return tx.Bucket(metaBucket).Put(stateKey, appendChecksum(stateKey, next.append(nil)))
+	return into.scrub, tx.Bucket(metaBucket).Put(stateKey, appendChecksum(stateKey, next.append(nil)))
 }
 
 // dropFirstVersion removes the buckets of version 1.

@@ -18,6 +18,7 @@ var ErrMoved = errors.New("the state directory is gone from its path, or another
 // Names inside a state directory.
 const (
 	KeysName       = "keys.json"
+	TenantsName    = "tenants.json" // what earlier versions cannot read in keys.json
 	keysLockName   = "keys.lock"
 	OldLockName    = "server.lock" // of servers before decision 1760
 	CheckpointName = "meter.db"

@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +26,9 @@ var controlHints = []errorHint{
 			"take those of one machine: ninepocket fleet import --control FOLDER --state DIR", registry.ErrNoKeys),
 	hint(exitFailure, "run: ninepocket fleet status --control FOLDER", control.ErrNoSuchServer,
 		control.ErrServerAlive),
-	hint(exitFailure, "run: ninepocket keys list --control FOLDER", keys.ErrNoSuchKey, keys.ErrNoSuchTenant),
+	hint(exitFailure, "run: ninepocket keys list --control FOLDER", keys.ErrNoSuchKey),
+	hint(exitFailure, "run: ninepocket tenants list --control FOLDER", keys.ErrNoSuchTenant),
+	hint(exitFailure, "run: ninepocket tenants resume TENANT --reason TEXT --control FOLDER", keys.ErrSuspendedTenant),
 }
 
 // accountFlags are the flags of commands on the keys or bills of one machine or of a fleet.
@@ -41,14 +41,17 @@ type accountFlags struct {
 // add adds the flags to a command, and hints to its errors. The store is open while the command
 // runs.
 func (flags *accountFlags) add(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&flags.folder, "state", "", "state `DIR` of the server")
+	cmd.Flags().StringVar(&flags.folder, "state", "", "state `DIR` of the server"+ofConfiguration)
 	cmd.Flags().StringVar(&flags.control, "control", "", "PostgreSQL `URL` of a fleet, instead of --state")
 	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
+	// Where the configuration has both, the machine belongs to a fleet.
+	configured(cmd, needed, "control", "state")
 
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := flags.choose(cmd); err != nil {
-			return err
+		if cmd.Flags().Changed("state") && cmd.Flags().Changed("control") {
+			return fail(exitUsage, "",
+				errors.New("cannot use --state and --control: keys and bills are in one of them"))
 		}
 		if flags.control == "" {
 			flags.Store = registry.DirStore(flags.folder)
@@ -63,32 +66,6 @@ func (flags *accountFlags) add(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// choose decides between --state and --control. If neither is given it reads the environment,
-// --control first.
-func (flags *accountFlags) choose(cmd *cobra.Command) error {
-	given := cmd.Flags().Changed
-	// Either flag wins over the environment.
-	if !given("state") {
-		orEnvironment(cmd, "control", &flags.control)
-	}
-	if flags.control == "" && !given("control") {
-		orEnvironment(cmd, "state", &flags.folder)
-	}
-
-	if flags.control != "" || given("control") {
-		err := settings.CheckControl(flags.control)
-		if err == nil && given("state") {
-			err = errors.New("cannot use --state and --control: keys and bills are in one of them")
-		}
-		return fail(exitUsage, "", err)
-	}
-	if flags.folder == "" {
-		// The text of the flag parser.
-		return errors.New(`required flag(s) "state" not set`)
-	}
-	return fail(exitUsage, "", settings.CheckFolder("state", flags.folder))
-}
-
 // withControl opens the control database and calls do with it.
 func withControl(cmd *cobra.Command, url string, do func(*control.DB) error) error {
 	db, err := control.Open(cmd.Context(), url)
@@ -97,13 +74,6 @@ func withControl(cmd *cobra.Command, url string, do func(*control.DB) error) err
 		err = do(db)
 	}
 	return withHint(err, slices.Concat(controlHints, stateHints), settings.Redact(url))
-}
-
-// orEnvironment sets a flag that is not given from the environment.
-func orEnvironment(cmd *cobra.Command, name string, value *string) {
-	if !cmd.Flags().Changed(name) {
-		*value = os.Getenv(settings.EnvPrefix + strings.ToUpper(name))
-	}
 }
 
 // record appends a change to the key log. The keys are changed already, so an error is only

@@ -38,7 +38,7 @@ type buildFlags struct {
 func snapshotBuild() *cobra.Command {
 	var flags buildFlags
 	cmd := &cobra.Command{
-		Use:   "build --store DIR --source KIND:PATH…",
+		Use:   "build --source KIND:PATH…",
 		Short: "Build a snapshot from catalogs and price feeds",
 		Long: "Reads catalogs and prices, builds one snapshot and stores it. KIND is one of\n" +
 			strings.Join(source.KindNames(), ", ") + ".\n" +

@@ -86,6 +86,7 @@ func takesIDs(cmd *cobra.Command) bool {
 func completeIDs(words ...string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		ids := slices.Clone(words)
+		_ = complete(cmd) // what is wrong is no completion
 		if store, _ := cmd.Flags().GetString("store"); store != "" {
 			// An unreadable store has no ids.
 			all, _ := snapshot.OpenStore(store).List()
@@ -99,6 +100,7 @@ func completeIDs(words ...string) cobra.CompletionFunc {
 
 // keysFile reads the keys file in --state; on an error it has no keys.
 func keysFile(cmd *cobra.Command) *keys.File {
+	_ = complete(cmd)
 	if state, _ := cmd.Flags().GetString("state"); state != "" {
 		if file, err := keys.Read(state); err == nil {
 			return file

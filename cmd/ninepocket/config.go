@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ninepocket/access/keys"
 	"ninepocket/internal/settings"
@@ -189,7 +191,7 @@ func addFlags(cmd *cobra.Command, config *settings.Config, keys ...string) {
 // read merges all layers as they are now and validates the result. The error joins every problem.
 func (flags *configFlags) read() (settings.Merged, error) {
 	layered, err := settings.Read(settings.File(flags.path), os.Environ(), func(name string) {
-		flags.cmd.PrintErrf("note: environment variable %s is not a setting of ninepocket\n", name)
+		flags.cmd.PrintErrf("note: environment variable %s is not a setting of ninepocket%s\n", name, meant(name))
 	})
 
 	// Given flags win over all other layers.
@@ -199,4 +201,192 @@ func (flags *configFlags) read() (settings.Merged, error) {
 		}
 	}
 	return layered, errors.Join(err, layered.Validate())
+}
+
+// meant suggests the variable that an unknown one resembles, if there is one.
+func meant(variable string) string {
+	near := settings.NearestVariable(variable)
+	if near == "" {
+		return ""
+	}
+	return "; did you mean " + near + "?"
+}
+
+// ofConfiguration ends the help of a flag that the configuration may give.
+const ofConfiguration = " (default: of the configuration)"
+
+// Annotations of flags.
+const (
+	settingsOf = "settings" // on the flags of several settings of which one is enough, their keys
+	originOf   = "origin"   // where the configuration has the value from
+	needed     = true       // of configured: the command cannot go on without
+	optional   = false
+)
+
+// configured lets the configuration give a flag of a command that is not given. Of several settings
+// one is enough: any that is given as a flag, else the first that is configured.
+func configured(cmd *cobra.Command, need bool, keys ...string) {
+	for _, key := range keys {
+		given := append([]string{strconv.FormatBool(need)}, keys...)
+		if err := cmd.Flags().SetAnnotation(flagOf(key), settingsOf, given); err != nil {
+			// The flag is not defined: a programming error.
+			panic(err)
+		}
+	}
+}
+
+// flagOf returns the flag of a setting, which lacks the name of a table.
+func flagOf(key string) string {
+	return strings.ReplaceAll(key[strings.LastIndexByte(key, '.')+1:], "_", "-")
+}
+
+// addConfigurations gives the flag --config to all commands whose flags the configuration may give.
+func addConfigurations(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		addConfigurations(cmd)
+		if _, has := openSettings(cmd); has && cmd.Flags().Lookup("config") == nil {
+			cmd.Flags().String("config", "", "TOML configuration `FILE` (default: $NINEPOCKET_CONFIG)")
+		}
+	}
+}
+
+// openSettings returns the settings that no flag gives, each with those that stand for it. has is
+// false for a command that has none at all.
+func openSettings(cmd *cobra.Command) (all [][]string, has bool) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		given := f.Annotations[settingsOf]
+		if len(given) == 0 || flagOf(given[1]) != f.Name {
+			return
+		}
+		has = true
+		if !slices.ContainsFunc(given[1:], func(key string) bool { return cmd.Flags().Changed(flagOf(key)) }) {
+			all = append(all, given)
+		}
+	})
+	return all, has
+}
+
+// complete gives a command what its flags lack from the configuration, and checks folders and URLs.
+// A command whose flags give all that it needs reads no file that is not named.
+func complete(cmd *cobra.Command) error {
+	open, has := openSettings(cmd)
+	config := cmd.Flags().Lookup("config")
+	if !has || len(open) == 0 && !config.Changed {
+		return fail(exitUsage, "", checkPlaces(cmd))
+	}
+	layered, err := readConfiguration(cmd, config.Value.String())
+	if err != nil {
+		return err
+	}
+
+	var wrong settings.Problems
+	var hints []string
+	for _, given := range open {
+		taken, err := takeConfigured(cmd, &layered, given[1:])
+		wrong.Add(err)
+		if err == nil && !taken && given[0] == strconv.FormatBool(needed) {
+			wrong.Add(errors.New("cannot go on: " + strings.Join(given[1:], " or ") + " is not given"))
+			hints = append(hints, howToGive(given[1:], config.Value.String()))
+		}
+	}
+	wrong.Add(checkPlaces(cmd))
+	return fail(exitUsage, strings.Join(hints, "; "), wrong.Err())
+}
+
+// readConfiguration reads file and environment. The error of a broken configuration names every
+// problem.
+func readConfiguration(cmd *cobra.Command, given string) (settings.Merged, error) {
+	layered, err := settings.Read(settings.File(given), os.Environ(), func(name string) {
+		// Clusters set variables of such names too.
+		if near := meant(name); near != "" {
+			cmd.PrintErrf("note: environment variable %s is no setting%s\n", name, near)
+		}
+	})
+
+	// A file that cannot be read has no mistake.
+	if hint, unread := unreadableHint(err); unread {
+		return layered, fail(exitFailure, hint, err)
+	}
+	if err != nil {
+		hint := "run: ninepocket config check"
+		if path := settings.File(given); path != "" {
+			hint += " --config " + shellWords([]string{path})
+		}
+		return layered, fail(exitUsage, hint, errors.Join(err, layered.Validate()))
+	}
+	return layered, nil
+}
+
+// takeConfigured gives a command the first of several settings that is configured.
+func takeConfigured(cmd *cobra.Command, layered *settings.Merged, keys []string) (taken bool, err error) {
+	for _, key := range keys {
+		value, origin := layered.Text(key)
+		if origin == "" || value == "" {
+			continue
+		}
+
+		// Set of the flag set would count as given, and hints would repeat it.
+		flag := cmd.Flags().Lookup(flagOf(key))
+		if err := flag.Value.Set(value); err != nil {
+			return false, fmt.Errorf("cannot use %s (%s): %w", key, origin, err)
+		}
+		flag.Annotations[originOf] = []string{origin}
+		return true, nil
+	}
+	return false, nil
+}
+
+// howToGive says where a setting can be given.
+func howToGive(keys []string, config string) string {
+	var flags, variables []string
+	for _, key := range keys {
+		flags = append(flags, "--"+flagOf(key))
+		variables = append(variables, settings.ByKey(key).EnvName())
+	}
+
+	file := "the configuration, which --config or NINEPOCKET_CONFIG names"
+	if path := settings.File(config); path != "" {
+		file = path
+	}
+	return "give " + strings.Join(flags, " or ") + ", or write " + strings.Join(keys, " or ") + " into " + file +
+		", or set " + strings.Join(variables, " or ")
+}
+
+// checkPlaces refuses folders and URLs of another kind. serve checks its own with its settings, of
+// which the store may be a bucket.
+func checkPlaces(cmd *cobra.Command) error {
+	folder := func(name string) func(string) error {
+		return func(value string) error { return settings.CheckFolder(name, value) }
+	}
+	checks := map[string]func(string) error{
+		"store": folder("store"), "state": folder("state"),
+		"control": settings.CheckControl, "metering": settings.CheckMetering,
+	}
+
+	var wrong settings.Problems
+	for name, check := range checks {
+		flag := cmd.Flags().Lookup(name)
+		if flag == nil || len(flag.Annotations[settingsOf]) == 0 && name != "state" {
+			continue
+		}
+		if flag.Changed || flag.Value.String() != "" {
+			wrong.Add(check(flag.Value.String()))
+		}
+	}
+	return wrong.Err()
+}
+
+// originLines say where the folders and URLs that an error names come from, if no flag gave them.
+func originLines(cmd *cobra.Command, failed *exitError) (lines []string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		value := settings.Redact(f.Value.String())
+		origin := f.Annotations[originOf]
+		// Messages about a URL name its host alone.
+		named := failed.code == exitUsage || strings.Contains(value, "://") ||
+			strings.Contains(failed.Error()+failed.hint, value)
+		if len(origin) > 0 && named {
+			lines = append(lines, fmt.Sprintf("--%s %s comes from %s", f.Name, value, origin[0]))
+		}
+	})
+	return lines
 }

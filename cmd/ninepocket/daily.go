@@ -58,6 +58,7 @@ func dailyCommand() *cobra.Command {
 	f.StringVar(&d.collectedAt, "collected-at", "", collectedAtHelp)
 	f.BoolVar(&d.noPull, "no-pull", false, "build from the tree that is here")
 	f.BoolVar(&d.asJSON, "json", false, "print JSON")
+	configured(cmd, optional, "store")
 	return cmd
 }
 
@@ -71,14 +72,12 @@ func (d *daily) read() error {
 		return fail(exitUsage, "run: ninepocket config check --config "+d.config, err)
 	}
 
-	d.store = cmp.Or(d.store, d.settings.Store)
 	var wrong settings.Problems
 	wrong.AddIf(d.store == "", "cannot do the day's work: the store is not given")
 	pulled := d.settings.Feed.Into != ""
 	wrong.AddIf(!pulled && slices.Contains(d.settings.Daily.Sources, settings.PulledFeed),
 		"cannot do the day's work: daily.sources names the feed, and feed.into is not given")
 	wrong.AddIf(len(d.settings.Daily.Sources) == 0, "cannot do the day's work: daily.sources is empty")
-	wrong.Add(settings.CheckFolder("store", d.store))
 	return fail(exitUsage, "set store and feed.into in the configuration, or NINEPOCKET_STORE and "+
 		"NINEPOCKET_FEED__INTO", wrong.Err())
 }

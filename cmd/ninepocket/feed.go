@@ -25,8 +25,8 @@ import (
 // pullFlags are the flags of feed pull.
 type pullFlags struct {
 	feed.Options
-	config, collectedAt string
-	asJSON              bool
+	collectedAt string
+	asJSON      bool
 }
 
 func feedPull() *cobra.Command {
@@ -69,54 +69,25 @@ func feedPull() *cobra.Command {
 	f.StringVar(&flags.UserAgent, "user-agent", "", "`TEXT` that names you to the feed, with an address")
 	f.StringVar(&flags.collectedAt, "collected-at", "", collectedAtHelp)
 	f.IntVar(&flags.ArchiveDays, "keep-days", feed.DefaultArchiveDays, "day files that stay; 0 keeps all")
-	f.StringVar(&flags.config, "config", "",
-		"TOML configuration `FILE` whose table [feed] stands for flags that are not given\n"+
-			"(default: $NINEPOCKET_CONFIG)")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
+	for _, key := range []string{
+		"into", "games", "url", "images", "interval", "image_interval", "user_agent", "keep_days",
+	} {
+		configured(cmd, optional, "feed."+key)
+	}
 	return cmd
 }
 
-// merged returns the options of the flags, and of the configuration for flags that are not given.
-func (flags *pullFlags) merged(cmd *cobra.Command) (feed.Options, error) {
-	layered, err := settings.ReadWithEnv(flags.config)
-	if err != nil {
-		return feed.Options{}, err
-	}
-	pulling, err := layered.Pulling()
-	if err != nil {
-		return pulling, fmt.Errorf("cannot use [feed]: %w", err)
-	}
-
-	// The default of a flag must not win over the file.
-	given := flags.Options
-	for name, take := range map[string]func(){
-		"into": func() { pulling.Into = given.Into }, "url": func() { pulling.URL = given.URL },
-		"games": func() { pulling.Games = given.Games }, "images": func() { pulling.Images = given.Images },
-		"interval":       func() { pulling.Interval = given.Interval },
-		"image-interval": func() { pulling.ImageInterval = given.ImageInterval },
-		"user-agent":     func() { pulling.UserAgent = given.UserAgent },
-		"keep-days":      func() { pulling.ArchiveDays = given.ArchiveDays },
-	} {
-		if cmd.Flags().Changed(name) {
-			take()
-		}
-	}
-	var wrong settings.Problems
-	pulling.CollectedAt = wrong.ParseTime("collected-at", flags.collectedAt, exampleTime)
-	return pulling, wrong.Err()
-}
-
 func (flags *pullFlags) run(cmd *cobra.Command) error {
-	pulling, err := flags.merged(cmd)
-	if err == nil {
-		err = pulling.Validate()
-	}
-	if err != nil {
+	var wrong settings.Problems
+	flags.CollectedAt = wrong.ParseTime("collected-at", flags.collectedAt, exampleTime)
+	wrong.Add(flags.Validate())
+	if err := wrong.Err(); err != nil {
 		return fail(exitUsage, "", err)
 	}
 
 	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
-	pull := newPull(pulling, againWith(cmd, "feed", "pull", "tcgcsv"), func(text string) {
+	pull := newPull(flags.Options, againWith(cmd, "feed", "pull", "tcgcsv"), func(text string) {
 		progress.Stop()
 		cmd.PrintErrln("note: " + text)
 	}, progress)

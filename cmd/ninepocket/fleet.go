@@ -34,27 +34,15 @@ func (flags *controlFlags) add(
 ) *cobra.Command {
 	flags.define(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := flags.complete(cmd); err != nil {
-			return err
-		}
-
 		return withControl(cmd, flags.control, func(db *control.DB) error { return run(cmd, args, db) })
 	}
 	return cmd
 }
 
 func (flags *controlFlags) define(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&flags.control, "control", "", "PostgreSQL `URL` of the fleet (default: $NINEPOCKET_CONTROL)")
+	cmd.Flags().StringVar(&flags.control, "control", "", "PostgreSQL `URL` of the fleet"+ofConfiguration)
 	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
-}
-
-// complete reads a missing flag from the environment, and refuses an invalid URL.
-func (flags *controlFlags) complete(cmd *cobra.Command) error {
-	orEnvironment(cmd, "control", &flags.control)
-	if flags.control == "" {
-		return errors.New(`required flag(s) "control" not set`)
-	}
-	return fail(exitUsage, "", settings.CheckControl(flags.control))
+	configured(cmd, needed, "control")
 }
 
 func fleetCheck() *cobra.Command {
@@ -62,7 +50,7 @@ func fleetCheck() *cobra.Command {
 	var redis limiter.Options
 	var acks string
 	cmd := &cobra.Command{
-		Use: "check --control URL", Short: "Check what a fleet needs of its engines; exit 3 when something is wrong",
+		Use: "check", Short: "Check what a fleet needs of its engines; exit 3 when something is wrong",
 		Long: "Looks at PostgreSQL: that it can be reached and written, its version, that it keeps what it\n" +
 			"answered, how far its clock is from this machine's, servers that do not report, and whether all have\n" +
 			"the same card images. With --metering it looks at Redis too: its version, that it evicts nothing, its\n" +
@@ -70,15 +58,14 @@ func fleetCheck() *cobra.Command {
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&redis.URL, "metering", "",
-		"Redis or Valkey `URL` of the fleet (default: $NINEPOCKET_METERING)")
+		"Redis or Valkey `URL` of the fleet"+ofConfiguration)
 	cmd.Flags().StringVar(&acks, "acks", "replica", "what a grant of rights waits for: replica, aof or none")
 	cmd.Flags().IntVar(&redis.Replicas, "replicas", 1, "replicas that must have a grant, with --acks replica")
 	flags.define(cmd)
+	for _, key := range []string{"metering", "fleet.acks", "fleet.replicas"} {
+		configured(cmd, optional, key)
+	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := flags.complete(cmd); err != nil {
-			return err
-		}
-		orEnvironment(cmd, "metering", &redis.URL)
 		if redis.URL != "" {
 			if err := checkLimiter(&redis, acks); err != nil {
 				return fail(exitUsage, "", err)
@@ -132,7 +119,6 @@ func checkLimiter(redis *limiter.Options, acks string) error {
 	wrong.AddIf(!known, "cannot use --acks %q: want replica, aof or none", acks)
 	wrong.AddIf(redis.Replicas < 1 || redis.Replicas > settings.MaxReplicas, "cannot use --replicas %d: want 1 to %d",
 		redis.Replicas, settings.MaxReplicas)
-	wrong.Add(settings.CheckMetering(redis.URL))
 	redis.Acks = waits
 	return wrong.Err()
 }
@@ -164,14 +150,14 @@ func fleetStatus() *cobra.Command {
 	var flags controlFlags
 	var redis limiterFlags
 	cmd := &cobra.Command{
-		Use: "status --control URL", Short: "List the servers: what they serve, and when they reported last",
+		Use: "status", Short: "List the servers: what they serve, and when they reported last",
 		Long: "Lists the servers of a fleet, and tells of those that do not report. With --metering it says what\n" +
 			"units of days and credits these hold in Redis.",
 		Args: cobra.NoArgs,
 	}
 	redis.add(cmd)
 	return flags.add(cmd, func(cmd *cobra.Command, _ []string, db *control.DB) error {
-		if err := redis.check(cmd); err != nil {
+		if err := redis.check(); err != nil {
 			return err
 		}
 		servers, err := db.Servers(cmd.Context())
@@ -202,17 +188,17 @@ type limiterFlags struct{ limiter.Options }
 
 func (flags *limiterFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&flags.URL, "metering", "",
-		"Redis or Valkey `URL` of the fleet (default: $NINEPOCKET_METERING)")
+		"Redis or Valkey `URL` of the fleet"+ofConfiguration)
 	cmd.Flags().StringVar(&flags.Prefix, "prefix", settings.Default().Fleet.Prefix, "fleet.prefix of the servers")
+	configured(cmd, optional, "metering")
+	configured(cmd, optional, "fleet.prefix")
 }
 
-// check completes the flags from the environment, and refuses invalid values.
-func (flags *limiterFlags) check(cmd *cobra.Command) error {
-	orEnvironment(cmd, "metering", &flags.URL)
+// check refuses invalid values.
+func (flags *limiterFlags) check() error {
 	var wrong settings.Problems
 	wrong.AddIf(!settings.ValidRedisPrefix(flags.Prefix),
 		"cannot use --prefix %q: want 1 to %d letters, digits, - or _", flags.Prefix, settings.MaxPrefix)
-	wrong.Add(settings.CheckMetering(flags.URL))
 	return fail(exitUsage, "", wrong.Err())
 }
 
@@ -254,7 +240,7 @@ func fleetForget() *cobra.Command {
 	var redis limiterFlags
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "forget INCARNATION --control URL --yes", Short: "Wait no more for a server that does not report",
+		Use: "forget INCARNATION --yes", Short: "Wait no more for a server that does not report",
 		Long: "For a machine that is gone for good. What it reported stays in the bills; what it charged after\n" +
 			"its last report, at most some seconds, is lost with its disk. With --metering the units of days and\n" +
 			"credits that it held in Redis are free again. One that reports, or reaches Redis, is refused. One\n" +
@@ -269,7 +255,7 @@ func fleetForget() *cobra.Command {
 			return fail(exitUsage, "look at: ninepocket fleet status; then say --yes",
 				fmt.Errorf("cannot forget %q without --yes", args[0]))
 		}
-		if err := redis.check(cmd); err != nil {
+		if err := redis.check(); err != nil {
 			return err
 		}
 		return flags.forget(cmd, db, redis.Options, args[0])
@@ -326,15 +312,15 @@ func fleetImport() *cobra.Command {
 	var flags controlFlags
 	var state string
 	cmd := &cobra.Command{
-		Use: "import --state DIR --control URL", Short: "Take keys and bills of one machine into a fleet",
+		Use: "import", Short: "Take keys and bills of one machine into a fleet",
 		Long: "Reads the keys, the ledger and the secret of cursors of a state directory, whether or not a server\n" +
 			"runs there, and enters them. What the fleet has already stays as it is: a second import adds what is\n" +
 			"new, ends keys that were revoked on the machine, and undoes nothing. A server that is started on the\n" +
 			"directory with --control goes on from there.",
 		Args: cobra.NoArgs,
 	}
-	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the machine")
-	require(cmd, "state")
+	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the machine"+ofConfiguration)
+	configured(cmd, needed, "state")
 
 	return flags.add(cmd, func(cmd *cobra.Command, _ []string, db *control.DB) error {
 		out, err := importState(cmd, db, state)

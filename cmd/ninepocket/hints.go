@@ -90,7 +90,8 @@ var stateHints = []errorHint{
 		"ninepocket state repair --state FOLDER", access.ErrCorrupt),
 	hint(exitFailure, "a server runs on this directory, or another command holds it: one state directory serves one "+
 		"process", statedir.ErrLocked),
-	hint(exitFailure, "run: ninepocket keys list --state FOLDER", keys.ErrNoSuchTenant),
+	hint(exitFailure, "run: ninepocket tenants list --state FOLDER", keys.ErrNoSuchTenant),
+	hint(exitFailure, "run: ninepocket tenants resume TENANT --reason TEXT --state FOLDER", keys.ErrSuspendedTenant),
 	hint(exitFailure, "--state wants the directory that serve uses", syscall.ENOTDIR, syscall.EISDIR),
 }
 
@@ -171,7 +172,7 @@ type folderFlags struct {
 func (flags *folderFlags) add(cmd *cobra.Command, name, help string, hints []errorHint) *cobra.Command {
 	cmd.Flags().StringVar(&flags.folder, name, "", help)
 	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
-	require(cmd, name)
+	configured(cmd, needed, name)
 
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -184,7 +185,7 @@ func (flags *folderFlags) add(cmd *cobra.Command, name, help string, hints []err
 type storeFlags struct{ folderFlags }
 
 func (flags *storeFlags) add(cmd *cobra.Command) *cobra.Command {
-	return flags.folderFlags.add(cmd, "store", "snapshot store `DIR`", storeHints)
+	return flags.folderFlags.add(cmd, "store", "snapshot store `DIR`"+ofConfiguration, storeHints)
 }
 
 // addStored is add for a command on an existing store: a misspelt folder is no empty store. The
@@ -215,7 +216,7 @@ func (flags *storeFlags) dir() *snapshot.Store { return snapshot.OpenStore(flags
 type stateFlags struct{ folderFlags }
 
 func (flags *stateFlags) add(cmd *cobra.Command) *cobra.Command {
-	return flags.folderFlags.add(cmd, "state", "state `DIR` of the server", stateHints)
+	return flags.folderFlags.add(cmd, "state", "state `DIR` of the server"+ofConfiguration, stateHints)
 }
 
 // againWith spells a command with the flags that this one was given.

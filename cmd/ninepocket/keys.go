@@ -72,7 +72,7 @@ type createFlags struct {
 func keysCreate() *cobra.Command {
 	var flags createFlags
 	cmd := &cobra.Command{
-		Use:     "create --state DIR --tenant T --surface live|preview|sandbox --plan P",
+		Use:     "create --tenant T --surface live|preview|sandbox --plan P",
 		Short:   "Create a key and print it once",
 		Example: "  ninepocket keys create --state state --tenant acme --surface live --plan starter",
 		Args:    cobra.NoArgs,
@@ -108,7 +108,11 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 	// Read before the change, which creates a state directory.
 	_, before := flags.ReadKeys(cmd.Context())
 	var made issuedKey
+	planBefore := ""
 	err := flags.UpdateKeys(cmd.Context(), issueTo(&made, func(file *keys.File) (*keys.Key, string, error) {
+		if tenant := file.Tenants[flags.Tenant]; tenant != nil {
+			planBefore = tenant.PlanOf(flags.surface)
+		}
 		return file.Create(flags.NewKey, now)
 	}))
 	if err != nil {
@@ -119,7 +123,9 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 		// No server knows a key in a misspelt folder.
 		cmd.PrintErrf("note: state directory %q is new\n", flags.folder)
 	}
-	flags.record(cmd, made.change("create", now))
+	change := made.change("create", now)
+	change.PlanBefore = planBefore
+	flags.record(cmd, change)
 	return made.print(cmd, flags.asJSON)
 }
 
@@ -139,17 +145,17 @@ func (flags *createFlags) read(now time.Time) error {
 	// An invalid surface or scope is reported already.
 	if wrong.Err() == nil {
 		wrong.Add(flags.Validate(now))
-		wrong.Add(flags.checkPlan())
+		wrong.Add(checkPlan(flags.Plan, flags.Surface, flags.config))
 	}
 	return fail(exitUsage, "", wrong.Err())
 }
 
 // checkPlan refuses a plan that is not in the server's configuration: its keys would get 503.
 // Without a configuration only the built-in plans are known.
-func (flags *createFlags) checkPlan() error {
+func checkPlan(plan string, surface keys.Surface, config string) error {
 	plans := keys.DefaultPlans()
 	where := "the built-in plans: name the server's configuration by --config"
-	if path := settings.File(flags.config); path != "" {
+	if path := settings.File(config); path != "" {
 		var err error
 		plans, err = settings.Plans(path)
 		if err != nil {
@@ -158,13 +164,13 @@ func (flags *createFlags) checkPlan() error {
 		where = "those of " + path
 	}
 
-	if flags.Plan == "" {
+	if plan == "" {
 		return fmt.Errorf(`cannot create a key of plan "": want one of %s`, strings.Join(plans.Names(), ", "))
 	}
 	// A sandbox key gets no data, so it needs no plan.
-	if flags.Surface != keys.Sandbox && plans[flags.Plan] == nil {
+	if surface != keys.Sandbox && plans[plan] == nil {
 		return fmt.Errorf("cannot create a key of plan %q: it is none of %s (%s)",
-			flags.Plan, where, strings.Join(plans.Names(), ", "))
+			plan, where, strings.Join(plans.Names(), ", "))
 	}
 	return nil
 }
@@ -195,43 +201,52 @@ type listedKey struct {
 	Credits *int64 `json:"credits,omitempty"`
 }
 
+// listKeys describes all keys.
+func (flags *accountFlags) listKeys(ctx context.Context, file *keys.File) ([]listedKey, error) {
+	// The last use is in the ledger, which a server may be writing.
+	used, err := flags.ReadLastUse(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	now := time.Now()
+	// An empty list is [] for scripts, and never null.
+	rows := []listedKey{}
+	for _, key := range file.Keys {
+		row := listedKey{
+			ID: key.ID, Tenant: key.Tenant, Surface: key.Surface,
+			Plan:   file.Tenants[key.Tenant].PlanOf(key.Surface),
+			Status: key.Status(now), Name: key.Name, Scopes: key.Scopes, CreatedAt: key.CreatedAt,
+			ExpiresAt: key.ExpiresAt, RevokedAt: key.RevokedAt, RotatedTo: key.RotatedTo,
+		}
+		if key.Surface == keys.Preview.String() {
+			row.Credits = file.Tenants[key.Tenant].Credits
+		}
+		if at, ok := used[key.ID]; ok {
+			row.LastUsed = &at
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+const keyHeader = "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tEXPIRES\tSCOPES\tCREDITS\tLAST USED\tNAME"
+
 func keysList() *cobra.Command {
 	var flags accountFlags
 	return flags.add(&cobra.Command{
-		Use: "list --state DIR", Short: "List keys, never their text", Args: cobra.NoArgs,
+		Use: "list", Short: "List keys, never their text", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, err := flags.ReadKeys(cmd.Context())
 			if err != nil {
 				return err
 			}
 
-			// The last use is in the ledger, which a server may be writing.
-			used, err := flags.ReadLastUse(cmd.Context())
+			rows, err := flags.listKeys(cmd.Context(), file)
 			if err != nil {
 				return err
 			}
-
-			now := time.Now()
-			// An empty list is [] for scripts, and never null.
-			rows := []listedKey{}
-			for _, key := range file.Keys {
-				row := listedKey{
-					ID: key.ID, Tenant: key.Tenant, Surface: key.Surface,
-					Plan:   file.Tenants[key.Tenant].PlanOf(key.Surface),
-					Status: key.Status(now), Name: key.Name, Scopes: key.Scopes, CreatedAt: key.CreatedAt,
-					ExpiresAt: key.ExpiresAt, RevokedAt: key.RevokedAt, RotatedTo: key.RotatedTo,
-				}
-				if key.Surface == keys.Preview.String() {
-					row.Credits = file.Tenants[key.Tenant].Credits
-				}
-				if at, ok := used[key.ID]; ok {
-					row.LastUsed = &at
-				}
-				rows = append(rows, row)
-			}
-
-			return printTable(cmd, flags.asJSON, rows,
-				"ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tEXPIRES\tSCOPES\tCREDITS\tLAST USED\tNAME", listedKey.cells)
+			return printTable(cmd, flags.asJSON, rows, keyHeader, listedKey.cells)
 		},
 	})
 }
@@ -266,7 +281,7 @@ func (r listedKey) cells() []any {
 func keysRevoke() *cobra.Command {
 	var flags accountFlags
 	return flags.add(&cobra.Command{
-		Use: "revoke ID --state DIR", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
+		Use: "revoke ID", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var key *keys.Key
 			now := time.Now()
@@ -291,7 +306,7 @@ func keysRotate() *cobra.Command {
 	var flags accountFlags
 	var overlap time.Duration
 	cmd := &cobra.Command{
-		Use: "rotate ID --state DIR", Short: "Create a key that follows another, which keeps working for the overlap",
+		Use: "rotate ID", Short: "Create a key that follows another, which keeps working for the overlap",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if overlap < 0 {
@@ -322,7 +337,7 @@ func keysRotate() *cobra.Command {
 func keysLog() *cobra.Command {
 	var flags accountFlags
 	return flags.add(&cobra.Command{
-		Use: "log --state DIR", Short: "List the commands that changed keys, newest first", Args: cobra.NoArgs,
+		Use: "log", Short: "List the commands that changed keys, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			changes, badLines, err := registry.Changes(cmd.Context(), flags.Store)
 			if err != nil {
@@ -333,7 +348,8 @@ func keysLog() *cobra.Command {
 			}
 
 			slices.Reverse(changes)
-			return printTable(cmd, flags.asJSON, changes, "AT\tBY\tCOMMAND\tTENANT\tKEY\tSURFACE\tPLAN", changeCells)
+			return printTable(cmd, flags.asJSON, changes, "AT\tBY\tCOMMAND\tTENANT\tKEY\tSURFACE\tPLAN\tREASON",
+				changeCells)
 		},
 	})
 }
@@ -348,5 +364,5 @@ func changeCells(change registry.Change) []any {
 		command += " of " + change.What
 	}
 	at := change.At.Format(time.RFC3339)
-	return []any{at, change.By, command, change.Tenant, key, change.Surface, change.Plan}
+	return []any{at, change.By, command, change.Tenant, key, change.Surface, change.Plan, change.Reason}
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"runtime"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"ninepocket/cardvocab"
-	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 )
 
@@ -63,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 
 	// Errors of cobra itself are mistakes in the command line.
-	failed := &exitError{code: exitUsage, hint: "run '" + ran.CommandPath() + " --help'" + nearestFlag(ran, err)}
+	failed := &exitError{code: exitUsage, hint: "run '" + ran.CommandPath() + " --help'" + nearestName(ran, err)}
 	if known, ok := errors.AsType[*exitError](err); ok {
 		failed = known
 	}
@@ -80,6 +78,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if failed.hint != "" {
 		_, _ = fmt.Fprintln(last, "hint: "+failed.hint)
 	}
+	for _, origin := range originLines(ran, failed) {
+		_, _ = fmt.Fprintln(last, "note: "+origin)
+	}
 	return failed.code
 }
 
@@ -95,6 +96,8 @@ func rootCommand() *cobra.Command {
 			"  ninepocket serve --config ninepocket.toml",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		// nearestName does it for all commands.
+		DisableSuggestions: true,
 	}
 
 	addGroup(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), healthcheckCommand(),
@@ -113,6 +116,8 @@ func rootCommand() *cobra.Command {
 		parentCommand("keys", "Create, list, revoke and rotate API keys", keysCreate(), keysList(), keysRevoke(),
 			keysRotate(), keysLog(),
 			parentCommand("tenant", "Change what a tenant may do", tenantResetDay())),
+		parentCommand("tenants", "List, change, suspend and delete tenants", tenantsList(), tenantsShow(), tenantsSetPlan(),
+			tenantsSuspend(), tenantsResume(), tenantsDelete(), tenantsExport()),
 		usageCommand(), requestCommand(),
 		backupCommand(), restoreCommand(),
 		parentCommand("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(),
@@ -120,26 +125,9 @@ func rootCommand() *cobra.Command {
 		parentCommand("fleet", "Look at what many servers share, and take one machine into it",
 			fleetCheck(), fleetStatus(), fleetForget(), fleetImport()))
 	root.AddCommand(versionCommand(), unpackCommand())
+	addConfigurations(root)
 	addCompletions(root)
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		var wrong settings.Problems
-		for _, name := range []string{"store", "state"} {
-			flag := cmd.Flags().Lookup(name)
-			if flag == nil {
-				continue
-			}
-			// Commands with a configuration read the environment with it.
-			_, needed := flag.Annotations[cobra.BashCompOneRequiredFlag]
-			if value := os.Getenv(settings.EnvPrefix + strings.ToUpper(name)); needed && !flag.Changed && value != "" {
-				wrong.Add(cmd.Flags().Set(name, value))
-			}
-			// serve checks its store with its settings, and the store may be a bucket.
-			if needed || name != "store" {
-				wrong.Add(settings.CheckFolder(name, flag.Value.String()))
-			}
-		}
-		return fail(exitUsage, "", wrong.Err())
-	}
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return complete(cmd) }
 	return root
 }
 
@@ -196,20 +184,28 @@ func parentCommand(use, short string, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// nearestFlag suggests the flag that an unknown one resembles, if there is one.
-func nearestFlag(cmd *cobra.Command, err error) string {
+// nearestName suggests the flag or command that an unknown one resembles, if there is one.
+func nearestName(cmd *cobra.Command, err error) string {
+	known := []string{}
+	begin := "--"
 	_, given, unknown := strings.Cut(err.Error(), "unknown flag: --")
-	if !unknown {
-		return " for its flags"
+	if unknown {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	} else if _, rest, is := strings.Cut(err.Error(), `unknown command "`); is {
+		given, _, _ = strings.Cut(rest, `"`)
+		begin = cmd.CommandPath() + " "
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				known = append(known, sub.Name())
+			}
+		}
 	}
 
-	near := cardvocab.Nearest(given, func(each func(string) bool) {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { each(f.Name) })
-	})
+	near := cardvocab.Nearest(given, slices.Values(known))
 	if near == "" {
 		return " for its flags"
 	}
-	return "; did you mean --" + near + "?"
+	return "; did you mean " + begin + near + "?"
 }
 
 // fail wraps the error of a command; nil stays nil.

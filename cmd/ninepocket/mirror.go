@@ -206,7 +206,7 @@ func snapshotPush() *cobra.Command {
 	var flags storeFlags
 	var push pushFlags
 	cmd := &cobra.Command{
-		Use: "push --store DIR --to URL --key FILE", Short: "Publish the current snapshot to many servers",
+		Use: "push --to URL --key FILE", Short: "Publish the current snapshot to many servers",
 		Args: cobra.NoArgs,
 		Long: "Sends what the current snapshot of the store has and the S3-compatible store at --to has not, and " +
 			"then moves\n" +
@@ -238,7 +238,7 @@ func snapshotPull() *cobra.Command {
 	var trusted []string
 	var follow bool
 	cmd := &cobra.Command{
-		Use:   "pull --from URL --store DIR --publisher KEY",
+		Use:   "pull --from URL --publisher KEY",
 		Short: "Bring what is published for many servers into a store of this machine", Args: cobra.NoArgs,
 		Long: "Takes up what an S3-compatible store publishes, when a trusted key signed it and it is newer than\n" +
 			"what this store has. Only sections that no snapshot here has are downloaded, and a download that broke\n" +

@@ -102,7 +102,7 @@ func snapshotPublish() *cobra.Command {
 	var push pushFlags
 	var terms *operate.Terms
 	cmd := &cobra.Command{
-		Use: "publish ID --store DIR", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
+		Use: "publish ID", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
 		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it with " +
 			"the current\n" +
 			"one and then moves the pointer that servers follow. Whatever is wrong is named, with exit code 3, and " +
@@ -223,7 +223,7 @@ func snapshotRollback() *cobra.Command {
 	var push pushFlags
 	var configured settings.Merged
 	cmd := &cobra.Command{
-		Use: "rollback [ID] --store DIR", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
+		Use: "rollback [ID]", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
 		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the " +
 			"current\n" +
 			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not " +
@@ -333,7 +333,7 @@ type logRow struct {
 func snapshotLog() *cobra.Command {
 	var flags storeFlags
 	return flags.addStored(&cobra.Command{
-		Use: "log --store DIR", Short: "List publications, rollbacks and refusals, newest first, with who and why",
+		Use: "log", Short: "List publications, rollbacks and refusals, newest first, with who and why",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			past, err := flags.dir().Publications()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +37,7 @@ type listRow struct {
 func snapshotList() *cobra.Command {
 	var flags storeFlags
 	return flags.addStored(&cobra.Command{
-		Use: "list --store DIR", Short: "List the snapshots of a store, newest first", Args: cobra.NoArgs,
+		Use: "list", Short: "List the snapshots of a store, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := flags.dir().List()
 			if err != nil {
@@ -136,10 +135,10 @@ func snapshotInspect() *cobra.Command {
 	var path string
 	var config settings.Merged
 	cmd := &cobra.Command{
-		Use: "inspect ID --store DIR", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
+		Use: "inspect ID", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
 		PreRunE: func(*cobra.Command, []string) (err error) {
 			// Only the limits of the guards are needed.
-			config, err = settings.Read(path, os.Environ(), func(string) {})
+			config, err = settings.ReadWithEnv(path)
 			return fail(exitUsage, "", err)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -248,7 +247,7 @@ func formatFigure(v float64) string {
 func snapshotVerify() *cobra.Command {
 	var flags storeFlags
 	return flags.addStored(&cobra.Command{
-		Use: "verify ID --store DIR", Short: "Check every byte of a snapshot; exit 3 on any damage",
+		Use: "verify ID", Short: "Check every byte of a snapshot; exit 3 on any damage",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := args[0]
@@ -281,7 +280,7 @@ func pinCommand(verb string) *cobra.Command {
 
 	var flags storeFlags
 	return flags.addStored(&cobra.Command{
-		Use: verb + " ID --store DIR", Short: short, Args: cobra.ExactArgs(1),
+		Use: verb + " ID", Short: short, Args: cobra.ExactArgs(1),
 		Hidden: strings.HasSuffix(verb, "hold"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := args[0]
@@ -297,7 +296,7 @@ func snapshotPrune() *cobra.Command {
 	var flags storeFlags
 	var conditions publishFlags
 	cmd := &cobra.Command{
-		Use: "prune --store DIR", Short: "Remove old snapshots", Args: cobra.NoArgs,
+		Use: "prune", Short: "Remove old snapshots", Args: cobra.NoArgs,
 		Long: "Removes the snapshots beyond the newest N. The current one, the one it replaced, pinned ones, and " +
 			"what was current\n" +
 			"so lately that a client's cursor may lead to it, always stay.",

@@ -21,7 +21,7 @@ import (
 func stateVerify() *cobra.Command {
 	var flags stateFlags
 	return flags.add(&cobra.Command{
-		Use: "verify --state DIR", Short: "Check every checksum of a state directory; exit 3 on damage",
+		Use: "verify", Short: "Check every checksum of a state directory; exit 3 on damage",
 		Args: cobra.NoArgs,
 		Long: "Reads keys, checkpoint, log and cursor key, whether or not a server runs there, and changes nothing.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -106,7 +106,7 @@ func printState(out *bufio.Writer, report *access.StateReport) {
 func stateBackup() *cobra.Command {
 	var flags stateFlags
 	return flags.add(&cobra.Command{
-		Use: "backup DIR --state DIR", Short: "Copy a state directory, consistently, also beside a running server",
+		Use: "backup DIR", Short: "Copy a state directory, consistently, also beside a running server",
 		Long: "Makes DIR, which must not be there or be empty, and not be inside of the state directory, copies\n" +
 			"keys, checkpoint, log and cursor key into it, and checks the copy. A server on the directory\n" +
 			"answers meanwhile; it only puts its checkpoints off. When it fails nothing of the copy is left.\n" +
@@ -133,7 +133,7 @@ func stateRepair() *cobra.Command {
 	var flags stateFlags
 	var believe bool
 	cmd := &cobra.Command{
-		Use: "repair --state DIR", Short: "Drop what is damaged in a state directory and name the accounts touched",
+		Use: "repair", Short: "Drop what is damaged in a state directory and name the accounts touched",
 		Long: "Keeps every value whose checksum is right, drops the rest, and prints what was dropped and whose\n" +
 			"figures that touches. The files from before are moved into a folder damaged-TIME. No server may\n" +
 			"run there. A damaged cursor key is removed: the next start makes another.\n\n" +
@@ -183,7 +183,7 @@ func tenantResetDay() *cobra.Command {
 	var flags accountFlags
 	var credits bool
 	cmd := &cobra.Command{
-		Use: "reset-day TENANT --state DIR", Short: "Make the day's quota of a tenant whole again, within 2 seconds",
+		Use: "reset-day TENANT", Short: "Make the day's quota of a tenant whole again, within 2 seconds",
 		Long: "What the tenant used today does not count any more; the ledger keeps it. Works beside a running\n" +
 			"server. With --credits the preview credits of the period are whole again, and not the day.",
 		Args: cobra.ExactArgs(1),

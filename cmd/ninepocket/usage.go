@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,27 +26,32 @@ import (
 // usageFlags are the flags of usage.
 type usageFlags struct {
 	accountFlags
-	tenant, since, until, format, config string
-	totals                               bool
+	tenant, since, until, month, format, config string
+	totals, priced                              bool
 }
 
 func usageCommand() *cobra.Command {
 	var flags usageFlags
 	cmd := &cobra.Command{
-		Use: "usage --state DIR", Args: cobra.NoArgs,
+		Use: "usage", Args: cobra.NoArgs,
 		Short: "Show the ledger, or bills: calls and charges by tenant, key, day and operation",
 		Long: `Shows what every key called and what was charged, up to the last written call, also while a server runs.
 --since and --until are days (UTC) and both belong to the bill. --totals sums a tenant and surface up
-in one row, with the plan and its limits as they are now.`,
-		Example: "  ninepocket usage --state state --since 2026-10-01 --until 2026-10-31 --totals --format csv",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
+in one row, with the plan and its limits as they are now. --month with --priced makes a bill a tenant of
+the prices of [plans.NAME]; amounts are in minor units, such as cents, but in the table.`,
+		Example: "  ninepocket usage --state state --since 2026-10-01 --until 2026-10-31 --totals --format csv\n" +
+			"  ninepocket usage --state state --month 2026-10 --priced --format jsonl",
+		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 
 	f := cmd.Flags()
 	f.StringVar(&flags.tenant, "tenant", "", "only this tenant")
 	f.StringVar(&flags.since, "since", "", "only from this `DATE` on")
 	f.StringVar(&flags.until, "until", "", "only up to this `DATE`, which is part of it")
-	f.StringVar(&flags.format, "format", "table", "table, csv or json; --json is the same as json")
+	f.StringVar(&flags.month, "month", "", "only this `MONTH` of UTC, such as 2026-10")
+	f.BoolVar(&flags.priced, "priced", false, "a bill for each tenant, of --month")
+	f.StringVar(&flags.format, "format", "table",
+		"table, csv or json, and jsonl with --priced; --json is the same as json")
 	f.BoolVar(&flags.totals, "totals", false, "a row for each tenant and surface, with plan and limits")
 	f.StringVar(&flags.config, "config", "",
 		"TOML configuration `FILE` of the server, for plans that are not built in (default: $NINEPOCKET_CONFIG)")
@@ -68,9 +74,22 @@ func (flags *usageFlags) dayRange() (since, until calendar.Day, err error) {
 	// Without a date the range is unlimited.
 	since = date("since", flags.since, 0)
 	until = date("until", flags.until, math.MaxInt32)
+	if flags.month != "" {
+		month, err := registry.ParseMonth(flags.month)
+		wrong.AddIf(err != nil, "cannot use --month %q: months look like 2026-10", flags.month)
+		wrong.AddIf(flags.since != "" || flags.until != "", "cannot use --month with --since or --until")
+		since = month.First
+		until = month.Last
+	}
+	wrong.AddIf(flags.priced && flags.month == "", "cannot use --priced without --month")
+	wrong.AddIf(flags.priced && flags.totals, "cannot use --priced with --totals")
+	formats := []string{"table", "csv", "json"}
+	if flags.priced {
+		formats = append(formats, "jsonl")
+	}
 	wrong.AddIf(until < since, "cannot use --until %s: it lies before --since %s", flags.until, flags.since)
-	wrong.AddIf(!slices.Contains([]string{"table", "csv", "json"}, flags.format),
-		"cannot use --format %q: want table, csv or json", flags.format)
+	wrong.AddIf(!slices.Contains(formats, flags.format), "cannot use --format %q: want %s", flags.format,
+		strings.Join(formats, ", "))
 	return since, until, fail(exitUsage, "", wrong.Err())
 }
 
@@ -101,7 +120,48 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 		return fmt.Errorf("cannot show the usage of tenant %q: %w", flags.tenant, keys.ErrNoSuchTenant)
 	}
 
-	return flags.print(cmd, &registry.Bill{Keys: file, Plans: plans, Rows: rows})
+	bill := &registry.Bill{Keys: file, Plans: plans, Rows: rows}
+	if !flags.priced {
+		return flags.print(cmd, bill)
+	}
+	bill.Changes, _, err = registry.Changes(cmd.Context(), flags.Store)
+	if err != nil {
+		return err
+	}
+	bills := bill.Months(registry.Month{First: since, Last: until}, time.Now())
+	return flags.printBills(cmd, slices.DeleteFunc(bills, func(bill registry.MonthBill) bool {
+		return flags.tenant != "" && bill.Tenant != flags.tenant
+	}))
+}
+
+// printBills prints the bills of a month.
+func (flags *usageFlags) printBills(cmd *cobra.Command, bills []registry.MonthBill) error {
+	header := []string{
+		"TENANT", "MONTH", "PLAN", "USED", "INCLUDED", "OVERAGE", "AMOUNT", "CURRENCY", "COMPLETE", "PROBLEM",
+	}
+	human := flags.format == "table"
+	var cells [][]any
+	for _, bill := range bills {
+		amount := orEmpty(bill.Amount)
+		if human && bill.Amount != nil {
+			amount = keys.FormatAmount(*bill.Amount, bill.Currency)
+		}
+		cells = append(cells, []any{
+			bill.Tenant, bill.Month, bill.Plan, bill.Used, bill.Included, bill.Overage, amount, bill.Currency,
+			bill.Complete, bill.Problem,
+		})
+	}
+
+	if flags.format != "jsonl" || flags.asJSON {
+		return flags.printCells(cmd, header, cells, bills)
+	}
+	out := json.NewEncoder(cmd.OutOrStdout())
+	for _, bill := range bills {
+		if err := out.Encode(bill); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // print prints a bill in the requested format.
@@ -115,12 +175,17 @@ func (flags *usageFlags) print(cmd *cobra.Command, b *registry.Bill) error {
 		cells = totalLines(b)
 	}
 
+	report := usageReport{LedgerReport: access.NewLedgerReport(b.Rows)}
+	if flags.totals {
+		report.Totals = b.Totals()
+	}
+	return flags.printCells(cmd, header, cells, report)
+}
+
+// printCells prints a report as JSON, or its cells in the requested format.
+func (flags *usageFlags) printCells(cmd *cobra.Command, header []string, cells [][]any, report any) error {
 	switch {
 	case flags.asJSON || flags.format == "json":
-		report := usageReport{LedgerReport: access.NewLedgerReport(b.Rows)}
-		if flags.totals {
-			report.Totals = b.Totals()
-		}
 		return term.JSON(cmd.OutOrStdout(), report)
 	case flags.format == "csv":
 		out := csv.NewWriter(cmd.OutOrStdout())
@@ -180,34 +245,39 @@ func requestCommand() *cobra.Command {
 	var path string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "request REQUEST_ID --access-log PATH", Args: cobra.ExactArgs(1),
+		Use: "request REQUEST_ID", Args: cobra.ExactArgs(1),
 		Short: "Say what became of a request that a customer names by its id",
-		Long: "Looks a request up in an access log of serve (--access-log), which may be compressed (.gz, .zst): its " +
-			"time,\n" +
-			"tenant, key id, operation, status, snapshot and duration. A request that is not there ends with exit " +
-			"code 1.",
-		Example: "  ninepocket request req_2f6ctyq4oz3w --access-log /var/log/ninepocket/access.log",
+		Long: "Looks a request up in the access log of serve, and in those that were rotated beside it, which may be\n" +
+			"compressed (.gz, .zst): its time, tenant, key id, operation, status, snapshot and duration. The newest\n" +
+			"file that has it is the last one that is read. A request that is nowhere ends with exit code 1.",
+		Example: "  ninepocket request req_2f6ctyq4oz3w\n" +
+			"  ninepocket request req_2f6ctyq4oz3w --access-log '/backup/access*.zst'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			all, err := accesslog.Find(path, args[0])
-			hint := ""
-			if errors.Is(err, fs.ErrNotExist) {
-				hint = "give the file that serve writes, by its --access-log"
+			if path == "-" {
+				return fail(exitUsage, "look for it where your supervisor puts the output of serve",
+					errors.New("cannot read the access log: it goes to the standard output"))
 			}
+			all, searched, err := accesslog.Find(path, args[0])
 			if err != nil {
+				hint := ""
+				if errors.Is(err, fs.ErrNotExist) {
+					hint = "give the file that serve writes, by its --access-log"
+				}
 				return fail(exitFailure, hint, fmt.Errorf("cannot read the access log: %w", err))
 			}
 			if len(all) == 0 {
 				return fail(exitFailure, "it may be in an older file, or not have been sampled",
-					fmt.Errorf("cannot find request %q in %q", args[0], path))
+					fmt.Errorf("cannot find request %q in %d files: %s", args[0], len(searched),
+						strings.Join(searched, ", ")))
 			}
 			return printTable(cmd, asJSON, all,
 				"TIME\tTENANT\tKEY\tSURFACE\tOPERATION\tSTATUS\tSNAPSHOT\tBYTES\tDURATION", requestCells)
 		},
 	}
 
-	cmd.Flags().StringVar(&path, "access-log", "", "access log `FILE`")
+	cmd.Flags().StringVar(&path, "access-log", "", "access log `FILE`, or a pattern of such"+ofConfiguration)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	require(cmd, "access-log")
+	configured(cmd, needed, "access_log")
 	return cmd
 }
 

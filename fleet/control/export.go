@@ -188,10 +188,12 @@ func (ex *Exporter) reconcile(ctx context.Context, tx pgx.Tx, rows []access.Ledg
 	return err
 }
 
-// argRowsSQL selects rows from the arguments of a statement, $2 to $7.
-const argRowsSQL = `(select t as tenant, date '1970-01-01' + d as day, k as key, o as op, c as calls, h as charged
+// argRowsSQL selects rows from the arguments of a statement, $2 to $7. A tenant that was deleted meanwhile
+// has its opaque name, and may come under both.
+const argRowsSQL = `(select coalesce(ks.tenant, t) as tenant, date '1970-01-01' + d as day, k as key, o as op,
+	max(c) as calls, max(h) as charged
 	from unnest($2::text[], $3::integer[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
-	as u (t, d, k, o, c, h)) x`
+	as u (t, d, k, o, c, h) left join ninepocket.keys ks on ks.id = k group by 1, 2, 3, 4) x`
 
 // rowArguments returns the arguments of argRowsSQL: the server id, then the rows as columns.
 func rowArguments(rows []access.LedgerRow, incarnation string) []any {

@@ -26,8 +26,15 @@ func (db *DB) ReadKeys(ctx context.Context) (*keys.File, error) {
 // UpdateKeys changes tenants and keys in one transaction: it reads them, calls change and writes the
 // records that differ, one caller at a time. If change fails nothing is written, and its error is returned.
 func (db *DB) UpdateKeys(ctx context.Context, change func(*keys.File) error) error {
+	return db.updateKeys(ctx, db.timeout, change, func(context.Context, pgx.Tx) error { return nil })
+}
+
+// updateKeys is UpdateKeys with more statements in the transaction.
+func (db *DB) updateKeys(
+	ctx context.Context, timeout time.Duration, change func(*keys.File) error, more func(context.Context, pgx.Tx) error,
+) error {
 	var refused error
-	err := db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	inTx := func(ctx context.Context, tx pgx.Tx) error {
 		// The lock on this row orders the versions: no reader sees a later version before this one.
 		var version int64
 		err := tx.QueryRow(ctx, "update ninepocket.control set version = version + 1 returning version").Scan(&version)
@@ -54,12 +61,50 @@ func (db *DB) UpdateKeys(ctx context.Context, change func(*keys.File) error) err
 		if err != nil {
 			return err
 		}
-		return writeChanges(ctx, tx, before, after, version)
+		if err := writeChanges(ctx, tx, before, after, version); err != nil {
+			return err
+		}
+		return more(ctx, tx)
+	}
+	err := db.withTimeout(ctx, timeout, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error { return inTx(ctx, tx) })
 	})
 	if refused != nil {
 		return refused
 	}
 	return err
+}
+
+// DeleteTenant changes keys as UpdateKeys does, and gives the ledger rows of a tenant to an opaque name.
+// rewrite changes the lines of the key log.
+func (db *DB) DeleteTenant(
+	ctx context.Context, tenant, opaque string, change func(*keys.File) error, rewrite func([]byte) []byte,
+) error {
+	return db.updateKeys(ctx, exportTimeout, change, func(ctx context.Context, tx pgx.Tx) error {
+		// A server that reports meanwhile waits, and finds the new name.
+		_, err := tx.Exec(ctx, "lock table ninepocket.ledger in share row exclusive mode")
+		if err == nil {
+			_, err = tx.Exec(ctx, "update ninepocket.ledger set tenant = $2 where tenant = $1", tenant, opaque)
+		}
+		if err != nil {
+			return err
+		}
+
+		var batch pgx.Batch
+		var number int64
+		var entry string
+		rows, _ := tx.Query(ctx, "select number, entry::text from ninepocket.key_log")
+		_, err = pgx.ForEachRow(rows, []any{&number, &entry}, func() error {
+			if line := string(rewrite([]byte(entry))); line != entry {
+				batch.Queue("update ninepocket.key_log set entry = $2 where number = $1", number, line)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return tx.SendBatch(ctx, &batch).Close()
+	})
 }
 
 // keyRows are tenants and keys as they are stored, each a JSON text.
@@ -111,8 +156,13 @@ func writeChanges(ctx context.Context, tx pgx.Tx, before, after keyRows, version
 			return err
 		}
 		batch.Queue(`insert into ninepocket.keys (hash, id, tenant, record, version) values ($1, $2, $3, $4, $5)
-			on conflict (hash) do update set record = excluded.record, version = excluded.version`,
-			sum, key.ID, key.Tenant, text, version)
+			on conflict (id) do update set hash = excluded.hash, tenant = excluded.tenant, record = excluded.record,
+			version = excluded.version`, sum, key.ID, key.Tenant, text, version)
+	}
+	for name := range before.tenants {
+		if _, stays := after.tenants[name]; !stays {
+			batch.Queue("delete from ninepocket.tenants where name = $1", name)
+		}
 	}
 	return tx.SendBatch(ctx, &batch).Close()
 }
@@ -280,10 +330,19 @@ func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, er
 		if err != nil {
 			return err
 		}
+
+		// What the fleet has deleted does not come back.
+		deleted := map[string]bool{}
+		for _, key := range file.Keys {
+			deleted[key.ID] = keys.IsOpaque(key.Tenant)
+		}
+		isDeleted := func(tenant string) bool {
+			return slices.ContainsFunc(from.KeysOf(tenant), func(key *keys.Key) bool { return deleted[key.ID] })
+		}
 		for _, name := range slices.Sorted(maps.Keys(from.Tenants)) {
-			switch ours.tenants[name] {
-			case theirs.tenants[name]:
-			case "":
+			switch have := ours.tenants[name]; {
+			case have == theirs.tenants[name] || isDeleted(name):
+			case have == "":
 				file.Tenants[name] = from.Tenants[name]
 				out.Tenants++
 			default:
@@ -297,6 +356,7 @@ func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, er
 		}
 		for _, key := range from.Keys {
 			switch have := there[key.Hash]; {
+			case isDeleted(key.Tenant):
 			case have == nil:
 				file.Keys = append(file.Keys, key)
 				out.Keys++
@@ -313,8 +373,10 @@ func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, er
 // that changed anything.
 func applyEarlierEnd(key, other *keys.Key) bool {
 	changed := false
-	if key.RevokedAt == nil && other.RevokedAt != nil {
+	// A suspension is the fleet's own: one of the machine may have been taken back here.
+	if (key.RevokedAt == nil || key.Suspended()) && other.RevokedAt != nil && !other.Suspended() {
 		key.RevokedAt = other.RevokedAt
+		key.SuspendedAt = nil
 		changed = true
 	}
 	if other.ExpiresAt != nil && (key.ExpiresAt == nil || other.ExpiresAt.Before(*key.ExpiresAt)) {

@@ -14,6 +14,8 @@ type Bill struct {
 	Keys  *keys.File
 	Plans keys.Plans
 	Rows  []access.LedgerRow
+	// Changes are those of the key log, the oldest first: the plans of days that are over.
+	Changes []Change
 }
 
 // Total is the usage of a tenant on a surface. Limits are those of the present plan, null if the

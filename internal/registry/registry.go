@@ -15,6 +15,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 	"ninepocket/calendar"
 	"ninepocket/fleet/control"
 	"ninepocket/internal/disk"
@@ -33,6 +34,9 @@ type Store interface {
 	// lines, the oldest first.
 	AppendKeyLog(ctx context.Context, line []byte) error
 	KeyLog(ctx context.Context) ([][]byte, error)
+	// DeleteTenant deletes a tenant, and gives what bills need of it to an opaque name. A server that runs
+	// on the store follows.
+	DeleteTenant(ctx context.Context, tenant, opaque string, now time.Time) error
 }
 
 // ErrNoKeys reports a fleet's database without keys.
@@ -59,13 +63,16 @@ func (f DirStore) ReadLastUse(context.Context) (map[string]time.Time, error) {
 	return access.ReadLastUse(string(f))
 }
 
-// keyLogName is the file in a state directory with the commands that changed keys, a JSON object a
-// line.
-const keyLogName = "keys.log"
-
 // AppendKeyLog implements Store.
-func (f DirStore) AppendKeyLog(_ context.Context, line []byte) error {
-	name := filepath.Join(string(f), keyLogName)
+func (f DirStore) AppendKeyLog(_ context.Context, line []byte) (err error) {
+	// A deletion may be replacing the file.
+	lock, err := statedir.LockWriters(string(f))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+
+	name := filepath.Join(string(f), statedir.KeyRecordName)
 	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -82,7 +89,7 @@ func (f DirStore) AppendKeyLog(_ context.Context, line []byte) error {
 
 // KeyLog implements Store.
 func (f DirStore) KeyLog(context.Context) ([][]byte, error) {
-	text, err := os.ReadFile(filepath.Join(string(f), keyLogName))
+	text, err := os.ReadFile(filepath.Join(string(f), statedir.KeyRecordName))
 	// No command has changed keys yet.
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -109,13 +116,16 @@ func (f ControlStore) ReadKeys(ctx context.Context) (*keys.File, error) {
 type Change struct {
 	At      time.Time `json:"at"`
 	By      string    `json:"by"`
-	Command string    `json:"command"` // create, rotate, revoke or reset-day
+	Command string    `json:"command"` // create, rotate, revoke, reset-day, or one of tenants
 	Tenant  string    `json:"tenant"`
 	Key     string    `json:"key,omitempty"`  // its id
 	From    string    `json:"from,omitempty"` // the rotated key, whose successor is Key
 	Surface string    `json:"surface,omitempty"`
 	Plan    string    `json:"plan,omitempty"`
-	What    string    `json:"what,omitempty"` // which quota was reset
+	// PlanBefore is the plan of the surface that this command replaced: bills go by both.
+	PlanBefore string `json:"plan_before,omitempty"`
+	What       string `json:"what,omitempty"`   // which quota was reset, or what was set
+	Reason     string `json:"reason,omitempty"` // as the operator gave it
 }
 
 // Record appends a change to the key log, with its time in seconds.

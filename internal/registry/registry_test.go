@@ -10,13 +10,14 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
 )
 
 // TestRecord notes changes in a folder, with a torn line between them: it is named and left out.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	folder := DirStore(t.TempDir())
-	name := filepath.Join(string(folder), keyLogName)
+	name := filepath.Join(string(folder), statedir.KeyRecordName)
 	all, unreadable, err := Changes(t.Context(), folder)
 	if err != nil || len(all) != 0 || all == nil || unreadable != nil {
 		t.Fatalf("before the first change: %v, %v, %v", all, unreadable, err)

@@ -129,6 +129,11 @@ type Plan struct {
 	MaxPrices   int    `toml:"max_prices" help:"ids in a price batch, 1 to 100"`
 	HistoryDays int    `toml:"history_days" help:"days of price history, 1 to 365"`
 	StatsWindow string `toml:"stats_window" help:"longest statistics window: none, 7d, 30d or 90d"`
+
+	Price        string `toml:"price" help:"price of a month, such as 49.00, for usage --priced"`
+	Included     int64  `toml:"included" help:"charged requests of a month that the price includes"`
+	OveragePrice string `toml:"overage_price" help:"price of 1,000 further requests, such as 1.50"`
+	Currency     string `toml:"currency" help:"currency of both prices, such as USD"`
 }
 
 // DefaultRetention is how many of the newest snapshots a publication retains in the store, unless
@@ -311,6 +316,35 @@ func validProductPrefix(s string) bool {
 	return s != "" && len(s) <= 16 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 }
 
+// readPrice returns the price of a plan, nil if none is configured. The error joins every problem.
+func (plan *Plan) readPrice(name string) (*keys.Price, error) {
+	if plan.Price == "" && plan.OveragePrice == "" && plan.Included == 0 && plan.Currency == "" {
+		return nil, nil
+	}
+
+	var wrong Problems
+	read := func(key, text string) int64 {
+		if text == "" {
+			return 0
+		}
+		minor, err := keys.ParseAmount(text, plan.Currency)
+		wrong.AddIf(err != nil, "cannot use plan %q: %s is %q, %w", name, key, text, err)
+		return minor
+	}
+	wrong.AddIf(plan.Price == "" && plan.OveragePrice == "",
+		"cannot use plan %q: it has neither price nor overage_price", name)
+	wrong.AddIf(len(plan.Currency) != 3 || strings.Trim(plan.Currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "",
+		"cannot use plan %q: currency is %q, want three capital letters such as USD", name, plan.Currency)
+	wrong.AddIf(plan.Included < 0 || plan.Included > 1<<53, "cannot use plan %q: included is %d, want 0 to %d", name,
+		plan.Included, int64(1)<<53)
+
+	price := keys.Price{
+		Month: read("price", plan.Price), Included: plan.Included,
+		Overage: read("overage_price", plan.OveragePrice), Currency: plan.Currency,
+	}
+	return &price, wrong.Err()
+}
+
 // PlanTable returns the default plans with the configured changes. The error joins every problem.
 func (c *Config) PlanTable() (keys.Plans, error) {
 	plans := keys.DefaultPlans()
@@ -319,11 +353,13 @@ func (c *Config) PlanTable() (keys.Plans, error) {
 		plan := c.Plans[name]
 		window, ok := map[string]int{"": 0, "none": keys.NoStats, "7d": 7, "30d": 30, "90d": 90}[plan.StatsWindow]
 		wrong.AddIf(!ok, "cannot use plan %q: stats_window is %q, want none, 7d, 30d or 90d", name, plan.StatsWindow)
+		price, err := plan.readPrice(name)
+		wrong.Add(err)
 
 		// An omitted key is zero, and keeps its default.
 		plans.Set(name, keys.Plan{
 			PerMinute: plan.PerMinute, PerDay: plan.PerDay, MaxCards: plan.MaxCards, MaxPrices: plan.MaxPrices,
-			HistoryDays: plan.HistoryDays, StatsWindow: window,
+			HistoryDays: plan.HistoryDays, StatsWindow: window, Price: price,
 		})
 	}
 	return plans, errors.Join(wrong.Err(), plans.Validate())

@@ -32,6 +32,15 @@ type Merged struct {
 // Origin returns the origin of a key's value, "" for the default.
 func (c *Merged) Origin(key string) string { return c.origins[key] }
 
+// Text returns the value of a key as a flag takes it, with its origin.
+func (c *Merged) Text(key string) (value, origin string) {
+	v := reflect.ValueOf(ByKey(key).Pointer(&c.Config, "")).Elem().Interface()
+	if list, is := v.([]string); is {
+		return strings.Join(list, ","), c.origins[key]
+	}
+	return fmt.Sprint(v), c.origins[key]
+}
+
 // Override sets one setting to its value in from, with an origin.
 func (c *Merged) Override(setting *Setting, from *Config, origin string) {
 	reflect.ValueOf(setting.Pointer(&c.Config, "")).Elem().Set(reflect.ValueOf(setting.Pointer(from, "")).Elem())
@@ -68,13 +77,12 @@ func Read(path string, environ []string, warn func(name string)) (Merged, error)
 	// Sorted, so that two runs report problems in the same order.
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
 		name, value, _ := strings.Cut(entry, "=")
-		rest, ours := strings.CutPrefix(name, EnvPrefix)
 		// CONFIG names the file itself.
-		if !ours || rest == "CONFIG" {
+		if !strings.HasPrefix(name, EnvPrefix) || name == EnvPrefix+"CONFIG" {
 			continue
 		}
 
-		setting, chosen, whole := findSetting(strings.Split(strings.ToLower(rest), "__"))
+		setting, chosen, whole := findSetting(variablePath(name))
 		if !whole {
 			// Other programs set such names too: a service called ninepocket gets NINEPOCKET_PORT
 			// from its cluster.
@@ -95,7 +103,7 @@ func (c *Merged) checkZeroLimits() error {
 	var wrong Problems
 	for _, setting := range Settings {
 		// Elsewhere 0 is a valid value.
-		if !setting.hasPlaceholder() {
+		if !setting.hasPlaceholder() || setting.Key == "plans.NAME.included" {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
@@ -146,7 +154,11 @@ func (c *Merged) readTOML(path string, text []byte) error {
 func (c *Merged) set(entry tomlEntry, file string) error {
 	setting, name, whole := findSetting(entry.path)
 	if !whole {
-		return fmt.Errorf("unknown key %s", dotted(entry.path))
+		near := nearestKey(entry.path)
+		if near != "" {
+			near = "; did you mean " + near + "?"
+		}
+		return fmt.Errorf("unknown key %s%s", dotted(entry.path), near)
 	}
 	// For example [listen].
 	if _, table := entry.value.(map[string]any); table {

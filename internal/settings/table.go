@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ninepocket/cardvocab"
 	"ninepocket/snapshot/guard"
 )
 
@@ -100,6 +101,11 @@ func (s *Setting) EnvName() string {
 	return EnvPrefix + strings.ToUpper(strings.Join(s.levels(), "__"))
 }
 
+// ByKey returns the setting of a key.
+func ByKey(key string) *Setting {
+	return Settings[slices.IndexFunc(Settings, func(s *Setting) bool { return s.Key == key })]
+}
+
 // path returns the levels of the key with the chosen name.
 func (s *Setting) path(name string) []string {
 	path := s.levels()
@@ -107,6 +113,35 @@ func (s *Setting) path(name string) []string {
 		path[level] = name
 	}
 	return path
+}
+
+// nearestKey returns the key that an unknown path resembles, "" for none.
+func nearestKey(path []string) string {
+	name := ""
+	if len(path) > 1 {
+		name = path[1]
+	}
+	return cardvocab.Nearest(dotted(path), func(each func(string) bool) {
+		for _, setting := range Settings {
+			if !each(dotted(setting.path(name))) {
+				return
+			}
+		}
+	})
+}
+
+// NearestVariable returns the environment variable that an unknown one resembles, "" for none.
+func NearestVariable(name string) string {
+	key := nearestKey(variablePath(name))
+	if key == "" {
+		return ""
+	}
+	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
+}
+
+// variablePath returns the levels of the key of an environment variable.
+func variablePath(name string) []string {
+	return strings.Split(strings.ToLower(strings.TrimPrefix(name, EnvPrefix)), "__")
 }
 
 // isPlaceholder reports whether a level of a key stands for a name that the operator chooses.

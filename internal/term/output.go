@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -72,8 +73,20 @@ func NewLog(w io.Writer, format string, colours bool) *slog.Logger {
 // Colourful reports whether w is a terminal and colours are not disabled (https://no-color.org).
 func Colourful(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
 
-// isTerminal reports whether w is a terminal.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
+// Confirm asks a question, and reports whether the answer is yes. Nobody can say it where in or out is no
+// terminal.
+func Confirm(in io.Reader, out io.Writer, question string) bool {
+	if !isTerminal(in) || !isTerminal(out) {
+		return false
+	}
+	_, _ = fmt.Fprintf(out, "%s [y/N] ", question) // without the question nobody says yes
+	line, _ := bufio.NewReader(in).ReadString('\n')
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes"
+}
+
+// isTerminal reports whether a stream is a terminal.
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
