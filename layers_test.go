@@ -52,6 +52,9 @@ var mayImport = map[string][]string{
 	"index":                                {"cardvocab", "index/text", "snapshot"},
 	"index/text":                           {"cardvocab"},
 	"internal/accesslog":                   {"server"},
+	"internal/backup": {
+		"access", "access/statedir", "feed", "internal/disk", "internal/tombstone", "snapshot",
+	},
 	"internal/certificate":                 {},
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},
@@ -75,7 +78,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/synth":     {},
 	"internal/throttle":  {},
-	"internal/tombstone": {},
+	"internal/tombstone": {"internal/disk"},
 	"internal/s3test":    {},
 	"internal/counters":  {},
 	"internal/term":      {},

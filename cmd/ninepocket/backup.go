@@ -3,18 +3,23 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
+	"ninepocket/access/keys"
 	"ninepocket/internal/backup"
+	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 	"ninepocket/internal/tombstone"
@@ -27,7 +32,7 @@ var backupHints = []errorHint{
 	hint(exitRefused, "take another one: ninepocket backup FOLDER --list; then restore FOLDER --backup ID",
 		backup.ErrDamaged),
 	hint(exitFailure, "give empty places, such as --into a new folder; nothing was changed", backup.ErrPlace),
-	hint(exitFailure, "install the client programs of PostgreSQL", backup.ErrNoDump),
+	hint(exitFailure, "install the client programs of PostgreSQL", exec.ErrNotFound),
 	hint(exitFailure, "look at the paths, and whether their disks are mounted", fs.ErrNotExist),
 }
 
@@ -68,6 +73,9 @@ func (flags *backupFlags) add(cmd *cobra.Command, keys ...string) *cobra.Command
 		flags.progress = term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
 		err = run(cmd, args)
 		flags.progress.Stop()
+		if err == nil && flags.dryRun {
+			cmd.PrintErrln("note: this was a dry run, which changed nothing")
+		}
 		if errors.Is(err, access.ErrCorrupt) {
 			return fail(exitRefused, damageHint(c.State, err), err)
 		}
@@ -106,17 +114,15 @@ func backupCommand() *cobra.Command {
 // make makes a backup.
 func (flags *backupFlags) make(retain int) error {
 	c := &flags.layered
-	missing := c.MissingSettings()
 	if c.UsesBucket() {
 		flags.cmd.PrintErrln("note: a store that is a bucket is not in the backup")
 		delete(flags.places, backup.Store)
-		missing = nil
 	}
-	if missing != nil {
-		return fail(exitUsage, "", missing)
-	}
-	if retain < 0 {
-		return fail(exitUsage, "", fmt.Errorf("cannot use --keep %d: want 0 or more", retain))
+	var wrong settings.Problems
+	wrong.AddIf(c.Store == "" || c.State == "", "cannot back up: the store or the state directory is not given")
+	wrong.AddIf(retain < 0, "cannot use --keep %d: want 0 or more", retain)
+	if err := wrong.Err(); err != nil {
+		return fail(exitUsage, "set store and state in the configuration", err)
 	}
 
 	var text bytes.Buffer
@@ -140,14 +146,7 @@ func (flags *backupFlags) make(retain int) error {
 		for _, id := range made.Removed {
 			fmt.Fprintf(out, "removed %s\n", id)
 		}
-		flags.printDry(out)
 	})
-}
-
-func (flags *backupFlags) printDry(out *bufio.Writer) {
-	if flags.dryRun {
-		fmt.Fprintln(out, "this was a dry run: nothing was changed")
-	}
 }
 
 // list lists the backups.
@@ -217,20 +216,28 @@ func (flags *backupFlags) printRestored(out *bufio.Writer, done *backup.Restored
 	for _, part := range slices.Sorted(maps.Keys(done.Places)) {
 		fmt.Fprintf(out, "%-13s  %s\n", part, done.Places[part])
 	}
-	if done.Deleted == 0 {
-		fmt.Fprintln(out, "no tenant was deleted since")
-	} else {
-		fmt.Fprintf(out, "deleted again: %d tenants\n", done.Deleted)
-	}
+	fmt.Fprintf(out, "%d tombstones of deleted tenants are in the folder; deleted again: %d\n", done.Tombstones, done.Deleted)
 	if done.Dump != "" {
 		fmt.Fprintln(out, "the database is for you to restore: pg_restore --dbname URL "+done.Dump)
 	}
-	flags.printDry(out)
 }
 
-// deleteAgain deletes tenants of a restored state directory.
-func deleteAgain(string, []tombstone.Tombstone) error {
-	return errors.New("cannot delete tenants again: not built yet")
+// deleteAgain deletes tenants of a restored state directory, but not those that came back under the name.
+func deleteAgain(ctx context.Context, state string, stones []tombstone.Tombstone) (deleted int, err error) {
+	file, err := keys.Read(state)
+	if errors.Is(err, keys.ErrShared) {
+		return 0, nil // the names of a fleet are in its database
+	}
+	for _, stone := range stones {
+		for name := range file.Tenants {
+			newer := func(key *keys.Key) bool { return key.CreatedAt.After(stone.At) }
+			if err == nil && stone.Of(name) && !slices.ContainsFunc(file.KeysOf(name), newer) {
+				err = registry.DirStore(state).DeleteTenant(ctx, name, stone.Opaque, stone.At)
+				deleted++
+			}
+		}
+	}
+	return deleted, err
 }
 
 // drill tries a backup.
@@ -244,8 +251,10 @@ func (flags *backupFlags) drill(work backup.Restore) error {
 		return err
 	}
 	err = printResult(flags.cmd, flags.asJSON, t, func(out *bufio.Writer) {
-		fmt.Fprintf(out, "read %d files of content\nrestored backup %s: %d files, %s\nverified %d snapshots, %d keys, "+
-			"%d ledger rows, %d days\n", t.Content, t.ID, t.Count, term.Size(t.Bytes), t.Snapshots, t.Keys, t.Rows, t.Days)
+		fmt.Fprintf(out, "restored backup %s: %d files, %s\n", t.ID, t.Count, term.Size(t.Bytes))
+		for _, what := range slices.Sorted(maps.Keys(t.Verified)) {
+			fmt.Fprintf(out, "verified %s: %d\n", strings.ReplaceAll(what, "_", " "), t.Verified[what])
+		}
 		for _, problem := range t.Problems {
 			fmt.Fprintln(out, "wrong: "+problem)
 		}

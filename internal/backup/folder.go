@@ -56,14 +56,12 @@ type Backup struct {
 	Good    bool      `json:"drill_good"`
 }
 
-// File is a file of a backup, by its part and its path in there. Changed and Inode are those of the original.
+// File is a file of a backup, by its part and its path there. All but the hash is that of the original.
 type File struct {
-	SHA256  string `json:"sha256"`
-	Size    int64  `json:"size"`
-	Changed int64  `json:"changed"` // in nanoseconds since 1970
-	Inode   uint64 `json:"inode"`
-
-	Mode fs.FileMode `json:"mode"`
+	SHA256        string
+	Size, Changed int64 // Changed is in nanoseconds since 1970
+	Inode         uint64
+	Mode          fs.FileMode
 }
 
 // folder is the path of a backup folder.

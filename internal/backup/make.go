@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,9 +43,6 @@ const (
 // rollback discarded; others of a store are locks and what is being written.
 var copied = regexp.MustCompile(`^(configuration|mapping|state)/|^feed/(days|aside)/[^/]+\.(tar\.zst|refs)$|` +
 	`^store/([A-Z]+S|CURRENT|(snapshots|holds|events)/.*)$`)
-
-// ErrNoDump reports that PostgreSQL's own program is not there.
-var ErrNoDump = errors.New("cannot back up the database: there is no pg_dump on the PATH")
 
 // Job says what to back up.
 type Job struct {
@@ -135,9 +133,6 @@ func (j Job) check(dir string) error {
 			problems = append(problems, fmt.Errorf("cannot back up the %s: %w", part, err))
 		}
 	}
-	if _, err := exec.LookPath("pg_dump"); err != nil && j.Control != "" {
-		problems = append(problems, ErrNoDump)
-	}
 	return errors.Join(problems...)
 }
 
@@ -216,26 +211,28 @@ func (r *run) dump(into string) error {
 		return errors.New("cannot back up the database: its address is no URL")
 	}
 	parameters := at.Query()
-	password, given := at.User.Password()
-	if !given {
-		password = parameters.Get("password")
-	}
+	password := parameters.Get("password")
 	parameters.Del("password")
 	at.RawQuery = parameters.Encode()
 	if at.User != nil {
+		given, _ := at.User.Password()
+		password = cmp.Or(given, password)
 		at.User = url.User(at.User.Username())
 	}
 
 	cmd := exec.CommandContext(r.ctx, "pg_dump", "--format=custom", "--file="+into, "--dbname="+at.String())
-	cmd.Env = os.Environ()
-	if password != "" {
-		cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
-	}
+	cmd.Env = append(os.Environ(), "PGPASSWORD="+cmp.Or(password, os.Getenv("PGPASSWORD")))
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot back up the database: pg_dump: %w: %s", err, strings.TrimSpace(string(said)))
 	}
 	return nil
 }
+
+// attempts is how often a part is copied that changed meanwhile. The second time only that is left to copy.
+const attempts = 100
+
+// errChanged reports that a file is another one by now.
+var errChanged = fmt.Errorf("it changes all the time: %w", fs.ErrNotExist)
 
 // addPart adds the files of a part as they are at one moment: it begins anew when they changed meanwhile.
 // Nobody publishes while the store is copied.
@@ -251,19 +248,21 @@ func (r *run) addPart(part string) error {
 		}
 	}
 
-	for {
+	for attempt := 1; ; attempt++ {
 		files, err := list(part, root)
 		before := maps.Clone(files)
 		if err == nil {
 			err = r.add(part, root, files)
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
 		after, listErr := list(part, root)
-		if listErr != nil || err == nil && maps.Equal(before, after) {
+		if err = errors.Join(err, listErr); err == nil && !maps.Equal(before, after) {
+			err = errChanged
+		}
+		if err == nil {
 			maps.Copy(r.made.Files, files)
-			return listErr
+		}
+		if attempt == attempts || !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
 }
@@ -322,11 +321,10 @@ func (r *run) store(file *File, from string) (err error) {
 		return nil
 	}
 
-	// A file that changes meanwhile is another one by now.
 	staged := r.path("tmp", file.SHA256)
 	sum, err := copyFile(from, staged, 0o600)
 	if err == nil && sum != file.SHA256 {
-		err = fs.ErrNotExist
+		err = errChanged
 	}
 	if err == nil {
 		err = disk.OS.Rename(staged, r.path("content", sum))

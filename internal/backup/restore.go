@@ -29,17 +29,18 @@ type Restore struct {
 	ID     string            // "" for the newest
 	Places map[string]string // the folder of each part, none for the configuration if it is not wanted
 	DryRun bool
-	// Delete deletes tenants in a state directory: they were deleted since the backup.
-	Delete   func(state string, stones []tombstone.Tombstone) error
+	// Delete deletes again in a state directory the tenants of tombstones, and returns how many it had.
+	Delete   func(ctx context.Context, state string, stones []tombstone.Tombstone) (int, error)
 	Progress func(phase string, done, total int64)
 }
 
 // Restored is what a restore did, or would do.
 type Restored struct {
 	Backup
-	Places  map[string]string `json:"places"`
-	Deleted int               `json:"deleted_tenants"`        // deleted since
-	Dump    string            `json:"control_dump,omitempty"` // the file with the database of a fleet
+	Places     map[string]string `json:"places"`
+	Tombstones int               `json:"tombstones"`
+	Deleted    int               `json:"deleted_again"`          // tenants that it had and that have a tombstone
+	Dump       string            `json:"control_dump,omitempty"` // the file with the database of a fleet
 }
 
 // Run brings a backup back into empty places: all of it, or after an error nothing.
@@ -55,14 +56,13 @@ func (r Restore) Run(ctx context.Context, dir string) (*Restored, error) {
 	}
 
 	stones, err := tombstone.Read(dir)
-	// A deletion that began before the backup may have ended after it.
-	stones = slices.DeleteFunc(stones, func(t tombstone.Tombstone) bool { return t.At.Before(b.At.Add(-time.Hour)) })
+	deleted := 0
 	r.Places = maps.Clone(r.Places)
 	err = errors.Join(err, r.check(b))
 	if err == nil && !r.DryRun {
 		err = r.stage(ctx, f, b)
 		if state := r.Places[State]; err == nil && state != "" && len(stones) > 0 {
-			err = r.Delete(staged(state), stones)
+			deleted, err = r.Delete(ctx, staged(state), stones)
 		}
 		if err == nil {
 			err = r.place()
@@ -78,7 +78,7 @@ func (r Restore) Run(ctx context.Context, dir string) (*Restored, error) {
 		dump = f.path("content", dump)
 	}
 	b.Files = nil
-	return &Restored{*b, r.Places, len(stones), dump}, err
+	return &Restored{*b, r.Places, len(stones), deleted, dump}, err
 }
 
 // staged is where the files of a place are until all are there.
@@ -205,12 +205,8 @@ func (r *Restore) place() (err error) {
 // Trial is what a drill did and found.
 type Trial struct {
 	Restored
-	Content   int      `json:"content_files"`
-	Snapshots int      `json:"snapshots"`
-	Keys      int      `json:"keys"`
-	Rows      int      `json:"ledger_rows"`
-	Days      int      `json:"days"`
-	Problems  []string `json:"problems"`
+	Verified map[string]int `json:"verified"`
+	Problems []string       `json:"problems"`
 }
 
 func (t *Trial) wrong(err error) {
@@ -235,7 +231,7 @@ func (r Restore) Check(ctx context.Context, dir string, read func(file string) e
 	}
 	defer os.RemoveAll(temp) //nolint:errcheck // it is temporary
 
-	t := &Trial{Problems: []string{}}
+	t := &Trial{Verified: map[string]int{}, Problems: []string{}}
 	t.readAll(ctx, folder(dir), all, r.Progress)
 	r.ID = cmp.Or(r.ID, all[0].ID)
 	r.DryRun = false
@@ -285,7 +281,6 @@ func (t *Trial) readAll(ctx context.Context, f folder, all []*Backup, progress f
 		sum := entry.Name()
 		bad[sum] = f.compare(sum, "", 0)
 		t.wrong(bad[sum])
-		t.Content++
 	}
 
 	for _, b := range all {
@@ -301,14 +296,15 @@ func (t *Trial) readAll(ctx context.Context, f folder, all []*Backup, progress f
 	}
 	_, err = tombstone.Read(string(f))
 	t.wrong(err)
+	t.Verified["content"] = len(content)
 }
 
 // verify verifies what was restored.
 func (t *Trial) verify(at map[string]string, read func(file string) error, progress func(string, int64, int64)) {
 	report, err := access.VerifyState(at[State])
 	t.wrong(err)
-	t.Keys = report.Keys
-	t.Rows = report.Rows
+	t.Verified["keys"] = report.Keys
+	t.Verified["ledger_rows"] = report.Rows
 	t.Problems = append(t.Problems, report.Damage...)
 
 	store := snapshot.OpenStore(at[Store])
@@ -319,7 +315,6 @@ func (t *Trial) verify(at map[string]string, read func(file string) error, progr
 	for i, m := range all {
 		progress("verifying snapshots", int64(i), int64(len(all)))
 		t.wrong(store.Verify(m.ID))
-		t.Snapshots++
 	}
 	current, err := store.Current()
 	if err == nil {
@@ -334,8 +329,9 @@ func (t *Trial) verify(at map[string]string, read func(file string) error, progr
 	for i, day := range days {
 		progress("reading the days", int64(i), int64(len(days)))
 		t.wrong(feed.CheckDay(day))
-		t.Days++
 	}
+	t.Verified["snapshots"] = len(all)
+	t.Verified["days"] = len(days)
 	file := filepath.Join(at[Configuration], ConfigurationFile)
 	if _, err := os.Stat(file); err == nil {
 		t.wrong(read(file))

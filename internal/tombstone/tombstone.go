@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"ninepocket/internal/disk"
 )
 
 // Name is the file in a backup folder, a JSON object a line.
@@ -25,11 +27,19 @@ type Tombstone struct {
 	At           time.Time `json:"at"`
 	TenantSHA256 string    `json:"tenant_sha256"`
 	Opaque       string    `json:"opaque"` // tenant_…, the id that counters stay under
+	Sum          string    `json:"sum"`    // of the rest, so that a flipped bit shows
 }
 
 // New returns the tombstone of a tenant.
 func New(tenant, opaque string, at time.Time) Tombstone {
-	return Tombstone{At: at.UTC().Truncate(time.Second), TenantSHA256: hashOf(tenant), Opaque: opaque}
+	t := Tombstone{At: at.UTC().Truncate(time.Second), TenantSHA256: hashOf(tenant), Opaque: opaque}
+	t.Sum = t.sum()
+	return t
+}
+
+// sum returns the checksum of the other fields.
+func (t Tombstone) sum() string {
+	return hashOf(t.At.Format(time.RFC3339) + t.TenantSHA256 + t.Opaque)[:16]
 }
 
 // Of reports whether this is the tombstone of a tenant of that name.
@@ -47,7 +57,7 @@ func Append(folder string, t Tombstone) error {
 		return err
 	}
 	name := filepath.Join(folder, Name)
-	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := disk.OS.Open(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("cannot write tombstone: %w", err)
 	}
@@ -56,20 +66,12 @@ func Append(folder string, t Tombstone) error {
 	_, err = file.Write([]byte("\n" + string(line) + "\n"))
 	err = errors.Join(err, file.Sync(), file.Close())
 	if err == nil {
-		err = syncFolder(folder)
+		err = disk.OS.SyncDir(folder)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write tombstone: %w", err)
 	}
 	return nil
-}
-
-func syncFolder(folder string) error {
-	dir, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // Read returns the tombstones of a backup folder, the oldest first; none if it has no such file. It returns
@@ -89,7 +91,7 @@ func Read(folder string) (all []Tombstone, err error) {
 		var t Tombstone
 		switch {
 		case len(bytes.TrimSpace(line)) == 0:
-		case json.Unmarshal(line, &t) != nil || len(t.TenantSHA256) != 2*sha256.Size || t.Opaque == "":
+		case json.Unmarshal(line, &t) != nil || t.Sum != t.sum():
 			problems = append(problems, fmt.Errorf("cannot read line %d of %q: want a tombstone", i+1, name))
 		default:
 			all = append(all, t)
