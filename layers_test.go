@@ -52,6 +52,9 @@ var mayImport = map[string][]string{
 	"index":                                {"cardvocab", "index/text", "snapshot"},
 	"index/text":                           {"cardvocab"},
 	"internal/accesslog":                   {"server"},
+	"internal/backup": {
+		"access", "access/statedir", "feed", "internal/disk", "internal/tombstone", "snapshot",
+	},
 	"internal/certificate":                 {},
 	"internal/certificate/certificatetest": {},
 	"internal/contracttest":                {"wire/openapi"},

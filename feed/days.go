@@ -175,6 +175,14 @@ func readDay(name string) (map[string][]byte, error) {
 	}
 }
 
+// CheckDay reads a day's file to its end.
+func CheckDay(name string) error {
+	if _, err := readDay(name); err != nil {
+		return fmt.Errorf("cannot read day file %q: %w", name, err)
+	}
+	return nil
+}
+
 // packDay writes a day's file. Equal days make equal files.
 func (p *pull) packDay(entries map[string][]byte) error {
 	var packed bytes.Buffer

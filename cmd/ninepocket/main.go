@@ -122,6 +122,7 @@ func rootCommand() *cobra.Command {
 		parentCommand("tenants", "List, change, suspend and delete tenants", tenantsList(), tenantsShow(), tenantsSetPlan(),
 			tenantsSuspend(), tenantsResume(), tenantsDelete(), tenantsExport()),
 		usageCommand(), requestCommand(),
+		backupCommand(), restoreCommand(),
 		parentCommand("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(),
 			stateRepair()),
 		parentCommand("fleet", "Look at what many servers share, and take one machine into it",

@@ -17,6 +17,15 @@ func OwnerOf(info fs.FileInfo) (uid, gid int, known bool) {
 	return int(stat.Uid), int(stat.Gid), true
 }
 
+// Inode returns the number of a file, 0 if it is unknown.
+func Inode(info fs.FileInfo) uint64 {
+	stat, known := info.Sys().(*syscall.Stat_t)
+	if !known {
+		return 0
+	}
+	return uint64(stat.Ino) //nolint:unconvert // another type on some systems
+}
+
 // Unlock releases the lock that a library has of an open file. It does so at once, also if a process
 // that is being forked has a copy of the descriptor.
 func Unlock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }

@@ -27,11 +27,19 @@ type Tombstone struct {
 	At           time.Time `json:"at"`
 	TenantSHA256 string    `json:"tenant_sha256"`
 	Opaque       string    `json:"opaque"` // tenant_…, the id that counters stay under
+	Sum          string    `json:"sum"`    // of the rest, so that a flipped bit shows
 }
 
 // New returns the tombstone of a tenant.
 func New(tenant, opaque string, at time.Time) Tombstone {
-	return Tombstone{At: at.UTC().Truncate(time.Second), TenantSHA256: hashOf(tenant), Opaque: opaque}
+	t := Tombstone{At: at.UTC().Truncate(time.Second), TenantSHA256: hashOf(tenant), Opaque: opaque}
+	t.Sum = t.sum()
+	return t
+}
+
+// sum returns the checksum of the other fields.
+func (t Tombstone) sum() string {
+	return hashOf(t.At.Format(time.RFC3339) + t.TenantSHA256 + t.Opaque)[:16]
 }
 
 // Of reports whether this is the tombstone of a tenant of that name.
@@ -49,7 +57,7 @@ func Append(folder string, t Tombstone) error {
 		return err
 	}
 	name := filepath.Join(folder, Name)
-	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := disk.OS.Open(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("cannot write tombstone: %w", err)
 	}
@@ -83,7 +91,7 @@ func Read(folder string) (all []Tombstone, err error) {
 		var t Tombstone
 		switch {
 		case len(bytes.TrimSpace(line)) == 0:
-		case json.Unmarshal(line, &t) != nil || len(t.TenantSHA256) != 2*sha256.Size || t.Opaque == "":
+		case json.Unmarshal(line, &t) != nil || t.Sum != t.sum():
 			problems = append(problems, fmt.Errorf("cannot read line %d of %q: want a tombstone", i+1, name))
 		default:
 			all = append(all, t)

@@ -1,0 +1,669 @@
+package backup_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+
+	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/internal/backup"
+	"ninepocket/internal/disk"
+	"ninepocket/internal/disk/disktest"
+	"ninepocket/internal/fixture"
+	"ninepocket/internal/tombstone"
+	"ninepocket/snapshot"
+)
+
+// TestMain runs all on a disk that syncs nothing: tests of power cuts have their own.
+func TestMain(m *testing.M) {
+	disk.OS = disktest.Unsynced(false)
+	os.Exit(m.Run())
+}
+
+// world is a place with everything that a backup copies.
+type world struct {
+	*testing.T
+	dir    string // the backup folder
+	places map[string]string
+	store  *snapshot.Store
+	days   int
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	top := t.TempDir()
+	w := &world{T: t, dir: filepath.Join(top, "backup"), places: map[string]string{}}
+	for _, part := range []string{backup.Mapping, backup.Feed, backup.Store, backup.State} {
+		w.places[part] = filepath.Join(top, "live", part)
+	}
+	w.store = snapshot.OpenStore(w.places[backup.Store])
+	w.publish()
+	w.publish()
+	w.archive("2026-08-21")
+	w.archive("2026-08-22")
+	w.write(backup.Mapping, "sealed.csv", "namespace,ref,package_type,units_per_package,unit_kind,edition\n")
+	w.write(backup.Feed, "current/tcgplayer/3/groups", "{}")
+	w.write(backup.Store, "tmp/half", "half")
+
+	w.must(keys.Update(w.places[backup.State], func(file *keys.File) error {
+		_, _, err := file.Create(keys.NewKey{Name: "key", Tenant: "acme", Surface: keys.Live, Plan: "pro"}, time.Now())
+		return err
+	}))
+	store, err := access.OpenLocal(w.places[backup.State], access.LocalOptions{})
+	w.must(err)
+	w.must(store.Close())
+	return w
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// write writes a file of a part as if it had been there for an hour.
+func (w *world) write(part, name, text string) {
+	w.Helper()
+	full := filepath.Join(w.places[part], name)
+	before := time.Now().Add(-time.Hour)
+	w.must(os.MkdirAll(filepath.Dir(full), 0o755))
+	w.must(errors.Join(os.WriteFile(full, []byte(text), 0o644), os.Chtimes(full, before, before)))
+}
+
+// publish publishes one more snapshot and keeps three.
+func (w *world) publish() (id string) {
+	w.Helper()
+	w.days++
+	catalog := fixture.Random(uint64(w.days), fixture.Size{Cards: 3, Days: 2}).Catalog()
+	m, _, err := w.store.Write(catalog, snapshot.WriteOptions{})
+	w.must(err)
+	_, err = w.store.Publish(m.ID, snapshot.PublishOptions{
+		Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil }, Retention: snapshot.Retention{RetainCount: 3},
+	})
+	w.must(err)
+	return m.ID
+}
+
+// archive writes the file of an archived day.
+func (w *world) archive(day string) {
+	w.Helper()
+	var packed bytes.Buffer
+	into, err := zstd.NewWriter(&packed)
+	w.must(err)
+	archive := tar.NewWriter(into)
+	text := []byte("day " + day)
+	w.must(archive.WriteHeader(&tar.Header{Name: day + "/prices", Mode: 0o644, Size: int64(len(text))}))
+	_, err = archive.Write(text)
+	w.must(errors.Join(err, archive.Close(), into.Close()))
+	w.write(backup.Feed, "days/"+day+".tar.zst", packed.String())
+}
+
+func (w *world) job() backup.Job {
+	return backup.Job{Places: w.places, Configuration: []byte("state = \"state\"\n"), Progress: quiet}
+}
+
+func quiet(string, int64, int64) {}
+
+func (w *world) backup() *backup.Result {
+	w.Helper()
+	made, err := w.job().Run(w.Context(), w.dir)
+	w.must(err)
+	return made
+}
+
+// restore restores a backup, "" for the newest, into a new place.
+func (w *world) restore(id string) (into map[string]string, err error) {
+	w.Helper()
+	into = map[string]string{}
+	top := w.TempDir()
+	for _, part := range []string{backup.Configuration, backup.Mapping, backup.Feed, backup.Store, backup.State} {
+		into[part] = filepath.Join(top, part)
+	}
+	_, err = backup.Restore{ID: id, Places: into, Progress: quiet}.Run(w.Context(), w.dir)
+	return into, err
+}
+
+func (w *world) drill() *backup.Trial {
+	w.Helper()
+	none := func(context.Context, string, []tombstone.Tombstone) (int, error) { return 0, nil }
+	trial, err := backup.Restore{Progress: quiet, Delete: none}.Check(w.Context(), w.dir, func(file string) error {
+		_, err := os.ReadFile(file)
+		return err
+	})
+	w.must(err)
+	return trial
+}
+
+// files are the files below a folder with their content; of those that match no part alone.
+func files(t *testing.T, root string, without ...string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		has := func(part string) bool { return strings.HasPrefix(rel, part) }
+		if err != nil || slices.ContainsFunc(without, has) {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		all[rel] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestRoundTrip restores what was backed up: each file has its bytes, and a store its order. A second backup
+// of the same writes a list of files and nothing else.
+func TestRoundTrip(t *testing.T) {
+	w := newWorld(t)
+	made := w.backup()
+	before := files(t, w.dir)
+	listed, err := w.store.List()
+	w.must(err)
+
+	into, err := w.restore("")
+	w.must(err)
+	for part, without := range map[string][]string{
+		backup.Mapping: nil, backup.Feed: {"current"}, backup.Store: {"tmp", "LOCK"}, backup.State: {"keys.lock", "server.lock"},
+	} {
+		if diff := cmp.Diff(files(t, w.places[part], without...), files(t, into[part])); diff != "" {
+			t.Errorf("%s (-was +is):\n%s", part, diff)
+		}
+	}
+	again, err := snapshot.OpenStore(into[backup.Store]).List()
+	if diff := cmp.Diff(listed, again); diff != "" || err != nil {
+		t.Errorf("%v, %s", err, diff)
+	}
+	if text := files(t, into[backup.Configuration])["ninepocket.toml"]; text != "state = \"state\"\n" {
+		t.Errorf("the configuration is %q", text)
+	}
+
+	second := w.backup()
+	after := files(t, w.dir)
+	delete(after, filepath.Join("backups", second.ID+".json"))
+	if diff := cmp.Diff(before, after); diff != "" || second.NewFiles != 0 || made.NewFiles == 0 || second.Count != made.Count {
+		t.Errorf("the second one wrote %d files:\n%s", second.NewFiles, diff)
+	}
+	if trial := w.drill(); !trial.Good || !maps.Equal(trial.Verified, map[string]int{
+		"snapshots": 2, "keys": 1, "days": 2, "ledger_rows": 0, "content": len(before) - 2,
+	}) {
+		t.Errorf("%+v", trial)
+	}
+}
+
+// TestReadsWhatMayHaveChanged changes a file that was there for an hour in place: one with another time is
+// read, and one that changed within a tick of the backup before is, although it looks the same.
+func TestReadsWhatMayHaveChanged(t *testing.T) {
+	w := newWorld(t)
+	w.write(backup.Mapping, "aliases.csv", "old")
+	w.backup()
+	if made := w.backup(); made.NewFiles != 0 {
+		t.Errorf("nothing changed, and %d files were copied", made.NewFiles)
+	}
+	name := filepath.Join(w.places[backup.Mapping], "aliases.csv")
+	now := time.Now()
+	w.must(errors.Join(os.WriteFile(name, []byte("new"), 0o644), os.Chtimes(name, now, now)))
+	if made := w.backup(); made.NewFiles != 1 {
+		t.Errorf("%d files were copied", made.NewFiles)
+	}
+	w.must(errors.Join(os.WriteFile(name, []byte("odd"), 0o644), os.Chtimes(name, now, now)))
+	if made := w.backup(); made.NewFiles != 1 {
+		t.Errorf("%d files were copied of one that changed within a tick", made.NewFiles)
+	}
+	into, err := w.restore("")
+	if text := files(t, into[backup.Mapping])["aliases.csv"]; err != nil || text != "odd" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// TestFlippedBit flips a bit in each file of a folder, cuts each short, and removes it: a drill finds it each
+// time, and is good again when it is undone. A folder that was found bad is mended by the next backup.
+func TestFlippedBit(t *testing.T) {
+	w := newWorld(t)
+	w.backup()
+	w.publish()
+	w.backup()
+	w.must(tombstone.Append(w.dir, tombstone.New("gone", "tenant_x", time.Now())))
+	if trial := w.drill(); !trial.Good {
+		t.Fatal(trial.Problems)
+	}
+
+	dice := rand.New(rand.NewPCG(3, uint64(time.Now().UnixNano())))
+	for name, was := range files(t, w.dir) {
+		if was == "" {
+			continue
+		}
+		full := filepath.Join(w.dir, name)
+		data := []byte(was)
+		at := dice.IntN(len(data))
+		data[at] ^= 1 << dice.IntN(8)
+		for how, damaged := range map[string][]byte{"a flipped bit": data, "a cut": []byte(was[:at])} {
+			if how == "a cut" && name == tombstone.Name {
+				continue // nobody knows how many there were
+			}
+			w.must(os.WriteFile(full, damaged, 0o600))
+			if trial := w.drill(); trial.Good || len(trial.Problems) == 0 {
+				t.Fatalf("%s in %s at %d is not found", how, name, at)
+			}
+		}
+		w.must(os.WriteFile(full, []byte(was), 0o600))
+	}
+	if trial := w.drill(); !trial.Good {
+		t.Fatal(trial.Problems)
+	}
+
+	for name, was := range files(t, filepath.Join(w.dir, "content")) {
+		full := filepath.Join(w.dir, "content", name)
+		if len(was) > 0 {
+			w.must(os.WriteFile(full, bytes.Repeat([]byte{'x'}, len(was)), 0o600))
+		}
+	}
+	if trial := w.drill(); trial.Good {
+		t.Fatal("content that is no content is good")
+	}
+	w.must(os.Remove(filepath.Join(w.dir, tombstone.Name)))
+	w.backup()
+	if _, err := w.restore(""); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEachCallFails fails each call to the disk in turn: the backup of before is whole, nothing else is said
+// to be one, and the next run works.
+func TestEachCallFails(t *testing.T) {
+	w := newWorld(t)
+	first := w.backup()
+	quick := disk.OS
+	defer func() { disk.OS = quick }()
+	failed := map[string]bool{}
+	for k := 1; ; k++ {
+		w.publish()
+		nth := &disktest.Nth{K: k, Short: k%2 == 0, Of: func(call disktest.Call) bool {
+			return call.Writes() && strings.HasPrefix(call.Path, w.dir)
+		}}
+		broken := disktest.New(nth.Rule)
+		broken.Unsynced = true
+		disk.OS = broken
+		job := w.job()
+		job.Retain = 2
+		_, err := job.Run(t.Context(), w.dir)
+		disk.OS = quick
+
+		op := nth.Failed().Op
+		failed[op] = true
+		if (op != "") != (err != nil) {
+			t.Fatalf("a failure of %s is told as %v", nth.Failed(), err)
+		}
+		all, err := backup.List(w.dir)
+		w.must(err)
+		for _, b := range all {
+			if _, err := w.restore(b.ID); err != nil {
+				t.Fatalf("after a failure of %s: %v", nth.Failed(), err)
+			}
+		}
+		if k == 1 && all[len(all)-1].ID != first.ID {
+			t.Error("the first backup is gone")
+		}
+		if op == "" {
+			break
+		}
+	}
+	for _, op := range []string{"create", "write", "sync", "rename", "syncdir", "remove"} {
+		if !failed[op] {
+			t.Errorf("no %s failed: %v", op, failed)
+		}
+	}
+	w.backup()
+	if trial := w.drill(); !trial.Good {
+		t.Error(trial.Problems)
+	}
+}
+
+// TestPowerCuts cuts the power before each call of a backup that removes old ones, and after it: what a list
+// of files names is there.
+func TestPowerCuts(t *testing.T) {
+	w := newWorld(t)
+	w.backup()
+	quick := disk.OS
+	defer func() { disk.OS = quick }()
+	on := disktest.New(nil)
+	on.Watch(filepath.Dir(w.dir))
+	dice := rand.New(rand.NewPCG(1, 2))
+	cuts := 0
+	on.Set(func(call disktest.Call) disktest.Effect {
+		if call.Writes() && strings.HasPrefix(call.Path, w.dir) && dice.IntN(8) == 0 {
+			for _, left := range on.PowerCuts(dice, "tmp") {
+				cuts++
+				w.isWhole(left)
+			}
+		}
+		return disktest.Effect{}
+	})
+	disk.OS = on
+	for range 2 {
+		w.publish()
+		job := w.job()
+		job.Retain = 1
+		_, err := job.Run(t.Context(), w.dir)
+		w.must(err)
+	}
+	if cuts < 10 {
+		t.Errorf("%d cuts", cuts)
+	}
+}
+
+// isWhole wants a folder that a power cut left to have a backup, with all of its content.
+func (w *world) isWhole(left map[string][]byte) {
+	w.Helper()
+	top := w.TempDir()
+	dir := filepath.Join(top, "backup")
+	w.must(errors.Join(disktest.WriteFiles(top, left), os.Chmod(dir, 0o700)))
+	all, err := backup.List(dir)
+	if err != nil || len(all) == 0 {
+		w.Fatalf("%d backups are left, %v", len(all), err)
+	}
+	for _, b := range all {
+		for name, file := range b.Files {
+			data, err := os.ReadFile(filepath.Join(dir, "content", file.SHA256))
+			if err != nil || int64(len(data)) != file.Size || b.Damage != "" {
+				w.Fatalf("after a power cut %s of %s has %d bytes of %d: %v", name, b.ID, len(data), file.Size, err)
+			}
+		}
+	}
+}
+
+// TestBesideChanges backs up while snapshots are published, pruned and rolled back, and days are archived
+// anew: what is restored is whole, and what is current in it was current at some moment.
+func TestBesideChanges(t *testing.T) {
+	w := newWorld(t)
+	ctx, stop := context.WithCancel(t.Context())
+	changed := make(chan int)
+	go func() {
+		n := 0
+		for ; ctx.Err() == nil; n++ {
+			w.publish()
+			if n%3 == 0 {
+				_, err := w.store.Rollback("", snapshot.PublishOptions{
+					Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil },
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			day := filepath.Join(w.places[backup.Feed], "days", "2026-08-22")
+			if err := os.Rename(day+".tar.zst", fmt.Sprint(day, ".", n%9+1, ".tar.zst")); err != nil {
+				t.Error(err)
+			}
+			w.archive("2026-08-22")
+		}
+		changed <- n
+	}()
+
+	for range 12 {
+		made := w.backup()
+		into, err := w.restore(made.ID)
+		w.must(err)
+		days := files(t, filepath.Join(into[backup.Feed], "days"))
+		if days["2026-08-22.tar.zst"] == "" && len(days) < 3 {
+			t.Errorf("a day is in no file: %v", slices.Collect(maps.Keys(days)))
+		}
+		store := snapshot.OpenStore(into[backup.Store])
+		current, err := store.Current()
+		w.must(err)
+		w.must(store.Verify(current.ID))
+		if past, err := store.Publications(); err != nil || len(past) == 0 || past[len(past)-1].Current != current {
+			t.Errorf("the journal does not end with what is current: %v", err)
+		}
+	}
+	stop()
+	n := <-changed
+	t.Logf("12 backups beside %d publications", n)
+	if trial := w.drill(); !trial.Good {
+		t.Error(trial.Problems)
+	}
+}
+
+// TestKeep removes old backups and what only they have, but never the newest that a drill found good, and no
+// content while nobody knows what a damaged one has.
+func TestKeep(t *testing.T) {
+	w := newWorld(t)
+	w.backup()
+	w.drill()
+	proven := w.drill().ID
+	job := w.job()
+	job.Retain = 2
+	var last *backup.Result
+	for range 4 {
+		w.publish()
+		var err error
+		last, err = job.Run(t.Context(), w.dir)
+		w.must(err)
+	}
+	ids := func() (ids []string) {
+		all, err := backup.List(w.dir)
+		w.must(err)
+		for _, b := range all {
+			ids = append(ids, b.ID)
+		}
+		return ids
+	}
+	if left := ids(); len(left) != 3 || left[0] != last.ID || left[2] != proven || !w.drill().Good {
+		t.Errorf("%v are left, %s was good", left, proven)
+	}
+
+	// The one that was good is no longer the newest that was.
+	w.publish()
+	last, err := job.Run(t.Context(), w.dir)
+	w.must(err)
+	named := map[string]bool{}
+	for _, id := range ids() {
+		damaged := filepath.Join(w.dir, "backups", id+".json")
+		text, err := os.ReadFile(damaged)
+		w.must(err)
+		for _, word := range strings.Split(string(text), `"`) {
+			named[word] = true
+		}
+	}
+	content := files(t, filepath.Join(w.dir, "content"))
+	for sum := range content {
+		if !named[sum] {
+			t.Errorf("content %s is still there", sum)
+		}
+	}
+	if left := ids(); len(left) != 2 || len(last.Removed) != 2 {
+		t.Errorf("%v are left, and %v were removed", left, last.Removed)
+	}
+
+	w.must(os.WriteFile(filepath.Join(w.dir, "backups", last.ID+".json"), []byte("{}"), 0o600))
+	w.publish()
+	_, err = job.Run(t.Context(), w.dir)
+	w.must(err)
+	for sum := range content {
+		if _, err := os.Stat(filepath.Join(w.dir, "content", sum)); err != nil {
+			t.Errorf("content that a damaged backup may have: %v", err)
+		}
+	}
+}
+
+// TestDryRun says what would be done, and does nothing.
+func TestDryRun(t *testing.T) {
+	w := newWorld(t)
+	job := w.job()
+	job.DryRun = true
+	job.Retain = 1
+	made, err := job.Run(t.Context(), w.dir)
+	if _, statErr := os.Stat(w.dir); err != nil || made.NewFiles == 0 || !errors.Is(statErr, fs.ErrNotExist) {
+		t.Fatalf("%+v, %v, %v", made, err, statErr)
+	}
+	real := w.backup()
+	before := files(t, w.dir)
+	made, err = job.Run(t.Context(), w.dir)
+	if err != nil || made.NewFiles != 0 || made.Bytes != real.Bytes || !slices.Equal(made.Removed, []string{real.ID}) {
+		t.Errorf("%+v, %v", made, err)
+	}
+	places := map[string]string{}
+	for part := range w.places {
+		places[part] = filepath.Join(t.TempDir(), part)
+	}
+	_, err = backup.Restore{Places: places, DryRun: true, Progress: quiet}.Run(t.Context(), w.dir)
+	if diff := cmp.Diff(before, files(t, w.dir)); diff != "" || err != nil {
+		t.Errorf("%v: %s", err, diff)
+	}
+	if _, err := os.Stat(places[backup.State]); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// TestModes makes a folder and files for their owner alone, and refuses what others can read.
+func TestModes(t *testing.T) {
+	w := newWorld(t)
+	w.backup()
+	w.must(filepath.WalkDir(w.dir, func(name string, entry fs.DirEntry, err error) error {
+		info, statErr := entry.Info()
+		if statErr == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has %v", name, info.Mode())
+		}
+		return errors.Join(err, statErr)
+	}))
+	w.must(os.Chmod(w.dir, 0o750))
+	_, err := w.job().Run(t.Context(), w.dir)
+	_, listErr := backup.List(w.dir)
+	if !errors.Is(err, backup.ErrReadable) || !errors.Is(listErr, backup.ErrReadable) {
+		t.Error(err, listErr)
+	}
+}
+
+// TestRefusals names every reason why a backup or a restore cannot be done, and does nothing.
+func TestRefusals(t *testing.T) {
+	w := newWorld(t)
+	job := w.job()
+	job.Places = maps.Clone(w.places)
+	job.Places[backup.Mapping] += "-not"
+	_, err := job.Run(t.Context(), filepath.Join(w.places[backup.Store], "a", "b"))
+	for _, want := range []string{"mapping-not", "the store: the backup folder"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+
+	w.backup()
+	into := map[string]string{backup.Store: w.places[backup.Store], backup.State: w.places[backup.State]}
+	before := files(t, filepath.Dir(w.places[backup.Store]))
+	_, err = backup.Restore{Places: into, Progress: quiet}.Run(t.Context(), w.dir)
+	for _, want := range []string{"the store: ", "the state: ", "the feed: ", "the mapping: ", "not empty", "no place is given"} {
+		if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, backup.ErrPlace) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+	if diff := cmp.Diff(before, files(t, filepath.Dir(w.places[backup.Store]))); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := w.restore("20260101T000000.000Z-0123456789abcdef"); !errors.Is(err, backup.ErrNone) {
+		t.Error(err)
+	}
+}
+
+// TestRestoreFails fails each call to the disk in turn, and damages a file: a restore leaves nothing, not even
+// a part.
+func TestRestoreFails(t *testing.T) {
+	w := newWorld(t)
+	w.backup()
+	quick := disk.OS
+	defer func() { disk.OS = quick }()
+	for k := 1; ; k += 3 {
+		top := t.TempDir()
+		places := map[string]string{}
+		for part := range w.places {
+			places[part] = filepath.Join(top, part)
+		}
+		nth := &disktest.Nth{K: k, Of: func(call disktest.Call) bool { return call.Writes() && strings.HasPrefix(call.Path, top) }}
+		broken := disktest.New(nth.Rule)
+		broken.Unsynced = true
+		disk.OS = broken
+		_, err := backup.Restore{Places: places, Progress: quiet}.Run(t.Context(), w.dir)
+		disk.OS = quick
+		left := files(t, top)
+		if nth.Failed().Op == "" {
+			w.must(err)
+			break
+		}
+		if err == nil || len(left) > 0 {
+			t.Fatalf("after a failure of %s: %v, and %d files are left", nth.Failed(), err, len(left))
+		}
+	}
+
+	all, err := backup.List(w.dir)
+	w.must(err)
+	for _, name := range []string{"store/CURRENT", "state/keys.json"} {
+		w.must(os.Remove(filepath.Join(w.dir, "content", all[0].Files[name].SHA256)))
+	}
+	into, err := w.restore("")
+	for _, want := range []string{"store/CURRENT", "state/keys.json"} {
+		if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, backup.ErrDamaged) {
+			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+	if left := files(t, filepath.Dir(into[backup.State])); len(left) > 0 {
+		t.Errorf("%d files are left", len(left))
+	}
+}
+
+// TestTombstones gives the tombstones of a folder to who deletes tenants in the restored state, before anybody
+// can use it, and refuses damaged ones.
+func TestTombstones(t *testing.T) {
+	w := newWorld(t)
+	w.backup()
+	want := tombstone.New("acme", "tenant_b", time.Now())
+	w.must(tombstone.Append(w.dir, want))
+	places := map[string]string{}
+	top := t.TempDir()
+	for part := range w.places {
+		places[part] = filepath.Join(top, part)
+	}
+	var got []tombstone.Tombstone
+	work := backup.Restore{Places: places, Progress: quiet}
+	work.Delete = func(_ context.Context, state string, stones []tombstone.Tombstone) (int, error) {
+		got = stones
+		_, err := os.Stat(places[backup.State])
+		if _, keysErr := keys.Read(state); keysErr != nil || !errors.Is(err, fs.ErrNotExist) {
+			t.Error(keysErr, err)
+		}
+		return 1, nil
+	}
+	done, err := work.Run(t.Context(), w.dir)
+	if diff := cmp.Diff([]tombstone.Tombstone{want}, got); diff != "" || err != nil || done.Deleted != 1 || done.Tombstones != 1 {
+		t.Errorf("%v: %s", err, diff)
+	}
+	if _, err := keys.Read(places[backup.State]); err != nil {
+		t.Error(err)
+	}
+
+	name := filepath.Join(w.dir, tombstone.Name)
+	text, err := os.ReadFile(name)
+	w.must(err)
+	w.must(os.WriteFile(name, bytes.Replace(text, []byte("tenant_b"), []byte("tenant_c"), 1), 0o600))
+	if _, err := w.restore(""); err == nil || !strings.Contains(err.Error(), tombstone.Name) {
+		t.Error(err)
+	}
+}
