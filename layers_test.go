@@ -65,13 +65,14 @@ var mayImport = map[string][]string{
 	"internal/jsonwalk":                    {},
 	"internal/manual":                      {"internal/settings"},
 	"internal/postgrestest":                {},
+	"internal/notify":                      {"access/statedir", "internal/disk", "snapshot"},
 	"internal/redistest":                   {},
 	"internal/registry": {
 		"access", "access/keys", "calendar", "fleet/control", "internal/disk",
 	},
 	"internal/settings": {
-		"access", "access/keys", "feed", "fleet/limiter", "fleet/mirror", "internal/disk", "internal/term", "loader",
-		"snapshot/guard",
+		"access", "access/keys", "feed", "fleet/limiter", "fleet/mirror", "internal/disk", "internal/notify",
+		"internal/term", "loader", "snapshot/guard",
 	},
 	"internal/synth":    {},
 	"internal/throttle": {},
@@ -88,13 +89,13 @@ var mayImport = map[string][]string{
 	"node": {
 		"access", "access/keys", "access/state", "access/statedir", "engine", "engine/cursor", "fleet/control",
 		"fleet/limiter", "fleet/mirror", "internal/accesslog", "internal/certificate", "internal/connlimit",
-		"internal/registry", "internal/settings", "internal/counters", "internal/term", "internal/wal", "server",
-		"site", "snapshot", "wire",
+		"internal/notify", "internal/registry", "internal/settings", "internal/counters", "internal/term",
+		"internal/wal", "server", "site", "snapshot", "wire",
 	},
 	"loader/source": {"snapshot"},
 	"operate": {
-		"engine", "engine/cursor", "feed", "loader", "loader/source", "snapshot", "snapshot/diff", "snapshot/guard",
-		"wire",
+		"engine", "engine/cursor", "feed", "internal/notify", "loader", "loader/source", "snapshot", "snapshot/diff",
+		"snapshot/guard", "wire",
 	},
 	"bench": {
 		"access/keys", "engine", "index", "internal/settings", "internal/synth", "internal/term", "loader",

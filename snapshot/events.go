@@ -13,60 +13,57 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// eventsName is the folder of a store with its events, a file each; eventSuffix ends their names.
-const (
-	eventsName  = "events"
-	eventSuffix = ".json"
-)
+// eventID matches the ids of events: their time, and what makes two of them different.
+var eventID = regexp.MustCompile(`^evt_\d{8}T\d{6}Z_[0-9a-f]{20}$`)
 
-// eventID matches the ids of events, which are names of files and of objects.
-var eventID = regexp.MustCompile(`^evt_[A-Za-z0-9_]{1,60}$`)
-
-// ValidEventID reports whether a text can be the id of an event.
+// ValidEventID reports whether a text is the id of an event.
 func ValidEventID(id string) bool { return eventID.MatchString(id) }
 
-// eventPath returns the file of an event.
-func (d *Store) eventPath(id string) string { return filepath.Join(d.root, eventsName, id+eventSuffix) }
+// Events are the events of a store, a file each: what happened to it, which hooks are sent.
+type Events struct {
+	folder string
+	disk   disk.FS
+}
 
-// AddEvent stores an event, which hooks are sent: something that happened to the store. The body is
-// stored as it is.
-func (d *Store) AddEvent(id string, body []byte) error {
-	folder := filepath.Join(d.root, eventsName)
-	err := disk.MkdirAll(d.disk, folder, 0o755)
+// Events returns the events of the store.
+func (d *Store) Events() Events { return Events{filepath.Join(d.root, "events"), d.disk} }
+
+func (events Events) path(id string) string { return filepath.Join(events.folder, id+".json") }
+
+// Add stores an event as it is.
+func (events Events) Add(id string, body []byte) error {
+	err := disk.MkdirAll(events.disk, events.folder, 0o755)
 	if err == nil {
-		err = disk.Replace(d.disk, filepath.Join(folder, id+".tmp"), d.eventPath(id), body, 0o644)
+		path := events.path(id)
+		err = disk.Replace(events.disk, path+".tmp", path, body, 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot store an event in store %q: %w", d.root, err)
+		return fmt.Errorf("cannot store an event in %q: %w", events.folder, err)
 	}
 	return nil
 }
 
-// EventIDs returns the ids of all events of the store, ascending.
-func (d *Store) EventIDs(context.Context) (ids []string, err error) {
-	entries, err := d.disk.List(filepath.Join(d.root, eventsName))
+// EventIDs returns the ids of all events, ascending, which is by time.
+func (events Events) EventIDs(context.Context) (ids []string, err error) {
+	entries, err := events.disk.List(events.folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cannot list the events of store %q: %w", d.root, err)
+		return nil, fmt.Errorf("cannot list the events in %q: %w", events.folder, err)
 	}
 	for _, entry := range entries {
-		id, ours := strings.CutSuffix(entry.Name(), eventSuffix)
-		if ours && ValidEventID(id) {
+		if id, whole := strings.CutSuffix(entry.Name(), ".json"); whole && ValidEventID(id) {
 			ids = append(ids, id)
 		}
 	}
 	return ids, nil
 }
 
-// Event returns the body of an event.
-func (d *Store) Event(_ context.Context, id string) ([]byte, error) {
-	return disk.ReadFile(d.disk, d.eventPath(id))
+// Event returns an event as it was stored.
+func (events Events) Event(_ context.Context, id string) ([]byte, error) {
+	return disk.ReadFile(events.disk, events.path(id))
 }
 
-// RemoveEvent removes an event.
-func (d *Store) RemoveEvent(id string) error { return d.disk.Remove(d.eventPath(id)) }
-
-// dailyName is the file of the store's root with the last day's work.
-const dailyName = "DAILY"
+// Remove removes an event.
+func (events Events) Remove(id string) error { return events.disk.Remove(events.path(id)) }
 
 // The verdicts of a day's work.
 const (
@@ -74,28 +71,24 @@ const (
 	VerdictNothingNew = "nothing_new"
 	VerdictRefused    = "refused"
 	VerdictRolledBack = "rolled_back" // the day was rolled back before, and stays so
-	VerdictFailed     = "failed"      // the pull or the build, whatever was published of the rest
+	VerdictFailed     = "failed"      // the pull or the build, also where the rest was published
 )
-
-// Verdicts are all verdicts of a day's work.
-var Verdicts = []string{
-	VerdictPublished, VerdictNothingNew, VerdictRefused, VerdictRolledBack, VerdictFailed,
-}
 
 // DailyRun is the record of a day's work.
 type DailyRun struct {
-	At         time.Time `json:"at"` // its end
-	Seconds    float64   `json:"seconds"`
-	Verdict    string    `json:"verdict"`
-	SnapshotID string    `json:"snapshot_id,omitempty"` // that was built
-	Error      string    `json:"error,omitempty"`
+	At      time.Time `json:"at"` // its end
+	Seconds float64   `json:"seconds"`
+	Verdict string    `json:"verdict"`
 }
 
-// RecordDaily records a day's work in the place of the one before.
-func (d *Store) RecordDaily(run *DailyRun) error { return d.replace(dailyName, run) }
+// dailyName is the file of the store's root with the last day's work.
+const dailyName = "DAILY"
 
-// LastDaily returns the last recorded day's work; fs.ErrNotExist if there is none.
-func (d *Store) LastDaily() (run DailyRun, err error) {
+// RecordDaily records a day's work on a store in the place of the one before.
+func RecordDaily(d *Store, run DailyRun) error { return d.replace(dailyName, run) }
+
+// LastDaily returns the last day's work on a store; fs.ErrNotExist if there was none.
+func LastDaily(d *Store) (run DailyRun, err error) {
 	err = d.readChecksummed(dailyName, &run)
 	return run, err
 }

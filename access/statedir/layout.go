@@ -28,9 +28,7 @@ const (
 	KeyRecordName = "keys.log"
 	// IncarnationName is the file with the incarnation: 16 hexadecimal digits, and the SHA-256 of these.
 	IncarnationName = "incarnation"
-	// HooksName is the file with what hooks were sent, HooksLockName the lock of who sends.
-	HooksName     = "hooks.json"
-	HooksLockName = "hooks.lock"
+	HooksName       = "hooks.json"
 )
 
 // lockTimeout is how long a writer waits for another one.

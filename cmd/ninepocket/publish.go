@@ -59,6 +59,9 @@ func (flags *publishFlags) addRetain(cmd *cobra.Command, help string) {
 func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 	var wrong settings.Problems
 	terms := &operate.Terms{Store: store, RetainCount: flags.retain, By: currentUser(), Now: time.Now}
+	terms.Override = func(refused *snapshot.RefusedError) string {
+		return overrideCommand(refused, store, flags.config)
+	}
 	reason := strings.TrimSpace(flags.reason)
 	for _, given := range flags.overrides {
 		name, err := guard.Name(given)
@@ -195,15 +198,20 @@ func refusal(err error, store, config string) error {
 		return err
 	}
 
-	command := []string{publishCommand(refused.ID, store, config)}
+	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+
+		overrideCommand(refused, store, config), err)
+}
+
+// overrideCommand returns the command that publishes a refused snapshot.
+func overrideCommand(refused *snapshot.RefusedError, store, config string) string {
+	command := publishCommand(refused.ID, store, config)
 	// Every guard that refused is named, so that one run of the command is enough.
 	for _, verdict := range refused.Verdicts {
 		if verdict.Status == snapshot.Refused {
-			command = append(command, "--override", verdict.Name)
+			command += " --override " + verdict.Name
 		}
 	}
-	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+
-		strings.Join(command, " ")+" --reason 'WHY'", err)
+	return command + " --reason 'WHY'"
 }
 
 // publishCommand returns the command that publishes a snapshot.
@@ -258,6 +266,10 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			terms := operate.Terms{Store: flags.folder, By: currentUser(), Now: time.Now, OnWarning: func(text string) {
+				cmd.PrintErrln("note: " + text)
+			}}
+			terms.RecordRollback(&cur, strings.TrimSpace(reason))
 			err = push.pushAfter(cmd, &flags, publishedRow{cur.ID, &cur, true, nil, nil})
 			return errors.Join(err, afterRollback(cmd, &cur, discard, configured.Feed.Into))
 		},

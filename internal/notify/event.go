@@ -1,5 +1,5 @@
 // Package notify sends what happened to a store to a webhook and to a command, as Standard Webhooks
-// has it: signed, retried for three days, and never in the way of a publication.
+// has it: signed, tried for three days, and never in the way of a publication.
 package notify
 
 import (
@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"ninepocket/snapshot"
@@ -15,134 +14,110 @@ import (
 
 // The types of events.
 const (
-	TypePublished  = "snapshot.published"
-	TypeRefused    = "snapshot.refused"
-	TypeRolledBack = "snapshot.rolled_back"
-	TypeDayMissing = "day.missing"
-	TypeGroupHeld  = "group.held"
-	// TypeTest is of the event of a test alone.
-	TypeTest = "notify.test"
+	Published  = "snapshot.published"
+	Refused    = "snapshot.refused"
+	RolledBack = "snapshot.rolled_back"
+	DayMissing = "day.missing"
+	GroupLate  = "group.held"
 )
 
 // Types are the types that a hook may ask for.
-var Types = []string{TypePublished, TypeRefused, TypeRolledBack, TypeDayMissing, TypeGroupHeld}
+var Types = []string{Published, Refused, RolledBack, DayMissing, GroupLate}
 
 const (
-	// retryFor is how long an event is tried.
-	retryFor = 72 * time.Hour
-	// retention is how long events and what is known of them stay. It is longer, so that no event is
-	// forgotten before its file is gone.
-	retention = retryFor + 48*time.Hour
-	// idTime is how an id has the time of its event.
-	idTime = "20060102T150405Z"
+	// retryFor is how long an event is tried. What is known of it stays longer than its file.
+	retryFor  = 72 * time.Hour
+	recordFor = retryFor + 24*time.Hour
+	fileFor   = retryFor + 12*time.Hour
+	// idTime is the time of an event in its id, which begins with idPrefix.
+	idTime   = "20060102T150405Z"
+	idPrefix = "evt_"
+	idDigest = len(idPrefix) + len(idTime)
 )
 
-// Event is something that happened, with the bytes that are sent.
-type Event struct {
-	ID   string
-	Body []byte
+// event is something that happened: its id, and the bytes that are sent.
+type event struct {
+	id   string
+	body []byte
 }
 
-// body is the body of an event, as Standard Webhooks recommends it.
-type body struct {
+// content is the body of an event.
+type content struct {
 	Type      string    `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
 	Data      any       `json:"data"`
 }
 
-// New returns an event. What has the same type and key is the same event.
-func New(kind, key string, at time.Time, data any) (Event, error) {
-	at = at.UTC().Truncate(time.Second)
-	text, err := json.Marshal(body{kind, at, data})
-	if err != nil {
-		return Event{}, fmt.Errorf("cannot encode event %s: %w", kind, err)
-	}
+// newEvent returns an event. The same type and key are the same event.
+func newEvent(kind, key string, at time.Time, data any) (event, error) {
+	body, err := json.Marshal(content{kind, at.UTC(), data})
 	sum := sha256.Sum256([]byte(kind + "\n" + key))
-	return Event{fmt.Sprintf("evt_%s_%x", at.Format(idTime), sum[:10]), text}, nil
+	return event{fmt.Sprintf("%s%s_%x", idPrefix, at.UTC().Format(idTime), sum[:10]), body}, err
 }
 
-// happenedAt returns the time of an event, which its id has; zero if it has none.
+// happenedAt returns the time that a valid id has.
 func happenedAt(id string) time.Time {
-	parts := strings.Split(id, "_")
-	at, err := time.Parse(idTime, parts[min(1, len(parts)-1)])
-	if err != nil {
-		return time.Time{}
-	}
+	at, _ := time.Parse(idTime, id[len(idPrefix):idDigest])
 	return at
 }
 
-// Add stores an event in a store, unless the store has the same one already, and removes old events.
+// Add stores an event in a store, unless the store has the same one, and removes old ones.
 func Add(store *snapshot.Store, kind, key string, at time.Time, data any) error {
-	event, err := New(kind, key, at, data)
+	made, err := newEvent(kind, key, at, data)
 	if err != nil {
 		return err
 	}
-	ids, err := store.EventIDs(context.Background())
+	stored := store.Events()
+	ids, err := stored.EventIDs(context.Background())
 	if err != nil {
 		return err
 	}
 
-	_, what, _ := strings.Cut(strings.TrimPrefix(event.ID, "evt_"), "_")
 	for _, id := range ids {
 		switch {
-		case at.Sub(happenedAt(id)) > retention:
-			// One that stays is only too old to be sent.
-			_ = store.RemoveEvent(id)
-		case strings.HasSuffix(id, "_"+what):
+		case at.Sub(happenedAt(id)) > fileFor:
+			_ = stored.Remove(id) // one that stays is never sent
+		case id[idDigest:] == made.id[idDigest:]:
 			return nil
 		}
 	}
-	return store.AddEvent(event.ID, event.Body)
+	return stored.Add(made.id, made.body)
 }
 
-// dayMissing is the data of TypeDayMissing.
-type dayMissing struct {
-	Day        string    `json:"day"` // that was expected
-	SnapshotID string    `json:"snapshot_id"`
-	SnapshotAt time.Time `json:"snapshot_at"`
-}
+const day = 24 * time.Hour
 
-// Schedule says when a day counts as missing.
+// Schedule says when a day is missing. Snapshots are published PublishesAt after midnight if Timed; else
+// the day of the last one decides.
 type Schedule struct {
-	// PublishesAt is how long after midnight, UTC, snapshots are published, if Timed.
 	PublishesAt time.Duration
 	Timed       bool
 }
 
-const (
-	day = 24 * time.Hour
-	// lateAfter is how long after its day the snapshot of the next day is awaited, and lateAfterTime
-	// how long after its time.
-	lateAfter     = 26 * time.Hour
-	lateAfterTime = 2 * time.Hour
-)
-
-// due returns when the day after a snapshot counts as missing.
+// due returns when the day after a snapshot is missing.
 func (s *Schedule) due(snapshotAt time.Time) time.Time {
 	midnight := snapshotAt.UTC().Truncate(day)
 	if !s.Timed {
-		return midnight.Add(day + lateAfter)
+		return midnight.Add(day + 26*time.Hour)
 	}
 
-	// The snapshot itself may be published hours after its instant: half a day later is another one.
+	// A snapshot may be published hours after its instant: the next one comes half a day later or more.
 	at := midnight.Add(s.PublishesAt)
 	for !at.After(snapshotAt.Add(day / 2)) {
 		at = at.Add(day)
 	}
-	return at.Add(lateAfterTime)
+	return at.Add(2 * time.Hour)
 }
 
-// Missing returns the event of the last day that is missing now, if one is: one event for each day.
-func (s *Schedule) Missing(served *snapshot.Manifest, now time.Time) (event Event, missing bool) {
+// missing returns the event of the last day that is missing: there is one for each.
+func (s *Schedule) missing(served *snapshot.Manifest, now time.Time) (made event, missing bool) {
 	due := s.due(served.SnapshotAt)
 	if now.Before(due) {
-		return Event{}, false
+		return made, false
 	}
-
-	// Of later days each is late a day later.
 	late := now.Sub(due) / day
 	expected := served.SnapshotAt.UTC().Truncate(day).Add((late + 1) * day).Format(time.DateOnly)
-	event, err := New(TypeDayMissing, expected, due.Add(late*day),
-		dayMissing{expected, served.ID, served.SnapshotAt.UTC()})
-	return event, err == nil
+	made, err := newEvent(DayMissing, expected, due.Add(late*day), map[string]any{
+		"day": expected, "snapshot_id": served.ID, "snapshot_at": served.SnapshotAt.UTC(),
+	})
+	return made, err == nil
 }

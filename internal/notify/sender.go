@@ -4,15 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
+	"ninepocket/access/statedir"
+	"ninepocket/internal/disk"
 	"ninepocket/snapshot"
 )
 
@@ -22,262 +25,211 @@ type Source interface {
 	Event(ctx context.Context, id string) ([]byte, error)
 }
 
-// Ledger records what was sent. Whoever has it open is the only sender.
+// Ledger has what was sent. Of several senders it lets one load it.
 type Ledger interface {
-	// Load returns what was saved last, nil if nothing was.
-	Load(ctx context.Context) ([]byte, error)
+	Load(ctx context.Context) ([]byte, error) // nil before the first Save
 	Save(ctx context.Context, record []byte) error
-	Close() error
 }
 
-// ErrBusy reports that somebody else sends the events.
-var ErrBusy = errors.New("a server sends them")
+// FileLedger is the ledger of a state directory, whose lock excludes other senders.
+type FileLedger string
 
-// The ends of a delivery.
-const (
-	resultSent    = "sent"
-	resultSkipped = "skipped" // nobody asked for its type
-	resultLost    = "lost"    // retryFor is over
-)
+func (dir FileLedger) path() string { return filepath.Join(string(dir), statedir.HooksName) }
 
-// delivery is the state of one event for one target.
+// Load implements Ledger.
+func (dir FileLedger) Load(context.Context) ([]byte, error) {
+	record, err := disk.ReadFile(disk.OS, dir.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return record, err
+}
+
+// Save implements Ledger.
+func (dir FileLedger) Save(_ context.Context, record []byte) error {
+	return statedir.ReplaceFile(dir.path(), record)
+}
+
+// delivery is what is known of one event for one target.
 type delivery struct {
-	Tries  int       `json:"tries,omitempty"`
-	NextAt time.Time `json:"next_at,omitzero"` // of the next try
-	Result string    `json:"result,omitempty"` // "" while it waits
-	// Body is of an event that no store has.
-	Body string `json:"body,omitempty"`
+	Tries  int       `json:"tries"`
+	NextAt time.Time `json:"next_at,omitzero"`
+	Done   bool      `json:"done"`           // sent, not wanted, or lost
+	Body   string    `json:"body,omitempty"` // of an event that no store has
 }
 
 // deliveries are by target and id, with a space between.
 type deliveries map[string]*delivery
 
+// idOf returns the id in the name of a delivery.
+func idOf(name string) string { return name[strings.IndexByte(name, ' ')+1:] }
+
 // Stats are the metrics of a sender.
 type Stats struct {
-	Sent, Failed, Lost uint64    // tries that succeeded, tries that failed, events that nobody took
-	Waiting            int       // deliveries
+	Sent, Failed, Lost uint64    // tries that succeeded and failed, and events that nobody took in time
 	Oldest             time.Time // event that waits; zero without one
 }
 
-// Sender sends the events of a store. Its fields are set by the caller; Client may be nil.
+// Sender sends the events of a store. Its fields are set before it is used.
 type Sender struct {
 	Options
 	Schedule
-	Store  *snapshot.Store // whose day may be missing
+	Store  *snapshot.Store // whose days may be missing
 	Source Source
+	Ledger Ledger
+	Client *http.Client
 	Now    func() time.Time
 	Log    *slog.Logger
-	Client *http.Client
 
-	mu    sync.Mutex
-	stats Stats
+	counts Stats // of the goroutine that sends
+	stats  atomic.Pointer[Stats]
 }
 
-// Stats returns the metrics.
+// Stats returns the metrics as of the last pass.
 func (s *Sender) Stats() Stats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stats
+	if known := s.stats.Load(); known != nil {
+		return *known
+	}
+	return Stats{}
 }
 
-// count changes the metrics.
-func (s *Sender) count(change func(*Stats)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(&s.stats)
-}
-
-// Run sends events until ctx is done. A ledger that somebody else has open, or that cannot be had, is
-// tried again at the next interval.
-func (s *Sender) Run(ctx context.Context, interval time.Duration, open func(context.Context) (Ledger, error)) {
-	var ledger Ledger
-	for failed := ""; ctx.Err() == nil; {
-		var err error
-		if ledger == nil {
-			ledger, err = open(ctx)
-		}
-		if err == nil {
-			err = s.Pass(ctx, ledger)
-		}
-		// Another one may have it meanwhile.
-		if err != nil && ledger != nil {
-			_ = ledger.Close()
-			ledger = nil
-		}
-		if ledger == nil {
-			s.count(func(stats *Stats) { stats.Waiting, stats.Oldest = 0, time.Time{} })
+// Run sends events until ctx is done.
+func (s *Sender) Run(ctx context.Context, interval time.Duration) {
+	logged := ""
+	for ctx.Err() == nil {
+		text := ""
+		if err := s.Pass(ctx); err != nil && ctx.Err() == nil {
+			text = err.Error()
 		}
 
 		// What goes on is logged once.
-		text := ""
-		if err != nil && !errors.Is(err, ErrBusy) {
-			text = err.Error()
+		if text != logged && text != "" {
+			s.Log.Info("no hooks are sent from here", slog.String("cause", text))
 		}
-		if text != failed && text != "" && ctx.Err() == nil {
-			s.Log.Warn("hooks wait", slog.Any("cause", err))
-		}
-		failed = text
+		logged = text
 		select {
 		case <-ctx.Done():
 		case <-time.After(interval):
 		}
 	}
-	if ledger != nil {
-		_ = ledger.Close()
-	}
 }
 
-// Pass tries every event that is due once. Events that nobody took are tried again by a later pass.
-func (s *Sender) Pass(ctx context.Context, ledger Ledger) error {
-	if s.Client == nil {
-		s.Client = newClient()
-	}
-	text, err := ledger.Load(ctx)
+// Pass tries every event that is due once.
+func (s *Sender) Pass(ctx context.Context) error {
+	s.counts.Oldest = time.Time{}
+	defer func() {
+		counts := s.counts
+		s.stats.Store(&counts)
+	}()
+	all, err := s.load(ctx)
 	if err != nil {
 		return err
+	}
+
+	changed := false
+	for _, name := range slices.SortedFunc(maps.Keys(all), byTime) {
+		one := all[name]
+		if !one.Done && !s.Now().Before(one.NextAt) && ctx.Err() == nil {
+			s.try(ctx, all, name)
+			changed = true
+		}
+		if at := happenedAt(idOf(name)); !one.Done && (s.counts.Oldest.IsZero() || at.Before(s.counts.Oldest)) {
+			s.counts.Oldest = at
+		}
+	}
+	if !changed {
+		return nil
+	}
+	record, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	return s.Ledger.Save(context.WithoutCancel(ctx), record)
+}
+
+// byTime orders deliveries by the time of their events.
+func byTime(a, b string) int { return strings.Compare(idOf(a), idOf(b)) }
+
+// load returns what is known of all events, new ones included, without those that are long past.
+func (s *Sender) load(ctx context.Context) (deliveries, error) {
+	record, err := s.Ledger.Load(ctx)
+	if err != nil {
+		return nil, err
 	}
 	all := deliveries{}
-	if len(text) > 0 {
-		err = json.Unmarshal(text, &all)
+	if len(record) > 0 {
+		err = json.Unmarshal(record, &all)
 	}
-	if err != nil {
-		return fmt.Errorf("cannot read what was sent: %w", err)
-	}
-	ids, err := s.Source.EventIDs(ctx)
-	if err != nil {
-		return err
+	ids, failed := s.Source.EventIDs(ctx)
+	if err := errors.Join(err, failed); err != nil {
+		return nil, err
 	}
 
-	all.forget(s.Now())
-	ids = s.addMissing(all, ids)
-	for _, to := range s.targets() {
+	// Only what happened can be stored by who did it: a missing day is found here.
+	late := event{}
+	missing := false
+	if cur, err := s.Store.Current(); err == nil {
+		if served, err := s.Store.Manifest(cur.ID); err == nil {
+			late, missing = s.missing(served, s.Now())
+		}
+	}
+	for _, target := range s.targets() {
 		for _, id := range ids {
-			if err := s.deliver(ctx, ledger, all, to, id); err != nil {
-				return err
+			if name := target + " " + id; all[name] == nil {
+				all[name] = &delivery{}
 			}
 		}
+		if name := target + " " + late.id; missing && all[name] == nil {
+			all[name] = &delivery{Body: string(late.body)}
+		}
 	}
-	s.count(func(stats *Stats) { stats.Waiting, stats.Oldest = all.waiting() })
-	return nil
-}
-
-// forget removes what is known of events whose files are gone by now.
-func (all deliveries) forget(now time.Time) {
 	maps.DeleteFunc(all, func(name string, _ *delivery) bool {
-		_, id, _ := strings.Cut(name, " ")
-		return now.Sub(happenedAt(id)) > retention
+		return s.Now().Sub(happenedAt(idOf(name))) > recordFor
 	})
+	return all, nil
 }
 
-// waiting counts the deliveries that wait, and returns the time of the oldest.
-func (all deliveries) waiting() (n int, oldest time.Time) {
-	for name, one := range all {
-		_, id, _ := strings.Cut(name, " ")
-		at := happenedAt(id)
-		if one.Result != "" {
-			continue
-		}
-		n++
-		if oldest.IsZero() || at.Before(oldest) {
-			oldest = at
-		}
-	}
-	return n, oldest
-}
-
-// addMissing adds the event of a missing day, which no store has, and returns the ids of all events.
-func (s *Sender) addMissing(all deliveries, ids []string) []string {
-	cur, err := s.Store.Current()
-	var served *snapshot.Manifest
-	if err == nil {
-		served, err = s.Store.Manifest(cur.ID)
-	}
-	if err == nil {
-		if event, missing := s.Missing(served, s.Now()); missing {
-			for _, to := range s.targets() {
-				name := to.name + " " + event.ID
-				if all[name] == nil {
-					all[name] = &delivery{Body: string(event.Body)}
-				}
-			}
-		}
-	}
-
-	ids = slices.Clone(ids)
-	for name, one := range all {
-		if _, id, _ := strings.Cut(name, " "); one.Body != "" {
-			ids = append(ids, id)
-		}
-	}
-	return sortedIDs(ids)
-}
-
-// deliver tries an event once if it is due, and saves how that ended. Its error is of the ledger.
-func (s *Sender) deliver(ctx context.Context, ledger Ledger, all deliveries, to target, id string) error {
-	now := s.Now()
-	name := to.name + " " + id
+// try tries a delivery once.
+func (s *Sender) try(ctx context.Context, all deliveries, name string) {
 	one := all[name]
-	if one == nil {
-		one = &delivery{}
-		all[name] = one
-	}
-	if one.Result != "" || now.Before(one.NextAt) || ctx.Err() != nil {
-		return ctx.Err()
-	}
-
-	event := Event{id, []byte(one.Body)}
+	target, id, _ := strings.Cut(name, " ")
+	made := event{id, []byte(one.Body)}
 	var err error
 	if one.Body == "" {
-		event.Body, err = s.Source.Event(ctx, id)
+		made.body, err = s.Source.Event(ctx, id)
 	}
-	switch {
-	case now.Sub(happenedAt(id)) > retryFor:
-		one.Result = resultLost
-		s.count(func(stats *Stats) { stats.Lost++ })
-		s.Log.Error("nobody took an event for three days: it is lost", slog.String("event", id),
-			slog.String("to", to.name), slog.Int("tries", one.Tries))
-	case err == nil && !s.wants(typeOf(event.Body)):
-		one.Result = resultSkipped
-	default:
-		if err == nil {
-			err = to.send(ctx, &event)
-		}
-		s.settle(all, to, id, err)
-	}
-
-	// A try that the end of the server broke off was none.
-	if ctx.Err() != nil && one.Result == "" {
-		return ctx.Err()
-	}
-	text, err := json.Marshal(all)
-	if err != nil {
-		return err
-	}
-	return ledger.Save(context.WithoutCancel(ctx), text)
-}
-
-// settle notes how a try ended.
-func (s *Sender) settle(all deliveries, to target, id string, err error) {
-	one := all[to.name+" "+id]
-	one.Tries++
-	if err != nil {
-		pause := backoff(one.Tries)
-		one.NextAt = s.Now().Add(pause)
-		s.count(func(stats *Stats) { stats.Failed++ })
-		s.Log.Warn("an event was not taken, and is tried again", slog.String("event", id),
-			slog.String("to", to.name), slog.Int("tries", one.Tries), slog.Duration("next", pause),
-			slog.Any("cause", err))
+	if err == nil && !s.wants(&made) {
+		one.Done = true
 		return
 	}
+	if err == nil {
+		err = s.send(ctx, target, &made)
+	}
+	if err != nil && ctx.Err() != nil {
+		return // the end of the sender broke it off
+	}
 
-	one.Result = resultSent
-	s.count(func(stats *Stats) { stats.Sent++ })
-	s.Log.Info("event sent", slog.String("event", id), slog.String("to", to.name))
-	// It answers again: what waits for it need not wait longer.
-	for name, other := range all {
-		if strings.HasPrefix(name, to.name+" ") {
-			other.NextAt = time.Time{}
+	one.Tries++
+	log := s.Log.With(slog.String("event", id), slog.String("to", target), slog.Int("tries", one.Tries))
+	switch {
+	case err == nil:
+		one.Done = true
+		s.counts.Sent++
+		log.Info("event sent")
+		// It answers again: what waits for it is tried without delay.
+		for name, other := range all {
+			if strings.HasPrefix(name, target+" ") {
+				other.NextAt = time.Time{}
+			}
 		}
+	case s.Now().Sub(happenedAt(id)) > retryFor:
+		one.Done = true
+		s.counts.Lost++
+		log.Error("nobody took an event for three days: it is lost", slog.Any("cause", err))
+	default:
+		one.NextAt = s.Now().Add(backoff(one.Tries))
+		s.counts.Failed++
+		log.Warn("an event was not taken, and is tried again", slog.Time("at", one.NextAt), slog.Any("cause", err))
 	}
 }
 

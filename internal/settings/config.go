@@ -16,6 +16,7 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/feed"
 	"ninepocket/fleet/mirror"
+	"ninepocket/internal/notify"
 	"ninepocket/snapshot/guard"
 )
 
@@ -62,9 +63,13 @@ type Config struct {
 	AdminHosts            []string `toml:"admin_hosts" help:"names with a dot that the admin listener may be asked by, besides localhost"`          // air: a tag is one text
 	TrustedProxies        []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"` // air: a tag is one text
 
-	Serve  Serve
-	Feed   Feed
-	Daily  Daily
+	Serve Serve
+	Feed  Feed
+	Daily Daily
+	// Notify says who is sent what happens.
+	Notify  notify.Options
+	Metrics Metrics
+
 	Fleet  Fleet
 	MCP    MCP
 	Guards map[string]*float64 // the limits of the guards, by name
@@ -122,6 +127,11 @@ type Plan struct {
 	MaxPrices   int    `toml:"max_prices" help:"ids in a price batch, 1 to 100"`
 	HistoryDays int    `toml:"history_days" help:"days of price history, 1 to 365"`
 	StatsWindow string `toml:"stats_window" help:"longest statistics window: none, 7d, 30d or 90d"`
+}
+
+// Metrics is the [metrics] table.
+type Metrics struct {
+	Tenants bool `toml:"tenants" help:"also count calls by tenant, which labels name"`
 }
 
 // DefaultRetention is how many of the newest snapshots a publication retains in the store, unless
@@ -185,7 +195,7 @@ func (c *Config) Validate() error {
 	_, plans := c.PlanTable()
 	// All problems at once, so that an operator needs one restart.
 	return errors.Join(wrong.Err(), proxies, plans, c.GuardLimits().Validate(), c.CheckDaily(), c.checkFleet(),
-		c.checkMirror())
+		c.checkMirror(), c.Notify.Validate())
 }
 
 // MaxLead limits drain_lead: the whole drain must end before the timeout of service managers.

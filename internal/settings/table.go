@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ninepocket/internal/notify"
 	"ninepocket/snapshot/guard"
 )
 
@@ -35,6 +36,8 @@ var Settings = slices.Concat(
 	fields[Serve]("serve.", func(config *Config, _ string) *Serve { return &config.Serve }),
 	fields[Feed]("feed.", func(config *Config, _ string) *Feed { return &config.Feed }),
 	fields[Daily]("daily.", func(config *Config, _ string) *Daily { return &config.Daily }),
+	fields[notify.Options]("notify.", func(config *Config, _ string) *notify.Options { return &config.Notify }),
+	fields[Metrics]("metrics.", func(config *Config, _ string) *Metrics { return &config.Metrics }),
 	fields[Fleet]("fleet.", func(config *Config, _ string) *Fleet { return &config.Fleet }),
 	fields[MCP]("mcp.", func(config *Config, _ string) *MCP { return &config.MCP }),
 	guardSettings(),
