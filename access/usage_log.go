@@ -79,6 +79,17 @@ func (ul *usageLog) all(tenant string) []*tenantState {
 	return out
 }
 
+// CallsByTenant returns how many calls of each tenant have ended since the start.
+func (ul *usageLog) CallsByTenant() map[string]uint64 {
+	calls := map[string]uint64{}
+	for _, a := range ul.all("") {
+		a.mu.Lock()
+		calls[a.tenant] = a.calls
+		a.mu.Unlock()
+	}
+	return calls
+}
+
 // Err implements [Store].
 func (ul *usageLog) Err() error {
 	if ul.closed.Load() {
@@ -106,6 +117,7 @@ func unavailable(err error) error {
 // number of the record, for await.
 func (ul *usageLog) record(a *tenantState, e *entry) uint64 {
 	a.apply(e)
+	a.calls++
 
 	// The mutex also gives the log's records the order in which the state changed.
 	if ul.dir != nil {

@@ -15,7 +15,6 @@ import (
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/limiter"
-	"ninepocket/fleet/mirror"
 	"ninepocket/internal/accesslog"
 	"ninepocket/internal/certificate"
 	"ninepocket/internal/registry"
@@ -163,20 +162,13 @@ func (n *Node) openMirror(ctx context.Context) error {
 	if !n.Config.UsesBucket() {
 		return nil
 	}
-	publishers, err := settings.ParsePublishers(n.Config.Publishers)
-	if err != nil {
-		return err
-	}
-	place, err := mirror.ParseLocation(n.Config.Store)
-	if err != nil {
-		return err
-	}
-
 	// The engine follows this folder like any other store.
 	dir := snapshot.OpenStore(n.Config.StoreCache)
-	n.mirror = mirror.NewFollower(mirror.Open(place), dir, mirror.FollowerOptions{
-		Publishers: publishers, RetainFor: cursor.Lifetime, Log: n.Log,
-	})
+	follower, err := NewFollower(&n.Config, cursor.Lifetime, n.Log)
+	if err != nil {
+		return err
+	}
+	n.mirror = follower
 	_, none := dir.Current()
 	if none == nil {
 		var cancel context.CancelFunc

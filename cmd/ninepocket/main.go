@@ -97,7 +97,8 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 
-	addGroup(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), healthcheckCommand(),
+	addGroup(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), notifyCommand(),
+		healthcheckCommand(),
 		parentCommand("config", "Check, print and begin the configuration of serve", configCheck(), configPrint(),
 			configInit()))
 	addGroup(root, "From feed to snapshot:",

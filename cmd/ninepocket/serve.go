@@ -1,19 +1,26 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	neturl "net/url"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
+	"ninepocket/fleet/control"
+	"ninepocket/fleet/mirror"
 	"ninepocket/internal/accesslog"
+	"ninepocket/internal/notify"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 	"ninepocket/node"
@@ -199,4 +206,89 @@ func healthcheckCommand() *cobra.Command {
 	cmd.Flags().StringVar(&url, "url", "", "ask this `URL` for 200 (default: /readyz of the configured admin listener)")
 	cmd.Flags().StringVar(&path, "config", "", "TOML configuration `FILE`")
 	return cmd
+}
+
+func notifyCommand() *cobra.Command {
+	var path string
+	var once, test, asJSON bool
+	cmd := &cobra.Command{
+		Use: "notify --once|--test", Short: "Send what happened to the hooks of [notify], where no server does",
+		Args: cobra.NoArgs,
+		Long: "With --once it tries each event of the store that nobody took so far, as a running server does by\n" +
+			"itself, and ends: for a timer on a machine where no server runs. With --test it sends an event\n" +
+			"\"notify.test\" to the webhook and the command, and says who took it.\n\n" +
+			"Exit codes: 0 taken, or nothing waits; 1 somebody did not take an event; 2 a mistake in the configuration.",
+		Example: "  ninepocket notify --test --config /etc/ninepocket/ninepocket.toml\n" +
+			"  ninepocket notify --once --config /etc/ninepocket/ninepocket.toml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			layered, err := settings.ReadWithEnv(path)
+			wrong := settings.Problems{err, layered.Notify.Validate()}
+			wrong.AddIf(once == test, "cannot notify: give either --once or --test")
+			wrong.AddIf(err == nil && !layered.Notify.Enabled(),
+				"cannot notify: notify.url and notify.command are not given")
+			if err := wrong.Err(); err != nil {
+				return fail(exitUsage, "set them in [notify] of --config; ninepocket config init has them all", err)
+			}
+
+			log := term.NewLog(cmd.ErrOrStderr(), layered.LogFormat, term.Colourful(cmd.ErrOrStderr()))
+			if test {
+				took, err := node.NewSender(&layered.Config, nil, nil, log).Test(cmd.Context())
+				shown := printLine(cmd, asJSON, map[string][]string{"sent_to": took}, "sent to: %s",
+					cmp.Or(strings.Join(took, ", "), "nobody"))
+				return errors.Join(shown, fail(exitFailure, "look at the receiver and at [notify]", err))
+			}
+			stats, err := sendOnce(cmd.Context(), &layered.Config, log)
+			if err != nil {
+				return err
+			}
+			shown := printLine(cmd, asJSON, stats, "%d sent, %d not taken, %d lost", stats.Sent, stats.Failed, stats.Lost)
+			if stats.Failed+stats.Lost > 0 {
+				err = errors.New("cannot send all events: see above; the next run tries again")
+			}
+			return errors.Join(shown, fail(exitFailure, "", err))
+		},
+	}
+
+	f := cmd.Flags()
+	f.StringVar(&path, "config", "", "TOML configuration `FILE` (default: $NINEPOCKET_CONFIG)")
+	f.BoolVar(&once, "once", false, "try every event that is due once")
+	f.BoolVar(&test, "test", false, "send a test event")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// sendOnce tries every event that is due once, unless a server sends them.
+func sendOnce(ctx context.Context, config *settings.Config, log *slog.Logger) (stats notify.Stats, err error) {
+	if err := config.MissingSettings(); err != nil {
+		return stats, fail(exitUsage, "set store and state in the configuration", err)
+	}
+	var follower *mirror.Follower
+	if config.UsesBucket() {
+		follower, err = node.NewFollower(config, 0, log)
+	}
+	if err != nil {
+		return stats, withMirrorHint(err, config.Store)
+	}
+
+	var ledger notify.Ledger = notify.FileLedger(config.State)
+	if config.Control != "" {
+		db, err := control.Open(ctx, config.Control)
+		if err != nil {
+			return stats, withHint(err, controlHints, settings.Redact(config.Control))
+		}
+		defer db.Close()
+		shared := db.HookLedger()
+		defer shared.Close()
+		ledger = shared
+	} else {
+		lock, err := statedir.LockState(config.State, 0)
+		if err != nil {
+			return stats, withHint(err, stateHints, config.State)
+		}
+		defer func() { _ = lock.Unlock() }()
+	}
+
+	sender := node.NewSender(config, follower, ledger, log)
+	err = sender.Pass(ctx)
+	return sender.Stats(), withHint(err, storeHints, config.StoreFolder())
 }
