@@ -2,45 +2,15 @@ package node
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
-	"ninepocket/fleet/mirror"
+	"ninepocket/access/statedir"
 	"ninepocket/internal/notify"
 	"ninepocket/internal/settings"
 	"ninepocket/snapshot"
 )
-
-// NewFollower returns the follower of the bucket of a configuration.
-func NewFollower(config *settings.Config, retainFor time.Duration, log *slog.Logger) (*mirror.Follower, error) {
-	publishers, err := settings.ParsePublishers(config.Publishers)
-	if err != nil {
-		return nil, err
-	}
-	place, err := mirror.ParseLocation(config.Store)
-	if err != nil {
-		return nil, err
-	}
-	return mirror.NewFollower(mirror.Open(place), snapshot.OpenStore(config.StoreCache), mirror.FollowerOptions{
-		Publishers: publishers, RetainFor: retainFor, Log: log,
-	}), nil
-}
-
-// NewSender returns the sender of the hooks of a configuration; follower is nil without a bucket.
-func NewSender(
-	config *settings.Config, follower *mirror.Follower, ledger notify.Ledger, log *slog.Logger,
-) *notify.Sender {
-	store := snapshot.OpenStore(config.StoreFolder())
-	at, timed := config.Serve.PublishesAt()
-	sender := &notify.Sender{
-		Options: config.Notify, Schedule: notify.Schedule{PublishesAt: at, Timed: timed}, Store: store,
-		Source: store.Events(), Ledger: ledger, Client: notify.NewClient(), Now: time.Now, Log: log,
-	}
-	if follower != nil {
-		sender.Source = follower
-	}
-	return sender
-}
 
 const (
 	// hooksInterval is the time between two looks for events in a folder; in a bucket it is longer.
@@ -52,25 +22,58 @@ const (
 
 // openHooks makes the sender of hooks, if there are some.
 func (n *Node) openHooks() {
-	if !n.Config.Notify.Enabled() || n.InMemory {
+	config := &n.Config
+	if !config.Notify.Enabled() || n.InMemory {
 		return
 	}
-	var ledger notify.Ledger = notify.FileLedger(n.Config.State)
+	store := snapshot.OpenStore(config.StoreFolder())
+	at, timed := config.Serve.PublishesAt()
+	n.hooks = &notify.Sender{
+		Options: config.Notify, Schedule: notify.Schedule{PublishesAt: at, Timed: timed}, Store: store,
+		Source: store.Events(), Ledger: notify.FileLedger(config.State), Client: notify.NewClient(), Now: time.Now,
+		Log: n.Log, Interval: hooksInterval,
+	}
+
+	// Servers of a fleet share what was published, and what was sent.
+	if n.mirror != nil {
+		n.hooks.Source = n.mirror
+		n.hooks.Interval = hooksBucketInterval
+	}
 	if n.fleet != nil {
 		shared := n.fleet.control.HookLedger()
 		n.onClose(func() error { shared.Close(); return nil })
-		ledger = shared
+		n.hooks.Ledger = shared
 	}
-	n.hooks = NewSender(&n.Config, n.mirror, ledger, n.Log)
 }
 
-// sendHooks sends hooks until ctx is done. The drain waits for none of them.
-func (n *Node) sendHooks(ctx context.Context) {
-	interval := hooksInterval
-	if n.mirror != nil {
-		interval = hooksBucketInterval
+// SendHooks tries every event that is due once, where no server runs.
+func SendHooks(ctx context.Context, config settings.Config, log *slog.Logger) (stats notify.Stats, err error) {
+	n := &Node{Options: Options{Config: config, Log: log}}
+	err = n.openControl(ctx)
+	if err == nil && n.fleet == nil {
+		var lock *statedir.Lock
+		lock, err = statedir.LockState(config.State, 0)
+		if err == nil {
+			n.onClose(lock.Unlock)
+		}
 	}
-	runOrAbandon(ctx, func(ctx context.Context) { n.hooks.Run(ctx, interval) })
+	if err == nil && config.UsesBucket() {
+		n.mirror, err = newFollower(&config, log)
+	}
+
+	if err == nil {
+		n.openHooks()
+		err = n.hooks.Pass(ctx)
+		stats = n.hooks.Stats()
+	}
+	return stats, errors.Join(err, n.close())
+}
+
+// TestHooks sends an event of its own to everybody, and returns who took it.
+func TestHooks(ctx context.Context, config settings.Config, log *slog.Logger) (took []string, err error) {
+	n := &Node{Options: Options{Config: config, Log: log}}
+	n.openHooks()
+	return n.hooks.Test(ctx)
 }
 
 // storeFacts are what the store records, for the metrics.
@@ -86,7 +89,8 @@ func (n *Node) watchStore(ctx context.Context) {
 	runOrAbandon(ctx, func(ctx context.Context) {
 		for ctx.Err() == nil {
 			facts := storeFacts{refusedAt: map[string]time.Time{}}
-			facts.daily, _ = snapshot.LastDaily(store) // none, or damaged: the next day replaces it
+			// What is not there or is damaged has no metrics; the next day replaces it.
+			facts.daily, _ = snapshot.LastDaily(store)
 			cur, _ := store.Current()
 			facts.publishedAt = cur.PublishedAt
 			for _, refusal := range store.Refusals() {

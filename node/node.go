@@ -216,7 +216,8 @@ func (n *Node) startTasks(task func(func(context.Context))) {
 	}
 	task(n.watchStore)
 	if n.hooks != nil {
-		task(n.sendHooks)
+		// The drain waits for none of them.
+		task(func(ctx context.Context) { runOrAbandon(ctx, n.hooks.Run) })
 	}
 	task(func(ctx context.Context) { n.clock.TrackSteps(ctx, eventLog{n.Log}.clockStepped) })
 	task(func(ctx context.Context) { n.ring.Watch(ctx, keys.Poll, n.keysChanged) })

@@ -15,6 +15,7 @@ import (
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/limiter"
+	"ninepocket/fleet/mirror"
 	"ninepocket/internal/accesslog"
 	"ninepocket/internal/certificate"
 	"ninepocket/internal/registry"
@@ -164,7 +165,7 @@ func (n *Node) openMirror(ctx context.Context) error {
 	}
 	// The engine follows this folder like any other store.
 	dir := snapshot.OpenStore(n.Config.StoreCache)
-	follower, err := NewFollower(&n.Config, cursor.Lifetime, n.Log)
+	follower, err := newFollower(&n.Config, n.Log)
 	if err != nil {
 		return err
 	}
@@ -188,6 +189,20 @@ func (n *Node) openMirror(ctx context.Context) error {
 		return fmt.Errorf("cannot serve without a snapshot: %w", err)
 	}
 	return nil
+}
+
+// newFollower returns the follower of the bucket of a configuration.
+func newFollower(config *settings.Config, log *slog.Logger) (*mirror.Follower, error) {
+	publishers, err := settings.ParsePublishers(config.Publishers)
+	if err != nil {
+		return nil, err
+	}
+	place, err := mirror.ParseLocation(config.Store)
+	if err != nil {
+		return nil, err
+	}
+	options := mirror.FollowerOptions{Publishers: publishers, RetainFor: cursor.Lifetime, Log: log}
+	return mirror.NewFollower(mirror.Open(place), snapshot.OpenStore(config.StoreCache), options), nil
 }
 
 // openEngine loads the published snapshot.

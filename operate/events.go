@@ -30,6 +30,7 @@ func (t *Terms) recordRefusal(refused *snapshot.RefusedError) {
 			key += " " + verdict.Name
 		}
 	}
+	// The same refusal, evening after evening, is one event.
 	data := map[string]any{"snapshot_id": refused.ID, "guards": guards, "by": t.By}
 	if t.Override != nil {
 		data["command"] = t.Override(refused)

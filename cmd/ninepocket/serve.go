@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,11 +15,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
-	"ninepocket/access/statedir"
-	"ninepocket/fleet/control"
-	"ninepocket/fleet/mirror"
 	"ninepocket/internal/accesslog"
-	"ninepocket/internal/notify"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 	"ninepocket/node"
@@ -226,26 +221,29 @@ func notifyCommand() *cobra.Command {
 			wrong.AddIf(once == test, "cannot notify: give either --once or --test")
 			wrong.AddIf(err == nil && !layered.Notify.Enabled(),
 				"cannot notify: notify.url and notify.command are not given")
+			if once && err == nil {
+				wrong.Add(layered.MissingSettings())
+			}
 			if err := wrong.Err(); err != nil {
 				return fail(exitUsage, "set them in [notify] of --config; ninepocket config init has them all", err)
 			}
 
 			log := term.NewLog(cmd.ErrOrStderr(), layered.LogFormat, term.Colourful(cmd.ErrOrStderr()))
 			if test {
-				took, err := node.NewSender(&layered.Config, nil, nil, log).Test(cmd.Context())
-				shown := printLine(cmd, asJSON, map[string][]string{"sent_to": took}, "sent to: %s",
-					cmp.Or(strings.Join(took, ", "), "nobody"))
-				return errors.Join(shown, fail(exitFailure, "look at the receiver and at [notify]", err))
+				took, err := node.TestHooks(cmd.Context(), layered.Config, log)
+				shown := printLine(cmd, asJSON, took, "sent to: %s", cmp.Or(strings.Join(took, ", "), "nobody"))
+				return errors.Join(fail(exitFailure, "look at the receiver, and at [notify]", err), shown)
 			}
-			stats, err := sendOnce(cmd.Context(), &layered.Config, log)
+			stats, err := node.SendHooks(cmd.Context(), layered.Config, log)
 			if err != nil {
-				return err
+				return stateFailure(err, &layered.Config)
 			}
-			shown := printLine(cmd, asJSON, stats, "%d sent, %d not taken, %d lost", stats.Sent, stats.Failed, stats.Lost)
+			err = printLine(cmd, asJSON, stats, "%d sent, %d not taken, %d lost", stats.Sent, stats.Failed,
+				stats.Lost)
 			if stats.Failed+stats.Lost > 0 {
-				err = errors.New("cannot send all events: see above; the next run tries again")
+				err = fail(exitFailure, "the next run tries again", errors.New("cannot send all events: see above"))
 			}
-			return errors.Join(shown, fail(exitFailure, "", err))
+			return err
 		},
 	}
 
@@ -255,40 +253,4 @@ func notifyCommand() *cobra.Command {
 	f.BoolVar(&test, "test", false, "send a test event")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
-}
-
-// sendOnce tries every event that is due once, unless a server sends them.
-func sendOnce(ctx context.Context, config *settings.Config, log *slog.Logger) (stats notify.Stats, err error) {
-	if err := config.MissingSettings(); err != nil {
-		return stats, fail(exitUsage, "set store and state in the configuration", err)
-	}
-	var follower *mirror.Follower
-	if config.UsesBucket() {
-		follower, err = node.NewFollower(config, 0, log)
-	}
-	if err != nil {
-		return stats, withMirrorHint(err, config.Store)
-	}
-
-	var ledger notify.Ledger = notify.FileLedger(config.State)
-	if config.Control != "" {
-		db, err := control.Open(ctx, config.Control)
-		if err != nil {
-			return stats, withHint(err, controlHints, settings.Redact(config.Control))
-		}
-		defer db.Close()
-		shared := db.HookLedger()
-		defer shared.Close()
-		ledger = shared
-	} else {
-		lock, err := statedir.LockState(config.State, 0)
-		if err != nil {
-			return stats, withHint(err, stateHints, config.State)
-		}
-		defer func() { _ = lock.Unlock() }()
-	}
-
-	sender := node.NewSender(config, follower, ledger, log)
-	err = sender.Pass(ctx)
-	return sender.Stats(), withHint(err, storeHints, config.StoreFolder())
 }

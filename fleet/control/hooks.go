@@ -25,6 +25,7 @@ func (db *DB) HookLedger() *HookLedger { return &HookLedger{db: db} }
 // Load takes the lock, unless this server has it, and returns what was saved last.
 func (ledger *HookLedger) Load(ctx context.Context) (record []byte, err error) {
 	return record, ledger.do(ctx, func(ctx context.Context) error {
+		// While the session lasts, the lock does.
 		if ledger.conn == nil {
 			if err := ledger.lock(ctx); err != nil {
 				return err

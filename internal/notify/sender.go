@@ -80,6 +80,8 @@ type Sender struct {
 	Client *http.Client
 	Now    func() time.Time
 	Log    *slog.Logger
+	// Interval is the time between two passes of Run.
+	Interval time.Duration
 
 	counts Stats // of the goroutine that sends
 	stats  atomic.Pointer[Stats]
@@ -94,7 +96,7 @@ func (s *Sender) Stats() Stats {
 }
 
 // Run sends events until ctx is done.
-func (s *Sender) Run(ctx context.Context, interval time.Duration) {
+func (s *Sender) Run(ctx context.Context) {
 	logged := ""
 	for ctx.Err() == nil {
 		text := ""
@@ -109,7 +111,7 @@ func (s *Sender) Run(ctx context.Context, interval time.Duration) {
 		logged = text
 		select {
 		case <-ctx.Done():
-		case <-time.After(interval):
+		case <-time.After(s.Interval):
 		}
 	}
 }
@@ -137,6 +139,7 @@ func (s *Sender) Pass(ctx context.Context) error {
 			s.counts.Oldest = at
 		}
 	}
+	// A pass that is broken off before this sends the same ids again.
 	if !changed {
 		return nil
 	}
@@ -173,6 +176,7 @@ func (s *Sender) load(ctx context.Context) (deliveries, error) {
 			late, missing = s.missing(served, s.Now())
 		}
 	}
+	// What is new waits from now on, for each target.
 	for _, target := range s.targets() {
 		for _, id := range ids {
 			if name := target + " " + id; all[name] == nil {
