@@ -212,7 +212,7 @@ func notifyCommand() *cobra.Command {
 		Long: "With --once it tries each event of the store that nobody took so far, as a running server does by\n" +
 			"itself, and ends: for a timer on a machine where no server runs. With --test it sends an event\n" +
 			"\"notify.test\" to the webhook and the command, and says who took it.\n\n" +
-			"Exit codes: 0 taken, or nothing waits; 1 somebody did not take an event; 2 a mistake in the configuration.",
+			"Exit codes: 0 taken, or nothing waits; 1 an event was not taken; 2 a mistake in the configuration.",
 		Example: "  ninepocket notify --test --config /etc/ninepocket/ninepocket.toml\n" +
 			"  ninepocket notify --once --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
