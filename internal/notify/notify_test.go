@@ -208,7 +208,9 @@ func TestBadReceivers(t *testing.T) {
 			w.answers(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) })
 		},
 		"redirect": func(w *world) {
-			w.answers(func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, trap.URL, http.StatusFound) })
+			w.answers(func(rw http.ResponseWriter, r *http.Request) {
+				http.Redirect(rw, r, trap.URL, http.StatusFound)
+			})
 		},
 		"lasting redirect": func(w *world) {
 			w.answers(func(rw http.ResponseWriter, r *http.Request) {
@@ -340,8 +342,8 @@ func TestDownForADay(t *testing.T) {
 			if w.Stats().Sent != 0 || w.Stats().Oldest.Sub(begun).Abs() > time.Second && away < retryFor {
 				t.Errorf("away for %s: %+v", away, w.Stats())
 			}
-			if most := 2*(7+int(away/time.Hour)) + 2; tries > most {
-				t.Errorf("away for %s: %d tries, want %d at most", away, tries, most)
+			if limit := 2*(7+int(away/time.Hour)) + 2; tries > limit {
+				t.Errorf("away for %s: %d tries, want %d at most", away, tries, limit)
 			}
 
 			time.Sleep(2 * time.Hour)
