@@ -120,7 +120,8 @@ func TestUnits(t *testing.T) {
 	dir := t.TempDir()
 	var units []string
 	for _, name := range []string{
-		"ninepocket.service", "ninepocket-daily.service", "ninepocket-daily.timer", "ninepocket.socket",
+		"ninepocket.service", "ninepocket-daily.service", "ninepocket-notify.service", "ninepocket-daily.timer",
+		"ninepocket-notify.timer", "ninepocket.socket",
 	} {
 		text := regexp.MustCompile(`/usr/local/\S+`).ReplaceAllString(read(t, "systemd/"+name), "/bin/true")
 		path := filepath.Join(dir, name)
@@ -137,7 +138,7 @@ func TestUnits(t *testing.T) {
 		}
 	}
 
-	for _, service := range units[:2] {
+	for _, service := range units[:3] {
 		if out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--no-pager",
 			"--threshold=20", service).CombinedOutput(); err != nil {
 			t.Errorf("%s is exposed by more than 2.0: %v\n%s", filepath.Base(service), err, out)

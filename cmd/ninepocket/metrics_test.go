@@ -54,7 +54,7 @@ type watched struct {
 	log           lockedBuffer
 	ids           []string // snapshots, the first one published
 	heard         bytes.Buffer
-	told          atomic.Int64 // messages of the hook
+	hooked        atomic.Int64 // messages
 }
 
 // hookSecret signs, and hookPath is secret too.
@@ -97,7 +97,7 @@ func watchedServer(t *testing.T) *watched {
 	w.command("snapshot", "publish", w.ids[0], "--store", w.store)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == hookPath && r.Header.Get("Webhook-Signature") != "" {
-			w.told.Add(1)
+			w.hooked.Add(1)
 		}
 	}))
 	t.Cleanup(receiver.Close)
@@ -276,7 +276,7 @@ func TestWatching(t *testing.T) {
 	w.traffic()
 	// A publication and a refusal happened; the day after the synthetic one is missing.
 	w.eventually("the hook is told", func() bool {
-		return w.told.Load() == 3 && sample(w.scrape(), `ninepocket_hook_deliveries_total{result="sent"}`) == "3"
+		return w.hooked.Load() == 3 && sample(w.scrape(), `ninepocket_hook_deliveries_total{result="sent"}`) == "3"
 	})
 	first := w.scrape()
 	for line, want := range map[string]string{
