@@ -203,6 +203,9 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 		Terms: operate.Terms{
 			Store: d.store, Guards: layered.GuardLimits(), ProductPrefix: layered.ProductPrefix,
 			RetainCount: layered.Daily.RetainSnapshots, By: currentUser(), Now: time.Now, OnWarning: warn,
+			Override: func(refused *snapshot.RefusedError) string {
+				return overrideCommand(refused.ID, refused.Verdicts, d.store, d.config)
+			},
 		},
 	}
 	b := &work.Build

@@ -102,6 +102,7 @@ func rootCommand() *cobra.Command {
 	}
 
 	addGroup(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), statusCommand(),
+		notifyCommand(),
 		healthcheckCommand(),
 		parentCommand("config", "Check, print and begin the configuration of serve", configCheck(), configPrint(),
 			configInit()))

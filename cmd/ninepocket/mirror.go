@@ -157,6 +157,9 @@ func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Store) (done mir
 
 	flags.Now = time.Now()
 	done, err = bucket.Push(ctx, dir, cur.ID, flags.PushOptions)
+	if err == nil {
+		err = bucket.PushEvents(ctx, dir, flags.Key)
+	}
 	return done, withMirrorHint(err, flags.to)
 }
 

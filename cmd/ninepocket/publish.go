@@ -59,6 +59,9 @@ func (flags *publishFlags) addRetain(cmd *cobra.Command, help string) {
 func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 	var wrong settings.Problems
 	terms := &operate.Terms{Store: store, RetainCount: flags.retain, By: currentUser(), Now: time.Now}
+	terms.Override = func(refused *snapshot.RefusedError) string {
+		return overrideCommand(refused.ID, refused.Verdicts, store, flags.config)
+	}
 	reason := strings.TrimSpace(flags.reason)
 	for _, given := range flags.overrides {
 		name, err := guard.Name(given)
@@ -265,6 +268,10 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			terms := operate.Terms{Store: flags.folder, By: currentUser(), Now: time.Now, OnWarning: func(text string) {
+				cmd.PrintErrln("note: " + text)
+			}}
+			terms.RecordRollback(&cur, strings.TrimSpace(reason))
 			err = push.pushAfter(cmd, &flags, publishedRow{cur.ID, &cur, true, nil, nil})
 			return errors.Join(err, afterRollback(cmd, &cur, discard, configured.Feed.Into))
 		},

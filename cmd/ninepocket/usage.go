@@ -39,7 +39,7 @@ func usageCommand() *cobra.Command {
 --since and --until are days (UTC) and both belong to the bill. --totals sums a tenant and surface up
 in one row, with the plan and its limits as they are now. --month with --priced makes a bill a tenant of
 the prices of [plans.NAME]; amounts are in minor units, such as cents, but in the table.`,
-			Example: "  ninepocket usage --day yesterday --totals\n" +
+		Example: "  ninepocket usage --day yesterday --totals\n" +
 			"  ninepocket usage --since 2026-10-01 --until 2026-10-31 --totals --format csv\n" +
 			"  ninepocket usage --month 2026-10 --priced --format jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },

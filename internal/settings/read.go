@@ -133,7 +133,7 @@ func (c *Merged) readTOML(path string, text []byte) error {
 	if err := toml.Unmarshal(text, &tree); err != nil {
 		if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 			row, column := bad.Position()
-			err = fmt.Errorf("line %d, column %d: %s\n%s", row, column, bad.Error(), Redact(bad.String()))
+			err = fmt.Errorf("line %d, column %d: %s\n%s", row, column, bad.Error(), redactLines(bad.String()))
 		}
 		return fmt.Errorf("cannot read configuration %q: %w", path, err)
 	}
@@ -145,7 +145,7 @@ func (c *Merged) readTOML(path string, text []byte) error {
 		err := c.set(entry, path)
 		wrong.AddIf(err != nil, "cannot read configuration %q: line %d: %w\n%4d | %s", path, entry.line, err,
 			entry.line,
-			Redact(strings.TrimRight(lines[entry.line-1], "\r")))
+			redactLines(strings.TrimRight(lines[entry.line-1], "\r")))
 	}
 	return wrong.Err()
 }

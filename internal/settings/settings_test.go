@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -346,4 +347,64 @@ func TestPrices(t *testing.T) {
 	if _, err := read("[plans.pro]\nprice = 49.00\n"); err == nil || !strings.Contains(err.Error(), "text in quotes") {
 		t.Errorf("a number: %v", err)
 	}
+}
+
+// TestHookSecretsAreHidden looks for the secret and the path of a hook in everything that settings print.
+func TestHookSecretsAreHidden(t *testing.T) {
+	const secret, path = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "/T0PSECRET"
+	good := "[notify]\nurl = 'https://hooks.example.com" + path + "'\nsecret = '" + secret + "'\n"
+	hidden := func(what, text string) {
+		t.Helper()
+		for _, part := range []string{secret, secret[6:], "T0PSECRET"} {
+			if strings.Contains(text, part) {
+				t.Errorf("%s shows %s:\n%s", what, part, text)
+			}
+		}
+	}
+
+	layered, err := Read(writeConfig(t, good), nil, noWarning(t))
+	if err == nil {
+		err = layered.Validate()
+	}
+	if err != nil || layered.Notify.Secret != secret {
+		t.Fatal(err)
+	}
+	out := printConfig(t, &layered)
+	hidden("config print", out)
+	if !strings.Contains(out, `url = "https://hooks.example.com/***"`) || !strings.Contains(out, `secret = "***"`) {
+		t.Error(out)
+	}
+	other := layered
+	other.Notify.Secret = "x"
+	if keys := layered.FixedChanges(&other.Config); !slices.Equal(keys, []string{"notify.secret"}) {
+		t.Errorf("changes %q", keys)
+	}
+
+	// Mistakes in every place, the environment included.
+	for _, bad := range []string{
+		good + "x = 1\n", "[notify]\nurl = 'https://hooks.example.com" + path + "\nsecret = '" + secret + "'\n",
+		"[notify]\nurl = 'ftp://hooks.example.com" + path + "'\nsecret = 'T0PSECRET'\n",
+		"notify = { url = 'https://hooks.example.com" + path + "', secret = '" + secret + "', x = 1 }\n",
+		"[notify]\nsecret = ['" + secret + "']\nurl = ['https://h" + path + "']\n",
+		"[notify]\nsecrets = '" + secret + "'\n",
+		"[notify]\n\"secret\" = [ '" + secret + "' ]\n", "[notify]\nsecret = '''\n" + secret + "'''\nurl = '''\n",
+	} {
+		layered, err := Read(writeConfig(t, bad), nil, func(string) {})
+		if err == nil {
+			err = layered.Validate()
+		}
+		if err == nil {
+			t.Errorf("no mistake in\n%s", bad)
+			continue
+		}
+		hidden("an error", err.Error())
+		hidden("config print", printConfig(t, &layered))
+	}
+	environ := []string{"NINEPOCKET_NOTIFY__URL=http://h" + path, "NINEPOCKET_NOTIFY__SECRET=T0PSECRET"}
+	layered, err = Read("", environ, noWarning(t))
+	if err == nil {
+		err = layered.Validate()
+	}
+	hidden("an error", fmt.Sprint(err))
+	hidden("config print", printConfig(t, &layered))
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"ninepocket/cardvocab"
+	"ninepocket/internal/notify"
 	"ninepocket/snapshot/guard"
 )
 
@@ -37,6 +38,8 @@ var Settings = slices.Concat(
 	fields[Feed]("feed.", func(config *Config, _ string) *Feed { return &config.Feed }),
 	fields[Daily]("daily.", func(config *Config, _ string) *Daily { return &config.Daily }),
 	fields[Backup]("backup.", func(config *Config, _ string) *Backup { return &config.Backup }),
+	fields[notify.Options]("notify.", func(config *Config, _ string) *notify.Options { return &config.Notify }),
+	fields[Metrics]("metrics.", func(config *Config, _ string) *Metrics { return &config.Metrics }),
 	fields[Fleet]("fleet.", func(config *Config, _ string) *Fleet { return &config.Fleet }),
 	fields[MCP]("mcp.", func(config *Config, _ string) *MCP { return &config.MCP }),
 	guardSettings(),
