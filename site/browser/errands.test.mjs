@@ -1,7 +1,6 @@
-// What people come for, done in every way: at three widths, with a pointer, with the keyboard alone, without script, in
-// both schemes. Each errand holds what the page says against the API. A run does a sample, every errand once; with
-// TEST_DEPTH=whole it does all and prints them as a table. Where SERVER is a JSON of the tree, as in real.json of run.sh,
-// the names are those of the real catalog.
+// What people come for, done in every way: at three widths, with a pointer in both schemes, with the keyboard alone, without
+// script. Each errand holds what the page says against the API. A run does a sample, every errand once; with
+// TEST_DEPTH=whole it does all and prints them as a table. NAME=real asks for cards of the real catalog. See run.sh.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -466,8 +465,8 @@ after(async () => {
 // does runs an errand in one way, and judges what the browser said meanwhile.
 function does(name, errand, mode) {
   test(`${name}: ${mode.name}`, async () => {
-    const results_ = results.get(name) ?? new Map()
-    results.set(name, results_.set(mode.name, 'no'))
+    const got = results.get(name) ?? new Map()
+    results.set(name, got.set(mode.name, 'no'))
     const { width, colorScheme, noScript } = mode
     const context = await browser.newContext({ viewport: { width, height: width === 360 ? 740 : 900 }, colorScheme, javaScriptEnabled: !noScript, hasTouch: width === 360, isMobile: width === 360, reducedMotion: 'reduce' })
     context.setDefaultTimeout(10_000)
@@ -487,7 +486,7 @@ function does(name, errand, mode) {
         const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }))
         assert.deepEqual(violations.map(bad => `${bad.id}: ${bad.nodes.map(node => node.html.slice(0, 120)).join(' | ')}`), [], page.url())
       }
-      results_.set(mode.name, 'yes')
+      got.set(mode.name, 'yes')
     } finally {
       await context.close()
     }
