@@ -204,6 +204,12 @@ const errands = {
     assert.ok(lane, `${named} at ${shown} is a price of the card`)
     const rows = await texts(page.locator('.prices tr'))
     for (const price of prices) assert.ok(rows.some(row => row.includes(money(price.market_price_cents))), money(price.market_price_cents))
+    // A list says it of a card with more than one.
+    const here = new URL(page.url()).pathname, title = await page.locator('h1').textContent()
+    await v.open('/search?view=list&q=' + encodeURIComponent(title))
+    const row = page.locator('.cards li').filter({ has: page.locator(`a[href$="${here}"]`) })
+    assert.ok((await row.textContent()).includes(named.split(',')[0].trim()), `a list says ${named} of ${title}`)
+    await v.open(here)
     const other = variants.locator('a:not([aria-current])').first(), name = await other.textContent()
     await v.follow(other, '**variant=**')
     assert.match(await page.locator('#history-title').textContent(), new RegExp('Price history: ' + name.trim()))
@@ -362,6 +368,8 @@ const errands = {
     await page.emulateMedia({ media: 'print' })
     assert.ok(!(await site(page, 'Movers').isVisible()))
     assert.ok(await page.locator('#results b').first().isVisible(), 'prices are printed')
+    const ink = await page.locator('h1').evaluate(heading => getComputedStyle(heading).color)
+    assert.equal(ink, 'rgb(27, 29, 33)', 'paper is white, whatever the scheme')
     await page.emulateMedia({ media: 'screen' })
   },
 
