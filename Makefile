@@ -66,6 +66,10 @@ test: ## run every test in random order, with the race detector where a C compil
 browser: ## drive the public pages in Chromium, with an accessibility checker (needs Node and Chromium)
 	@GO='$(GO)' site/browser/run.sh
 
+.PHONY: errands
+errands: ## do every errand of a visitor at three widths, with pointer, keys and without script, on the demo and the real catalog (needs Node and Chromium; 30 min)
+	@GO='$(GO)' site/browser/run.sh errands
+
 .PHONY: pages-shots
 pages-shots: ## take pictures of every kind of page at three widths, light and dark, into SHOTS=DIR (needs Node and Chromium)
 	@GO='$(GO)' SHOTS='$(abspath $(or $(SHOTS),shots))' site/browser/run.sh shots.mjs

@@ -10,6 +10,7 @@ import (
 
 	"ninepocket/cardvocab"
 	"ninepocket/engine"
+	"ninepocket/index"
 	"ninepocket/snapshot"
 )
 
@@ -100,9 +101,9 @@ func (n *sealedNames) singular(word string) string {
 	return ""
 }
 
-// sealedOf returns the rows of the sealed products that a query finds: the best match first, and the
-// newest set.
-func (p *Pages) sealedOf(v *engine.View, query *SearchQuery) (rows []int) {
+// sealedOf returns the rows of the sealed products that a query finds: the best match first, then those
+// with a price, and the newest set. The order and the bounds that the words ask for are in meant.
+func (p *Pages) sealedOf(v *engine.View, query *SearchQuery, meant *index.Query) (rows []int) {
 	c := v.Catalog
 	if c.Sealed.Tail.Len() == 0 || query.Page > 1 || query.filtered() {
 		return nil
@@ -110,7 +111,7 @@ func (p *Pages) sealedOf(v *engine.View, query *SearchQuery) (rows []int) {
 	names := p.sealed.get(v, sealedNamesOf)
 	var words, unknown []string
 	isPackage := false
-	for _, word := range foldedWords(query.Words) {
+	for _, word := range foldedWords(meant.Words) {
 		if strings.Contains(sealedWords, " "+word+" ") {
 			continue
 		}
@@ -138,7 +139,8 @@ func (p *Pages) sealedOf(v *engine.View, query *SearchQuery) (rows []int) {
 	for row, one := range names.all {
 		game := c.Games.Slug.At(int(c.Sealed.Game[row]))
 		lacks := func(word string) bool { return !slices.Contains(one.words, word) }
-		if len(words) > 0 && (query.Game == "" || query.Game == game) && !slices.ContainsFunc(words, lacks) {
+		fits := len(words) > 0 && (query.Game == "" || query.Game == game) && !slices.ContainsFunc(words, lacks)
+		if cents := sealedCents(c, row); fits && cents >= meant.Min && (meant.Max < 0 || cents <= meant.Max) {
 			rows = append(rows, row)
 		}
 	}
@@ -147,7 +149,10 @@ func (p *Pages) sealedOf(v *engine.View, query *SearchQuery) (rows []int) {
 		// A set's number is larger the older it is, and that of no set is -1.
 		x := &names.all[a]
 		y := &names.all[b]
-		return cmp.Or(cmp.Compare(x.name, y.name), cmp.Compare(uint(x.set), uint(y.set)),
+		cents := cmp.Compare(sealedCents(c, a), sealedCents(c, b))
+		byPrice := map[index.Sort]int{index.PriceAsc: cents, index.PriceDesc: -cents}[meant.Sort]
+		unpriced := cmp.Compare(min(sealedCents(c, b), 0), min(sealedCents(c, a), 0))
+		return cmp.Or(byPrice, cmp.Compare(x.name, y.name), unpriced, cmp.Compare(uint(x.set), uint(y.set)),
 			strings.Compare(c.Sealed.Name.At(a), c.Sealed.Name.At(b)))
 	})
 	return rows

@@ -130,12 +130,18 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request Search
 	page.cards = pageSlice(found.Cards[:min(len(found.Cards), request.Page*perSearch)], request.Page, perSearch)
 	page.more = len(found.Cards) > request.Page*perSearch
 	page.filter = p.countFilters(v, &request, query, found.Cards, found.More)
+	meant := sealedMeaning(v, &query, found.Interpretation)
+	page.products = p.sealedOf(v, &request, &meant)
 	page.explain(v, &query, found.Interpretation)
+	if page.noCard && len(page.products) > 0 && request.Sort == "" && meant.Sort != index.Relevance {
+		page.order = index.SortNames[meant.Sort]
+		page.bestMatch = relevance
+		page.remarks = append(page.remarks, remark{text: orderText[page.order]})
+	}
 	if len(page.cards) == 0 && len(page.sets) == 0 && !page.noCard {
 		page.didYouMean = p.didYouMean(v, request.Words)
 	}
 
-	page.products = p.sealedOf(v, &request)
 	page.hidden = true
 	page.query = request.Words
 	if len(page.cards) > 0 {
@@ -188,12 +194,32 @@ func (s *searchPage) explain(v *engine.View, query *index.Query, list []index.No
 			*text = words + " is the era " + found.To + "."
 		case index.NoCard:
 			s.noCard = true
-			*text = words + " is no card; sealed products are listed below the cards."
+			switch {
+			case len(s.products) > 0:
+				*text = words + " is no card; sealed products are listed below the cards."
+			case s.request.Page == 1 && !s.request.filtered():
+				*text = words + " is no card, and no sealed product here fits all of the words."
+			default:
+				*text = words + " is no card; sealed products are on the first page without filters."
+			}
 		case index.MatchedSet, index.MatchedNumber, index.InGame:
 			continue
 		}
 		s.remarks = append(s.remarks, one)
 	}
+}
+
+// sealedMeaning returns what a query asks of sealed products: its words without those of an order or
+// of bounds, which are given.
+func sealedMeaning(v *engine.View, query *index.Query, list []index.Note) index.Query {
+	meant := query.WithoutModifiers(v.Index)
+	// The words of a package are of no card, so they are not among its words.
+	for _, note := range list {
+		if note.Kind == index.NoCard {
+			meant.Words += " " + note.From
+		}
+	}
+	return meant
 }
 
 // without returns the address of the results without one of the modifiers that the words have: the
