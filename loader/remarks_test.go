@@ -21,7 +21,7 @@ func TestOldFindingsAreOneLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := report.Remarks(&snapshot.Catalog{SnapshotAt: day.Start()},
+	got := report.Remarks(day.String(),
 		func(prices []string) string { return fmt.Sprint("again with ", prices) })
 	want := []string{
 		"the kept day 2026-08-09 is left out: why; to take the day all the same, add: --prices :",
@@ -48,7 +48,7 @@ func TestRemarksAreBounded(t *testing.T) {
 	}
 
 	again := func(prices []string) string { return fmt.Sprint(prices) }
-	got := report.Remarks(nil, again)
+	got := report.Remarks("", again)
 	for _, want := range []string{
 		"more are left out; --json names all", "10 more groups are missing", "2 more search aliases stand for no card",
 		"10 more runs of days are missing; --json names all",
@@ -61,7 +61,7 @@ func TestRemarksAreBounded(t *testing.T) {
 	if len(got) != 10+1+10+1+2+10+1 {
 		t.Errorf("%d notes: %q", len(got), got)
 	}
-	if none := (&Report{}).Remarks(nil, again); none == nil || len(none) > 0 {
+	if none := (&Report{}).Remarks("", again); none == nil || len(none) > 0 {
 		t.Errorf("without a finding the notes are %#v, want an empty list", none)
 	}
 }
