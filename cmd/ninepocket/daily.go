@@ -18,6 +18,7 @@ import (
 	"ninepocket/internal/term"
 	"ninepocket/loader"
 	"ninepocket/loader/source"
+	"ninepocket/node"
 	"ninepocket/operate"
 	"ninepocket/snapshot"
 )
@@ -97,6 +98,7 @@ func (d *daily) run() error {
 	if err != nil {
 		return err
 	}
+	node.LimitBuild(term.NewLog(d.cmd.ErrOrStderr(), d.settings.LogFormat, false))
 	report, err := work.Run(d.cmd.Context())
 	stop()
 	if report != nil {
