@@ -66,9 +66,11 @@ func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
 		return nil, nil, err
 	}
 
-	// Sections are packed at the same time: the largest takes as long as all others together.
+	// Two sections are packed at the same time: the largest takes as long as all others together, and
+	// each lies in memory once more until it is packed.
 	files := make([]file, len(tables)+1)
 	var group errgroup.Group
+	group.SetLimit(2)
 	for i, section := range tables {
 		group.Go(func() error {
 			raw, err := encodeSection(section.columns(c))
