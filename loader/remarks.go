@@ -33,13 +33,10 @@ func (n *remarks) add(format string, args ...any) { *n = append(*n, fmt.Sprintf(
 
 // Remarks say what an operator should know of a build that went well. They name prices that were
 // too old, days that were filled, left out or are missing, groups that lack their prices, rows of
-// the mapping that met nothing, and whether anything new was read. What is not newer than the base,
-// nil for none, was reported before and is reported in short. again returns the command that builds the same.
-func (r *Report) Remarks(base *snapshot.Catalog, again func() string) []string {
-	after := ""
-	if base != nil {
-		after = base.Date().String()
-	}
+// the mapping that met nothing, and whether anything new was read. What is not newer than after, the
+// date of the base or "" without one, was reported before and is reported in short. again returns the
+// command that builds the same.
+func (r *Report) Remarks(after string, again func() string) []string {
 	// An empty list is [] for scripts, and never null.
 	n := remarks{}
 	n.prices(r)
@@ -57,7 +54,7 @@ func (r *Report) Remarks(base *snapshot.Catalog, again func() string) []string {
 		newest = max(newest, r.Prices[i].Last)
 	}
 	switch {
-	case base == nil:
+	case after == "":
 	case newest == "":
 		n.add("no price was read: those of the base (%s) stay", after)
 	case newest < after:

@@ -21,8 +21,7 @@ func TestOldFindingsAreOneLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := report.Remarks(&snapshot.Catalog{SnapshotAt: day.Start()},
-		func() string { return "again" })
+	got := report.Remarks(day.String(), func() string { return "again" })
 	want := []string{
 		"the kept day 2026-08-09 is left out: why; to take the day all the same, add: --prices :",
 		"kept days that are left out as before, whole or in part: 2026-08-01, 2026-08-03, 2026-08-05, and 1 more " +
@@ -48,7 +47,7 @@ func TestRemarksAreBounded(t *testing.T) {
 	}
 
 	again := func() string { return "again" }
-	got := report.Remarks(nil, again)
+	got := report.Remarks("", again)
 	for _, want := range []string{
 		"2 more search aliases stand for no card",
 		"no prices of tcgcsv one-piece, tcgcsv pokemon for 10 days: 2026-08-10, 2026-08-12, 2026-08-14, and 7 more " +
@@ -63,7 +62,7 @@ func TestRemarksAreBounded(t *testing.T) {
 	if len(got) != 5 {
 		t.Errorf("%d notes: %q", len(got), got)
 	}
-	if none := (&Report{}).Remarks(nil, again); none == nil || len(none) > 0 {
+	if none := (&Report{}).Remarks("", again); none == nil || len(none) > 0 {
 		t.Errorf("without a finding the notes are %#v, want an empty list", none)
 	}
 }

@@ -127,7 +127,7 @@ func TestContinued(t *testing.T) {
 	if len(apart.Report.Relisted) != 1 || apart.Report.Relisted[0].Row != "card,tcgcsv,3/3,tcgcsv,3/1" {
 		t.Fatalf("proposed is %+v", apart.Report.Relisted)
 	}
-	remarks := strings.Join(apart.Report.Remarks(first, func() string { return "" }), "\n")
+	remarks := strings.Join(apart.Report.Remarks(first.Date().String(), func() string { return "" }), "\n")
 	if !strings.Contains(remarks, "card,tcgcsv,3/3,tcgcsv,3/1") || !strings.Contains(remarks, "no longer listed") {
 		t.Errorf("the remarks are %s", remarks)
 	}

@@ -215,13 +215,17 @@ func (d *Day) compare(ctx context.Context, current, id string) *diff.Diff {
 	if current == "" {
 		return nil
 	}
-	// The written snapshot is compared, not the one in memory.
-	next, err := snapshot.OpenStore(d.Build.Store).Load(ctx, id, nil)
-	if err != nil {
-		d.OnWarning(fmt.Sprintf("cannot compare with %s: %v", current, err))
-		return nil
+	// What is written is compared: the build has let go of its base.
+	var sides []*snapshot.Catalog
+	for _, id := range []string{current, id} {
+		side, err := snapshot.OpenStore(d.Build.Store).Load(ctx, id, nil)
+		if err != nil {
+			d.OnWarning(fmt.Sprintf("cannot compare with %s: %v", current, err))
+			return nil
+		}
+		sides = append(sides, side)
 	}
-	return diff.Compare(d.Build.Base, next, diff.Options{Prefix: d.Terms.ProductPrefix, Limit: maxChanges})
+	return diff.Compare(sides[0], sides[1], diff.Options{Prefix: d.Terms.ProductPrefix, Limit: maxChanges})
 }
 
 // Tree returns the folder of the current tree of a pulled feed.

@@ -15,6 +15,7 @@ import (
 	"ninepocket/internal/term"
 	"ninepocket/loader"
 	"ninepocket/loader/source"
+	"ninepocket/node"
 	"ninepocket/operate"
 )
 
@@ -126,6 +127,7 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 
+	node.LimitBuild(term.NewLog(cmd.ErrOrStderr(), "", false))
 	b.Guards = terms.BuildLimits()
 	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
 	b.Progress = progress.Update

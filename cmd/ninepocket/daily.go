@@ -21,6 +21,7 @@ import (
 	"ninepocket/internal/term"
 	"ninepocket/loader"
 	"ninepocket/loader/source"
+	"ninepocket/node"
 	"ninepocket/operate"
 	"ninepocket/snapshot"
 )
@@ -156,6 +157,7 @@ func (d *daily) run() error {
 	if err != nil {
 		return err
 	}
+	node.LimitBuild(term.NewLog(d.cmd.ErrOrStderr(), d.settings.LogFormat, false))
 	report, err := work.Run(d.cmd.Context())
 	stop()
 	if report != nil {
