@@ -158,10 +158,11 @@ type configFlags struct {
 	values settings.Config
 }
 
-func addConfigFlags(cmd *cobra.Command) *configFlags {
+// addConfigFlags adds --config and the flags of the settings with the given keys, or of all.
+func addConfigFlags(cmd *cobra.Command, keys ...string) *configFlags {
 	flags := &configFlags{cmd: cmd, values: settings.Default()}
 	cmd.Flags().StringVar(&flags.path, "config", "", "TOML configuration `FILE`")
-	addFlags(cmd, &flags.values)
+	addFlags(cmd, &flags.values, keys...)
 	return flags
 }
 
