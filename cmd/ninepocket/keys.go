@@ -147,12 +147,14 @@ func (flags *createFlags) read(now time.Time) error {
 // checkPlan refuses a plan that is not in the server's configuration: its keys would get 503.
 // Without a configuration only the built-in plans are known.
 func (flags *createFlags) checkPlan() error {
-	plans, err := settings.Plans(flags.config)
-	if err != nil {
-		return err
-	}
+	plans := keys.DefaultPlans()
 	where := "the built-in plans: name the server's configuration by --config"
 	if path := settings.File(flags.config); path != "" {
+		var err error
+		plans, err = settings.Plans(path)
+		if err != nil {
+			return err
+		}
 		where = "those of " + path
 	}
 
@@ -195,18 +197,12 @@ type listedKey struct {
 
 func keysList() *cobra.Command {
 	var flags accountFlags
-	var tenant string
-	cmd := &cobra.Command{
+	return flags.add(&cobra.Command{
 		Use: "list", Short: "List keys, never their text", Args: cobra.NoArgs,
-		Example: "  ninepocket keys list --tenant acme",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, err := flags.ReadKeys(cmd.Context())
 			if err != nil {
 				return err
-			}
-
-			if tenant != "" && file.Tenants[tenant] == nil {
-				return fmt.Errorf("cannot list the keys of tenant %q: %w", tenant, keys.ErrNoSuchTenant)
 			}
 
 			// The last use is in the ledger, which a server may be writing.
@@ -219,9 +215,6 @@ func keysList() *cobra.Command {
 			// An empty list is [] for scripts, and never null.
 			rows := []listedKey{}
 			for _, key := range file.Keys {
-				if tenant != "" && key.Tenant != tenant {
-					continue
-				}
 				row := listedKey{
 					ID: key.ID, Tenant: key.Tenant, Surface: key.Surface,
 					Plan:   file.Tenants[key.Tenant].PlanOf(key.Surface),
@@ -240,9 +233,7 @@ func keysList() *cobra.Command {
 			return printTable(cmd, flags.asJSON, rows,
 				"ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tEXPIRES\tSCOPES\tCREDITS\tLAST USED\tNAME", listedKey.cells)
 		},
-	}
-	cmd.Flags().StringVar(&tenant, "tenant", "", "only those of this tenant")
-	return flags.add(cmd)
+	})
 }
 
 func (r listedKey) cells() []any {

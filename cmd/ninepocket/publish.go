@@ -196,14 +196,14 @@ func refusal(err error, store, config string) error {
 	}
 
 	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+
-		overrideCommand(refused.ID, refused.Verdicts, store, config), err)
+		overrideCommand(refused, store, config), err)
 }
 
-// overrideCommand returns the command that publishes a snapshot that guards refused.
-func overrideCommand(id string, verdicts []snapshot.GuardResult, store, config string) string {
-	command := publishCommand(id, store, config)
+// overrideCommand returns the command that publishes a refused snapshot.
+func overrideCommand(refused *snapshot.RefusedError, store, config string) string {
+	command := publishCommand(refused.ID, store, config)
 	// Every guard that refused is named, so that one run of the command is enough.
-	for _, verdict := range verdicts {
+	for _, verdict := range refused.Verdicts {
 		if verdict.Status == snapshot.Refused {
 			command += " --override " + verdict.Name
 		}

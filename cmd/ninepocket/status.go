@@ -245,7 +245,7 @@ func (s *status) judgeDay(store *snapshot.Store) {
 	addRow("last refusal", refused)
 	if refused == 0 {
 		s.attend("the last day was refused: mend the feed and run the day again; if it is right: %s",
-			overrideCommand(rows[0].ID, rows[0].guards, store.Root(), s.file))
+			overrideCommand(&snapshot.RefusedError{ID: rows[0].ID, Verdicts: rows[0].guards}, store.Root(), s.file))
 	}
 }
 

@@ -67,8 +67,6 @@ func (flags *usageFlags) dayRange() (since, until calendar.Day, err error) {
 		return day
 	}
 
-	wrong.AddIf(!slices.Contains([]string{"table", "csv", "json"}, flags.format),
-		"cannot use --format %q: want table, csv or json", flags.format)
 	if flags.day != "" {
 		wrong.AddIf(flags.since+flags.until != "", "cannot use --day with --since or --until")
 		ago, named := map[string]calendar.Day{"today": 0, "yesterday": 1}[flags.day]
@@ -76,13 +74,16 @@ func (flags *usageFlags) dayRange() (since, until calendar.Day, err error) {
 		if !named {
 			day = date("day", flags.day, 0)
 		}
-		return day, day, fail(exitUsage, "", wrong.Err())
+		flags.since = day.String()
+		flags.until = day.String()
 	}
 
 	// Without a date the range is unlimited.
 	since = date("since", flags.since, 0)
 	until = date("until", flags.until, math.MaxInt32)
 	wrong.AddIf(until < since, "cannot use --until %s: it lies before --since %s", flags.until, flags.since)
+	wrong.AddIf(!slices.Contains([]string{"table", "csv", "json"}, flags.format),
+		"cannot use --format %q: want table, csv or json", flags.format)
 	return since, until, fail(exitUsage, "", wrong.Err())
 }
 
