@@ -339,8 +339,6 @@ func checkPlaces(cmd *cobra.Command) error {
 			wrong.Add(settings.CheckFolder(f.Name, value))
 		case "control":
 			wrong.Add(settings.CheckControl(value))
-		case "metering":
-			wrong.Add(settings.CheckMetering(value))
 		}
 	})
 	return wrong.Err()
