@@ -82,7 +82,7 @@ func (s *status) look(ctx context.Context, now time.Time) {
 	s.unclear(s.askServer(), []errorHint{hint(exitFailure, noServer, errNoServer)}, s.with)
 	folder := s.config.StoreFolder()
 	s.unclear(s.readStore(ctx, folder, now), storeHints, folder)
-	s.unclear(s.readKeys(ctx, now), slices.Concat(controlHints, stateHints), cmp.Or(s.config.State, "URL"))
+	s.unclear(s.readKeys(ctx, now), slices.Concat(controlHints, stateHints), cmp.Or(settings.Redact(s.config.Control), s.config.State))
 	s.measureDisk("state", s.config.State, minFree)
 	s.measureDisk("feed", s.config.Feed.Into, minFree)
 	backup := newestBackup(&s.config)
