@@ -24,9 +24,10 @@ import (
 
 // usageFlags are the flags of usage.
 type usageFlags struct {
+	day string
 	accountFlags
-	tenant, since, until, day, format, config string
-	totals                                    bool
+	tenant, since, until, format, config string
+	totals                               bool
 }
 
 func usageCommand() *cobra.Command {
@@ -37,16 +38,15 @@ func usageCommand() *cobra.Command {
 		Long: `Shows what every key called and what was charged, up to the last written call, also while a server runs.
 --since and --until are days (UTC) and both belong to the bill. --totals sums a tenant and surface up
 in one row, with the plan and its limits as they are now.`,
-		Example: "  ninepocket usage --day yesterday --totals\n" +
-			"  ninepocket usage --state state --since 2026-10-01 --until 2026-10-31 --totals --format csv",
+		Example: "  ninepocket usage --state state --since 2026-10-01 --until 2026-10-31 --totals --format csv",
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 
 	f := cmd.Flags()
+	f.StringVar(&flags.day, "day", "", "only of this `DATE`, or of today or yesterday")
 	f.StringVar(&flags.tenant, "tenant", "", "only this tenant")
 	f.StringVar(&flags.since, "since", "", "only from this `DATE` on")
 	f.StringVar(&flags.until, "until", "", "only up to this `DATE`, which is part of it")
-	f.StringVar(&flags.day, "day", "", "only of this `DATE`, or of today or yesterday")
 	f.StringVar(&flags.format, "format", "table", "table, csv or json; --json is the same as json")
 	f.BoolVar(&flags.totals, "totals", false, "a row for each tenant and surface, with plan and limits")
 	f.StringVar(&flags.config, "config", "",
