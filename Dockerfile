@@ -1,7 +1,7 @@
 # A static binary alone: no shell, no libraries, no user database. docs/INSTALL.md says how to run it.
 #
-#   docker build --build-arg VERSION="$(git describe --tags --always)" --build-arg COMMIT="$(git log -1 --format=%H)" \
-#     --build-arg COMMITTED="$(git log -1 --format=%cs)" -t ninepocket .
+#   docker build --build-arg VERSION="$(git describe --tags --always)" \
+#     --build-arg COMMIT="$(git log -1 --format=%H)" --build-arg COMMITTED="$(git log -1 --format=%cs)" -t ninepocket .
 
 FROM golang:1.26 AS build
 WORKDIR /src

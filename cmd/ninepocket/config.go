@@ -158,10 +158,11 @@ type configFlags struct {
 	values settings.Config
 }
 
-func addConfigFlags(cmd *cobra.Command) *configFlags {
+// addConfigFlags adds --config and the flags of the settings with the given keys, or of all.
+func addConfigFlags(cmd *cobra.Command, keys ...string) *configFlags {
 	flags := &configFlags{cmd: cmd, values: settings.Default()}
 	cmd.Flags().StringVar(&flags.path, "config", "", "TOML configuration `FILE`")
-	addFlags(cmd, &flags.values)
+	addFlags(cmd, &flags.values, keys...)
 	return flags
 }
 
@@ -338,8 +339,6 @@ func checkPlaces(cmd *cobra.Command) error {
 			wrong.Add(settings.CheckFolder(f.Name, value))
 		case "control":
 			wrong.Add(settings.CheckControl(value))
-		case "metering":
-			wrong.Add(settings.CheckMetering(value))
 		}
 	})
 	return wrong.Err()

@@ -206,7 +206,7 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 			Store: d.store, Guards: layered.GuardLimits(), ProductPrefix: layered.ProductPrefix,
 			RetainCount: layered.Daily.RetainSnapshots, By: currentUser(), Now: time.Now, OnWarning: warn,
 			Override: func(refused *snapshot.RefusedError) string {
-				return overrideCommand(refused.ID, refused.Verdicts, d.store, d.config)
+				return overrideCommand(refused, d.store, d.config)
 			},
 		},
 	}

@@ -240,32 +240,21 @@ const keyHeader = "ID\tTENANT\tSURFACE\tPLAN\tSTATUS\tEXPIRES\tSCOPES\tCREDITS\t
 
 func keysList() *cobra.Command {
 	var flags accountFlags
-	var tenant string
-	cmd := &cobra.Command{
+	return flags.add(&cobra.Command{
 		Use: "list", Short: "List keys, never their text", Args: cobra.NoArgs,
-		Example: "  ninepocket keys list --tenant acme",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, err := flags.ReadKeys(cmd.Context())
 			if err != nil {
 				return err
 			}
 
-			if tenant != "" && file.Tenants[tenant] == nil {
-				return fmt.Errorf("cannot list the keys of tenant %q: %w", tenant, keys.ErrNoSuchTenant)
-			}
-
 			rows, err := flags.listKeys(cmd.Context(), file)
 			if err != nil {
 				return err
 			}
-			if tenant != "" {
-				rows = slices.DeleteFunc(rows, func(row listedKey) bool { return row.Tenant != tenant })
-			}
 			return printTable(cmd, flags.asJSON, rows, keyHeader, listedKey.cells)
 		},
-	}
-	cmd.Flags().StringVar(&tenant, "tenant", "", "only those of this tenant")
-	return flags.add(cmd)
+	})
 }
 
 func (r listedKey) cells() []any {

@@ -191,28 +191,25 @@ func parentCommand(use, short string, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// unknownName matches the name in an error about an unknown flag or command.
+var unknownName = regexp.MustCompile(`unknown (?:flag: |command ")([^"]+)`)
+
 // nearestName suggests the flag or command that an unknown one resembles, if there is one.
 func nearestName(cmd *cobra.Command, err error) string {
-	known := []string{}
-	begin := "--"
-	_, given, unknown := strings.Cut(err.Error(), "unknown flag: --")
-	if unknown {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	} else if _, rest, is := strings.Cut(err.Error(), `unknown command "`); is {
-		given, _, _ = strings.Cut(rest, `"`)
-		begin = cmd.CommandPath() + " "
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() {
-				known = append(known, sub.Name())
-			}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			known = append(known, sub.Name())
 		}
 	}
 
-	near := cardvocab.Nearest(given, slices.Values(known))
-	if near == "" {
-		return " for its flags"
+	if found := unknownName.FindStringSubmatch(err.Error()); found != nil {
+		if near := cardvocab.Nearest(found[1], slices.Values(known)); near != "" {
+			return "; did you mean " + near + "?"
+		}
 	}
-	return "; did you mean " + begin + near + "?"
+	return " for its flags"
 }
 
 // fail wraps the error of a command; nil stays nil.

@@ -60,7 +60,7 @@ func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 	var wrong settings.Problems
 	terms := &operate.Terms{Store: store, RetainCount: flags.retain, By: currentUser(), Now: time.Now}
 	terms.Override = func(refused *snapshot.RefusedError) string {
-		return overrideCommand(refused.ID, refused.Verdicts, store, flags.config)
+		return overrideCommand(refused, store, flags.config)
 	}
 	reason := strings.TrimSpace(flags.reason)
 	for _, given := range flags.overrides {
@@ -201,14 +201,14 @@ func refusal(err error, store, config string) error {
 	}
 
 	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+
-		overrideCommand(refused.ID, refused.Verdicts, store, config), err)
+		overrideCommand(refused, store, config), err)
 }
 
-// overrideCommand returns the command that publishes a snapshot that guards refused.
-func overrideCommand(id string, verdicts []snapshot.GuardResult, store, config string) string {
-	command := publishCommand(id, store, config)
+// overrideCommand returns the command that publishes a refused snapshot.
+func overrideCommand(refused *snapshot.RefusedError, store, config string) string {
+	command := publishCommand(refused.ID, store, config)
 	// Every guard that refused is named, so that one run of the command is enough.
-	for _, verdict := range verdicts {
+	for _, verdict := range refused.Verdicts {
 		if verdict.Status == snapshot.Refused {
 			command += " --override " + verdict.Name
 		}

@@ -44,7 +44,7 @@ type status struct {
 
 func statusCommand() *cobra.Command {
 	var asJSON bool
-	flags := &configFlags{values: settings.Default()}
+	var flags *configFlags
 	cmd := &cobra.Command{
 		Use: "status", Args: cobra.NoArgs,
 		Short: "Say on one screen what is served, how the last day went and what to do",
@@ -71,24 +71,18 @@ func statusCommand() *cobra.Command {
 		},
 	}
 
-	flags.cmd = cmd
-	cmd.Flags().StringVar(&flags.path, "config", "", "TOML configuration `FILE` (default: $NINEPOCKET_CONFIG)")
-	addFlags(cmd, &flags.values, "store", "state", "control", "admin")
+	flags = addConfigFlags(cmd, "store", "state", "control", "admin")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
 // look finds out everything. What cannot be found out hides nothing else.
 func (s *status) look(ctx context.Context, now time.Time) {
-	s.unclear(s.askServer(ctx), "start the server: ninepocket serve"+s.with+"; or name the one that runs by --admin")
+	const noServer = "start the server: ninepocket serveFOLDER; or name the one that runs by --admin"
+	s.unclear(s.askServer(), []errorHint{hint(exitFailure, noServer, errNoServer)}, s.with)
 	folder := s.config.StoreFolder()
-	err := s.readStore(ctx, folder, now)
-	_, hint := findHint(err, storeHints, folder)
-	s.unclear(err, hint)
-
-	err = s.readKeys(ctx, now)
-	_, hint = findHint(err, slices.Concat(controlHints, stateHints), cmp.Or(s.config.State, "URL"))
-	s.unclear(err, hint)
+	s.unclear(s.readStore(ctx, folder, now), storeHints, folder)
+	s.unclear(s.readKeys(ctx, now), slices.Concat(controlHints, stateHints), cmp.Or(settings.Redact(s.config.Control), s.config.State))
 	s.measureDisk("state", s.config.State, minFree)
 	s.measureDisk("feed", s.config.Feed.Into, minFree)
 	backup := newestBackup(&s.config)
@@ -98,12 +92,16 @@ func (s *status) look(ctx context.Context, now time.Time) {
 	s.facts["unknown"] = append([]string{}, s.unknown...)
 	s.facts["next"] = append([]string{}, s.next...)
 	s.facts["verdict"] = "well"
-	if s.urgent > 0 {
-		s.facts["verdict"] = "attention"
-	} else if len(s.unknown) > 0 {
+	if len(s.unknown) > 0 {
 		s.facts["verdict"] = "unknown"
 	}
+	if s.urgent > 0 {
+		s.facts["verdict"] = "attention"
+	}
 }
+
+// errNoServer reports that nobody answers for a server.
+var errNoServer = errors.New("no server answers")
 
 // newestBackup returns when the newest backup was made, nil if nobody knows.
 //
@@ -129,9 +127,13 @@ func (s *status) attend(format string, args ...any) {
 }
 
 // unclear adds what could not be found out, and how to.
-func (s *status) unclear(err error, hint string) {
-	if err != nil {
-		s.unknown = append(s.unknown, err.Error())
+func (s *status) unclear(err error, hints []errorHint, folder string) {
+	if err == nil {
+		return
+	}
+	s.unknown = append(s.unknown, err.Error())
+	s.lines = append(s.lines, "unknown       "+err.Error())
+	if _, hint := findHint(err, hints, folder); hint != "" {
 		s.next = append(s.next, hint)
 	}
 }
@@ -140,28 +142,20 @@ func (s *status) print(out *bufio.Writer) {
 	for _, line := range s.lines {
 		fmt.Fprintln(out, line)
 	}
-	for _, what := range s.unknown {
-		fmt.Fprintf(out, "unknown       %s\n", what)
-	}
 	for i, what := range s.next {
 		fmt.Fprintf(out, "\n%d. %s\n", i+1, what)
 	}
 }
 
 // askServer asks the admin listener what is served.
-func (s *status) askServer(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
+func (s *status) askServer() error {
+	client := &http.Client{Timeout: askTimeout}
 	base := "http://" + node.Loopback(s.config.Admin)
 	texts := map[string]string{}
 	for _, path := range []string{"/readyz", "/-/snapshot"} {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, http.NoBody)
+		resp, err := client.Get(base + path)
 		if err != nil {
-			return err
-		}
-		resp, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			return fmt.Errorf("no server answers at %s: %w", base, err)
+			return fmt.Errorf("%w: %w", errNoServer, err)
 		}
 		// What breaks off is no JSON.
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
@@ -176,7 +170,7 @@ func (s *status) askServer(ctx context.Context) error {
 		LastFailure json.RawMessage `json:"last_failure,omitempty"`
 	}
 	if err := json.Unmarshal([]byte(texts["/-/snapshot"]), &served); err != nil {
-		return fmt.Errorf("no server of ours answers at %s: %w", base, err)
+		return fmt.Errorf("%w as ours do at %s: %w", errNoServer, base, err)
 	}
 	s.add("served", served, "%s since %s", served.ID, served.LiveSince.Format(time.RFC3339))
 	s.add("ready", texts["/readyz"], "%s", texts["/readyz"])
@@ -251,7 +245,7 @@ func (s *status) judgeDay(store *snapshot.Store) {
 	addRow("last refusal", refused)
 	if refused == 0 {
 		s.attend("the last day was refused: mend the feed and run the day again; if it is right: %s",
-			overrideCommand(rows[0].ID, rows[0].guards, store.Root(), s.file))
+			overrideCommand(&snapshot.RefusedError{ID: rows[0].ID, Verdicts: rows[0].guards}, store.Root(), s.file))
 	}
 }
 

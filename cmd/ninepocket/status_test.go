@@ -60,7 +60,8 @@ func TestStatusOfDays(t *testing.T) {
 	if len(s.next) != 1 || !strings.HasPrefix(s.next[0], "start the server: ninepocket serve --config ") {
 		t.Errorf("after a good evening: %q", s.next)
 	}
-	if s = h.standing(file, evening(2)); s.urgent != 1 || !strings.Contains(s.next[0],
+	s = h.standing(file, evening(2))
+	if s.urgent != 1 || !strings.Contains(s.next[0],
 		"the prices are 49 hours old: ninepocket daily --store "+h.store) {
 		t.Errorf("two days later: %q", s.next)
 	}

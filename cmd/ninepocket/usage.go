@@ -46,6 +46,7 @@ the prices of [plans.NAME]; amounts are in minor units, such as cents, but in th
 	}
 
 	f := cmd.Flags()
+	f.StringVar(&flags.day, "day", "", "only of this `DATE`, or of today or yesterday")
 	f.StringVar(&flags.tenant, "tenant", "", "only this tenant")
 	f.StringVar(&flags.since, "since", "", "only from this `DATE` on")
 	f.StringVar(&flags.until, "until", "", "only up to this `DATE`, which is part of it")
@@ -88,7 +89,8 @@ func (flags *usageFlags) dayRange() (since, until calendar.Day, err error) {
 		if !named {
 			day = date("day", flags.day, 0)
 		}
-		return day, day, fail(exitUsage, "", wrong.Err())
+		flags.since = day.String()
+		flags.until = day.String()
 	}
 
 	// Without a date the range is unlimited.
