@@ -208,7 +208,7 @@ func TestHalfASuspension(t *testing.T) {
 	dir := t.TempDir()
 	l := &lives{t: t, dir: dir, now: testTime, suspended: map[string]bool{}}
 	l.create("acme")
-	keep := func(name string) func() {
+	save := func(name string) func() {
 		path := filepath.Join(dir, name)
 		data, err := os.ReadFile(path)
 		return func() {
@@ -232,7 +232,7 @@ func TestHalfASuspension(t *testing.T) {
 	}
 
 	// The keys file is of before.
-	before := keep(statedir.KeysName)
+	before := save(statedir.KeysName)
 	suspend := func(f *File) error { return f.Suspend("acme", l.now) }
 	resume := func(f *File) error { return f.Resume("acme", l.now) }
 	if err := l.update(suspend); err != nil {
@@ -246,7 +246,7 @@ func TestHalfASuspension(t *testing.T) {
 		t.Errorf("a repeated suspension: %v", err)
 	}
 
-	suspended := keep(statedir.KeysName)
+	suspended := save(statedir.KeysName)
 	if err := l.update(resume); err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestAmounts(t *testing.T) {
 	for _, c := range []struct {
 		text, currency string
 		want           int64
-		spelt          string
+		formatted      string
 	}{
 		{"49.00", "USD", 4900, "49.00"},
 		{"49", "EUR", 4900, "49.00"},
@@ -325,7 +325,7 @@ func TestAmounts(t *testing.T) {
 		{"999999999.99", "USD", 99_999_999_999, "999999999.99"},
 	} {
 		got, err := ParseAmount(c.text, c.currency)
-		if err != nil || got != c.want || FormatAmount(got, c.currency) != c.spelt {
+		if err != nil || got != c.want || FormatAmount(got, c.currency) != c.formatted {
 			t.Errorf("%s %s is %d, spelt %s, %v", c.text, c.currency, got, FormatAmount(got, c.currency), err)
 		}
 	}
