@@ -62,6 +62,7 @@ func readOld(t *testing.T, dir string) *oldFile {
 	if err := decoder.Decode(&file); err != nil {
 		t.Fatal(err)
 	}
+
 	bare := file
 	bare.SHA256 = ""
 	whole, err := json.Marshal(bare)
@@ -100,6 +101,7 @@ func TestLivesOfTenants(t *testing.T) {
 			for _, tenant := range []string{"acme", "beta"} {
 				l.create(tenant)
 			}
+
 			var err error
 			l.ring, err = OpenRing(l.dir, DefaultPlans())
 			if err != nil {
@@ -138,6 +140,7 @@ func (l *lives) step(random *rand.Rand) {
 		l.now = l.now.Add(time.Duration(random.IntN(3)) * time.Second)
 	}
 	key := l.keys[random.IntN(len(l.keys))]
+
 	var err error
 	switch random.IntN(6) {
 	case 0:
@@ -161,7 +164,8 @@ func (l *lives) step(random *rand.Rand) {
 	case 5:
 		contact := fmt.Sprint("contact ", random.IntN(9))
 		err = l.update(func(f *File) error {
-			_, err := f.ChangeTenant(NewKey{Tenant: key.tenant, Surface: Live, Plan: "free"}, &contact)
+			f.Tenants[key.tenant].Contact = contact
+			_, err := f.ChangeTenant(NewKey{Tenant: key.tenant, Surface: Live, Plan: "free"})
 			return err
 		})
 	}
@@ -284,7 +288,8 @@ func TestDelete(t *testing.T) {
 	key, raw := mustCreate(t, f, NewKey{Tenant: "acme", Surface: Live, Plan: "pro", Name: "of Ada"})
 	hash := key.Hash
 	contact := "ada@example.com"
-	if _, err := f.ChangeTenant(NewKey{Tenant: "acme", Surface: Live, Plan: "free"}, &contact); err != nil {
+	f.Tenants["acme"].Contact = contact
+	if _, err := f.ChangeTenant(NewKey{Tenant: "acme", Surface: Live, Plan: "free"}); err != nil {
 		t.Fatal(err)
 	}
 	opaque := MintOpaque()
@@ -329,7 +334,10 @@ func TestAmounts(t *testing.T) {
 			t.Errorf("%s %s is %d, spelt %s, %v", c.text, c.currency, got, FormatAmount(got, c.currency), err)
 		}
 	}
-	for _, bad := range []string{"49,00", "-1", "+1", "", ".5", "5.", "1.005", "1e3", "49.00 USD", "1.2.3", "1000000000", "٤"} {
+
+	for _, bad := range []string{
+		"49,00", "-1", "+1", "", ".5", "5.", "1.005", "1e3", "49.00 USD", "1.2.3", "1000000000", "٤",
+	} {
 		if got, err := ParseAmount(bad, "USD"); err == nil {
 			t.Errorf("%q is %d", bad, got)
 		}

@@ -46,6 +46,7 @@ func wantNoneIn(t *testing.T, folder string, words []string) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
+
 		text, err := os.ReadFile(path)
 		for _, word := range words {
 			if bytes.Contains(text, []byte(word)) {
@@ -82,9 +83,10 @@ func TestTenantOfOneMachine(t *testing.T) {
 		return strings.TrimSpace(command(t, p.dir, "keys", "create", "--state", "state", "--tenant", customer,
 			"--surface", surface, "--plan", plan, "--name", customerKey))
 	}
-	live, preview := create("live", "starter"), create("preview", "preview")
-	config := "[backup]\ninto = \"backups\"\n[plans.starter]\nprice = \"9.00\"\nincluded = 1\noverage_price = \"1.50\"\n" +
-		"currency = \"USD\"\n"
+	live := create("live", "starter")
+	preview := create("preview", "preview")
+	config := "[backup]\ninto = \"backups\"\n" +
+		"[plans.starter]\nprice = \"9.00\"\nincluded = 1\noverage_price = \"1.50\"\ncurrency = \"USD\"\n"
 	if err := os.WriteFile(filepath.Join(p.dir, "bills.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}

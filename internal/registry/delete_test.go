@@ -21,7 +21,8 @@ func TestClosedBillsOfADeletedTenant(t *testing.T) {
 	t.Parallel()
 	dir := DirStore(t.TempDir())
 	ring, raw := writeTenants(t, dir)
-	store, err := access.OpenLocal(string(dir), access.LocalOptions{Now: access.Instant{Wall: noon(2026, 10, 3).UnixMilli()}})
+	begun := access.Instant{Wall: noon(2026, 10, 3).UnixMilli()}
+	store, err := access.OpenLocal(string(dir), access.LocalOptions{Now: begun})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,6 @@ func TestClosedBillsOfADeletedTenant(t *testing.T) {
 func writeTenants(t *testing.T, dir DirStore) (*keys.Ring, map[string]string) {
 	t.Helper()
 	raw := map[string]string{}
-	contact := "Ada"
 	begun := noon(2026, 9, 10)
 	changed := noon(2026, 10, 12)
 	var log []Change
@@ -127,7 +127,8 @@ func writeTenants(t *testing.T, dir DirStore) (*keys.Ring, map[string]string) {
 			})
 		}
 		file.KeysOf("customer")[0].Name = "Ada"
-		_, err := file.ChangeTenant(keys.NewKey{Tenant: "customer", Surface: keys.Live, Plan: "pro"}, &contact)
+		file.Tenants["customer"].Contact = "Ada"
+		_, err := file.ChangeTenant(keys.NewKey{Tenant: "customer", Surface: keys.Live, Plan: "pro"})
 		return err
 	})
 	if err != nil {
