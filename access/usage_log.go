@@ -126,8 +126,10 @@ func (ul *usageLog) rename(a *tenantState, to string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
+	// The file follows at the next checkpoint.
 	from := a.tenant
 	ul.content.renames = append(ul.content.renames, tenantRename{from: from, to: to})
+	// The next segment of the log gets these again.
 	ul.prepared.rename(from, to)
 	for row := range ul.content.changedRows {
 		if row.Tenant == from {

@@ -10,22 +10,16 @@ import (
 
 // This file is the life of a tenant after its first key.
 
-// ChangeTenant changes the plan and the credits of a tenant as [File.Create] with ChangePlan does, and its
-// contact unless that is nil. It returns the plan before. The keys stay.
-func (f *File) ChangeTenant(want NewKey, contact *string) (before string, err error) {
+// ChangeTenant changes the plan and the credits of a tenant as [File.Create] with ChangePlan does, and returns
+// the plan before. The keys stay.
+func (f *File) ChangeTenant(want NewKey) (before string, err error) {
 	tenant, err := f.tenant("change", want.Tenant)
 	if err != nil {
 		return "", err
 	}
 	before = tenant.PlanOf(want.Surface.String())
 	want.ChangePlan = true
-	if err := f.applyTenant(want); err != nil {
-		return "", err
-	}
-	if contact != nil {
-		tenant.Contact = strings.TrimSpace(*contact)
-	}
-	return before, nil
+	return before, f.applyTenant(want)
 }
 
 // tenant returns a tenant that exists and was not deleted, or ErrNoSuchTenant.
@@ -75,6 +69,7 @@ func (f *File) Suspend(name string, now time.Time) error {
 		return err
 	}
 
+	// A second suspension must not change the time of the first.
 	if tenant.SuspendedAt == nil {
 		tenant.SuspendedAt = new(utcSeconds(now))
 	}
@@ -124,6 +119,7 @@ func (f *File) Delete(name, opaque string, now time.Time) error {
 	delete(f.Tenants, name)
 	f.Tenants[opaque] = &Tenant{Plan: tenant.Plan, Plans: tenant.Plans}
 	for _, key := range f.KeysOf(name) {
+		// Every key has a hash; nobody has this one's.
 		var hash [32]byte
 		rand.Read(hash[:]) // never fails
 		key.Hash = hex.EncodeToString(hash[:])

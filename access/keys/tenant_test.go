@@ -62,6 +62,7 @@ func readOld(t *testing.T, dir string) *oldFile {
 	if err := decoder.Decode(&file); err != nil {
 		t.Fatal(err)
 	}
+
 	bare := file
 	bare.SHA256 = ""
 	whole, err := json.Marshal(bare)
@@ -100,6 +101,7 @@ func TestLivesOfTenants(t *testing.T) {
 			for _, tenant := range []string{"acme", "beta"} {
 				l.create(tenant)
 			}
+
 			var err error
 			l.ring, err = OpenRing(l.dir, DefaultPlans())
 			if err != nil {
@@ -138,6 +140,7 @@ func (l *lives) step(random *rand.Rand) {
 		l.now = l.now.Add(time.Duration(random.IntN(3)) * time.Second)
 	}
 	key := l.keys[random.IntN(len(l.keys))]
+
 	var err error
 	switch random.IntN(6) {
 	case 0:
@@ -161,7 +164,8 @@ func (l *lives) step(random *rand.Rand) {
 	case 5:
 		contact := fmt.Sprint("contact ", random.IntN(9))
 		err = l.update(func(f *File) error {
-			_, err := f.ChangeTenant(NewKey{Tenant: key.tenant, Surface: Live, Plan: "free"}, &contact)
+			f.Tenants[key.tenant].Contact = contact
+			_, err := f.ChangeTenant(NewKey{Tenant: key.tenant, Surface: Live, Plan: "free"})
 			return err
 		})
 	}
@@ -208,7 +212,7 @@ func TestHalfASuspension(t *testing.T) {
 	dir := t.TempDir()
 	l := &lives{t: t, dir: dir, now: testTime, suspended: map[string]bool{}}
 	l.create("acme")
-	keep := func(name string) func() {
+	save := func(name string) func() {
 		path := filepath.Join(dir, name)
 		data, err := os.ReadFile(path)
 		return func() {
@@ -232,7 +236,7 @@ func TestHalfASuspension(t *testing.T) {
 	}
 
 	// The keys file is of before.
-	before := keep(statedir.KeysName)
+	before := save(statedir.KeysName)
 	suspend := func(f *File) error { return f.Suspend("acme", l.now) }
 	resume := func(f *File) error { return f.Resume("acme", l.now) }
 	if err := l.update(suspend); err != nil {
@@ -246,7 +250,7 @@ func TestHalfASuspension(t *testing.T) {
 		t.Errorf("a repeated suspension: %v", err)
 	}
 
-	suspended := keep(statedir.KeysName)
+	suspended := save(statedir.KeysName)
 	if err := l.update(resume); err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +288,8 @@ func TestDelete(t *testing.T) {
 	key, raw := mustCreate(t, f, NewKey{Tenant: "acme", Surface: Live, Plan: "pro", Name: "of Ada"})
 	hash := key.Hash
 	contact := "ada@example.com"
-	if _, err := f.ChangeTenant(NewKey{Tenant: "acme", Surface: Live, Plan: "free"}, &contact); err != nil {
+	f.Tenants["acme"].Contact = contact
+	if _, err := f.ChangeTenant(NewKey{Tenant: "acme", Surface: Live, Plan: "free"}); err != nil {
 		t.Fatal(err)
 	}
 	opaque := MintOpaque()
@@ -314,7 +319,7 @@ func TestAmounts(t *testing.T) {
 	for _, c := range []struct {
 		text, currency string
 		want           int64
-		spelt          string
+		formatted      string
 	}{
 		{"49.00", "USD", 4900, "49.00"},
 		{"49", "EUR", 4900, "49.00"},
@@ -325,11 +330,14 @@ func TestAmounts(t *testing.T) {
 		{"999999999.99", "USD", 99_999_999_999, "999999999.99"},
 	} {
 		got, err := ParseAmount(c.text, c.currency)
-		if err != nil || got != c.want || FormatAmount(got, c.currency) != c.spelt {
+		if err != nil || got != c.want || FormatAmount(got, c.currency) != c.formatted {
 			t.Errorf("%s %s is %d, spelt %s, %v", c.text, c.currency, got, FormatAmount(got, c.currency), err)
 		}
 	}
-	for _, bad := range []string{"49,00", "-1", "+1", "", ".5", "5.", "1.005", "1e3", "49.00 USD", "1.2.3", "1000000000", "٤"} {
+
+	for _, bad := range []string{
+		"49,00", "-1", "+1", "", ".5", "5.", "1.005", "1e3", "49.00 USD", "1.2.3", "1000000000", "٤",
+	} {
 		if got, err := ParseAmount(bad, "USD"); err == nil {
 			t.Errorf("%q is %d", bad, got)
 		}

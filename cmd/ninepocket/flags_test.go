@@ -48,6 +48,7 @@ var badValues = map[string][]string{
 	"metering":                    {"http://cache", "redis://a,b", "nonsense"},
 	"min-cents":                   {"-1"},
 	"min-percent":                 {"-1", "NaN"},
+	"month":                       {"october", "2026-13", "2026-10-01"},
 	"name":                        {strings.Repeat("n", 101), "a\nb"},
 	"overlap":                     {"-1h", "long"},
 	"override":                    {"nonsense"},
@@ -80,7 +81,8 @@ var freeFlags = []string{
 	"ninepocket snapshot rollback --reason",
 	"access-log", "image-cache", "images", "into", "key", "mapping", "ready-file",
 	"store-cache",
-	"ninepocket usage --tenant",
+	"ninepocket usage --tenant", "contact",
+	"ninepocket tenants suspend --reason", "ninepocket tenants resume --reason", "ninepocket tenants delete --reason",
 }
 
 // goodArgs are what a command wants besides the flag that is tried.
@@ -101,6 +103,12 @@ var goodArgs = map[string][]string{
 	"ninepocket keys create":      {"--tenant", "acme", "--plan", "preview", "--surface", "preview"},
 	"ninepocket keys revoke":      {"key_x"},
 	"ninepocket keys rotate":      {"key_x"},
+	"ninepocket tenants show":     {"acme"},
+	"ninepocket tenants export":   {"acme"},
+	"ninepocket tenants set-plan": {"acme", "--plan", "preview", "--surface", "preview"},
+	"ninepocket tenants suspend":  {"acme", "--reason", "why"},
+	"ninepocket tenants resume":   {"acme", "--reason", "why"},
+	"ninepocket tenants delete":   {"acme", "--reason", "why", "--yes"},
 	"ninepocket fleet forget":     {"f3a94c0217be5d68"},
 }
 

@@ -14,6 +14,7 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/access/state"
 	"ninepocket/access/statedir"
+	"ninepocket/internal/registry"
 	"ninepocket/node"
 	"ninepocket/operate"
 	"ninepocket/snapshot"
@@ -91,6 +92,8 @@ var stateHints = []errorHint{
 	hint(exitFailure, "a server runs on this directory, or another command holds it: one state directory serves one "+
 		"process", statedir.ErrLocked),
 	hint(exitFailure, "run: ninepocket tenants list --state FOLDER", keys.ErrNoSuchTenant),
+	hint(exitFailure, "the tenant is deleted; look at the log of the server for why it writes no checkpoint",
+		registry.ErrNameStays),
 	hint(exitFailure, "run: ninepocket tenants resume TENANT --reason TEXT --state FOLDER", keys.ErrSuspendedTenant),
 	hint(exitFailure, "--state wants the directory that serve uses", syscall.ENOTDIR, syscall.EISDIR),
 }

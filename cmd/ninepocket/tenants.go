@@ -79,6 +79,8 @@ func newTenantRow(name string, tenant *keys.Tenant, listed []listedKey) tenantRo
 		if key.Tenant != name {
 			continue
 		}
+
+		// Plans of surfaces without a key are in the record alone.
 		row.Keys = append(row.Keys, key)
 		row.Plans[key.Surface] = key.Plan
 		if key.Status == "active" {
@@ -93,41 +95,46 @@ func newTenantRow(name string, tenant *keys.Tenant, listed []listedKey) tenantRo
 
 func tenantsList() *cobra.Command {
 	var flags accountFlags
-	return flags.add(&cobra.Command{
+	cmd := &cobra.Command{
 		Use: "list", Short: "List tenants with status, plans and contact", Args: cobra.NoArgs,
 		Long:    "A deleted tenant is listed under the opaque id that its calls stay under.",
 		Example: "  ninepocket tenants list --state state",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			rows, err := flags.tenants(cmd, "")
-			if err != nil {
-				return err
-			}
-			for i := range rows {
-				rows[i].Keys = nil
-			}
-			return printTable(cmd, flags.asJSON, rows, tenantHeader, tenantRow.cells)
-		},
-	})
+	}
+
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		rows, err := flags.tenants(cmd, "")
+		if err != nil {
+			return err
+		}
+		// They are for show: a list has a row a tenant.
+		for i := range rows {
+			rows[i].Keys = nil
+		}
+		return printTable(cmd, flags.asJSON, rows, tenantHeader, tenantRow.cells)
+	}
+	return flags.add(cmd)
 }
 
 func tenantsShow() *cobra.Command {
 	var flags accountFlags
-	return flags.add(&cobra.Command{
+	cmd := &cobra.Command{
 		Use: "show TENANT", Short: "Show a tenant and its keys", Args: cobra.ExactArgs(1),
 		Long:    "Shows plans, contact and status of a tenant, and each of its keys with its last use.",
 		Example: "  ninepocket tenants show acme --state state",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			rows, err := flags.tenants(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			return printResult(cmd, flags.asJSON, rows[0], func(out *bufio.Writer) {
-				term.Table(out, tenantHeader, rows, tenantRow.cells)
-				fmt.Fprintln(out)
-				term.Table(out, keyHeader, rows[0].Keys, listedKey.cells)
-			})
-		},
-	})
+	}
+
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		rows, err := flags.tenants(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		return printResult(cmd, flags.asJSON, rows[0], func(out *bufio.Writer) {
+			term.Table(out, tenantHeader, rows, tenantRow.cells)
+			fmt.Fprintln(out)
+			term.Table(out, keyHeader, rows[0].Keys, listedKey.cells)
+		})
+	}
+	return flags.add(cmd)
 }
 
 // tenantExport is everything that is stored about a tenant.
@@ -139,41 +146,46 @@ type tenantExport struct {
 
 func tenantsExport() *cobra.Command {
 	var flags accountFlags
-	return flags.add(&cobra.Command{
-		Use: "export TENANT", Short: "Print everything that is stored about a tenant, as JSON", Args: cobra.ExactArgs(1),
-		Long: "Prints plans, contact, keys, the whole ledger and the keys log of a tenant, but neither hashes of keys\n" +
-			"nor the answers that are stored for ten minutes. Access logs have its requests besides.",
+	cmd := &cobra.Command{
+		Use: "export TENANT", Short: "Print everything that is stored about a tenant, as JSON",
+		Args: cobra.ExactArgs(1),
+		Long: "Prints plans, contact, keys, the whole ledger and the keys log of a tenant, but neither hashes of\n" +
+			"keys nor the answers that are stored for ten minutes. Access logs have its requests besides.",
 		Example: "  ninepocket tenants export acme --state state > acme.json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			rows, err := flags.tenants(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			ledger, err := flags.ReadLedger(cmd.Context(), args[0], 0, lastDay)
-			if err != nil {
-				return err
-			}
-			changes, _, err := registry.Changes(cmd.Context(), flags.Store)
-			if err != nil {
-				return err
-			}
-			changes = slices.DeleteFunc(changes, func(change registry.Change) bool { return change.Tenant != args[0] })
-			return term.JSON(cmd.OutOrStdout(), tenantExport{rows[0], access.NewLedgerReport(ledger), changes})
-		},
-	})
+	}
+
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		rows, err := flags.tenants(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		ledger, err := flags.ReadLedger(cmd.Context(), args[0], 0, lastDay)
+		if err != nil {
+			return err
+		}
+
+		// A torn line of the log is of nobody.
+		changes, _, err := registry.Changes(cmd.Context(), flags.Store)
+		if err != nil {
+			return err
+		}
+		changes = slices.DeleteFunc(changes, func(change registry.Change) bool { return change.Tenant != args[0] })
+		return term.JSON(cmd.OutOrStdout(), tenantExport{rows[0], access.NewLedgerReport(ledger), changes})
+	}
+	return flags.add(cmd)
 }
 
-// tenantFlags are the flags of commands that change a tenant.
+// tenantFlags are the flags of commands that change a tenant for a reason.
 type tenantFlags struct {
 	accountFlags
 	reason string
 }
 
-// addChange adds the flags to a command that changes a tenant for a reason.
-func (flags *tenantFlags) addChange(cmd *cobra.Command) *cobra.Command {
+func (flags *tenantFlags) addReason(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.Flags().StringVar(&flags.reason, "reason", "", "why, for the keys log")
 	require(cmd, "reason")
+
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		flags.reason = strings.TrimSpace(flags.reason)
@@ -185,7 +197,25 @@ func (flags *tenantFlags) addChange(cmd *cobra.Command) *cobra.Command {
 	return flags.add(flags.addDryRun(cmd))
 }
 
-// tenantsSwitch is suspend or resume.
+func tenantsSuspend() *cobra.Command {
+	return tenantsSwitch(&cobra.Command{
+		Use: "suspend TENANT --reason TEXT", Short: "Refuse a tenant's keys until it is resumed",
+		Long: "Within a second the keys of the tenant are answered 403 with a detail that says so; keys that are\n" +
+			"made meanwhile, too. Counters and quotas stay. A server of an earlier version answers 401.",
+		Example: "  ninepocket tenants suspend acme --reason 'the bill of October is open' --state state",
+	}, "suspended", (*keys.File).Suspend)
+}
+
+func tenantsResume() *cobra.Command {
+	return tenantsSwitch(&cobra.Command{
+		Use: "resume TENANT --reason TEXT", Short: "Let a suspended tenant go on",
+		Long: "The keys that the suspension stopped work again within a second, with what was left of their\n" +
+			"limits. Keys that were revoked stay so.",
+		Example: "  ninepocket tenants resume acme --reason paid --state state",
+	}, "resumed", (*keys.File).Resume)
+}
+
+// tenantsSwitch makes a command that suspends or resumes.
 func tenantsSwitch(cmd *cobra.Command, said string, do func(*keys.File, string, time.Time) error) *cobra.Command {
 	var flags tenantFlags
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -197,25 +227,7 @@ func tenantsSwitch(cmd *cobra.Command, said string, do func(*keys.File, string, 
 		flags.record(cmd, change)
 		return printLine(cmd, flags.asJSON, change, said+" %s", args[0])
 	}
-	return flags.addChange(cmd)
-}
-
-func tenantsSuspend() *cobra.Command {
-	return tenantsSwitch(&cobra.Command{
-		Use: "suspend TENANT --reason TEXT", Short: "Refuse a tenant's keys until it is resumed",
-		Long: "Within a second the keys of the tenant are answered 403 with a detail that says so; keys that are made\n" +
-			"meanwhile, too. Counters and quotas stay. A server of an earlier version answers 401.",
-		Example: "  ninepocket tenants suspend acme --reason 'the bill of October is open' --state state",
-	}, "suspended", (*keys.File).Suspend)
-}
-
-func tenantsResume() *cobra.Command {
-	return tenantsSwitch(&cobra.Command{
-		Use: "resume TENANT --reason TEXT", Short: "Let a suspended tenant go on",
-		Long: "The keys that the suspension stopped work again within a second, with what was left of their limits.\n" +
-			"Keys that were revoked stay so.",
-		Example: "  ninepocket tenants resume acme --reason paid --state state",
-	}, "resumed", (*keys.File).Resume)
+	return flags.addReason(cmd)
 }
 
 func tenantsSetPlan() *cobra.Command {
@@ -226,8 +238,8 @@ func tenantsSetPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "set-plan TENANT --surface live|preview|sandbox --plan P", Args: cobra.ExactArgs(1),
 		Short: "Change a tenant's plan, credits or contact; its keys stay",
-		Long: "Gives a tenant another plan on a surface, within 2 seconds. Bills count a day to the plan that it ended\n" +
-			"with. --contact says whom to write to.",
+		Long: "Gives a tenant another plan on a surface, within 2 seconds. Bills count a day to the plan that it\n" +
+			"ended with. --contact says whom to write to.",
 		Example: "  ninepocket tenants set-plan acme --surface live --plan pro --contact ada@example.com --state state",
 	}
 
@@ -238,21 +250,15 @@ func tenantsSetPlan() *cobra.Command {
 	f.StringVar(&contact, "contact", "", "whom to write to; an empty one removes it")
 
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		change := registry.Change{At: time.Now(), Command: "set-plan", Tenant: args[0], Surface: surface, Plan: want.Plan}
-		var said []string
-		var newContact *string
-		if f.Changed("plan") {
-			said = append(said, "plan")
+		missing := func(name string) bool { return !f.Changed(name) }
+		what := slices.DeleteFunc([]string{"plan", "credits", "contact"}, missing)
+		change := registry.Change{
+			At: time.Now(), Command: "set-plan", Tenant: args[0], Surface: surface, Plan: want.Plan,
+			What: strings.Join(what, ", "),
 		}
 		if f.Changed("credits") {
 			want.Credits = &credits
-			said = append(said, "credits")
 		}
-		if f.Changed("contact") {
-			newContact = &contact
-			said = append(said, "contact")
-		}
-		change.What = strings.Join(said, ", ")
 
 		// What is wrong is named at once.
 		var wrong settings.Problems
@@ -260,7 +266,7 @@ func tenantsSetPlan() *cobra.Command {
 		want.Tenant = args[0]
 		want.Surface, err = keys.ParseSurface(surface)
 		wrong.Add(err)
-		wrong.AddIf(len(said) == 0, "cannot change nothing: give --plan, --credits or --contact")
+		wrong.AddIf(len(what) == 0, "cannot change nothing: give --plan, --credits or --contact")
 		if err == nil {
 			wrong.Add(want.Validate(change.At))
 		}
@@ -272,7 +278,11 @@ func tenantsSetPlan() *cobra.Command {
 		}
 
 		err = flags.update(cmd.Context(), func(file *keys.File) (err error) {
-			change.PlanBefore, err = file.ChangeTenant(want, newContact)
+			// Bills of days that are over need the plan before.
+			change.PlanBefore, err = file.ChangeTenant(want)
+			if err == nil && f.Changed("contact") {
+				file.Tenants[args[0]].Contact = strings.TrimSpace(contact)
+			}
 			return err
 		})
 		if err != nil {
@@ -296,21 +306,22 @@ func tenantsDelete() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "delete TENANT --reason TEXT", Short: "Delete a tenant's name, contact and keys; its counters stay",
-		Long: "The keys stop working at once. Calls, charges and plans stay under an opaque id, so that bills add up.\n" +
-			"The command waits until no file of the state directory has the name; servers of a fleet follow with\n" +
-			"their next checkpoint. Access logs and backups keep the name until they are rotated, and are listed.\n" +
+		Long: "The keys stop working at once. Calls, charges and plans stay under an opaque id, so that bills add\n" +
+			"up. The command waits until no file of the state directory has the name; servers of a fleet follow\n" +
+			"with their next checkpoint. Access logs and backups have it until they are rotated, and are listed.\n" +
 			"The folder of [backup] gets a mark without the name, by which a restore deletes the tenant again.",
 		Example: "  ninepocket tenants delete acme --reason 'asked for it on 2026-11-20' --state state --yes",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			layered, err := readConfiguration(cmd, cmd.Flags().Lookup("config").Value.String())
-			if err != nil {
-				return err
-			}
-			return flags.delete(cmd, args[0], &layered.Config, yes)
-		},
 	}
+
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	return flags.addChange(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		layered, err := readConfiguration(cmd, cmd.Flags().Lookup("config").Value.String())
+		if err != nil {
+			return err
+		}
+		return flags.delete(cmd, args[0], &layered.Config, yes)
+	}
+	return flags.addReason(cmd)
 }
 
 func (flags *tenantFlags) delete(cmd *cobra.Command, name string, config *settings.Config, yes bool) error {
@@ -325,9 +336,10 @@ func (flags *tenantFlags) delete(cmd *cobra.Command, name string, config *settin
 		return err
 	}
 	if strings.Contains(flags.reason, name) {
-		return fail(exitUsage, "", errors.New("cannot use a --reason with the name: the keys log keeps it"))
+		return fail(exitUsage, "", errors.New("cannot use a --reason with the name: it stays in the keys log"))
 	}
 
+	// Only who knows the name can write its tombstone.
 	question := fmt.Sprintf("delete tenant %s with its %d keys for good?", name, len(file.KeysOf(out.Opaque)))
 	if !yes && !flags.dry && !term.Confirm(cmd.InOrStdin(), cmd.ErrOrStderr(), question) {
 		return fail(exitUsage, "add --yes", fmt.Errorf("cannot delete tenant %q: nobody said yes", name))
@@ -342,13 +354,13 @@ func (flags *tenantFlags) delete(cmd *cobra.Command, name string, config *settin
 		}
 	}
 
+	// When it waits in vain, the tenant is deleted all the same.
 	err = flags.DeleteTenant(cmd.Context(), name, out.Opaque, now)
-	if err != nil && !errors.Is(err, registry.ErrNameStays) {
-		return err
+	if err == nil || errors.Is(err, registry.ErrNameStays) {
+		flags.record(cmd, registry.Change{At: now, Command: "delete", Tenant: out.Opaque, Reason: flags.reason})
 	}
-	flags.record(cmd, registry.Change{At: now, Command: "delete", Tenant: out.Opaque, Reason: flags.reason})
 	if err != nil {
-		return fail(exitFailure, "the tenant is deleted; look at the log of the server for why it writes no checkpoint", err)
+		return err
 	}
 	return printResult(cmd, flags.asJSON, out, func(to *bufio.Writer) {
 		fmt.Fprintf(to, "deleted %s: its calls stay under %s\n", name, out.Opaque)
@@ -358,21 +370,17 @@ func (flags *tenantFlags) delete(cmd *cobra.Command, name string, config *settin
 	})
 }
 
-// filesWithNames returns what still has the name of a deleted tenant: access logs, what a repair set aside, and
-// backups.
+// filesWithNames returns what still has the name of a deleted tenant: what a repair set aside, backups and
+// access logs.
 func (flags *tenantFlags) filesWithNames(config *settings.Config) []string {
-	patterns := []string{filepath.Join(flags.folder, "*damaged-*")}
-	if config.AccessLog != "" && config.AccessLog != "-" {
-		patterns = append(patterns, config.AccessLog+"*")
-	}
-	if config.Backup.Into != "" {
-		patterns = append(patterns, filepath.Join(config.Backup.Into, "*"))
-	}
-
 	files := []string{}
-	for _, pattern := range patterns {
-		found, _ := filepath.Glob(pattern) // a bad pattern has no files
-		files = append(files, found...)
+	for _, place := range [][2]string{
+		{flags.folder, "/*damaged-*"}, {config.Backup.Into, "/*"}, {strings.TrimPrefix(config.AccessLog, "-"), "*"},
+	} {
+		if place[0] != "" {
+			found, _ := filepath.Glob(place[0] + place[1]) // a bad pattern has no files
+			files = append(files, found...)
+		}
 	}
 	return slices.DeleteFunc(files, func(path string) bool { return filepath.Base(path) == tombstone.Name })
 }

@@ -153,6 +153,7 @@ func (flags *usageFlags) printBills(cmd *cobra.Command, bills []registry.MonthBi
 	header := []string{
 		"TENANT", "MONTH", "PLAN", "USED", "INCLUDED", "OVERAGE", "AMOUNT", "CURRENCY", "COMPLETE", "PROBLEM",
 	}
+	// Scripts get minor units, as in JSON.
 	human := flags.format == "table"
 	var cells [][]any
 	for _, bill := range bills {
@@ -161,8 +162,8 @@ func (flags *usageFlags) printBills(cmd *cobra.Command, bills []registry.MonthBi
 			amount = keys.FormatAmount(*bill.Amount, bill.Currency)
 		}
 		cells = append(cells, []any{
-			bill.Tenant, bill.Month, bill.Plan, bill.Used, bill.Included, bill.Overage, amount, bill.Currency,
-			bill.Complete, bill.Problem,
+			bill.Tenant, bill.Month, bill.Plan, bill.Used, bill.Included, bill.Overage, amount,
+			bill.Currency, bill.Complete, bill.Problem,
 		})
 	}
 

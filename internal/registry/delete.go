@@ -101,6 +101,7 @@ func (f DirStore) renameDeleted() error {
 	if err != nil {
 		return err
 	}
+	// The ring knows whose the ids of keys are now.
 	ring, err := keys.OpenRing(string(f), keys.DefaultPlans())
 	if err == nil {
 		err = store.RenameDeleted(ring.Deleted())

@@ -79,6 +79,7 @@ func (b *Bill) planHistories(through calendar.Day) map[[2]string]*planHistory {
 		if history == nil || change.Plan == "" {
 			continue
 		}
+		// An old line does not say what was before: then nothing changed.
 		if len(history.changes) == 0 {
 			history.before = cmp.Or(change.PlanBefore, change.Plan)
 		}
@@ -107,6 +108,7 @@ func (b *Bill) planMonths(month Month) map[[2]string]*planMonth {
 
 	histories := b.planHistories(month.Last)
 	for name, history := range histories {
+		// By days, because two surfaces may have a plan on different ones.
 		for day := max(month.First, history.first); day <= min(month.Last, history.last); day++ {
 			of(name[0], history.at(day)).days[day] = true
 		}

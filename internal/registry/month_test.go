@@ -41,6 +41,7 @@ func TestMonthsAgainstOracle(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+
 			rows := slices.DeleteFunc(slices.Clone(o.rows), func(row access.LedgerRow) bool {
 				return row.Day < month.First || row.Day > month.Last
 			})
@@ -107,7 +108,9 @@ func (o *oracle) live(tenant string) {
 		o.file.Keys = append(o.file.Keys, &keys.Key{ID: id, Tenant: tenant, Surface: surface, CreatedAt: at})
 		record.Plans[surface] = plan
 		if hasLog {
-			o.log = append(o.log, Change{At: at, Command: "create", Tenant: tenant, Surface: surface, Plan: plan, Key: id})
+			o.log = append(o.log, Change{
+				At: at, Command: "create", Tenant: tenant, Surface: surface, Plan: plan, Key: id,
+			})
 		}
 
 		days := map[calendar.Day]string{}

@@ -344,7 +344,8 @@ func (plan *Plan) readPrice(name string) (*keys.Price, error) {
 	}
 	wrong.AddIf(plan.Price == "" && plan.OveragePrice == "",
 		"cannot use plan %q: it has neither price nor overage_price", name)
-	wrong.AddIf(noCurrency, "cannot use plan %q: currency is %q, want three capital letters such as USD", name, plan.Currency)
+	wrong.AddIf(noCurrency, "cannot use plan %q: currency is %q, want three capital letters such as USD", name,
+		plan.Currency)
 	wrong.AddIf(plan.Included < 0 || plan.Included > 1<<53, "cannot use plan %q: included is %d, want 0 to %d", name,
 		plan.Included, int64(1)<<53)
 

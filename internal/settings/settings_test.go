@@ -323,8 +323,8 @@ func TestPrices(t *testing.T) {
 		return config.PlanTable()
 	}
 
-	plans, err := read("[plans.pro]\nprice = \"49.00\"\nincluded = 100000\noverage_price = \"1.5\"\ncurrency = \"USD\"\n" +
-		"[plans.yen]\nprice = \"4900\"\nincluded = 0\ncurrency = \"JPY\"\n")
+	plans, err := read("[plans.pro]\nprice = \"49.00\"\nincluded = 100000\noverage_price = \"1.5\"\n" +
+		"currency = \"USD\"\n[plans.yen]\nprice = \"4900\"\nincluded = 0\ncurrency = \"JPY\"\n")
 	want := keys.Price{Month: 4900, Included: 100_000, Overage: 150, Currency: "USD"}
 	yen := keys.Price{Month: 4900, Currency: "JPY"}
 	if err != nil || *plans["pro"].Price != want || *plans["yen"].Price != yen || plans["free"].Price != nil {
