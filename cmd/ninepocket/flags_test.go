@@ -76,7 +76,7 @@ var freeFlags = []string{
 	"ninepocket snapshot rollback --reason",
 	"access-log", "image-cache", "images", "into", "key", "mapping", "ready-file",
 	"store-cache",
-	"ninepocket usage --tenant",
+	"ninepocket usage --tenant", "ninepocket restore --backup",
 }
 
 // goodArgs are what a command wants besides the flag that is tried.
