@@ -444,9 +444,9 @@ func TestBesideChanges(t *testing.T) {
 	}
 }
 
-// TestKeep removes old backups and what only they have, but never the newest that a drill found good, and no
+// TestRetention removes old backups and what only they have, but never the newest that a drill found good, and no
 // content while nobody knows what a damaged one has.
-func TestKeep(t *testing.T) {
+func TestRetention(t *testing.T) {
 	w := newWorld(t)
 	w.backup()
 	w.drill()
