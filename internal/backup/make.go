@@ -151,7 +151,7 @@ func (r *run) begin() (end func(), err error) {
 
 	all, err := List(r.path())
 	if r.DryRun && errors.Is(err, fs.ErrNotExist) {
-		err = nil
+		err = nil // it would be made
 	}
 	drilled := LastDrill(all)
 	r.careful = drilled != nil && !drilled.Good
@@ -331,6 +331,7 @@ func (r *run) store(file *File, from string) (err error) {
 	}
 
 	staged := filepath.Join(r.temp, file.SHA256)
+	// Another process may write to it meanwhile.
 	sum, err := copyFile(from, staged, 0o600)
 	if err == nil && sum != file.SHA256 {
 		err = errChanged
@@ -388,6 +389,7 @@ func (r *run) prune() error {
 	damaged := false
 	named := map[string]bool{}
 	for i, b := range all {
+		// Damaged ones do not count, and go when they are old enough.
 		if whole >= r.Retain && i != proven {
 			r.made.Removed = append(r.made.Removed, b.ID)
 			continue
