@@ -66,10 +66,12 @@ func (flags *backupFlags) add(cmd *cobra.Command, keys ...string) *cobra.Command
 			return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 		}
 
-		c := &flags.layered.Config
+		layered := &flags.layered
 		flags.places = map[string]string{
-			backup.Store: c.Store, backup.State: c.State, backup.Feed: c.Feed.Into, backup.Mapping: c.Daily.Mapping,
+			backup.Store: layered.Store, backup.State: layered.State, backup.Feed: layered.Feed.Into,
+			backup.Mapping: layered.Daily.Mapping,
 		}
+
 		flags.progress = term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
 		err = run(cmd, args)
 		flags.progress.Stop()
@@ -77,7 +79,7 @@ func (flags *backupFlags) add(cmd *cobra.Command, keys ...string) *cobra.Command
 			cmd.PrintErrln("note: this was a dry run, which changed nothing")
 		}
 		if errors.Is(err, access.ErrCorrupt) {
-			return fail(exitRefused, damageHint(c.State, err), err)
+			return fail(exitRefused, damageHint(layered.State, err), err)
 		}
 		return withHint(err, backupHints, flags.folder)
 	}
@@ -90,12 +92,13 @@ func backupCommand() *cobra.Command {
 	var retain int
 	cmd := &cobra.Command{
 		Use: "backup [DIR]", Short: "Copy state, store, archived days, mapping and configuration, beside a server",
-		Long: "Copies all of it into DIR as one thing: every call that was acknowledged before is in it, and the store is as\n" +
-			"it was at one moment. What DIR has already is not copied again. Passwords of the configuration are\n" +
-			"masked. DIR is for its owner alone (0700), and belongs on another disk.\n\n" +
-			"With control it also runs pg_dump. Redis is not copied: a new one begins minutes anew, and the servers tell\n" +
-			"it what they charged. To try a backup: ninepocket restore DIR --check.",
+		Long: "Copies all of it into DIR as one thing: every call that was acknowledged before is in it, and the\n" +
+			"store is as it was at one moment. What DIR has already is not copied again. Passwords of the\n" +
+			"configuration are masked. DIR is for its owner alone (0700), and belongs on another disk.\n\n" +
+			"With control it also runs pg_dump. Redis is not copied: a new one begins minutes anew, and the servers\n" +
+			"tell it what they charged. To try a backup: ninepocket restore DIR --check.",
 		Example: "  ninepocket backup /backup --keep 14\n  ninepocket backup /backup --list",
+
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if list {
 				return flags.list()
@@ -113,13 +116,14 @@ func backupCommand() *cobra.Command {
 
 // make makes a backup.
 func (flags *backupFlags) make(retain int) error {
-	c := &flags.layered
-	if c.UsesBucket() {
+	layered := &flags.layered
+	if layered.UsesBucket() {
 		flags.cmd.PrintErrln("note: a store that is a bucket is not in the backup")
 		delete(flags.places, backup.Store)
 	}
 	var wrong settings.Problems
-	wrong.AddIf(c.Store == "" || c.State == "", "cannot back up: the store or the state directory is not given")
+	wrong.AddIf(layered.Store == "" || layered.State == "",
+		"cannot back up: the store or the state directory is not given")
 	wrong.AddIf(retain < 0, "cannot use --keep %d: want 0 or more", retain)
 	if err := wrong.Err(); err != nil {
 		return fail(exitUsage, "set store and state in the configuration", err)
@@ -127,17 +131,17 @@ func (flags *backupFlags) make(retain int) error {
 
 	var text bytes.Buffer
 	out := bufio.NewWriter(&text)
-	c.Print(out)
+	layered.Print(out)
 	_ = out.Flush() // memory
 	job := backup.Job{
-		Places: flags.places, Configuration: text.Bytes(), Control: c.Control, Retain: retain, DryRun: flags.dryRun,
-		Progress: flags.progress.Update,
+		Places: flags.places, Configuration: text.Bytes(), Control: layered.Control, Retain: retain,
+		DryRun: flags.dryRun, Progress: flags.progress.Update,
 	}
 	made, err := job.Run(flags.cmd.Context(), flags.folder)
 	if err != nil {
 		return err
 	}
-	if c.Control != "" {
+	if layered.Control != "" {
 		flags.cmd.PrintErrln("note: Redis is not in the backup: a new one begins minutes and kept replies anew")
 	}
 	return printResult(flags.cmd, flags.asJSON, made, func(out *bufio.Writer) {
@@ -158,6 +162,7 @@ func (flags *backupFlags) list() error {
 	for _, b := range all {
 		b.Files = nil // a script wants rows
 	}
+
 	cells := func(b *backup.Backup) []any {
 		drill := "never"
 		switch {
@@ -179,20 +184,25 @@ func restoreCommand() *cobra.Command {
 	var into, id string
 	cmd := &cobra.Command{
 		Use: "restore [DIR]", Short: "Bring a backup back into empty places, or try whether that works",
-		Long: "Brings back all of a backup, or nothing: the places of the configuration must be empty, each file is compared\n" +
-			"with its hash, and all get their names at the end. Tenants that were deleted since are deleted again.\n" +
-			"With --into all goes below one folder, the configuration too: fill in what reads ***.\n\n" +
-			"With --check it is a drill: it reads everything in DIR, restores into a temporary place (TMPDIR), verifies\n" +
-			"snapshots, state, days and configuration there, and remembers the result; exit 3 when anything is wrong.",
+		Long: "Brings back all of a backup, or nothing: the places of the configuration must be empty, each file is\n" +
+			"compared with its hash, and all get their names at the end. Tenants that were deleted since are\n" +
+			"deleted again. With --into all goes below one folder, the configuration too: fill in what reads ***.\n\n" +
+			"With --check it is a drill: it reads everything in DIR, restores into a temporary place (TMPDIR),\n" +
+			"verifies snapshots, state, days and configuration there, and remembers the result; exit 3 when\n" +
+			"anything is wrong.",
 		Example: "  ninepocket restore /backup --check\n  ninepocket restore /backup --into /var/lib/ninepocket",
+
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			// One folder for all, in place of what is configured.
 			if into != "" {
-				for _, part := range []string{backup.Store, backup.State, backup.Feed, backup.Mapping, backup.Configuration} {
+				flags.places[backup.Configuration] = into
+				for part := range flags.places {
 					flags.places[part] = filepath.Join(into, part)
 				}
 			}
 			work := backup.Restore{
-				ID: id, Places: flags.places, DryRun: flags.dryRun, Delete: deleteAgain, Progress: flags.progress.Update,
+				ID: id, Places: flags.places, DryRun: flags.dryRun, Delete: deleteAgain,
+				Progress: flags.progress.Update,
 			}
 			if check {
 				return flags.drill(work)
@@ -216,7 +226,8 @@ func (flags *backupFlags) printRestored(out *bufio.Writer, done *backup.Restored
 	for _, part := range slices.Sorted(maps.Keys(done.Places)) {
 		fmt.Fprintf(out, "%-13s  %s\n", part, done.Places[part])
 	}
-	fmt.Fprintf(out, "%d tombstones of deleted tenants are in the folder; deleted again: %d\n", done.Tombstones, done.Deleted)
+	fmt.Fprintf(out, "%d tombstones of deleted tenants are in the folder; deleted again: %d\n", done.Tombstones,
+		done.Deleted)
 	if done.Dump != "" {
 		fmt.Fprintln(out, "the database is for you to restore: pg_restore --dbname URL "+done.Dump)
 	}
@@ -228,8 +239,13 @@ func deleteAgain(ctx context.Context, state string, stones []tombstone.Tombstone
 	if errors.Is(err, keys.ErrShared) {
 		return 0, nil // the names of a fleet are in its database
 	}
+	if err != nil {
+		return 0, err
+	}
+
 	for _, stone := range stones {
-		for name := range file.Tenants {
+		for name := range maps.Clone(file.Tenants) {
+			// A key that is newer is of somebody who came back.
 			newer := func(key *keys.Key) bool { return key.CreatedAt.After(stone.At) }
 			if err == nil && stone.Of(name) && !slices.ContainsFunc(file.KeysOf(name), newer) {
 				err = registry.DirStore(state).DeleteTenant(ctx, name, stone.Opaque, stone.At)
@@ -250,6 +266,7 @@ func (flags *backupFlags) drill(work backup.Restore) error {
 	if err != nil {
 		return err
 	}
+
 	err = printResult(flags.cmd, flags.asJSON, t, func(out *bufio.Writer) {
 		fmt.Fprintf(out, "restored backup %s: %d files, %s\n", t.ID, t.Count, term.Size(t.Bytes))
 		for _, what := range slices.Sorted(maps.Keys(t.Verified)) {
@@ -263,8 +280,9 @@ func (flags *backupFlags) drill(work backup.Restore) error {
 		}
 	})
 	if err == nil && !t.Good {
-		err = fail(exitRefused, "run: "+shellWords([]string{"ninepocket", "backup", flags.folder})+", which copies again "+
-			"what is whole in its place; a backup that stays damaged goes with --keep",
+		again := shellWords([]string{"ninepocket", "backup", flags.folder})
+		err = fail(exitRefused, "run: "+again+", which copies again what is whole in its place; a backup that stays "+
+			"damaged goes with --keep",
 			fmt.Errorf("cannot vouch for backup folder %q: %d problems", flags.folder, len(t.Problems)))
 	}
 	return err

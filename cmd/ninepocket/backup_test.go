@@ -146,10 +146,11 @@ func TestRestoredServer(t *testing.T) {
 	}
 	for i, id := range ids {
 		if got := charged(id); got < before[i] || got > answered.Load()+clients {
-			t.Errorf("backup %d has %d charges; %d were acknowledged before, %d in all", i, got, before[i], answered.Load())
+			t.Errorf("backup %d has %d charges; %d were acknowledged before, %d in all", i, got, before[i],
+				answered.Load())
 		}
 	}
-	t.Logf("%d, %d and %d calls were acknowledged before the backups, %d in all", before[0], before[1], before[2], after)
+	t.Logf("%v calls were acknowledged before the backups, %d in all", before, after)
 
 	// The server of before, of its state of after the crash, and the restored one.
 	p.serve(t, base, "")
@@ -204,10 +205,10 @@ func TestKilledBackup(t *testing.T) {
 	if last := backupOf(t, p.dir, "--keep", "1"); last.Count != first.Count+1 {
 		t.Errorf("%+v", last)
 	}
-	left, err := os.ReadDir(filepath.Join(p.dir, "bk", "tmp"))
+	_, err := os.Stat(filepath.Join(p.dir, "bk", "tmp"))
 	listed := command(t, p.dir, "backup", "bk", "--list")
-	if err != nil || len(left) > 0 || strings.Count(listed, "\n") != 3 || strings.Count(listed, "good at") != 1 {
-		t.Errorf("%v are left, %v\n%s", left, err, listed)
+	if err == nil || strings.Count(listed, "\n") != 3 || strings.Count(listed, "good at") != 1 {
+		t.Errorf("%v\n%s", err, listed)
 	}
 	t.Logf("%d of %d were killed", killed, rounds)
 }
@@ -354,7 +355,8 @@ func TestBackupOfADatabase(t *testing.T) {
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(spy)+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	args, readErr := os.ReadFile(filepath.Join(p.dir, "args"))
-	if err = errors.Join(err, readErr); err != nil || !strings.Contains(string(out), "Redis is not in the backup") ||
+	err = errors.Join(err, readErr)
+	if err != nil || !strings.Contains(string(out), "Redis is not in the backup") ||
 		strings.Contains(string(args), postgrestest.Password) {
 		t.Fatalf("%v\n%s\n%s", err, out, args)
 	}

@@ -24,6 +24,7 @@ var excused = []excuse{
 	{"README.md", "claude mcp add", "needs the client of another maker"},
 	{"docs/MCP.md", "claude mcp add", "needs the client of another maker"},
 	{"docs/INSTALL.md", "systemctl edit", "needs systemd as init; TestHandover does what it does"},
+	{"docs/INSTALL.md", "ninepocket-backup.timer", "needs systemd as init; TestUnits reads the units"},
 	{"docs/INSTALL.md", "docker compose", "needs a container daemon and a network of images"},
 	{"docs/FLEET.md", "make fleet-demo", "goes on until it is interrupted; make torture-fleet runs the same processes"},
 	{"docs/FLEET.md", "redis+sentinel://m1", "needs engines of a fleet; TestOneMachineToThree goes the way"},

@@ -111,14 +111,24 @@ func (d *docsKit) managesKeys() {
 	d.pastes("ninepocket keys create --state state --tenant acme --surface live --plan pro >key")
 }
 
-// moves copies the shop and its state, and serves the copies: with an access log, and with TLS.
+// moves backs the shop up, restores it where it was and on another machine, and serves that: with an access
+// log, and with TLS.
 func (d *docsKit) moves() {
 	d.t.Helper()
-	backup := filepath.Join(d.t.TempDir(), "backup-")
-	d.pastes(d.block("docs/MOVE.md", "state backup"), "/backup/", backup)
-	d.pastes("mkdir ../moved\ncp -r feed store mapping ninepocket.toml key ../moved\n" +
-		"mv " + backup + "state-1 ../moved/state")
-	d.folder = filepath.Join(filepath.Dir(d.folder), "moved")
+	const page = "docs/MOVE.md"
+	folder := filepath.Join(d.t.TempDir(), "backup")
+	d.pastes(d.block(page, "state backup"), "/backup/", folder+"-")
+	d.env = append(d.env, "NINEPOCKET_BACKUP__INTO="+folder)
+	says(d.t, d.pastes(d.block(page, "backup --list")), " new ones, ", "everything is whole", "good at ")
+
+	// The directories are lost, and then the machine.
+	d.pastes("mkdir lost\nmv store state feed mapping lost")
+	says(d.t, d.pastes(d.block(page, "restore --dry-run")), "which changed nothing", "deleted again: 0")
+	machine := filepath.Join(filepath.Dir(d.folder), "moved")
+	d.pastes(d.block(page, "--into /var/lib/ninepocket"), "/backup/ninepocket", folder, "/var/lib/ninepocket", machine)
+	// The newest tree is not in a backup.
+	d.pastes("mv " + machine + "/configuration/ninepocket.toml key " + machine + "\ncp -rn lost/feed/. feed")
+	d.folder = machine
 
 	watch := d.block("docs/WATCH.md", "ninepocket serve --access-log")
 	serve, request, _ := strings.Cut(watch, "\n")

@@ -83,6 +83,7 @@ var freeFlags = []string{
 	"store-cache",
 	"ninepocket usage --tenant", "contact",
 	"ninepocket tenants suspend --reason", "ninepocket tenants resume --reason", "ninepocket tenants delete --reason",
+	"ninepocket usage --tenant", "ninepocket restore --backup",
 }
 
 // goodArgs are what a command wants besides the flag that is tried.

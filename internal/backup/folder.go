@@ -154,57 +154,6 @@ func find(dir, id string) (*Backup, error) {
 	return all[at], nil
 }
 
-// remove removes a backup, but not its content.
-func (f folder) remove(id string) (err error) {
-	for _, end := range []string{".json", ".good", ".bad"} {
-		err = errors.Join(err, disk.OS.Remove(f.path("backups", id+end)))
-	}
-	return err
-}
-
-// prune removes the backups beyond the newest, and what no backup names. The newest that a drill found good
-// stays.
-func (f folder) prune(retain int, dry bool) (removed []string, err error) {
-	all, err := List(string(f))
-	proven := slices.IndexFunc(all, func(b *Backup) bool { return b.Good })
-	named := map[string]bool{}
-	whole := 0
-	damaged := false
-	for i, b := range all {
-		if whole >= retain && i != proven {
-			removed = append(removed, b.ID)
-			continue
-		}
-		if b.Damage == "" {
-			whole++
-		} else {
-			damaged = true
-		}
-		for _, file := range b.Files {
-			named[file.SHA256] = true
-		}
-	}
-	if err != nil || dry {
-		return removed, err
-	}
-
-	for _, id := range removed {
-		err = errors.Join(err, f.remove(id))
-	}
-	err = errors.Join(err, disk.OS.SyncDir(f.path("backups")))
-	// Nobody knows which content a damaged one has.
-	if err != nil || damaged {
-		return removed, err
-	}
-	content, err := disk.OS.List(f.path("content"))
-	for _, entry := range content {
-		if !named[entry.Name()] {
-			err = errors.Join(err, disk.OS.Remove(f.path("content", entry.Name())))
-		}
-	}
-	return removed, err
-}
-
 // hashOf returns the part of the SHA-256 of data that an id has.
 func hashOf(data []byte) string {
 	sum := sha256.Sum256(data)

@@ -67,6 +67,7 @@ type run struct {
 	Job
 	folder
 	ctx     context.Context //nolint:containedctx // it is that of the run
+	temp    string          // a folder for what is being written
 	made    Result
 	before  *Backup // the last one
 	careful bool    // a drill found something bad: content is read before it is believed
@@ -82,33 +83,21 @@ func (j Job) Run(ctx context.Context, dir string) (*Result, error) {
 	r.Places = maps.Clone(j.Places)
 	r.made = Result{Backup: Backup{At: time.Now().UTC(), Files: map[string]File{}}, Removed: []string{}}
 
-	temp := ""
-	if !j.DryRun {
-		unlock, err := r.make()
-		if err != nil {
-			return nil, fmt.Errorf("cannot write into backup folder %q: %w", dir, err)
-		}
-		defer unlock()
-		temp = r.path("tmp")
-	}
-	if err := r.recall(); err != nil {
-		return nil, err
-	}
-	staged, err := os.MkdirTemp(temp, "run-")
-	if err != nil {
-		return nil, fmt.Errorf("cannot write into backup folder %q: %w", dir, err)
-	}
-	defer os.RemoveAll(staged) //nolint:errcheck // the next run removes it
-	if err := r.stage(staged); err != nil {
-		return nil, err
+	end, err := r.begin()
+	defer end()
+	if err == nil {
+		err = r.stage()
 	}
 	for _, part := range parts {
-		if err := r.addPart(part); err != nil {
-			return nil, fmt.Errorf("cannot back up the %s %q: %w", part, r.Places[part], err)
+		if err == nil {
+			err = r.addPart(part)
 		}
 	}
-	if err := r.commit(); err != nil {
-		return nil, fmt.Errorf("cannot write into backup folder %q: %w", dir, err)
+	if err == nil {
+		err = r.commit()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot back up into %q: %w", dir, err)
 	}
 	return &r.made, nil
 }
@@ -125,8 +114,10 @@ func (j Job) check(dir string) error {
 		if from == "" {
 			continue
 		}
+
 		_, err := os.ReadDir(from)
-		if inside, relErr := filepath.Rel(resolve(from), resolve(dir)); relErr == nil && filepath.IsLocal(inside) {
+		inside, relErr := filepath.Rel(resolve(from), resolve(dir))
+		if relErr == nil && filepath.IsLocal(inside) {
 			err = fmt.Errorf("the backup folder %q is in it, and would be lost with it", dir)
 		}
 		if err != nil {
@@ -146,32 +137,21 @@ func resolve(name string) string {
 	return real
 }
 
-// make makes the folder, takes its lock, and removes what a crash left.
-func (r *run) make() (unlock func(), err error) {
-	if err := disk.MkdirAll(disk.OS, r.path(), 0o700); err != nil {
-		return nil, err
+// begin makes a folder for what is being written, and reads the backups before.
+func (r *run) begin() (end func(), err error) {
+	if r.DryRun {
+		r.temp, err = os.MkdirTemp("", "ninepocket-backup-")
+		end = func() { _ = os.RemoveAll(r.temp) }
+	} else {
+		end, err = r.lockFolder()
 	}
-	lock, err := disk.TakeLock(r.path("LOCK"), 0o600, disk.Forever)
 	if err != nil {
-		return nil, err
+		return end, err
 	}
 
-	err = disk.OS.Remove(r.path("tmp"))
-	for _, name := range []string{"backups", "content", "tmp"} {
-		err = errors.Join(err, disk.MkdirAll(disk.OS, r.path(name), 0o700))
-	}
-	err = errors.Join(err, disk.OS.SyncDir(r.path()), disk.OS.SyncDir(filepath.Dir(r.path())))
-	if err != nil {
-		return nil, errors.Join(err, lock.Unlock())
-	}
-	return func() { _ = lock.Unlock() }, nil
-}
-
-// recall reads the backups before.
-func (r *run) recall() error {
 	all, err := List(r.path())
 	if r.DryRun && errors.Is(err, fs.ErrNotExist) {
-		return nil
+		err = nil // it would be made
 	}
 	drilled := LastDrill(all)
 	r.careful = drilled != nil && !drilled.Good
@@ -179,26 +159,50 @@ func (r *run) recall() error {
 		r.before = all[0]
 	}
 	// Ids ascend, also where the clock went back.
-	if next := r.before.At.Add(time.Millisecond); next.After(r.made.At) {
+	next := r.before.At.Add(time.Millisecond)
+	if next.After(r.made.At) {
 		r.made.At = next
 	}
-	return err
+	return end, err
+}
+
+// lockFolder makes the folder, takes its lock, and removes what a crash left.
+func (r *run) lockFolder() (end func(), err error) {
+	r.temp = r.path("tmp")
+	err = disk.MkdirAll(disk.OS, r.path(), 0o700)
+	if err != nil {
+		return func() {}, err
+	}
+	lock, err := disk.TakeLock(r.path("LOCK"), 0o600, disk.Forever)
+	if err != nil {
+		return func() {}, err
+	}
+
+	err = disk.OS.Remove(r.temp)
+	for _, name := range []string{"backups", "content", "tmp"} {
+		err = errors.Join(err, disk.MkdirAll(disk.OS, r.path(name), 0o700))
+	}
+	err = errors.Join(err, disk.OS.SyncDir(r.path()), disk.OS.SyncDir(filepath.Dir(r.path())))
+	return func() {
+		_ = disk.OS.Remove(r.temp) // the next one removes it
+		_ = lock.Unlock()
+	}, err
 }
 
 // stage makes what is not copied from its place: the configuration, and a copy of the state.
-func (r *run) stage(staged string) (err error) {
-	if r.Configuration != nil || r.Control != "" {
-		r.Places[Configuration] = filepath.Join(staged, Configuration)
-		err = os.Mkdir(r.Places[Configuration], 0o700)
-	}
+func (r *run) stage() (err error) {
+	folder := filepath.Join(r.temp, Configuration)
+	err = os.Mkdir(folder, 0o700)
 	if err == nil && r.Configuration != nil {
-		err = os.WriteFile(filepath.Join(staged, Configuration, ConfigurationFile), r.Configuration, 0o600)
+		err = os.WriteFile(filepath.Join(folder, ConfigurationFile), r.Configuration, 0o600)
 	}
 	if err == nil && r.Control != "" {
-		err = r.dump(filepath.Join(staged, Configuration, DumpFile))
+		err = r.dump(filepath.Join(folder, DumpFile))
 	}
+	r.Places[Configuration] = folder
+
 	if from := r.Places[State]; err == nil && from != "" {
-		r.Places[State] = filepath.Join(staged, State)
+		r.Places[State] = filepath.Join(r.temp, State)
 		_, err = access.BackupState(from, r.Places[State])
 	}
 	return err
@@ -255,14 +259,16 @@ func (r *run) addPart(part string) error {
 			err = r.add(part, root, files)
 		}
 		after, listErr := list(part, root)
-		if err = errors.Join(err, listErr); err == nil && !maps.Equal(before, after) {
+		err = errors.Join(err, listErr)
+		if err == nil && !maps.Equal(before, after) {
 			err = errChanged
 		}
 		if err == nil {
 			maps.Copy(r.made.Files, files)
+			return nil
 		}
 		if attempt == attempts || !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return fmt.Errorf("the %s: %w", part, err)
 		}
 	}
 }
@@ -290,20 +296,23 @@ const tick = 2 * time.Second
 
 // add stores the content that the folder lacks, and sets the hashes of files.
 func (r *run) add(part, root string, files map[string]File) error {
+	trusted := r.before.At.Add(-tick).UnixNano()
 	for i, name := range slices.Sorted(maps.Keys(files)) {
 		r.Progress("backing up the "+part, int64(i), int64(len(files)))
+		before := r.before.Files[name]
 		file := files[name]
-		file.SHA256 = r.before.Files[name].SHA256
-		unchanged := file == r.before.Files[name] && file.Changed < r.before.At.Add(-tick).UnixNano()
-		if !unchanged || !r.stored(file) {
-			from := filepath.Join(root, filepath.FromSlash(strings.TrimPrefix(name, part+"/")))
-			if err := r.store(&file, from); err != nil {
+		file.SHA256 = before.SHA256
+
+		// What looks as it did is not read.
+		if file != before || file.Changed >= trusted || !r.stored(file) {
+			err := r.store(&file, filepath.Join(root, strings.TrimPrefix(name, part+"/")))
+			if err != nil {
 				return err
 			}
 		}
 		files[name] = file
-		if err := r.ctx.Err(); err != nil {
-			return err
+		if r.ctx.Err() != nil {
+			return r.ctx.Err()
 		}
 	}
 	return nil
@@ -321,7 +330,8 @@ func (r *run) store(file *File, from string) (err error) {
 		return nil
 	}
 
-	staged := r.path("tmp", file.SHA256)
+	staged := filepath.Join(r.temp, file.SHA256)
+	// Another process may write to it meanwhile.
 	sum, err := copyFile(from, staged, 0o600)
 	if err == nil && sum != file.SHA256 {
 		err = errChanged
@@ -346,27 +356,16 @@ func (r *run) stored(file File) bool {
 // commit makes the backup one, when its content is on disk, and removes old ones.
 func (r *run) commit() error {
 	data, err := json.MarshalIndent(r.made.Backup, "", " ")
-	if err != nil {
-		return err
-	}
 	r.made.ID = r.made.At.Format(idTime) + "-" + hashOf(data)
-	retain := r.Retain
-	if r.DryRun {
-		// The one that is not made would push one out.
-		retain--
-	} else {
-		name := r.made.ID + ".json"
+	name := r.made.ID + ".json"
+	if err == nil && !r.DryRun {
 		err = disk.OS.SyncDir(r.path("content"))
-		if err == nil {
-			err = disk.Replace(disk.OS, r.path("tmp", name), r.path("backups", name), data, 0o600)
-		}
+	}
+	if err == nil && !r.DryRun {
+		err = disk.Replace(disk.OS, filepath.Join(r.temp, name), r.path("backups", name), data, 0o600)
 	}
 	if err == nil && r.Retain > 0 {
-		removed, pruneErr := r.prune(retain, r.DryRun)
-		r.made.Removed = append(r.made.Removed, removed...)
-		if !r.DryRun || !errors.Is(pruneErr, fs.ErrNotExist) {
-			err = pruneErr
-		}
+		err = r.prune()
 	}
 
 	r.made.Count = len(r.made.Files)
@@ -374,5 +373,55 @@ func (r *run) commit() error {
 		r.made.Bytes += file.Size
 	}
 	r.made.Files = nil
+	return err
+}
+
+// prune removes the backups beyond the newest, and what no backup names. The newest that a drill found good
+// stays.
+func (r *run) prune() error {
+	all, err := List(r.path())
+	whole := 0
+	if r.DryRun {
+		whole++ // the one that is not made
+		err = nil
+	}
+	proven := slices.IndexFunc(all, func(b *Backup) bool { return b.Good })
+	damaged := false
+	named := map[string]bool{}
+	for i, b := range all {
+		// Damaged ones do not count, and go when they are old enough.
+		if whole >= r.Retain && i != proven {
+			r.made.Removed = append(r.made.Removed, b.ID)
+			continue
+		}
+		if b.Damage == "" {
+			whole++
+		} else {
+			damaged = true
+		}
+		for _, file := range b.Files {
+			named[file.SHA256] = true
+		}
+	}
+	if err != nil || r.DryRun {
+		return err
+	}
+
+	for _, id := range r.made.Removed {
+		for _, end := range []string{".json", ".good", ".bad"} {
+			err = errors.Join(err, disk.OS.Remove(r.path("backups", id+end)))
+		}
+	}
+	err = errors.Join(err, disk.OS.SyncDir(r.path("backups")))
+	// Nobody knows which content a damaged one has.
+	if err != nil || damaged {
+		return err
+	}
+	content, err := disk.OS.List(r.path("content"))
+	for _, entry := range content {
+		if !named[entry.Name()] {
+			err = errors.Join(err, disk.OS.Remove(r.path("content", entry.Name())))
+		}
+	}
 	return err
 }

@@ -45,14 +45,11 @@ type Restored struct {
 
 // Run brings a backup back into empty places: all of it, or after an error nothing.
 func (r Restore) Run(ctx context.Context, dir string) (*Restored, error) {
+	f := folder(dir)
+	defer f.share()()
 	b, err := find(dir, r.ID)
 	if err != nil {
 		return nil, err
-	}
-	f := folder(dir)
-	// A copy of a folder may lack the file, and nobody writes there.
-	if lock, err := disk.TakeShared(f.path("LOCK"), disk.Forever); err == nil {
-		defer lock.Unlock() //nolint:errcheck // it ends with the process at the latest
 	}
 
 	stones, err := tombstone.Read(dir)
@@ -68,6 +65,7 @@ func (r Restore) Run(ctx context.Context, dir string) (*Restored, error) {
 			err = r.place()
 		}
 	}
+	// A leftover only takes space, and the next restore removes it.
 	if err != nil && !r.DryRun {
 		for _, into := range r.Places {
 			err = errors.Join(err, disk.OS.Remove(staged(into)))
@@ -79,6 +77,16 @@ func (r Restore) Run(ctx context.Context, dir string) (*Restored, error) {
 	}
 	b.Files = nil
 	return &Restored{*b, r.Places, len(stones), deleted, dump}, err
+}
+
+// share keeps backups from removing anything.
+func (f folder) share() (unlock func()) {
+	lock, err := disk.TakeShared(f.path("LOCK"), disk.Forever)
+	// A copy of a folder may lack the file, and nobody writes there.
+	if err != nil {
+		return func() {}
+	}
+	return func() { _ = lock.Unlock() }
 }
 
 // staged is where the files of a place are until all are there.
@@ -95,6 +103,7 @@ func (r *Restore) check(b *Backup) error {
 		if !has || into == "" {
 			delete(r.Places, part)
 		}
+
 		entries, err := os.ReadDir(into)
 		switch {
 		case has && into == "" && part != Configuration:
@@ -154,6 +163,7 @@ func (f folder) bring(file File, to string) error {
 	if err := f.compare(file.SHA256, to, file.Mode); err != nil {
 		return err
 	}
+	// Of what was made for the backup the time is of no use, and does no harm.
 	changed := time.Unix(0, file.Changed)
 	return os.Chtimes(to, changed, changed)
 }
@@ -178,6 +188,7 @@ func (r *Restore) place() (err error) {
 		if into == "" || err != nil {
 			continue
 		}
+		// What has its name is on disk.
 		err = filepath.WalkDir(staged(into), func(name string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.IsDir() {
 				err = disk.OS.SyncDir(name)
@@ -218,6 +229,8 @@ func (t *Trial) wrong(err error) {
 // Check is a drill: it reads everything in a folder, restores a backup into a temporary place, and verifies
 // what is there. read reads the file of its configuration. The error is that of a drill that could not end.
 func (r Restore) Check(ctx context.Context, dir string, read func(file string) error) (*Trial, error) {
+	f := folder(dir)
+	defer f.share()()
 	all, err := List(dir)
 	if err == nil && len(all) == 0 {
 		err = fmt.Errorf("cannot try backup folder %q: %w", dir, ErrNone)
@@ -232,7 +245,7 @@ func (r Restore) Check(ctx context.Context, dir string, read func(file string) e
 	defer os.RemoveAll(temp) //nolint:errcheck // it is temporary
 
 	t := &Trial{Verified: map[string]int{}, Problems: []string{}}
-	t.readAll(ctx, folder(dir), all, r.Progress)
+	t.readAll(ctx, f, all, r.Progress)
 	r.ID = cmp.Or(r.ID, all[0].ID)
 	r.DryRun = false
 	r.Places = map[string]string{}
@@ -240,20 +253,20 @@ func (r Restore) Check(ctx context.Context, dir string, read func(file string) e
 		r.Places[part] = filepath.Join(temp, part)
 	}
 	done, err := r.Run(ctx, dir)
-	t.wrong(err)
-	if done != nil {
-		t.Restored = *done
+	// A full disk here says nothing of the backup.
+	if ctx.Err() != nil || err != nil && !errors.Is(err, ErrDamaged) && len(t.Problems) == 0 {
+		return nil, errors.Join(err, ctx.Err())
 	}
+	t.wrong(err)
 	if err == nil {
+		t.Restored = *done
 		t.verify(r.Places, read, r.Progress)
 	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
+
 	t.ID = r.ID
 	t.Drilled = time.Now().UTC()
 	t.Good = len(t.Problems) == 0
-	return t, folder(dir).record(t)
+	return t, f.record(t)
 }
 
 // record notes the result of a drill.
@@ -288,6 +301,7 @@ func (t *Trial) readAll(ctx context.Context, f folder, all []*Backup, progress f
 			t.wrong(fmt.Errorf("cannot read backup %s: %s", b.ID, b.Damage))
 		}
 		for name, file := range b.Files {
+			// The content itself is named once, and here who needs it.
 			err, there := bad[file.SHA256]
 			if !there || err != nil {
 				t.wrong(fmt.Errorf("%s of backup %s is missing or damaged: content %s", name, b.ID, file.SHA256))
@@ -316,6 +330,7 @@ func (t *Trial) verify(at map[string]string, read func(file string) error, progr
 		progress("verifying snapshots", int64(i), int64(len(all)))
 		t.wrong(store.Verify(m.ID))
 	}
+	// What is published is there.
 	current, err := store.Current()
 	if err == nil {
 		_, err = store.Manifest(current.ID)
