@@ -14,7 +14,7 @@ import (
 
 const (
 	// hooksInterval is the time between two looks for events in a folder; in a bucket it is longer.
-	hooksInterval       = 5 * time.Second
+	hooksInterval       = 2 * time.Second
 	hooksBucketInterval = 30 * time.Second
 	// factsInterval is the time between two looks at what the store records.
 	factsInterval = 5 * time.Second
