@@ -1,7 +1,6 @@
 # A static binary alone: no shell, no libraries, no user database. docs/INSTALL.md says how to run it.
 #
-#   docker build --build-arg VERSION="$(git describe --tags --always)" \
-#     --build-arg COMMITTED="$(git log -1 --format=%cs)" -t ninepocket .
+#   docker build --build-arg VERSION="$(git describe --tags --always)" -t ninepocket .
 
 FROM golang:1.26 AS build
 WORKDIR /src
@@ -9,8 +8,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=dev
-ARG COMMITTED=
-RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=${VERSION} -X main.committed=${COMMITTED}" -o /out/ninepocket ./cmd/ninepocket \
+RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=${VERSION}" -o /out/ninepocket ./cmd/ninepocket \
  && mkdir -p /out/var/lib/ninepocket/store /out/var/lib/ninepocket/state /out/tmp
 
 FROM scratch
