@@ -115,7 +115,7 @@ func TestCaddyfile(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal(err)
 		}
-		time.Sleep(5 * time.Millisecond) //nolint:forbidigo // another process begins to listen
+		time.Sleep(5 * time.Millisecond) // another process begins to listen
 	}
 	waited := make(chan string)
 	go func() {

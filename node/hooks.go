@@ -14,7 +14,7 @@ import (
 
 const (
 	// hooksInterval is the time between two looks for events in a folder; in a bucket it is longer.
-	hooksInterval       = 5 * time.Second
+	hooksInterval       = 2 * time.Second
 	hooksBucketInterval = 30 * time.Second
 	// factsInterval is the time between two looks at what the store records.
 	factsInterval = 5 * time.Second
@@ -40,9 +40,7 @@ func (n *Node) openHooks() {
 		n.hooks.Interval = hooksBucketInterval
 	}
 	if n.fleet != nil {
-		shared := n.fleet.control.HookLedger()
-		n.onClose(func() error { shared.Close(); return nil })
-		n.hooks.Ledger = shared
+		n.hooks.Ledger = n.fleet.control.HookLedger()
 	}
 }
 
@@ -63,6 +61,7 @@ func SendHooks(ctx context.Context, config settings.Config, log *slog.Logger) (s
 
 	if err == nil {
 		n.openHooks()
+		defer n.hooks.Ledger.Close()
 		err = n.hooks.Pass(ctx)
 		stats = n.hooks.Stats()
 	}

@@ -3,6 +3,7 @@ package operate
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"ninepocket/internal/notify"
 	"ninepocket/snapshot"
@@ -22,20 +23,19 @@ func (t *Terms) record(kind, key string, data map[string]any) {
 
 // recordRefusal stores the event of a refusal.
 func (t *Terms) recordRefusal(refused *snapshot.RefusedError) {
-	var guards []snapshot.GuardResult
-	key := refused.ID
-	for _, verdict := range refused.Verdicts {
-		if verdict.Status == snapshot.Refused {
-			guards = append(guards, verdict)
-			key += " " + verdict.Name
-		}
+	guards := slices.DeleteFunc(slices.Clone(refused.Verdicts), func(verdict snapshot.GuardResult) bool {
+		return verdict.Status != snapshot.Refused
+	})
+	names := []string{refused.ID}
+	for _, verdict := range guards {
+		names = append(names, verdict.Name)
 	}
 	// The same refusal, evening after evening, is one event.
 	data := map[string]any{"snapshot_id": refused.ID, "guards": guards, "by": t.By}
 	if t.Override != nil {
 		data["command"] = t.Override(refused)
 	}
-	t.record(notify.Refused, key, data)
+	t.record(notify.Refused, strings.Join(names, " "), data)
 }
 
 // lateGroup is a group that a feed has no usable prices of.

@@ -85,10 +85,10 @@ type DailyRun struct {
 const dailyName = "DAILY"
 
 // RecordDaily records a day's work on a store in the place of the one before.
-func RecordDaily(d *Store, run DailyRun) error { return d.replace(dailyName, run) }
+func RecordDaily(on *Store, run DailyRun) error { return on.replace(dailyName, run) }
 
 // LastDaily returns the last day's work on a store; fs.ErrNotExist if there was none.
-func LastDaily(d *Store) (run DailyRun, err error) {
-	err = d.readChecksummed(dailyName, &run)
+func LastDaily(on *Store) (run DailyRun, err error) {
+	err = on.readChecksummed(dailyName, &run)
 	return run, err
 }

@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"ninepocket/internal/feedtest"
+	"ninepocket/internal/s3test"
 	"ninepocket/snapshot"
 )
 
@@ -244,5 +246,89 @@ func TestNotifyMistakes(t *testing.T) {
 	if code := runPlain(t, []string{"notify", "--test", "--config", file}, &out, &errs); code != exitOK ||
 		out.String() != "sent to: command\n" {
 		t.Errorf("test: %d %s", code, &out)
+	}
+}
+
+// TestFleetHooks has one of two servers send the hooks, the other after it, and then a command from a
+// bucket: each event comes once.
+func TestFleetHooks(t *testing.T) {
+	c := newFleetKit(t)
+	model := s3test.Start(t)
+	c.publishes()
+	c.creates("acme", "live", "pro")
+	var mu sync.Mutex
+	got := map[string]int{} // by type, without days that are missing
+	ids := map[string]int{}
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var one hookMessage
+		if err := json.NewDecoder(r.Body).Decode(&one); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		got[one.Type]++
+		ids[r.Header.Get("Webhook-Id")]++
+	}))
+	defer receiver.Close()
+	published := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return got["snapshot.published"]
+	}
+
+	dir := t.TempDir()
+	out, _ := c.does(exitOK, "snapshot", "trust", "init", "ops", "--key", filepath.Join(dir, "key"), "--to",
+		model.Place("prod"), "--json")
+	hooks := "[notify]\nurl = '" + receiver.URL + hookPath + "'\nsecret = '" + hookSecret + "'\n"
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	folder := write("folder.toml", "control = '"+c.control+"'\nstore = '"+c.store+"'\nstate = '"+dir+"/state'\n"+hooks)
+	var servers []*fleetServer
+	for range 2 {
+		s := &fleetServer{state: filepath.Join(t.TempDir(), "state")}
+		c.begins(s, "--config", folder)
+		servers = append(servers, s)
+	}
+	c.eventually("one of them sends", func() bool { return published() == 1 })
+	_, stderr := c.does(exitFailure, "notify", "--once", "--config", folder)
+	says(t, stderr, "another server of the fleet sends them")
+
+	// The one that sends ends, and the other goes on where it was.
+	_, text := c.asks(servers[0].Admin+"/metrics", "")
+	sender := 1
+	if sample(text, `ninepocket_hook_deliveries_total{result="sent"}`) != "0" {
+		sender = 0
+	}
+	servers[sender].stop()
+	c.builds(1)
+	c.eventually("the other one sends", func() bool { return published() == 2 })
+	servers[1-sender].stop()
+
+	// From the bucket the same events are known, and a new one is not.
+	bucket := write("bucket.toml", "control = '"+c.control+"'\nstore = '"+model.Place("prod")+"'\nstore_cache = '"+dir+
+		"/cache'\nstate = '"+dir+"/state'\npublishers = ['"+c.member(out, "publisher")+"']\n"+hooks)
+	push := []string{
+		"snapshot", "push", "--store", c.store, "--to", model.Place("prod"), "--key", filepath.Join(dir, "key"),
+	}
+	c.does(exitOK, push...)
+	out, _ = c.does(exitOK, "notify", "--once", "--config", bucket)
+	says(t, out, "0 sent")
+	c.builds(2)
+	c.does(exitOK, push...)
+	out, _ = c.does(exitOK, "notify", "--once", "--config", bucket)
+	says(t, out, "1 sent")
+	if published() != 3 {
+		t.Errorf("sent %v", got)
+	}
+	for id, n := range ids {
+		if n != 1 {
+			t.Errorf("%s came %d times", id, n)
+		}
 	}
 }

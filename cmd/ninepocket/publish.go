@@ -206,14 +206,14 @@ func refusal(err error, store, config string) error {
 
 // overrideCommand returns the command that publishes a refused snapshot.
 func overrideCommand(refused *snapshot.RefusedError, store, config string) string {
-	command := publishCommand(refused.ID, store, config)
+	words := []string{publishCommand(refused.ID, store, config)}
 	// Every guard that refused is named, so that one run of the command is enough.
 	for _, verdict := range refused.Verdicts {
 		if verdict.Status == snapshot.Refused {
-			command += " --override " + verdict.Name
+			words = append(words, "--override", verdict.Name)
 		}
 	}
-	return command + " --reason 'WHY'"
+	return strings.Join(words, " ") + " --reason 'WHY'"
 }
 
 // publishCommand returns the command that publishes a snapshot.

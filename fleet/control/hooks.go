@@ -24,7 +24,7 @@ func (db *DB) HookLedger() *HookLedger { return &HookLedger{db: db} }
 
 // Load takes the lock, unless this server has it, and returns what was saved last.
 func (ledger *HookLedger) Load(ctx context.Context) (record []byte, err error) {
-	return record, ledger.do(ctx, func(ctx context.Context) error {
+	err = ledger.do(ctx, func(ctx context.Context) error {
 		// While the session lasts, the lock does.
 		if ledger.conn == nil {
 			if err := ledger.lock(ctx); err != nil {
@@ -37,6 +37,7 @@ func (ledger *HookLedger) Load(ctx context.Context) (record []byte, err error) {
 		}
 		return err
 	})
+	return record, err
 }
 
 // lock takes the lock in a session of its own. Databases of earlier versions have no table of hooks.

@@ -114,9 +114,9 @@ func (s *Schedule) missing(served *snapshot.Manifest, now time.Time) (made event
 	if now.Before(due) {
 		return made, false
 	}
-	late := now.Sub(due) / day
-	expected := served.SnapshotAt.UTC().Truncate(day).Add((late + 1) * day).Format(time.DateOnly)
-	made, err := newEvent(DayMissing, expected, due.Add(late*day), map[string]any{
+	late := int(now.Sub(due) / day)
+	expected := served.SnapshotAt.UTC().AddDate(0, 0, late+1).Format(time.DateOnly)
+	made, err := newEvent(DayMissing, expected, due.AddDate(0, 0, late), map[string]any{
 		"day": expected, "snapshot_id": served.ID, "snapshot_at": served.SnapshotAt.UTC(),
 	})
 	return made, err == nil

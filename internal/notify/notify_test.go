@@ -509,7 +509,7 @@ func TestCommand(t *testing.T) {
 	script := filepath.Join(dir, "tell")
 	text := "#!/bin/sh\n[ -e " + dir + "/broken ] && exit 3\ncat >>" + dir + "/events\nenv >>" + dir + "/env\n" +
 		"printf '%s\\n' \"$@\" >>" + dir + "/args\n"
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	w.URL = ""
@@ -587,8 +587,10 @@ func TestValidate(t *testing.T) {
 		{Options{URL: "https://u:T0PSECRET@example.com/", Secret: testSecret}, []string{"notify.url"}},
 		{Options{URL: "https:///T0PSECRET", Secret: testSecret}, []string{"notify.url"}},
 		{Options{URL: "ftp://T0PSECRET/", Secret: testSecret}, []string{"notify.url"}},
-		{Options{URL: "https://example.com/T0PSECRET%zz", Secret: "T0PSECRET", Events: []string{"x", "y"}},
-			[]string{"notify.url", "notify.secret", `"x"`, `"y"`}},
+		{
+			Options{URL: "https://example.com/T0PSECRET%zz", Secret: "T0PSECRET", Events: []string{"x", "y"}},
+			[]string{"notify.url", "notify.secret", `"x"`, `"y"`},
+		},
 		{Options{URL: "https://example.com/T0PSECRET", Secret: "whsec_T0PSECRET"}, []string{"notify.secret"}},
 	} {
 		err := fmt.Sprint(c.given.Validate())

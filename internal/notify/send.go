@@ -57,12 +57,12 @@ func (o *Options) Validate() error {
 	_, err := o.key()
 	all = append(all, err)
 	u, err := url.Parse(o.URL)
-	switch {
-	case err != nil || u.Hostname() == "" || u.User != nil:
-		all = append(all, errors.New("cannot use notify.url: want https://HOST/PATH, without a user"))
 	// What crosses a network must not be read there.
-	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
-		all = append(all, errors.New("cannot use notify.url: want https, or http to this machine alone"))
+	safe := err == nil && u.Hostname() != "" && u.User == nil &&
+		(u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
+	if !safe {
+		const want = "cannot use notify.url: want https://HOST/PATH without a user, or http to this machine alone"
+		all = append(all, errors.New(want))
 	}
 	return errors.Join(all...)
 }
@@ -82,13 +82,10 @@ func NewClient() *http.Client {
 
 // post sends an event to the URL. Its errors do not have the URL.
 func (o *Options) post(ctx context.Context, client *http.Client, now time.Time, one *event) error {
-	key, err := o.key()
-	if err != nil {
-		return err
-	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.URL, bytes.NewReader(one.body))
-	if err != nil {
-		return errors.New("notify.url cannot be asked")
+	key, bad := o.key()
+	if err != nil || bad != nil {
+		return errors.New("notify.url or notify.secret cannot be used")
 	}
 
 	timestamp := strconv.FormatInt(now.Unix(), 10)
@@ -161,12 +158,11 @@ func (s *Sender) Test(ctx context.Context) (took []string, err error) {
 	now := s.Now()
 	one, err := newEvent("notify.test", now.String(), now, struct{}{})
 	for _, target := range s.targets() {
-		failed := s.send(ctx, target, &one)
-		if failed == nil {
+		if failed := s.send(ctx, target, &one); failed != nil {
+			err = errors.Join(err, fmt.Errorf("cannot send to notify.%s: %w", target, failed))
+		} else {
 			took = append(took, target)
-			continue
 		}
-		err = errors.Join(err, fmt.Errorf("cannot send to notify.%s: %w", target, failed))
 	}
 	return took, err
 }

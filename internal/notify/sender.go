@@ -29,6 +29,7 @@ type Source interface {
 type Ledger interface {
 	Load(ctx context.Context) ([]byte, error) // nil before the first Save
 	Save(ctx context.Context, record []byte) error
+	Close() // lets another sender go on
 }
 
 // FileLedger is the ledger of a state directory, whose lock excludes other senders.
@@ -49,6 +50,9 @@ func (dir FileLedger) Load(context.Context) ([]byte, error) {
 func (dir FileLedger) Save(_ context.Context, record []byte) error {
 	return statedir.ReplaceFile(dir.path(), record)
 }
+
+// Close implements Ledger.
+func (FileLedger) Close() {}
 
 // delivery is what is known of one event for one target.
 type delivery struct {
@@ -95,8 +99,9 @@ func (s *Sender) Stats() Stats {
 	return Stats{}
 }
 
-// Run sends events until ctx is done.
+// Run sends events until ctx is done, and closes the ledger.
 func (s *Sender) Run(ctx context.Context) {
+	defer s.Ledger.Close()
 	logged := ""
 	for ctx.Err() == nil {
 		text := ""
@@ -171,10 +176,9 @@ func (s *Sender) load(ctx context.Context) (deliveries, error) {
 	// Only what happened can be stored by who did it: a missing day is found here.
 	late := event{}
 	missing := false
-	if cur, err := s.Store.Current(); err == nil {
-		if served, err := s.Store.Manifest(cur.ID); err == nil {
-			late, missing = s.missing(served, s.Now())
-		}
+	cur, _ := s.Store.Current() // without one no day is missing
+	if served, err := s.Store.Manifest(cur.ID); err == nil {
+		late, missing = s.missing(served, s.Now())
 	}
 	// What is new waits from now on, for each target.
 	for _, target := range s.targets() {
