@@ -641,7 +641,7 @@ func TestPagesSayTheReading(t *testing.T) {
 	for words, want := range map[string][2]string{
 		"cheapest%20pikachu":         {`sorted;by="price_asc"`, "Sorted by price, cheapest first."},
 		"pikachu%20under%20%249":     {`bounded;max=900`, "Prices to $9.00."},
-		"pikachu%20booster%20box":    {`no-card;q="booster box"`, "is no card; sealed products are listed below"},
+		"pikachu%20booster%20box":    {`no-card;q="booster box"`, "is no card, and no sealed product here fits"},
 		"the%20price%20of%20pikachu": {`left-out;q="the price of"`, "was left out."},
 	} {
 		got := w.get(t, "/v1/cards?q="+words).header.Get("X-Search-Interpretation")

@@ -157,4 +157,8 @@ func TestSealedReading(t *testing.T) {
 			page = rest
 		}
 	}
+	filtered := string(w.pages.Search(nil, w.view, w.now, site.SearchQuery{Words: "evs etb", Rarity: "Rare"}))
+	if !strings.Contains(filtered, "sealed products are on the first page without filters") {
+		t.Error("filters do not say where sealed products are")
+	}
 }

@@ -214,9 +214,9 @@ func (s *searchPage) explain(v *engine.View, query *index.Query, list []index.No
 func sealedMeaning(v *engine.View, query *index.Query, list []index.Note) index.Query {
 	meant := query.WithoutModifiers(v.Index)
 	// The words of a package are of no card, so they are not among its words.
-	for _, note := range list {
-		if note.Kind == index.NoCard {
-			meant.Words += " " + note.From
+	for _, found := range list {
+		if found.Kind == index.NoCard {
+			meant.Words += " " + found.From
 		}
 	}
 	return meant
