@@ -174,7 +174,12 @@ func (r *registry) checkCollisions(claims [][]string, known map[string]string) e
 // pair is one row of a registry table, or a key of two parts: a reference and its kind, a slug and its id.
 type pair struct{ key, id string }
 
-func comparePairs(a, b pair) int { return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.id, b.id)) }
+// replaces reports whether a reference and its id are those of an earlier pair, which may have another id.
+func (p pair) replaces(old pair) bool { return p.key == old.key && kindOf(p.id) == kindOf(old.id) }
+
+func comparePairs(a, b pair) int {
+	return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.id, b.id))
+}
 
 // toColumns sorts pairs and writes them as two columns, each pair once.
 func toColumns(pairs []pair) (keys, ids snapshot.Strings) {
@@ -202,34 +207,25 @@ func (r *registry) history(m *merged) snapshot.IDHistory {
 	slices.SortFunc(now, comparePairs)
 
 	// Both lists ascend: of a reference and kind that both have, the new id stands.
-	var out snapshot.IDHistory
+	list := make([]pair, 0, len(now)*33/32)
 	moved := map[string]string{}
-	base := &r.base.Registry
-	row := 0
-	add := func(ref, id string) {
-		out.Ref.Append(ref)
-		out.RefID.Append(id)
-	}
-	for _, given := range slices.Compact(now) {
-		for ; row < base.Ref.Len(); row++ {
-			old := pair{base.Ref.At(row), base.RefID.At(row)}
-			order := cmp.Or(cmp.Compare(old.key, given.key), cmp.Compare(kindOf(old.id), kindOf(given.id)))
-			if order > 0 {
-				break
-			}
-			if order < 0 {
-				add(old.key, old.id)
-			} else if old.id != given.id && !current[old.id] {
-				// The old id is nobody's any more, so that its slugs follow the reference.
-				moved[old.id] = given.id
-			}
+	for i := range r.base.Registry.Ref.Len() {
+		old := pair{r.base.Registry.Ref.At(i), r.base.Registry.RefID.At(i)}
+		for len(now) > 0 && comparePairs(now[0], old) < 0 && !now[0].replaces(old) {
+			list = append(list, now[0])
+			now = now[1:]
 		}
-		add(given.key, given.id)
-	}
-	for ; row < base.Ref.Len(); row++ {
-		add(base.Ref.At(row), base.RefID.At(row))
+		switch {
+		case len(now) == 0 || !now[0].replaces(old):
+			list = append(list, old)
+		case now[0].id != old.id && !current[old.id]:
+			// The old id is nobody's any more, so that its slugs follow the reference.
+			moved[old.id] = now[0].id
+		}
 	}
 
+	var out snapshot.IDHistory
+	out.Ref, out.RefID = toColumns(append(list, now...))
 	out.Slug, out.SlugID = toColumns(r.formerSlugs(m, moved))
 	return out
 }

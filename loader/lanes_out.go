@@ -115,7 +115,17 @@ func (a *assembly) writeFeeds() {
 
 // writeLanes writes the lanes of all items with their history and statistics.
 func (a *assembly) writeLanes() {
-	a.makeRoom()
+	var lanes, shown int
+	for _, list := range a.lanes {
+		lanes += len(list)
+		for k, lane := range list {
+			// A variant has statistics once.
+			if k == 0 || a.b.lanes.all[lane].variant != a.b.lanes.all[list[k-1]].variant {
+				shown++
+			}
+		}
+	}
+	a.c.MakeRoom(lanes, shown, a.r.Size())
 	nCards := len(a.cards)
 	a.c.Cards.Display = make([]int32, nCards)
 	for row, i := range a.cards {
@@ -130,23 +140,6 @@ func (a *assembly) writeLanes() {
 	}
 
 	a.b.progress("assemble", int64(len(a.lanes)), int64(len(a.lanes)))
-}
-
-// makeRoom makes room for the lanes of all items. A lane has about as many bytes as its layers.
-func (a *assembly) makeRoom() {
-	all := a.b.lanes.all
-	var lanes, shown, points int
-	for item, list := range a.lanes {
-		lanes += len(list)
-		for k, lane := range list {
-			points += a.r.Size(lane, all[lane].base)
-			// A variant of a card has statistics once.
-			if item < len(a.cards) && (k == 0 || all[lane].variant != all[list[k-1]].variant) {
-				shown++
-			}
-		}
-	}
-	a.c.MakeRoom(lanes, shown, points)
 }
 
 // writeItem writes the lanes of one item and returns the row of its display price, -1 without one.

@@ -85,20 +85,16 @@ const buildMemory = 1200 << 20
 
 // LimitBuild limits the memory of a process that builds a snapshot, and logs the limit. The collector
 // would let its heap grow to twice its live size, which saves such a process next to no time. Unless
-// GOMEMLIMIT is set, the runtime's soft limit follows what is live, up to heapPercent of the control
-// group's limit or, without one, of the machine's memory.
+// GOMEMLIMIT is set, the runtime's soft limit follows what is live, up to the limit of memory.
 func LimitBuild(log *slog.Logger) {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); !set {
-		most := memoryLimit()
-		if machine, err := memlimit.FromSystem(); err == nil && most == 0 {
-			most = int64(machine) / 100 * heapPercent
-		}
+		_, most := memory()
 		followLive(most)
 	}
 	LogMemory(log)
 }
 
-// followLive sets the limit by what is live, now and after each collection; most is 0 if it is not known.
+// followLive sets the limit by what is live, now and after each collection.
 func followLive(most int64) {
 	used, _ := memory()
 	limit := max(buildMemory, used+used/4)

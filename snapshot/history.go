@@ -59,17 +59,12 @@ func CutPoints(dst, stored []byte, shift int64, from, until Day) ([]byte, Point)
 
 	dst = EncodePoints(dst, []Point{p})
 	rest := b
-	for {
-		p, rest = skipEights(p, rest, until-1)
-		if len(rest) == 0 {
-			break
-		}
+	for len(rest) > 0 {
 		next, behind := p.next(rest)
 		if next.Day >= until {
 			break
 		}
-		p = next
-		rest = behind
+		p, rest = skipEights(next, behind, until-1)
 	}
 	return append(dst, b[:len(b)-len(rest)]...), p
 }
@@ -117,7 +112,12 @@ func (h *History) lastDay(lane int) Day {
 
 // next steps from a point to the one that is stored behind it.
 func (p Point) next(b []byte) (next Point, rest []byte) {
-	u, n := binary.Uvarint(b)
+	// Most changes take a byte.
+	n := 1
+	u := uint64(b[0])
+	if u >= 0x80 {
+		u, n = binary.Uvarint(b)
+	}
 	p.Day++
 	p.Cents += unzigzag(u >> 1)
 	// The low bit says that a gap follows.
@@ -154,35 +154,7 @@ func DecodePoints(dst []Point, b []byte, from, to Day) []Point {
 			return dst
 		}
 
-		// Most changes take a byte, nearly all others two.
-		n := 1
-		u := uint64(b[0])
-		switch {
-		case u < 0x80:
-		case len(b) > 1 && b[1] < 0x80:
-			n = 2
-			u = u&0x7f | uint64(b[1])<<7
-		default:
-			u, n = binary.Uvarint(b)
-			if n <= 0 {
-				return dst
-			}
-		}
-
-		b = b[n:]
-		p.Day++
-		p.Cents += unzigzag(u >> 1)
-
-		// The low bit says that a gap follows.
-		if u&1 != 0 {
-			gap, n := binary.Uvarint(b)
-			if n <= 0 {
-				return dst
-			}
-
-			b = b[n:]
-			p.Day += Day(gap)
-		}
+		p, b = p.next(b)
 	}
 
 	return dst

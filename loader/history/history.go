@@ -44,6 +44,13 @@ func (r *run) add(lane int32, points []snapshot.Point) {
 // list is the stored form of list k.
 func (r *run) list(k int32) []byte { return r.blocks[k/blockLists].Stored(int(k % blockLists)) }
 
+func (r *run) size() (bytes int) {
+	for i := range r.blocks {
+		bytes += len(r.blocks[i].Points)
+	}
+	return bytes
+}
+
 // of is a lane's list in a run whose lanes ascend, nil without one.
 func (r *run) of(lane int32) []byte {
 	if k, ok := slices.BinarySearch(r.lane, uint32(lane)); ok {
@@ -225,16 +232,11 @@ func byLane[T any](lanes int, list []T, laneOf func(T) int32) (start []int32, so
 	return start, sorted
 }
 
-// Size is how many bytes the lists of a lane have.
-func (r *Reader) Size(lane, baseLane int32) (bytes int) {
-	for _, k := range r.order[r.start[lane]:r.start[lane+1]] {
-		bytes += len(r.wide.list(k))
-	}
-	if baseLane >= 0 {
-		bytes += len(r.base.History.Stored(int(baseLane)))
-	}
+// Size is about how many bytes all lanes will have.
+func (r *Reader) Size() int {
+	bytes := max(r.wide.size(), len(r.base.History.Points))
 	for i := range r.daily {
-		bytes += len(r.daily[i].of(lane))
+		bytes += r.daily[i].size()
 	}
 	return bytes
 }
@@ -251,7 +253,7 @@ func (r *Reader) Splice(
 	lowest, shift := r.overlayAll(lane, baseLane, again)
 	until := r.to + 1
 	if len(r.over) > 0 {
-		until = r.over[0].Day
+		until = max(r.over[0].Day, r.from)
 	}
 
 	start := len(dst)
@@ -287,10 +289,7 @@ func (r *Reader) overlayAll(lane, baseLane int32, again []snapshot.Day) (lowest 
 	default:
 		// The base's newest row may have had no price; then no history file has one for that day
 		// either.
-		hidden := snapshot.Point{Day: r.base.Lanes.LastSeen[baseLane], Cents: snapshot.NoCents}
-		if hidden.Day >= r.from {
-			r.lay([]snapshot.Point{hidden})
-		}
+		r.lay([]snapshot.Point{{Day: r.base.Lanes.LastSeen[baseLane], Cents: snapshot.NoCents}})
 		r.overlay(r.base.History.Stored(int(baseLane)), 0, again...)
 	}
 
