@@ -39,7 +39,7 @@ func usageCommand() *cobra.Command {
 --since and --until are days (UTC) and both belong to the bill. --totals sums a tenant and surface up
 in one row, with the plan and its limits as they are now.`,
 		Example: "  ninepocket usage --state state --since 2026-10-01 --until 2026-10-31 --totals --format csv",
-		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 
 	f := cmd.Flags()
