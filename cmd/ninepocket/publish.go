@@ -201,14 +201,14 @@ func refusal(err error, store, config string) error {
 
 // overrideCommand returns the command that publishes a refused snapshot.
 func overrideCommand(refused *snapshot.RefusedError, store, config string) string {
-	command := publishCommand(refused.ID, store, config)
+	command := []string{publishCommand(refused.ID, store, config)}
 	// Every guard that refused is named, so that one run of the command is enough.
 	for _, verdict := range refused.Verdicts {
 		if verdict.Status == snapshot.Refused {
-			command += " --override " + verdict.Name
+			command = append(command, "--override", verdict.Name)
 		}
 	}
-	return command + " --reason 'WHY'"
+	return strings.Join(command, " ") + " --reason 'WHY'"
 }
 
 // publishCommand returns the command that publishes a snapshot.
