@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ninepocket/internal/settings"
+	"ninepocket/snapshot"
 )
 
 // stillToCome begin the commands of the table that this branch does not have.
@@ -28,9 +29,9 @@ var everydaySays = map[string]string{
 	"where does this price come from":                  `.`,
 	"who published, who rolled back":                   `(?s) rollback .* publish `,
 	"who called yesterday, and how much":               `TENANT +SURFACE +PLAN`,
-	"what does a tenant owe":                           `acme`,
+	"what does a tenant owe":                           `TENANT +MONTH +PLAN .*AMOUNT`,
 	"which keys has a tenant, and when were they used": `key_\S+`,
-	"a tenant gets a larger plan":                      `pro`,
+	"a tenant gets a larger plan":                      `plan of acme`,
 	"a tenant is stopped":                              `acme`,
 	"a tenant goes on":                                 `acme`,
 	"a tenant is deleted":                              `.`,
@@ -142,5 +143,10 @@ func newEverydayShop(t *testing.T) *strings.Replacer {
 	if backups {
 		does(exitOK, "backup")
 	}
-	return strings.NewReplacer("TENANT", "acme", "CARD", "card_x", "REQUEST_ID", "req_a", "TEXT", "because")
+	catalog, err := snapshot.OpenStore("store").Load(t.Context(), (&operator{t, "store"}).current(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	card := catalog.Cards.ID.At(0)
+	return strings.NewReplacer("TENANT", "acme", "CARD", card, "REQUEST_ID", "req_a", "TEXT", "because")
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,6 +136,17 @@ func TestStatusOfServer(t *testing.T) {
 	if served, _ := said["served"].(map[string]any); served["snapshot_id"] != p.SnapshotID || said["ready"] != "ok" ||
 		said["verdict"] != "well" {
 		t.Errorf("of a server that serves: %v", said)
+	}
+
+	// A word stands for a day of usage.
+	if _, err := p.get(t.Context(), http.DefaultClient, "/v1/games"); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually(t, "have the call in today's usage", func() bool {
+		return strings.Contains(command(t, p.dir, "usage", "--state", "state", "--day", "today"), "games_list")
+	})
+	if said := command(t, p.dir, "usage", "--state", "state", "--day", "yesterday"); strings.Contains(said, "acme") {
+		t.Errorf("yesterday's usage has today's calls:\n%s", said)
 	}
 
 	hangs, err := net.Listen("tcp", "127.0.0.1:0")
