@@ -67,7 +67,8 @@ func lateGroups(catalog *snapshot.Catalog) (all []lateGroup) {
 func (t *Terms) recordPublication(cur *snapshot.Current, current, next *snapshot.StoredSnapshot) {
 	key := strconv.FormatUint(cur.Epoch, 10) + " " + cur.ID
 	data := map[string]any{
-		"snapshot_id": cur.ID, "epoch": cur.Epoch, "previous": cur.Previous, "by": t.By, "overrides": t.Overrides,
+		"snapshot_id": cur.ID, "epoch": cur.Epoch, "previous": cur.Previous, "by": t.By,
+		"overrides":   append([]snapshot.Override{}, t.Overrides...),
 		"snapshot_at": next.Manifest.SnapshotAt, "counts": next.Manifest.Counts,
 	}
 	late := lateGroups(next.Catalog)

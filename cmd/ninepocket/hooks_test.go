@@ -320,6 +320,18 @@ func TestFleetHooks(t *testing.T) {
 	out, _ = c.does(exitOK, "notify", "--once", "--config", bucket)
 	says(t, out, "0 sent")
 	c.builds(2)
+
+	// A push is done without its events, which the next one takes along.
+	model.Set(func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+		if strings.Contains(r.URL.Query().Get("prefix"), "events/") {
+			http.Error(rw, "no", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(rw, r)
+	})
+	_, stderr = c.does(exitOK, push...)
+	says(t, stderr, "hooks hear of it with the next push")
+	model.Set(nil)
 	c.does(exitOK, push...)
 	out, _ = c.does(exitOK, "notify", "--once", "--config", bucket)
 	says(t, out, "1 sent")

@@ -143,8 +143,8 @@ func readKey(path string) (*mirror.Key, error) {
 	return key, err
 }
 
-// push pushes the publication of the directory store.
-func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Store) (done mirror.PushResult, err error) {
+// push pushes the publication of the directory store, and the events of it.
+func (flags *pushFlags) push(cmd *cobra.Command, dir *snapshot.Store) (done mirror.PushResult, err error) {
 	bucket, err := openBucket(flags.to)
 	if err != nil {
 		return done, withMirrorHint(err, flags.to)
@@ -156,11 +156,15 @@ func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Store) (done mir
 	}
 
 	flags.Now = time.Now()
-	done, err = bucket.Push(ctx, dir, cur.ID, flags.PushOptions)
-	if err == nil {
-		err = bucket.PushEvents(ctx, dir, flags.Key)
+	done, err = bucket.Push(cmd.Context(), dir, cur.ID, flags.PushOptions)
+	if err != nil {
+		return done, withMirrorHint(err, flags.to)
 	}
-	return done, withMirrorHint(err, flags.to)
+	// What is published is published.
+	if err := bucket.PushEvents(cmd.Context(), dir, flags.Key); err != nil {
+		cmd.PrintErrf("note: hooks hear of it with the next push: %v\n", err)
+	}
+	return done, nil
 }
 
 // pushAfter pushes if --to is given, after a publication or rollback in the directory store. A
@@ -173,7 +177,7 @@ func (flags *pushFlags) pushAfter(cmd *cobra.Command, store *storeFlags, row pub
 		flags.to = ""
 	}
 	if flags.to != "" {
-		pushed, err = flags.push(cmd.Context(), store.dir())
+		pushed, err = flags.push(cmd, store.dir())
 	}
 	switch {
 	case err != nil:
@@ -225,7 +229,7 @@ func snapshotPush() *cobra.Command {
 		Example: "  ninepocket snapshot push --store store --to 's3://cards/prod?region=eu-west-1' --key ops-2026.key",
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return push.check(cmd) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			row, err := push.push(cmd.Context(), flags.dir())
+			row, err := push.push(cmd, flags.dir())
 			if err != nil {
 				return err
 			}
