@@ -9,6 +9,7 @@ GO           ?= go
 TOOL         := $(GO) tool -modfile=tools/go.mod
 DATA         ?= ../shared/data
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT       := $(shell git log -1 --format=%H 2>/dev/null)
 COMMITTED    := $(shell git log -1 --format=%cs 2>/dev/null)
 
 PKG          ?= ./...
@@ -46,7 +47,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/ninepocket, one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.committed=$(COMMITTED)' -o bin/ninepocket ./cmd/ninepocket
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.committed=$(COMMITTED)' -o bin/ninepocket ./cmd/ninepocket
 
 .PHONY: demo
 demo: build ## build and serve a synthetic catalog with ready keys (DEMO_FLAGS='--listen 127.0.0.1:8080')

@@ -25,6 +25,7 @@ var badValues = map[string][]string{
 	"config":                      {"nowhere.toml"},
 	"control":                     {"mysql://host/cards", "postgres://host", "nonsense"},
 	"credits":                     {"-1"},
+	"day":                         {"tomorrow", "2026-13-01"},
 	"days":                        {"nowhere"},
 	"date":                        {"yesterday", "2026-13-01"},
 	"acks":                        {"all"},

@@ -24,9 +24,10 @@ import (
 var numberError = regexp.MustCompile(`strconv\.Parse(Int|Uint|Float): parsing "[^"]*": ` +
 	`(invalid syntax|value out of range)`)
 
-// The linker sets version, and the day of its commit.
+// The linker sets version, its commit and the day of that.
 var (
 	version   = "dev"
+	commit    = ""
 	committed = ""
 )
 
@@ -100,7 +101,8 @@ func rootCommand() *cobra.Command {
 		DisableSuggestions: true,
 	}
 
-	addGroup(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), healthcheckCommand(),
+	addGroup(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), statusCommand(),
+		healthcheckCommand(),
 		parentCommand("config", "Check, print and begin the configuration of serve", configCheck(), configPrint(),
 			configInit()))
 	addGroup(root, "From feed to snapshot:",
@@ -134,6 +136,7 @@ func rootCommand() *cobra.Command {
 // programVersion is the output of version.
 type programVersion struct {
 	Version   string `json:"version"`
+	Commit    string `json:"commit"`
 	Committed string `json:"committed,omitempty"` // the day of the commit
 	Go        string `json:"go"`
 	Platform  string `json:"platform"`
@@ -144,7 +147,9 @@ func versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			details := programVersion{version, committed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			details := programVersion{
+				version, commit, committed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH,
+			}
 
 			// A build outside of the repository has no day.
 			of := ""
@@ -184,28 +189,25 @@ func parentCommand(use, short string, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// unknownName matches the name in an error about an unknown flag or command.
+var unknownName = regexp.MustCompile(`unknown (?:flag: |command ")([^"]+)`)
+
 // nearestName suggests the flag or command that an unknown one resembles, if there is one.
 func nearestName(cmd *cobra.Command, err error) string {
-	known := []string{}
-	begin := "--"
-	_, given, unknown := strings.Cut(err.Error(), "unknown flag: --")
-	if unknown {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	} else if _, rest, is := strings.Cut(err.Error(), `unknown command "`); is {
-		given, _, _ = strings.Cut(rest, `"`)
-		begin = cmd.CommandPath() + " "
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() {
-				known = append(known, sub.Name())
-			}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			known = append(known, sub.Name())
 		}
 	}
 
-	near := cardvocab.Nearest(given, slices.Values(known))
-	if near == "" {
-		return " for its flags"
+	if found := unknownName.FindStringSubmatch(err.Error()); found != nil {
+		if near := cardvocab.Nearest(found[1], slices.Values(known)); near != "" {
+			return "; did you mean " + near + "?"
+		}
 	}
-	return "; did you mean " + begin + near + "?"
+	return " for its flags"
 }
 
 // fail wraps the error of a command; nil stays nil.

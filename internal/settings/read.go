@@ -154,11 +154,7 @@ func (c *Merged) readTOML(path string, text []byte) error {
 func (c *Merged) set(entry tomlEntry, file string) error {
 	setting, name, whole := findSetting(entry.path)
 	if !whole {
-		near := nearestKey(entry.path)
-		if near != "" {
-			near = "; did you mean " + near + "?"
-		}
-		return fmt.Errorf("unknown key %s%s", dotted(entry.path), near)
+		return fmt.Errorf("unknown key %s%s", dotted(entry.path), meant(nearestKey(entry.path)))
 	}
 	// For example [listen].
 	if _, table := entry.value.(map[string]any); table {

@@ -117,26 +117,29 @@ func (s *Setting) path(name string) []string {
 
 // nearestKey returns the key that an unknown path resembles, "" for none.
 func nearestKey(path []string) string {
-	name := ""
-	if len(path) > 1 {
-		name = path[1]
+	var keys []string
+	for _, setting := range Settings {
+		// A name that the operator chose is the second level.
+		keys = append(keys, dotted(setting.path(path[min(1, len(path)-1)])))
 	}
-	return cardvocab.Nearest(dotted(path), func(each func(string) bool) {
-		for _, setting := range Settings {
-			if !each(dotted(setting.path(name))) {
-				return
-			}
-		}
-	})
+	return cardvocab.Nearest(dotted(path), slices.Values(keys))
 }
 
-// NearestVariable returns the environment variable that an unknown one resembles, "" for none.
-func NearestVariable(name string) string {
+// MeantVariable suggests the environment variable that an unknown one resembles, "" for none.
+func MeantVariable(name string) string {
 	key := nearestKey(variablePath(name))
-	if key == "" {
+	if key != "" {
+		key = EnvPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
+	}
+	return meant(key)
+}
+
+// meant ends an error about an unknown name with the nearest one, unless that is "".
+func meant(near string) string {
+	if near == "" {
 		return ""
 	}
-	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
+	return "; did you mean " + near + "?"
 }
 
 // variablePath returns the levels of the key of an environment variable.
