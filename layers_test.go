@@ -97,6 +97,7 @@ var mayImport = map[string][]string{
 		"engine", "engine/cursor", "feed", "loader", "loader/source", "snapshot", "snapshot/diff", "snapshot/guard",
 		"wire",
 	},
+	"operate/explain": {"feed", "snapshot", "snapshot/diff"},
 	"bench": {
 		"access/keys", "engine", "index", "internal/settings", "internal/synth", "internal/term", "loader",
 		"node",

@@ -43,8 +43,8 @@ type Build struct {
 	// On names the base, whose history and ids continue: an id, latest, current or previous; none
 	// or "" for no base.
 	On string
-	// Again returns the command that builds the same with more prices, KIND:PATH each.
-	Again func(prices []string) string
+	// Again returns the command that builds the same.
+	Again func() string
 }
 
 // Built is the result of a build.

@@ -71,7 +71,7 @@ func dailyCommand() *cobra.Command {
 const dryRunHelp = "show what it would do, and change nothing"
 
 // dryRun gives a command copies of folders to work on. What it prints names the folders themselves. end
-// removes the copies, and prints what was kept back.
+// removes the copies, and prints what was printed.
 func dryRun(cmd *cobra.Command, folders ...*string) (end func(), err error) {
 	cmd.PrintErrln("note: a dry run: what follows would be done, and nothing is changed")
 	temp, err := os.MkdirTemp("", "ninepocket-dry-run-")
@@ -80,6 +80,7 @@ func dryRun(cmd *cobra.Command, folders ...*string) (end func(), err error) {
 	}
 	var names []string
 	for i, folder := range folders {
+		// A feed may not be configured.
 		if *folder == "" {
 			continue
 		}
@@ -89,13 +90,14 @@ func dryRun(cmd *cobra.Command, folders ...*string) (end func(), err error) {
 		err = errors.Join(err, operate.Shadow(given, *folder))
 	}
 
+	// Output is held back as a whole: a name may lie across two writes.
 	rename := strings.NewReplacer(names...)
-	var kept bytes.Buffer
+	var printed bytes.Buffer
 	stdout := cmd.OutOrStdout()
-	cmd.SetOut(&kept)
+	cmd.SetOut(&printed)
 	cmd.SetErr(renamed{cmd.ErrOrStderr(), rename})
 	return func() {
-		_, _ = rename.WriteString(stdout, kept.String())
+		_, _ = rename.WriteString(stdout, printed.String())
 		_ = os.RemoveAll(temp)
 	}, err
 }
@@ -204,7 +206,7 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 		},
 	}
 	b := &work.Build
-	b.Again = func(prices []string) string { return againCommand(b, prices, true, d.config) }
+	b.Again = func() string { return againCommand(b, true, d.config) }
 	// A missing folder of images does not stop the day.
 	if _, err := os.Stat(b.Images); err != nil {
 		b.Images = ""
@@ -243,7 +245,7 @@ func (d *daily) withDayHint(err error, work *operate.Day) error {
 }
 
 // maxShown is how many changes the day shows: all that it prints is to be on one screen.
-const maxShown = 4
+const maxShown = 3
 
 func printDay(out *bufio.Writer, report *operate.Report) {
 	if report.Pulled != nil {
@@ -252,7 +254,6 @@ func printDay(out *bufio.Writer, report *operate.Report) {
 	if report.Diff != nil {
 		rows := report.Diff.Rows()
 		printDiff(out, report.Diff, rows[:min(len(rows), maxShown)])
-		fmt.Fprintln(out)
 	}
 
 	id := report.Built.ID

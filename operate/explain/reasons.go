@@ -26,7 +26,8 @@ type Line struct {
 
 // String says what is wrong, and where.
 func (l *Line) String() string {
-	return fmt.Sprintf("%s %q in line %d of %s", strings.ReplaceAll(l.Reason, "_", " "), l.Value, l.Line, l.File)
+	text := fmt.Sprintf("%s, %s %q, line %d", strings.ReplaceAll(l.Reason, "_", " "), l.File, l.Value, l.Line)
+	return strings.NewReplacer(` ""`, "", ", line 0", "").Replace(text)
 }
 
 // dateIn is the day of a file of an archive.
@@ -44,11 +45,14 @@ func (e *explainer) readReport(file string) error {
 		if json.Unmarshal([]byte(row), &line) != nil {
 			continue
 		}
+
+		// Catalogs of the daily feed name the number alone.
 		is := line.Ref == "" && e.group != "" && strings.Contains("/"+line.File, "/"+e.group+"/")
 		for _, of := range e.Refs {
 			_, ref, _ := strings.Cut(of, ":")
 			category, id, _ := strings.Cut(ref, "/")
-			is = is || line.Ref == ref || line.Ref == id && strings.Contains("/"+line.File, "/"+category+"/") && id != ""
+			inCategory := id != "" && strings.Contains("/"+line.File, "/"+category+"/")
+			is = is || line.Ref == ref || line.Ref == id && inCategory
 		}
 		if is {
 			e.Refused = append(e.Refused, line)
@@ -61,10 +65,11 @@ func (e *explainer) add(code, format string, args ...any) {
 	e.Reasons = append(e.Reasons, Reason{code, fmt.Sprintf(format, args...)})
 }
 
-// explainAbsence says why the catalog does not have it.
-func (e *explainer) explainAbsence(mapping string) {
+// explainAbsence says why the catalog does not have it, if that is known.
+func (e *explainer) explainAbsence(mapping string) bool {
 	name, last, gone := e.c.GoneCard(e.ID)
 	e.Name = name
+	// What the operator or the build decided comes before what the feed says.
 	removed, _ := os.ReadFile(filepath.Join(mapping, "removed.csv")) //nolint:gosec // the operator's own mapping
 	for _, ref := range append(e.tcgRefs(), e.group) {
 		if ref != "" && mapping != "" && strings.Contains(string(removed), ","+ref+",") {
@@ -99,6 +104,7 @@ func (e *explainer) explainAbsence(mapping string) {
 	case len(e.Days) > 0:
 		e.add("no_product", "the feed had prices of it on %s, and lists no such product", e.Days[len(e.Days)-1])
 	}
+	return len(e.Reasons) > 0
 }
 
 // explainItem describes the lanes of an item, and says why it has none.
@@ -110,6 +116,7 @@ func (e *explainer) explainItem() {
 			e.Gaps = append(e.Gaps, e.gap(i))
 		}
 	}
+	// A price is current on the newest day that its feed has of the game.
 	newest := map[uint8]snapshot.Day{}
 	for i := range c.NumItems() {
 		from, to := c.Lanes.Of.Range(i)
@@ -163,6 +170,7 @@ func (e *explainer) whyLane(i int, variant string, newest snapshot.Day) *Reason 
 		return &Reason{code, fmt.Sprintf(format, args...) + after}
 	}
 
+	// What the build did with the row comes before what the feed lacks.
 	if lanes.Flags[i]&snapshot.LaneLicensed == 0 {
 		return because("unlicensed", "the feed does not let its price be distributed")
 	}
@@ -189,8 +197,10 @@ func (e *explainer) whyLane(i int, variant string, newest snapshot.Day) *Reason 
 
 // explainNoLane says why an item has no lane at all.
 func (e *explainer) explainNoLane() {
-	for _, line := range e.Refused {
+	// The newest tree was read last.
+	for _, line := range slices.Backward(e.Refused) {
 		switch {
+		case len(e.Reasons) > 0:
 		case line.Ref != "" && !strings.HasSuffix(line.File, "/products"):
 			e.add("quarantined", "its row was refused: %s", &line)
 		case strings.HasSuffix(line.File, "/prices"):
