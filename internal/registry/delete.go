@@ -36,7 +36,7 @@ func (f DirStore) DeleteTenant(ctx context.Context, tenant, opaque string, now t
 	if err != nil {
 		return err
 	}
-	return f.dropName(ctx, tenant)
+	return f.dropName(ctx, tenant, now)
 }
 
 // rewriteKeyLog gives the lines of a tenant to an opaque name. Reasons may name people, and go; so do torn lines.
@@ -67,7 +67,7 @@ func (f DirStore) rewriteKeyLog(tenant, opaque string) error {
 
 // dropName waits until the server of the state directory has dropped the name of a deleted tenant, or does so
 // itself where none runs.
-func (f DirStore) dropName(ctx context.Context, tenant string) error {
+func (f DirStore) dropName(ctx context.Context, tenant string, now time.Time) error {
 	metered, err := statedir.Metered(string(f))
 	if err != nil || !metered {
 		return err
@@ -75,7 +75,7 @@ func (f DirStore) dropName(ctx context.Context, tenant string) error {
 
 	late := time.After(deleteTimeout)
 	for {
-		err := f.renameDeleted()
+		err := f.renameDeleted(now)
 		if err == nil || !errors.Is(err, statedir.ErrLocked) {
 			return err
 		}
@@ -96,8 +96,8 @@ func (f DirStore) dropName(ctx context.Context, tenant string) error {
 
 // renameDeleted opens the state as a server does, so that it is locked meanwhile, and drops the names of
 // deleted tenants.
-func (f DirStore) renameDeleted() error {
-	store, err := access.OpenLocal(string(f), access.LocalOptions{Now: access.StartMachineClock().At(time.Now())})
+func (f DirStore) renameDeleted(now time.Time) error {
+	store, err := access.OpenLocal(string(f), access.LocalOptions{Now: access.StartClock(now).At(now)})
 	if err != nil {
 		return err
 	}
