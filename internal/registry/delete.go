@@ -14,9 +14,9 @@ import (
 	"ninepocket/access/statedir"
 )
 
-// ErrNameStays reports that the server of a state directory has not written the checkpoint that drops the
-// name of a deleted tenant.
-var ErrNameStays = errors.New("its server has written no checkpoint yet")
+// ErrNameStays reports that a tenant is deleted, and its name stays in the state directory until the next
+// checkpoint of a server.
+var ErrNameStays = errors.New("the next checkpoint of a server does")
 
 const (
 	// deleteTimeout is how long a deletion waits for the checkpoint of a running server: three of them.
@@ -36,7 +36,10 @@ func (f DirStore) DeleteTenant(ctx context.Context, tenant, opaque string, now t
 	if err != nil {
 		return err
 	}
-	return f.dropName(ctx, tenant, now)
+	if err := f.dropName(ctx, tenant, now); err != nil {
+		return fmt.Errorf("cannot drop the name of the tenant from %q: %w: %w", string(f), ErrNameStays, err)
+	}
+	return nil
 }
 
 // rewriteKeyLog gives the lines of a tenant to an opaque name. Reasons may name people, and go; so do torn lines.
@@ -87,7 +90,7 @@ func (f DirStore) dropName(ctx context.Context, tenant string, now time.Time) er
 		select {
 		case <-time.After(deleteInterval):
 		case <-late:
-			return fmt.Errorf("cannot see the name of the tenant dropped from %q: %w", string(f), ErrNameStays)
+			return err
 		case <-ctx.Done():
 			return ctx.Err()
 		}
