@@ -116,7 +116,7 @@ func (store *LocalStore) RenameDeleted(owners map[string]string) error {
 }
 
 // renameTimeout is how long the checkpoint of a rename waits for processes that read the file.
-const renameTimeout = 5 * time.Second
+const renameTimeout = time.Second
 
 // rename gives a tenant another name, and drops its replies. What stands under the new name already, as
 // after a crash, is added to it. No checkpoint is being written.

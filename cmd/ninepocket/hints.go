@@ -56,6 +56,8 @@ var storeHints = []errorHint{
 
 // stateHints are for errors of a state directory.
 var stateHints = []errorHint{
+	hint(exitFailure, "the tenant is deleted; look at the log of the server for why it writes no checkpoint",
+		registry.ErrNameStays),
 	hint(exitFailure, "run: ninepocket keys list --state FOLDER", keys.ErrNoSuchKey),
 	hint(exitFailure,
 		"the plan belongs to the tenant: add --change-plan to change it for all of its keys of the surface",
@@ -92,8 +94,6 @@ var stateHints = []errorHint{
 	hint(exitFailure, "a server runs on this directory, or another command holds it: one state directory serves one "+
 		"process", statedir.ErrLocked),
 	hint(exitFailure, "run: ninepocket tenants list --state FOLDER", keys.ErrNoSuchTenant),
-	hint(exitFailure, "the tenant is deleted; look at the log of the server for why it writes no checkpoint",
-		registry.ErrNameStays),
 	hint(exitFailure, "run: ninepocket tenants resume TENANT --reason TEXT --state FOLDER", keys.ErrSuspendedTenant),
 	hint(exitFailure, "--state wants the directory that serve uses", syscall.ENOTDIR, syscall.EISDIR),
 }

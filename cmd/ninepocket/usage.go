@@ -99,7 +99,7 @@ func (flags *usageFlags) dayRange() (since, until calendar.Day, err error) {
 	if flags.month != "" {
 		month, err := registry.ParseMonth(flags.month)
 		wrong.AddIf(err != nil, "cannot use --month %q: months look like 2026-10", flags.month)
-		wrong.AddIf(flags.since != "" || flags.until != "", "cannot use --month with --since or --until")
+		wrong.AddIf(flags.since != "" || flags.until != "", "cannot use --month with --since, --until or --day")
 		since = month.First
 		until = month.Last
 	}

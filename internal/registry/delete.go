@@ -14,9 +14,9 @@ import (
 	"ninepocket/access/statedir"
 )
 
-// ErrNameStays reports that the server of a state directory has not written the checkpoint that drops the
-// name of a deleted tenant.
-var ErrNameStays = errors.New("its server has written no checkpoint yet")
+// ErrNameStays reports that a tenant is deleted, and its name stays in the state directory until the next
+// checkpoint of a server.
+var ErrNameStays = errors.New("the next checkpoint of a server does")
 
 const (
 	// deleteTimeout is how long a deletion waits for the checkpoint of a running server: three of them.
@@ -36,7 +36,10 @@ func (f DirStore) DeleteTenant(ctx context.Context, tenant, opaque string, now t
 	if err != nil {
 		return err
 	}
-	return f.dropName(ctx, tenant)
+	if err := f.dropName(ctx, tenant, now); err != nil {
+		return fmt.Errorf("cannot drop the name of the tenant from %q: %w: %w", string(f), ErrNameStays, err)
+	}
+	return nil
 }
 
 // rewriteKeyLog gives the lines of a tenant to an opaque name. Reasons may name people, and go; so do torn lines.
@@ -67,7 +70,7 @@ func (f DirStore) rewriteKeyLog(tenant, opaque string) error {
 
 // dropName waits until the server of the state directory has dropped the name of a deleted tenant, or does so
 // itself where none runs.
-func (f DirStore) dropName(ctx context.Context, tenant string) error {
+func (f DirStore) dropName(ctx context.Context, tenant string, now time.Time) error {
 	metered, err := statedir.Metered(string(f))
 	if err != nil || !metered {
 		return err
@@ -75,7 +78,7 @@ func (f DirStore) dropName(ctx context.Context, tenant string) error {
 
 	late := time.After(deleteTimeout)
 	for {
-		err := f.renameDeleted()
+		err := f.renameDeleted(now)
 		if err == nil || !errors.Is(err, statedir.ErrLocked) {
 			return err
 		}
@@ -87,7 +90,7 @@ func (f DirStore) dropName(ctx context.Context, tenant string) error {
 		select {
 		case <-time.After(deleteInterval):
 		case <-late:
-			return fmt.Errorf("cannot see the name of the tenant dropped from %q: %w", string(f), ErrNameStays)
+			return err
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -96,8 +99,8 @@ func (f DirStore) dropName(ctx context.Context, tenant string) error {
 
 // renameDeleted opens the state as a server does, so that it is locked meanwhile, and drops the names of
 // deleted tenants.
-func (f DirStore) renameDeleted() error {
-	store, err := access.OpenLocal(string(f), access.LocalOptions{Now: access.StartMachineClock().At(time.Now())})
+func (f DirStore) renameDeleted(now time.Time) error {
+	store, err := access.OpenLocal(string(f), access.LocalOptions{Now: access.StartClock(now).At(now)})
 	if err != nil {
 		return err
 	}
