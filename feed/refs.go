@@ -8,19 +8,17 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
 )
 
-// refsEnd is how the name of the index of a day ends.
-const refsEnd = ".refs"
+// refsFile is the index of a day, beside its files: a line of what it is of, then the references.
+func refsFile(folder, day string) string { return filepath.Join(folder, day+".refs") }
 
-// refsFile is the index of a day, beside its files.
-func refsFile(folder, day string) string { return filepath.Join(folder, day+refsEnd) }
-
-// refsHead is the first line of an index: a checksum of the rest, and the sizes of the files that it is of.
+// refsHead is the first line of an index: a checksum of the others, and the sizes of the day's files.
 func refsHead(folder, day string, refs []byte) string {
 	head := fmt.Sprintf("refs %016x", xxhash.Sum64(refs))
 	for _, file := range DayFiles(folder, day) {
@@ -31,35 +29,26 @@ func refsHead(folder, day string, refs []byte) string {
 	return head
 }
 
-// errNoRefs is that of a day whose index is missing, damaged or of other files.
-var errNoRefs = errors.New("the index of the day cannot be used")
-
-// readRefs returns the references of a day, each between two line feeds, ascending.
-func readRefs(folder, day string) ([]byte, error) {
-	b, err := os.ReadFile(refsFile(folder, day)) //nolint:gosec // of our own folder
-	if err != nil {
-		return nil, err
-	}
-	head, _, ok := bytes.Cut(b, []byte("\n"))
-	if !ok || string(head) != refsHead(folder, day, b[len(head):]) {
-		return nil, errNoRefs
-	}
-	return b[len(head):], nil
+// readRefs returns the references of a day, each between two line feeds. An index that is missing, damaged or of
+// other files is none.
+func readRefs(folder, day string) (refs []byte, ok bool) {
+	b, _ := os.ReadFile(refsFile(folder, day)) //nolint:gosec // of our own folder
+	head := bytes.IndexByte(b, '\n')
+	return b[max(head, 0):], head > 0 && string(b[:head]) == refsHead(folder, day, b[head:])
 }
 
-// DaysOf lists the days of a folder that have a row of any of some references, such as 3/42382, and those
-// that have no index that could say it.
+// DaysOf lists the days of a folder that have a row of any of some references, such as 3/42382. Unknown are the days
+// without an index.
 func DaysOf(folder string, refs []string) (have, unknown []string, err error) {
-	days, err := Days(folder)
 	have = []string{} // never null for scripts
 	unknown = []string{}
+	days, err := Days(folder)
 	for _, day := range days {
-		all, err := readRefs(folder, day)
-		if err != nil {
+		all, ok := readRefs(folder, day)
+		if !ok {
 			unknown = append(unknown, day)
-			continue
 		}
-		if slices.ContainsFunc(refs, func(ref string) bool { return bytes.Contains(all, []byte("\n"+ref+"\n")) }) {
+		if slices.ContainsFunc(refs, func(ref string) bool { return ok && bytes.Contains(all, []byte("\n"+ref+"\n")) }) {
 			have = append(have, day)
 		}
 	}
@@ -70,17 +59,12 @@ func DaysOf(folder string, refs []string) (have, unknown []string, err error) {
 // people, and no pull fails for it.
 func (p *pull) indexDays(ctx context.Context) {
 	folder := filepath.Join(p.Into, "days")
-	days, err := Days(folder)
-	days = slices.DeleteFunc(days, func(day string) bool {
-		_, err := readRefs(folder, day)
-		return err == nil
-	})
+	_, days, err := DaysOf(folder, nil)
 	for i, day := range days {
-		if ctx.Err() != nil {
-			return
+		if ctx.Err() == nil {
+			p.progress("listing archived days", i, len(days))
+			err = errors.Join(err, p.indexDay(folder, day))
 		}
-		p.progress("listing archived days", i, len(days))
-		err = errors.Join(err, p.indexDay(folder, day))
 	}
 	if err != nil {
 		p.warn("archived days are not listed for snapshot explain: %v", err)
@@ -97,10 +81,8 @@ func (p *pull) indexDay(folder, day string) error {
 		}
 		for name, data := range entries {
 			category, _, _ := strings.Cut(strings.TrimPrefix(name, day+"/"), "/")
-			for _, rest := range bytes.Split(data, []byte(`"productId"`))[1:] {
-				rest = bytes.TrimLeft(rest, " \t\r\n:")
-				digits := bytes.TrimLeft(rest, "0123456789")
-				refs[category+"/"+string(rest[:len(rest)-len(digits)])] = true
+			for _, row := range productRow.FindAllSubmatch(data, -1) {
+				refs[category+"/"+string(row[1])] = true
 			}
 		}
 	}
@@ -108,3 +90,6 @@ func (p *pull) indexDay(folder, day string) error {
 	body := []byte("\n" + strings.Join(slices.Sorted(maps.Keys(refs)), "\n") + "\n")
 	return p.write(refsFile(folder, day), append([]byte(refsHead(folder, day, body)), body...))
 }
+
+// productRow is what a row of prices says of its product.
+var productRow = regexp.MustCompile(`"productId"\s*:\s*(\d+)`)
