@@ -1,6 +1,8 @@
 package operate
 
 import (
+	"cmp"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,45 +17,34 @@ func Shadow(from, to string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(from); err != nil {
-		return nil //nolint:nilerr // whoever uses it says so
-	}
-	return filepath.WalkDir(from, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
+
+	err = filepath.WalkDir(from, func(name string, entry fs.DirEntry, err error) error {
 		target := to + strings.TrimPrefix(name, from)
-		isSnapshot := entry.IsDir() && filepath.Dir(name) == filepath.Join(from, "snapshots")
+		leads, noLink := os.Readlink(name)
 		switch {
-		case isSnapshot:
-			if err := os.Symlink(name, target); err != nil {
-				return err
-			}
-			return fs.SkipDir
-		case strings.HasSuffix(name, ".tar.zst"):
-			return os.Symlink(name, target)
+		case err != nil:
+			return err
+		case noLink == nil:
+			return os.Symlink(leads, target)
+		case entry.IsDir() && filepath.Base(filepath.Dir(name)) == "snapshots":
+			return cmp.Or(os.Symlink(name, target), fs.SkipDir)
 		case entry.IsDir():
 			return os.MkdirAll(target, 0o700)
-		case entry.Type() == fs.ModeSymlink:
-			leads, err := os.Readlink(name)
-			if err != nil {
-				return err
-			}
-			return os.Symlink(leads, target)
+		case strings.HasSuffix(name, ".tar.zst"):
+			return os.Symlink(name, target)
 		}
 
 		data, err := os.ReadFile(name) //nolint:gosec // the operator's own folder
-		if err != nil {
-			return err
+		info, statErr := entry.Info()
+		if err != nil || statErr != nil {
+			return errors.Join(err, statErr)
 		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(target, data, 0o600); err != nil { //nolint:gosec // of a folder of our own
-			return err
-		}
-		// Days of trees are taken from it.
-		return os.Chtimes(target, info.ModTime(), info.ModTime())
+		// Days of trees are taken from the times of their files.
+		err = os.WriteFile(target, data, 0o600) //nolint:gosec // of a folder of our own
+		return errors.Join(err, os.Chtimes(target, info.ModTime(), info.ModTime()))
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }

@@ -52,12 +52,11 @@ type Explanation struct {
 	InCatalog bool     `json:"in_catalog"`
 	Refs      []string `json:"references"` // NAMESPACE:REF
 	Lanes     []Lane   `json:"lanes"`
-	// Reasons say why the card as a whole is not there, or has no lane.
-	Reasons []Reason `json:"reasons"`
-	Gaps    []string `json:"missing"` // days that its feed lacks, or its group of them
-	Refused []Line   `json:"quarantine"`
-	Days    []string `json:"days"`               // archived ones that have a row of it
-	Unknown []string `json:"days_without_index"` // of which nobody can say it
+	Reasons   []Reason `json:"reasons"`            // why the card as a whole is not there, or has no lane
+	Gaps      []string `json:"missing"`            // days that its feed lacks, or its group of them
+	Refused   []Line   `json:"quarantine"`         // what concerns it
+	Days      []string `json:"days"`               // archived ones that have a row of it
+	Unknown   []string `json:"days_without_index"` // of which nobody can say it
 }
 
 // explainer makes one explanation.
@@ -72,10 +71,8 @@ type explainer struct {
 // Card explains a card of a snapshot, by id, slug, former slug, identifier or the URL of its page.
 func Card(c *snapshot.Catalog, given string, o Options) (*Explanation, error) {
 	// Empty lists are [] for scripts, and never null.
-	e := &explainer{Explanation: Explanation{
-		Snapshot: c.ID, Refs: []string{}, Lanes: []Lane{}, Reasons: []Reason{}, Gaps: []string{}, Refused: []Line{},
-		Days: []string{}, Unknown: []string{},
-	}, c: c}
+	e := &explainer{c: c, Explanation: Explanation{Snapshot: c.ID, Refs: []string{}, Lanes: []Lane{}, Reasons: []Reason{},
+		Gaps: []string{}, Refused: []Line{}, Days: []string{}, Unknown: []string{}}}
 	err := e.find(pageOf(given))
 	if o.Feed != "" && err == nil {
 		e.findProduct(filepath.Join(o.Feed, "current"))
@@ -87,11 +84,8 @@ func Card(c *snapshot.Catalog, given string, o Options) (*Explanation, error) {
 	case err != nil:
 	case e.InCatalog:
 		e.explainItem()
-	default:
-		e.explainAbsence(o.Mapping)
-		if len(e.Reasons) == 0 {
-			err = ErrUnknown
-		}
+	case !e.explainAbsence(o.Mapping):
+		err = ErrUnknown
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot explain %q: %w", given, err)

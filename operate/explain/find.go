@@ -26,12 +26,12 @@ func (e *explainer) find(given string) error {
 	c := e.c
 	// A mapping has a comma between namespace and reference.
 	namespace, value, foreign := strings.Cut(strings.Replace(given, ",", ":", 1), ":")
-	e.ID = given
 	if foreign {
 		namespace = strings.ToLower(strings.TrimSpace(namespace))
-		e.ID = strings.TrimSpace(value)
-		given = namespace + ":" + e.ID
+		given = strings.TrimSpace(value)
 	}
+	e.ID = given
+	given = namespace + ":" + given
 	// A slug of today counts more than a former one.
 	asID := func(keys, ids *snapshot.Strings, key string) {
 		if i := slices.Index(slices.Collect(keys.All()), key); i >= 0 {
@@ -42,59 +42,48 @@ func (e *explainer) find(given string) error {
 	asID(&c.Cards.Slug, &c.Cards.ID, e.ID)
 	asID(&c.Registry.Ref, &c.Registry.RefID, namespace+"\x00"+e.ID)
 
-	// An id is of one item, an identifier may be of several.
-	var items []int
+	// An id is of one item, an identifier may be of several. Ids of products have the operator's own prefix.
+	var ids []string
+	sealed := c.Cards.ID.Len()
 	for i := range c.NumItems() {
-		is := tailOf(e.idOf(i)) == tailOf(e.ID)
+		id := ""
+		if i < sealed {
+			id = c.Cards.ID.At(i)
+		} else {
+			id = "prd_" + c.Sealed.Tail.At(i-sealed)
+		}
+		is := tailOf(id) == tailOf(e.ID)
 		from, to := c.Identifiers.Of.Range(i)
 		for k := from; k < to && foreign; k++ {
 			name := snapshot.PublicNamespace(c.Identifiers.Namespace.At(k))
 			is = is || strings.ToLower(name)+":"+c.Identifiers.Value.At(k) == given
 		}
 		if is {
-			items = append(items, i)
+			ids = append(ids, id)
+			e.item = i
 		}
 	}
-	if len(items) > 1 {
-		return fmt.Errorf("%d cards have it, such as %s and %s", len(items), e.idOf(items[0]), e.idOf(items[1]))
+	if len(ids) > 1 {
+		return fmt.Errorf("%d cards have it: name one of %s", len(ids), strings.Join(ids[:min(len(ids), 3)], ", "))
 	}
-	if len(items) == 1 {
-		e.describe(items[0])
-	}
+
+	e.InCatalog = len(ids) == 1
+	e.ID = strings.Join(append(ids, e.ID)[:1], "")
 	e.Refs = append(e.Refs, e.refsOf(e.ID)...)
-	if foreign && len(e.Refs) == 0 {
+	switch {
+	case foreign && len(e.Refs) == 0:
 		e.Refs = []string{given}
+	case e.InCatalog && e.item >= sealed:
+		e.Name = c.Sealed.Name.At(e.item - sealed)
+	case e.InCatalog:
+		e.Name = c.Cards.Name.At(e.item)
+		e.Number = c.Cards.Number.At(e.item)
+		e.Set = c.OfSet(&c.Sets.Name, e.item)
+		groups := strings.Join(e.refsOf(c.OfSet(&c.Sets.ID, e.item)), " ")
+		_, groups, _ = strings.Cut(" "+groups, " tcgcsv:")
+		e.group, _, _ = strings.Cut(groups, " ")
 	}
 	return nil
-}
-
-// describe notes which card it is, and in which group its feed has it.
-func (e *explainer) describe(item int) {
-	c := e.c
-	e.item = item
-	e.InCatalog = true
-	e.ID = e.idOf(item)
-	if n := c.Cards.ID.Len(); item >= n {
-		e.Name = c.Sealed.Name.At(item - n)
-		return
-	}
-
-	e.Name = c.Cards.Name.At(item)
-	e.Number = c.Cards.Number.At(item)
-	e.Set = c.OfSet(&c.Sets.Name, item)
-	for _, ref := range e.refsOf(c.OfSet(&c.Sets.ID, item)) {
-		if group, is := strings.CutPrefix(ref, "tcgcsv:"); is {
-			e.group = group
-		}
-	}
-}
-
-// idOf is the id of an item, without the operator's own prefix of products.
-func (e *explainer) idOf(item int) string {
-	if n := e.c.Cards.ID.Len(); item >= n {
-		return "prd_" + e.c.Sealed.Tail.At(item-n)
-	}
-	return e.c.Cards.ID.At(item)
 }
 
 // tailOf is an id without its prefix: a card that is a product has one tail for both ids.

@@ -26,7 +26,8 @@ type Line struct {
 
 // String says what is wrong, and where.
 func (l *Line) String() string {
-	return fmt.Sprintf("%s %q in line %d of %s", strings.ReplaceAll(l.Reason, "_", " "), l.Value, l.Line, l.File)
+	text := fmt.Sprintf("%s, %s %q, line %d", strings.ReplaceAll(l.Reason, "_", " "), l.File, l.Value, l.Line)
+	return strings.NewReplacer(` ""`, "", ", line 0", "").Replace(text)
 }
 
 // dateIn is the day of a file of an archive.
@@ -61,8 +62,8 @@ func (e *explainer) add(code, format string, args ...any) {
 	e.Reasons = append(e.Reasons, Reason{code, fmt.Sprintf(format, args...)})
 }
 
-// explainAbsence says why the catalog does not have it.
-func (e *explainer) explainAbsence(mapping string) {
+// explainAbsence says why the catalog does not have it, if that is known.
+func (e *explainer) explainAbsence(mapping string) bool {
 	name, last, gone := e.c.GoneCard(e.ID)
 	e.Name = name
 	removed, _ := os.ReadFile(filepath.Join(mapping, "removed.csv")) //nolint:gosec // the operator's own mapping
@@ -99,6 +100,7 @@ func (e *explainer) explainAbsence(mapping string) {
 	case len(e.Days) > 0:
 		e.add("no_product", "the feed had prices of it on %s, and lists no such product", e.Days[len(e.Days)-1])
 	}
+	return len(e.Reasons) > 0
 }
 
 // explainItem describes the lanes of an item, and says why it has none.
