@@ -37,8 +37,8 @@ func readRefs(folder, day string) (refs []byte, ok bool) {
 	return b[max(head, 0):], head > 0 && string(b[:head]) == refsHead(folder, day, b[head:])
 }
 
-// DaysOf lists the days of a folder that have a row of any of some references, such as 3/42382. Unknown are the days
-// without an index.
+// DaysOf lists the days of a folder that have a row of any of some references, such as 3/42382. Unknown
+// are the days without an index.
 func DaysOf(folder string, refs []string) (have, unknown []string, err error) {
 	have = []string{} // never null for scripts
 	unknown = []string{}
@@ -48,7 +48,8 @@ func DaysOf(folder string, refs []string) (have, unknown []string, err error) {
 		if !ok {
 			unknown = append(unknown, day)
 		}
-		if slices.ContainsFunc(refs, func(ref string) bool { return ok && bytes.Contains(all, []byte("\n"+ref+"\n")) }) {
+		named := func(ref string) bool { return bytes.Contains(all, []byte("\n"+ref+"\n")) }
+		if ok && slices.ContainsFunc(refs, named) {
 			have = append(have, day)
 		}
 	}
@@ -59,6 +60,7 @@ func DaysOf(folder string, refs []string) (have, unknown []string, err error) {
 // people, and no pull fails for it.
 func (p *pull) indexDays(ctx context.Context) {
 	folder := filepath.Join(p.Into, "days")
+	// What is whole stays, so that a year of days is read once.
 	_, days, err := DaysOf(folder, nil)
 	for i, day := range days {
 		if ctx.Err() == nil {
@@ -79,6 +81,7 @@ func (p *pull) indexDay(folder, day string) error {
 		if err != nil {
 			return fmt.Errorf("cannot read %q: %w", file, err)
 		}
+		// References have the category, which the archive has as a folder.
 		for name, data := range entries {
 			category, _, _ := strings.Cut(strings.TrimPrefix(name, day+"/"), "/")
 			for _, row := range productRow.FindAllSubmatch(data, -1) {

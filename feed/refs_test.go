@@ -102,8 +102,8 @@ func TestDaysOf(t *testing.T) {
 	if err := os.Remove(index(days[1])); err != nil {
 		t.Fatal(err)
 	}
-	var notes []string
-	s.o.OnWarning = func(text string) { notes = append(notes, text) }
+	var warnings []string
+	s.o.OnWarning = func(text string) { warnings = append(warnings, text) }
 	disk := disktest.New(func(call disktest.Call) disktest.Effect {
 		if strings.Contains(call.Path, ".refs") && call.Op == "write" {
 			return disktest.Effect{Fail: disktest.ErrDisk}
@@ -113,9 +113,9 @@ func TestDaysOf(t *testing.T) {
 	if _, err := feed.PullOn(t.Context(), s.o, disk); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(index(days[1])); err == nil || len(notes) != 1 ||
-		!strings.Contains(notes[0], "archived days are not listed") {
-		t.Errorf("an index is there (%v), notes: %q", err, notes)
+	if _, err := os.Stat(index(days[1])); err == nil || len(warnings) != 1 ||
+		!strings.Contains(warnings[0], "archived days are not listed") {
+		t.Errorf("an index is there (%v), notes: %q", err, warnings)
 	}
 
 	// A day that is no longer kept has no index either.

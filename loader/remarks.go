@@ -11,16 +11,16 @@ import (
 	"ninepocket/snapshot"
 )
 
-// maxRemarks bounds how many problems of a kind are named, and few how many examples a line has.
+// maxRemarks bounds how many problems of a kind are named, and maxExamples how many things a line has.
 const (
-	maxRemarks = 10
-	few        = 3
+	maxRemarks  = 10
+	maxExamples = 3
 )
 
-// FirstFew names the first of many things, and how many more there are.
-func FirstFew(all []string, between string) string {
-	text := strings.Join(all[:min(len(all), few)], between)
-	if more := len(all) - few; more > 0 {
+// Examples names the first of many things, and how many more there are.
+func Examples(all []string, between string) string {
+	text := strings.Join(all[:min(len(all), maxExamples)], between)
+	if more := len(all) - maxExamples; more > 0 {
 		text += fmt.Sprintf("%sand %d more (--json names all)", between, more)
 	}
 	return text
@@ -84,7 +84,7 @@ func (n *remarks) prices(r *Report) {
 		}
 	}
 	if len(r.Filled) > 0 {
-		n.add("filled from kept day files: %s", FirstFew(runs(r.Filled), ", "))
+		n.add("filled from kept day files: %s", Examples(runs(r.Filled), ", "))
 	}
 }
 
@@ -100,12 +100,12 @@ func (n *remarks) rejectedDays(refused []RefusedDay, after string) {
 	}
 
 	if len(others) > 0 {
-		n.add("%s", FirstFew(others, "; "))
+		n.add("%s", Examples(others, "; "))
 	}
 	if len(before) > 0 {
 		slices.Sort(before)
 		n.add("kept days that are left out as before, whole or in part: %s; --json says why",
-			FirstFew(runs(slices.Compact(before)), ", "))
+			Examples(runs(slices.Compact(before)), ", "))
 	}
 }
 
@@ -126,6 +126,7 @@ func (day *RefusedDay) String() string {
 func (n *remarks) groups(groups []CarriedGroup) {
 	var each []string
 	for _, group := range groups {
+		// What stands in for them is a help until it ends.
 		carried := ""
 		if group.Of != "" {
 			carried = fmt.Sprintf(": %d prices of %s stand until %s", group.Lanes, group.Of, group.Until)
@@ -134,11 +135,12 @@ func (n *remarks) groups(groups []CarriedGroup) {
 		if why != "" {
 			why = " (" + why + ")"
 		}
+
 		text := fmt.Sprintf("%s group %s (%s) for %s", group.Feed, group.Group, group.Name, group.Day)
 		each = append(each, text+why+carried)
 	}
 	if len(each) > 0 {
-		n.add("no prices of %s", FirstFew(each, "; "))
+		n.add("no prices of %s", Examples(each, "; "))
 	}
 }
 
@@ -146,7 +148,7 @@ func (n *remarks) groups(groups []CarriedGroup) {
 func (n *remarks) cards(r *Report, again func() string) {
 	if r.Unlisted > 0 {
 		n.add("%d cards and sealed products are no longer listed by any source; they stay for a year, with their "+
-			"history: %s", r.Unlisted, FirstFew(r.UnlistedExamples, ", "))
+			"history: %s", r.Unlisted, Examples(r.UnlistedExamples, ", "))
 	}
 	for _, pair := range r.Relisted[:min(len(r.Relisted), maxRemarks)] {
 		n.add("%s %s is no longer listed, and %s has its set, number and name: if it is the same card, add to "+
@@ -163,6 +165,7 @@ func (n *remarks) cards(r *Report, again func() string) {
 func (n *remarks) missing(gaps []DayGap, after string, again func() string) {
 	cure := "; with their files in the folder days beside the tree run: "
 	for _, before := range []bool{false, true} {
+		// A gap that reaches beyond the base is new as a whole.
 		days := map[string][]string{}
 		for _, gap := range gaps {
 			for day := gap.From; day <= gap.To && before == (gap.To <= after); day = dayAfter(day) {
@@ -171,7 +174,7 @@ func (n *remarks) missing(gaps []DayGap, after string, again func() string) {
 		}
 		games := map[string][]string{} // by what they miss
 		for _, game := range slices.Sorted(maps.Keys(days)) {
-			text := FirstFew(runs(days[game]), ", ")
+			text := Examples(runs(days[game]), ", ")
 			if n := len(days[game]); n > 1 {
 				text = fmt.Sprintf("%d days: %s", n, text)
 			}

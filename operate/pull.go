@@ -46,7 +46,7 @@ func (p *Pull) Run(ctx context.Context) (*feed.Result, error) {
 		each = append(each, text)
 	}
 	if len(each) > 0 {
-		pulling.OnWarning(loader.FirstFew(each, ". ") + ". To ask for them again run: " + p.Again)
+		pulling.OnWarning(loader.Examples(each, ". ") + ". To ask for them again run: " + p.Again)
 	}
 	return result, nil
 }

@@ -250,7 +250,7 @@ func TestNoDayIsLost(t *testing.T) {
 
 	for _, want := range []string{
 		"filled from kept day files: " + dayName(1) + " to " + dayName(4),
-		"no prices of tcgcsv one-piece, tcgcsv pokemon for 2 days: " + dayName(5) + " to " + dayName(6) + "; with their",
+		"no prices of tcgcsv one-piece, tcgcsv pokemon for 2 days: " + dayName(5) + " to " + dayName(6) + "; with",
 	} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("the build does not say %q: %s", want, stderr)

@@ -162,6 +162,8 @@ func againCommand(b *operate.Build, publish bool, config string) string {
 	for _, in := range b.Prices {
 		words = append(words, "--prices", in.String())
 	}
+
+	// What was not given is not spelt.
 	if b.Mapping != "" {
 		words = append(words, "--mapping", b.Mapping)
 	}

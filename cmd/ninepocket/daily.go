@@ -70,7 +70,7 @@ func dailyCommand() *cobra.Command {
 const dryRunHelp = "show what it would do, and change nothing"
 
 // dryRun gives a command copies of folders to work on. What it prints names the folders themselves. end
-// removes the copies, and prints what was kept back.
+// removes the copies, and prints what was printed.
 func dryRun(cmd *cobra.Command, folders ...*string) (end func(), err error) {
 	cmd.PrintErrln("note: a dry run: what follows would be done, and nothing is changed")
 	temp, err := os.MkdirTemp("", "ninepocket-dry-run-")
@@ -79,6 +79,7 @@ func dryRun(cmd *cobra.Command, folders ...*string) (end func(), err error) {
 	}
 	var names []string
 	for i, folder := range folders {
+		// A feed may not be configured.
 		if *folder == "" {
 			continue
 		}
@@ -88,13 +89,14 @@ func dryRun(cmd *cobra.Command, folders ...*string) (end func(), err error) {
 		err = errors.Join(err, operate.Shadow(given, *folder))
 	}
 
+	// Output is held back as a whole: a name may lie across two writes.
 	rename := strings.NewReplacer(names...)
-	var kept bytes.Buffer
+	var printed bytes.Buffer
 	stdout := cmd.OutOrStdout()
-	cmd.SetOut(&kept)
+	cmd.SetOut(&printed)
 	cmd.SetErr(renamed{cmd.ErrOrStderr(), rename})
 	return func() {
-		_, _ = rename.WriteString(stdout, kept.String())
+		_, _ = rename.WriteString(stdout, printed.String())
 		_ = os.RemoveAll(temp)
 	}, err
 }

@@ -72,6 +72,7 @@ func (flags *diffFlags) check(cmd *cobra.Command) error {
 
 func (flags *diffFlags) run(cmd *cobra.Command, args []string) error {
 	var both [2]*snapshot.Catalog
+	// Without arguments it is what the last publication changed.
 	for i, id := range append(args, "previous", "current")[:2] {
 		id, err := operate.Resolve(flags.folder, id)
 		if err == nil {
@@ -95,7 +96,9 @@ func (flags *diffFlags) run(cmd *cobra.Command, args []string) error {
 		out.Flush()
 		return out.Error()
 	}
-	return printResult(cmd, flags.format == "json", found, func(out *bufio.Writer) { printDiff(out, found, found.Rows()) })
+	return printResult(cmd, flags.format == "json", found, func(out *bufio.Writer) {
+		printDiff(out, found, found.Rows())
+	})
 }
 
 // maxWhat is how many characters of a card's name and set a table shows.
@@ -134,6 +137,7 @@ func printDiff(out *bufio.Writer, found *diff.Diff, rows []diff.Row) {
 	}
 	fmt.Fprintln(out)
 	term.Table(out, "CHANGE\tWHAT\tFROM\tTO\tID", rows, func(row diff.Row) []any {
+		// A row fits a screen of 100 columns; csv and json have all of it.
 		change := row.Change + " " + row.Kind
 		if row.Percent != nil {
 			change = fmt.Sprintf("%+.2f %%", *row.Percent)

@@ -27,6 +27,8 @@ func bytesOf(t *testing.T, root string) map[string]string {
 			return err
 		}
 		all[name] = info.Mode().String()
+
+		// Folders have no content of their own.
 		switch {
 		case entry.Type() == fs.ModeSymlink:
 			leads, err := os.Readlink(name)

@@ -60,35 +60,39 @@ func snapshotExplain() *cobra.Command {
 	return cmd
 }
 
-func printExplanation(out *bufio.Writer, e *explain.Explanation) {
-	fmt.Fprintf(out, "%s  %s  %s %s\n%s\n", e.ID, e.Name, e.Set, e.Number, strings.Join(e.Refs, " "))
-	for _, reason := range e.Reasons {
+func printExplanation(out *bufio.Writer, found *explain.Explanation) {
+	refs := strings.Join(found.Refs, " ")
+	fmt.Fprintf(out, "%s  %s  %s %s\n%s\n", found.ID, found.Name, found.Set, found.Number, refs)
+	for _, reason := range found.Reasons {
 		fmt.Fprintf(out, "no price: %s\n", reason.Text)
 	}
-	if len(e.Lanes) > 0 {
-		term.Table(out, "VARIANT\tCONDITION\tFEED\tLAST DAY\tPRICE\tLAST PRICE\tOF", e.Lanes, func(l explain.Lane) []any {
+	// A card without a lane has its reasons above.
+	if len(found.Lanes) > 0 {
+		header := "VARIANT\tCONDITION\tFEED\tLAST DAY\tPRICE\tLAST PRICE\tOF"
+		term.Table(out, header, found.Lanes, func(lane explain.Lane) []any {
 			return []any{
-				l.Variant, l.Condition, l.Feed, l.LastDay, dollars(l.Cents), dollars(l.LastCents), l.LastPriced,
+				lane.Variant, lane.Condition, lane.Feed, lane.LastDay, dollars(lane.Cents), dollars(lane.LastCents),
+				lane.LastPriced,
 			}
 		})
 	}
-	for _, lane := range e.Lanes {
+	for _, lane := range found.Lanes {
 		if lane.Reason != nil {
 			fmt.Fprintf(out, "%s: %s\n", lane.Variant, lane.Reason.Text)
 		}
 	}
 
-	for _, line := range e.Refused {
+	for _, line := range found.Refused {
 		fmt.Fprintf(out, "refused: %s\n", &line)
 	}
-	if n := len(e.Gaps); n > 0 {
-		fmt.Fprintf(out, "the feed lacks %d days of it, such as %s\n", n, e.Gaps[n-1])
+	if n := len(found.Gaps); n > 0 {
+		fmt.Fprintf(out, "the feed lacks %d days of it, such as %s\n", n, found.Gaps[n-1])
 	}
-	if n := len(e.Days); n > 0 {
-		fmt.Fprintf(out, "%d archived days have it, %s to %s\n", n, e.Days[0], e.Days[n-1])
+	if n := len(found.Days); n > 0 {
+		fmt.Fprintf(out, "%d archived days have it, %s to %s\n", n, found.Days[0], found.Days[n-1])
 	}
-	if n := len(e.Unknown); n > 0 {
-		fmt.Fprintf(out, "%d archived days have no index, which feed pull makes: %s to %s\n", n, e.Unknown[0],
-			e.Unknown[n-1])
+	if n := len(found.Unknown); n > 0 {
+		fmt.Fprintf(out, "%d archived days have no index, which feed pull makes: %s to %s\n", n, found.Unknown[0],
+			found.Unknown[n-1])
 	}
 }

@@ -71,8 +71,10 @@ type explainer struct {
 // Card explains a card of a snapshot, by id, slug, former slug, identifier or the URL of its page.
 func Card(c *snapshot.Catalog, given string, o Options) (*Explanation, error) {
 	// Empty lists are [] for scripts, and never null.
-	e := &explainer{c: c, Explanation: Explanation{Snapshot: c.ID, Refs: []string{}, Lanes: []Lane{}, Reasons: []Reason{},
-		Gaps: []string{}, Refused: []Line{}, Days: []string{}, Unknown: []string{}}}
+	e := &explainer{c: c, Explanation: Explanation{
+		Snapshot: c.ID, Refs: []string{}, Lanes: []Lane{}, Reasons: []Reason{}, Gaps: []string{}, Refused: []Line{},
+		Days: []string{}, Unknown: []string{},
+	}}
 	err := e.find(pageOf(given))
 	if o.Feed != "" && err == nil {
 		e.findProduct(filepath.Join(o.Feed, "current"))

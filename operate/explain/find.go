@@ -117,6 +117,7 @@ func (e *explainer) findProduct(tree string) {
 	for _, file := range files {
 		data, _ := os.ReadFile(file) //nolint:gosec // the operator's own tree
 		var listed struct{ Results []product }
+
 		// Most files are not decoded: the number is not in them.
 		if !strings.Contains(string(data), id) || json.Unmarshal(data, &listed) != nil {
 			continue

@@ -105,6 +105,7 @@ func (tree *realTree) write(t *testing.T, root, stamp string, unlisted map[int]b
 		must(t, err)
 		must(t, os.WriteFile(file, text, 0o600))
 	}
+
 	for name, body := range tree.files {
 		if list, is := body["results"].([]any); is && filepath.Base(name) == "products" {
 			body = maps.Clone(body)
@@ -137,7 +138,7 @@ func (tree *realTree) rowsOf(p *realProduct) (rows []realPrice) {
 func TestRealReasons(t *testing.T) {
 	file := filepath.Join(os.Getenv("DATA"), "tcgcsv", "tcgplayer-current.tar.zst")
 	if _, err := os.Stat(file); err != nil || !testsweep.Full() {
-		t.Skip("skipped: 200 cards of the real tree, for half a minute, because this is no full sweep or DATA is not set")
+		t.Skip("skipped: 200 cards of the real tree, because this is no full sweep, or DATA is not set")
 	}
 	s := newShelf(t)
 	root := filepath.Join(t.TempDir(), "tree")
@@ -201,6 +202,7 @@ func (s *shelf) isExplained(first, second *realTree, p *realProduct, want string
 		s.t.Errorf("%s: %v, want %q", p.Name, err, want)
 		return false
 	}
+
 	var days []string
 	for day, tree := range []*realTree{first, second} {
 		if len(tree.rowsOf(p)) > 0 {
@@ -209,7 +211,7 @@ func (s *shelf) isExplained(first, second *realTree, p *realProduct, want string
 	}
 	code := codesSorted(e)
 	if code != want || !slices.Equal(e.Days, days) && len(e.Days)+len(days) > 0 {
-		s.t.Errorf("%d %s of %s is explained by %q on %q, want %q on %q", p.ID, p.Name, p.group, code, e.Days, want, days)
+		s.t.Errorf("%d %s is explained by %q on %q, want %q on %q", p.ID, p.Name, code, e.Days, want, days)
 		return false
 	}
 	return true
@@ -234,6 +236,7 @@ func (tree *realTree) spoil() *spoiled {
 	done := &spoiled{map[int]bool{}, map[int]bool{}, map[int]bool{}, map[string]bool{"3/604": true, "3/1373": true}}
 	tree.prices["3/604"] = nil
 	tree.prices["3/1373"] = []realPrice{}
+
 	kind := 0
 	for i, id := range slices.Sorted(maps.Keys(tree.products)) {
 		p := tree.products[id]

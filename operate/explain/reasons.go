@@ -45,11 +45,14 @@ func (e *explainer) readReport(file string) error {
 		if json.Unmarshal([]byte(row), &line) != nil {
 			continue
 		}
+
+		// Catalogs of the daily feed name the number alone.
 		is := line.Ref == "" && e.group != "" && strings.Contains("/"+line.File, "/"+e.group+"/")
 		for _, of := range e.Refs {
 			_, ref, _ := strings.Cut(of, ":")
 			category, id, _ := strings.Cut(ref, "/")
-			is = is || line.Ref == ref || line.Ref == id && strings.Contains("/"+line.File, "/"+category+"/") && id != ""
+			inCategory := id != "" && strings.Contains("/"+line.File, "/"+category+"/")
+			is = is || line.Ref == ref || line.Ref == id && inCategory
 		}
 		if is {
 			e.Refused = append(e.Refused, line)
@@ -66,6 +69,7 @@ func (e *explainer) add(code, format string, args ...any) {
 func (e *explainer) explainAbsence(mapping string) bool {
 	name, last, gone := e.c.GoneCard(e.ID)
 	e.Name = name
+	// What the operator or the build decided comes before what the feed says.
 	removed, _ := os.ReadFile(filepath.Join(mapping, "removed.csv")) //nolint:gosec // the operator's own mapping
 	for _, ref := range append(e.tcgRefs(), e.group) {
 		if ref != "" && mapping != "" && strings.Contains(string(removed), ","+ref+",") {
@@ -112,6 +116,7 @@ func (e *explainer) explainItem() {
 			e.Gaps = append(e.Gaps, e.gap(i))
 		}
 	}
+	// A price is current on the newest day that its feed has of the game.
 	newest := map[uint8]snapshot.Day{}
 	for i := range c.NumItems() {
 		from, to := c.Lanes.Of.Range(i)
@@ -165,6 +170,7 @@ func (e *explainer) whyLane(i int, variant string, newest snapshot.Day) *Reason 
 		return &Reason{code, fmt.Sprintf(format, args...) + after}
 	}
 
+	// What the build did with the row comes before what the feed lacks.
 	if lanes.Flags[i]&snapshot.LaneLicensed == 0 {
 		return because("unlicensed", "the feed does not let its price be distributed")
 	}

@@ -30,9 +30,9 @@ type Options struct {
 }
 
 // hasMoved is the one rule for counts and lists.
-func (o *Options) hasMoved(p *Pair) bool {
-	far := float64(p.distance())*100 > o.MinPercent*float64(p.From)
-	return p.From != p.To && p.distance() >= o.MinCents && far
+func (o *Options) hasMoved(pair *Pair) bool {
+	far := float64(pair.distance())*100 > o.MinPercent*float64(pair.From)
+	return pair.From != pair.To && pair.distance() >= o.MinCents && far
 }
 
 // Diff is what changed from one catalog to another.
@@ -283,6 +283,7 @@ func (d *Diff) Rows() (rows []Row) {
 		}
 	}
 
+	// Prices that appeared or disappeared have no percentage.
 	for _, move := range d.Prices.Largest {
 		change := "moved"
 		if move.FromCents == nil {

@@ -209,6 +209,7 @@ func pricesOf(p diff.Prices) plain {
 		out.Median = fmt.Sprintf("%.2f", *p.MedianPercent)
 	}
 
+	// Ids and conditions as the plain rows have them.
 	for _, m := range p.Largest {
 		kind, id, _ := strings.Cut("card "+m.ID, " prd_")
 		if id == "" {
@@ -218,8 +219,9 @@ func pricesOf(p diff.Prices) plain {
 		}
 		kind, _, _ = strings.Cut(kind, " ")
 		condition := slices.IndexFunc(conditionCodes, func(code string) bool { return code == m.Condition })
-		out.Listed = append(out.Listed, fmt.Sprintf("%s from %d to %d",
-			fmt.Sprint(kind+" ", id, m.Variant, snapshot.Condition(condition)), centsOf(m.FromCents), centsOf(m.ToCents)))
+		lane := fmt.Sprint(kind+" ", id, m.Variant, snapshot.Condition(condition))
+		out.Listed = append(out.Listed,
+			fmt.Sprintf("%s from %d to %d", lane, centsOf(m.FromCents), centsOf(m.ToCents)))
 	}
 	slices.Sort(out.Listed)
 
@@ -327,14 +329,19 @@ func TestMoves(t *testing.T) {
 
 	d := diff.Compare(world(100, 0, 9000), world(90, 55, 9001), diff.Options{Prefix: "np"})
 	percent := func(v float64) *float64 { return &v }
+	cents := func(v int64) *int64 { return &v }
 	want := []diff.Move{
-		{ID: "card_a", Name: "Abra", Variant: "normal", Condition: "near_mint", FromCents: new(int64(0)), ToCents: new(int64(55))},
 		{
-			ID: "card_a", Name: "Abra", Variant: "holofoil", Condition: "ungraded", FromCents: new(int64(100)), ToCents: new(int64(90)),
+			ID: "card_a", Name: "Abra", Variant: "normal", Condition: "near_mint", FromCents: cents(0),
+			ToCents: cents(55),
+		},
+		{
+			ID: "card_a", Name: "Abra", Variant: "holofoil", Condition: "ungraded", FromCents: cents(100),
+			ToCents: cents(90),
 			Percent: percent(-10),
 		},
 		{
-			ID: "np_boxxx", Name: "Box", Condition: "factory_sealed", FromCents: new(int64(9000)), ToCents: new(int64(9001)),
+			ID: "np_boxxx", Name: "Box", Condition: "factory_sealed", FromCents: cents(9000), ToCents: cents(9001),
 			Percent: percent(0.01),
 		},
 	}
