@@ -21,7 +21,7 @@ const (
 func Examples(all []string, between string) string {
 	text := strings.Join(all[:min(len(all), maxExamples)], between)
 	if more := len(all) - maxExamples; more > 0 {
-		text += fmt.Sprintf("%sand %d more (--json names all)", between, more)
+		text += fmt.Sprintf("%sand %d more (--json)", between, more)
 	}
 	return text
 }
@@ -136,19 +136,19 @@ func (n *remarks) groups(groups []CarriedGroup) {
 			why = " (" + why + ")"
 		}
 
-		text := fmt.Sprintf("%s group %s (%s) for %s", group.Feed, group.Group, group.Name, group.Day)
+		text := fmt.Sprintf("%s (%s) for %s", group.Group, group.Name, group.Day)
 		each = append(each, text+why+carried)
 	}
 	if len(each) > 0 {
-		n.add("no prices of %s", Examples(each, "; "))
+		n.add("no prices of %s group %s", groups[0].Feed, Examples(each, "; "))
 	}
 }
 
 // cards reports what no source lists any more, and what an earlier version lost.
 func (n *remarks) cards(r *Report, again func() string) {
 	if r.Unlisted > 0 {
-		n.add("%d cards and sealed products are no longer listed by any source; they stay for a year, with their "+
-			"history: %s", r.Unlisted, Examples(r.UnlistedExamples, ", "))
+		n.add("no source lists %d cards and sealed products any more; they stay for a year: %s", r.Unlisted,
+			Examples(r.UnlistedExamples, ", "))
 	}
 	for _, pair := range r.Relisted[:min(len(r.Relisted), maxRemarks)] {
 		n.add("%s %s is no longer listed, and %s has its set, number and name: if it is the same card, add to "+

@@ -26,9 +26,9 @@ func TestOldFindingsAreOneLine(t *testing.T) {
 	want := []string{
 		"the kept day 2026-08-09 is left out: why; to take the day all the same, add: --prices :",
 		"kept days that are left out as before, whole or in part: 2026-08-01, 2026-08-03, 2026-08-05, and 1 more " +
-			"(--json names all); --json says why",
+			"(--json); --json says why",
 		"no prices of tcgcsv pokemon for 2026-08-09; with their files in the folder days beside the tree run: again",
-		"no prices of tcgcsv pokemon for 4 days: 2026-08-01, 2026-08-03, 2026-08-05, and 1 more (--json names all)",
+		"no prices of tcgcsv pokemon for 4 days: 2026-08-01, 2026-08-03, 2026-08-05, and 1 more (--json)",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("told: %q", got)
@@ -52,9 +52,9 @@ func TestRemarksAreBounded(t *testing.T) {
 	for _, want := range []string{
 		"2 more search aliases stand for no card",
 		"no prices of tcgcsv one-piece, tcgcsv pokemon for 10 days: 2026-08-10, 2026-08-12, 2026-08-14, and 7 more " +
-			"(--json names all); with their files in the folder days beside the tree run: again",
-		"no prices of tcgcsv group pokemon (2026-08-10) for 2026-08-10; tcgcsv group one-piece (2026-08-10) for " +
-			"2026-08-10; tcgcsv group pokemon (2026-08-12) for 2026-08-12; and 17 more (--json names all)",
+			"(--json); with their files in the folder days beside the tree run: again",
+		"no prices of tcgcsv group pokemon (2026-08-10) for 2026-08-10; one-piece (2026-08-10) for " +
+			"2026-08-10; pokemon (2026-08-12) for 2026-08-12; and 17 more (--json)",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%q is not told: %q", want, got)

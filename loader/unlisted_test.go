@@ -128,7 +128,7 @@ func TestContinued(t *testing.T) {
 		t.Fatalf("proposed is %+v", apart.Report.Relisted)
 	}
 	remarks := strings.Join(apart.Report.Remarks(first, func() string { return "" }), "\n")
-	if !strings.Contains(remarks, "card,tcgcsv,3/3,tcgcsv,3/1") || !strings.Contains(remarks, "no longer listed") {
+	if !strings.Contains(remarks, "card,tcgcsv,3/3,tcgcsv,3/1") || !strings.Contains(remarks, "no source lists") {
 		t.Errorf("the remarks are %s", remarks)
 	}
 

@@ -246,7 +246,7 @@ func (d *daily) withDayHint(err error, work *operate.Day) error {
 }
 
 // maxShown is how many changes the day shows: all that it prints is to be on one screen.
-const maxShown = 4
+const maxShown = 3
 
 func printDay(out *bufio.Writer, report *operate.Report) {
 	if report.Pulled != nil {
@@ -255,7 +255,6 @@ func printDay(out *bufio.Writer, report *operate.Report) {
 	if report.Diff != nil {
 		rows := report.Diff.Rows()
 		printDiff(out, report.Diff, rows[:min(len(rows), maxShown)])
-		fmt.Fprintln(out)
 	}
 
 	id := report.Built.ID

@@ -106,9 +106,12 @@ const maxWhat = 44
 
 // printDiff prints the counts of a diff and some of its rows.
 func printDiff(out *bufio.Writer, found *diff.Diff, rows []diff.Row) {
-	fmt.Fprintf(out, "from  %s\nto    %s\n\n", found.From, found.To)
+	fmt.Fprintf(out, "from %s to %s\n", found.From, found.To)
 	kinds := []*diff.Changes{&found.Cards, &found.Sets, &found.Sealed}
 	names := []string{"cards", "sets", "sealed"}
+	if found.Sealed.Before+found.Sealed.After == 0 {
+		kinds = kinds[:2]
+	}
 	listed := 0
 	term.Table(out, "\tBEFORE\tAFTER\tADDED\tREMOVED\tRENAMED", kinds, func(of *diff.Changes) []any {
 		listed += of.Added + of.Removed + of.Renamed
@@ -124,18 +127,18 @@ func printDiff(out *bufio.Writer, found *diff.Diff, rows []diff.Row) {
 		moved = fmt.Sprintf(", %d by more than %g %% and %s or more", prices.Moved, prices.MinPercent,
 			dollars(&prices.MinCents))
 	}
-	fmt.Fprintf(out, "prices: %d in both, %d of them changed%s; %d new, %d gone\n",
-		prices.Compared, prices.Changed, moved, prices.Appeared, prices.Disappeared)
+	median := ""
 	if prices.MedianPercent != nil {
-		fmt.Fprintf(out, "median change: %+.2f %%\n", *prices.MedianPercent)
+		median = fmt.Sprintf("; median change %+.2f %%", *prices.MedianPercent)
 	}
+	fmt.Fprintf(out, "prices: %d in both, %d of them changed%s; %d new, %d gone%s\n",
+		prices.Compared, prices.Changed, moved, prices.Appeared, prices.Disappeared, median)
 
 	listed += prices.Moved + prices.Appeared + prices.Disappeared
 	// Snapshots of the same content have no changes.
 	if listed == 0 {
 		return
 	}
-	fmt.Fprintln(out)
 	term.Table(out, "CHANGE\tWHAT\tFROM\tTO\tID", rows, func(row diff.Row) []any {
 		// A row fits a screen of 100 columns; csv and json have all of it.
 		change := row.Change + " " + row.Kind

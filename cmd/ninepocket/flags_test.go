@@ -96,6 +96,7 @@ var goodArgs = map[string][]string{
 	"ninepocket snapshot hold":    {"latest"},
 	"ninepocket snapshot unhold":  {"latest"},
 	"ninepocket snapshot diff":    {},
+	"ninepocket snapshot explain": {"card_x"},
 	"ninepocket keys create":      {"--tenant", "acme", "--plan", "preview", "--surface", "preview"},
 	"ninepocket keys revoke":      {"key_x"},
 	"ninepocket keys rotate":      {"key_x"},
