@@ -86,13 +86,13 @@ func printExplanation(out *bufio.Writer, found *explain.Explanation) {
 		fmt.Fprintf(out, "refused: %s\n", &line)
 	}
 	if n := len(found.Gaps); n > 0 {
-		fmt.Fprintf(out, "the feed lacks %d days of it, such as %s\n", n, found.Gaps[n-1])
+		fmt.Fprintf(out, "days that the feed lacks of it: %d, such as %s\n", n, found.Gaps[n-1])
 	}
 	if n := len(found.Days); n > 0 {
-		fmt.Fprintf(out, "%d archived days have it, %s to %s\n", n, found.Days[0], found.Days[n-1])
+		fmt.Fprintf(out, "archived days that have it: %d, %s to %s\n", n, found.Days[0], found.Days[n-1])
 	}
 	if n := len(found.Unknown); n > 0 {
-		fmt.Fprintf(out, "%d archived days have no index, which feed pull makes: %s to %s\n", n, found.Unknown[0],
+		fmt.Fprintf(out, "archived days without an index, which feed pull makes: %d, %s to %s\n", n, found.Unknown[0],
 			found.Unknown[n-1])
 	}
 }

@@ -50,7 +50,8 @@ func TestOneScreen(t *testing.T) {
 		"filled from kept day files: "+dayName(5)+", "+dayName(25)+", "+dayName(45)+", and 2 more",
 		"no source lists 8 cards and sealed products any more")
 
-	built, warnings := h.does(exitOK, "snapshot", "build", "--base", "previous", "--source", "tcgcsv:"+h.into+"/current")
+	built, warnings := h.does(exitOK, "snapshot", "build", "--base", "previous", "--source",
+		"tcgcsv:"+h.into+"/current")
 	if rows := screenRows(named.Replace(warnings + built)); rows > 24 {
 		t.Errorf("%d rows:\n%s%s", rows, warnings, built)
 	}
@@ -118,7 +119,7 @@ func TestExplainCommand(t *testing.T) {
 
 	ref := fmt.Sprint(feedtest.Product(0, 1))
 	out, _ := h.does(exitOK, "snapshot", "explain", "tcgplayer:"+ref, "--config", file)
-	says(t, out, "Card 1 of A  Set A 2/5", "tcgcsv:3/"+ref, "3 archived days have it, "+dayName(0)+" to "+dayName(2))
+	says(t, out, "Card 1 of A  Set A 2/5", "tcgcsv:3/"+ref, "archived days that have it: 3, "+dayName(0)+" to "+dayName(2))
 	out, _ = h.does(exitOK, "snapshot", "explain", "tcgcsv,3/"+ref, "--into", h.into, "--json")
 	var found explain.Explanation
 	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Lanes) != 1 || found.Lanes[0].Cents == nil ||
