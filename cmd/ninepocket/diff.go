@@ -145,8 +145,12 @@ func printDiff(out *bufio.Writer, found *diff.Diff, rows []diff.Row) {
 		if row.Percent != nil {
 			change = fmt.Sprintf("%+.2f %%", *row.Percent)
 		}
-		what := strings.Join([]string{row.Was, row.Name, row.Number, row.Variant, row.Set}, " ")
+		condition := strings.TrimPrefix(row.Condition, "ungraded")
+		what := strings.Join([]string{row.Name, row.Number, row.Variant, condition, row.Set}, " ")
 		what = strings.Join(strings.Fields(what), " ")
+		if row.Was != "" {
+			what = row.Was + " -> " + row.Name
+		}
 		if all := []rune(what); len(all) > maxWhat {
 			what = string(all[:maxWhat-1]) + "…"
 		}
