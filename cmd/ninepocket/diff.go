@@ -124,8 +124,10 @@ func printDiff(out *bufio.Writer, found *diff.Diff, rows []diff.Row) {
 		coverage.PricedBefore, found.Cards.Before, coverage.PricedAfter, found.Cards.After)
 	moved := ""
 	if prices.Moved != prices.Changed {
-		moved = fmt.Sprintf(", %d by more than %g %% and %s or more", prices.Moved, prices.MinPercent,
-			dollars(&prices.MinCents))
+		moved = fmt.Sprintf(", %d by more than %g %%", prices.Moved, prices.MinPercent)
+		if prices.MinCents > 0 {
+			moved += " and " + dollars(&prices.MinCents) + " or more"
+		}
 	}
 	median := ""
 	if prices.MedianPercent != nil {
