@@ -124,8 +124,10 @@ func printDiff(out *bufio.Writer, found *diff.Diff, rows []diff.Row) {
 		coverage.PricedBefore, found.Cards.Before, coverage.PricedAfter, found.Cards.After)
 	moved := ""
 	if prices.Moved != prices.Changed {
-		moved = fmt.Sprintf(", %d by more than %g %% and %s or more", prices.Moved, prices.MinPercent,
-			dollars(&prices.MinCents))
+		moved = fmt.Sprintf(", %d by more than %g %%", prices.Moved, prices.MinPercent)
+		if prices.MinCents > 0 {
+			moved += " and " + dollars(&prices.MinCents) + " or more"
+		}
 	}
 	median := ""
 	if prices.MedianPercent != nil {
@@ -145,8 +147,12 @@ func printDiff(out *bufio.Writer, found *diff.Diff, rows []diff.Row) {
 		if row.Percent != nil {
 			change = fmt.Sprintf("%+.2f %%", *row.Percent)
 		}
-		what := strings.Join([]string{row.Was, row.Name, row.Number, row.Variant, row.Set}, " ")
+		condition := strings.TrimPrefix(row.Condition, "ungraded")
+		what := strings.Join([]string{row.Name, row.Number, row.Variant, condition, row.Set}, " ")
 		what = strings.Join(strings.Fields(what), " ")
+		if row.Was != "" {
+			what = row.Was + " -> " + row.Name
+		}
 		if all := []rune(what); len(all) > maxWhat {
 			what = string(all[:maxWhat-1]) + "…"
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"html"
 	"os"
 	"path/filepath"
@@ -100,6 +101,9 @@ func (d *docsKit) spendsADay(admin string) {
 	says(d.t, said, "nothing is new", "CHANGE   WHAT", "published ", "rolled back")
 	says(d.t, d.pastes(d.block(page, "snapshot log")), "rollback", "create")
 	d.pastes(d.block(page, "mapping suggest"))
+	says(d.t, d.pastes(d.block(page, "diff --min-percent")), "0 by more than 50 %")
+	card := fmt.Sprint("tcgplayer:", feedtest.Product(0, 1))
+	says(d.t, d.pastes(d.block(page, "snapshot explain"), "tcgplayer:42382", card), "archived days have it: ")
 }
 
 // managesKeys pastes keys and bills next to the running server.

@@ -85,14 +85,10 @@ func printExplanation(out *bufio.Writer, found *explain.Explanation) {
 	for _, line := range found.Refused {
 		fmt.Fprintf(out, "refused: %s\n", &line)
 	}
-	if n := len(found.Gaps); n > 0 {
-		fmt.Fprintf(out, "days that the feed lacks of it: %d, such as %s\n", n, found.Gaps[n-1])
-	}
-	if n := len(found.Days); n > 0 {
-		fmt.Fprintf(out, "archived days that have it: %d, %s to %s\n", n, found.Days[0], found.Days[n-1])
-	}
-	if n := len(found.Unknown); n > 0 {
-		fmt.Fprintf(out, "archived days without an index, which feed pull makes: %d, %s to %s\n", n, found.Unknown[0],
-			found.Unknown[n-1])
+	lists := []string{"the feed lacks days", "archived days have it", "archived days lack the index of feed pull"}
+	for i, days := range [][]string{found.Gaps, found.Days, found.Unknown} {
+		if n := len(days); n > 0 {
+			fmt.Fprintf(out, "%s: %d, %s to %s\n", lists[i], n, days[0], days[n-1])
+		}
 	}
 }

@@ -119,7 +119,8 @@ func TestExplainCommand(t *testing.T) {
 
 	ref := fmt.Sprint(feedtest.Product(0, 1))
 	out, _ := h.does(exitOK, "snapshot", "explain", "tcgplayer:"+ref, "--config", file)
-	says(t, out, "Card 1 of A  Set A 2/5", "tcgcsv:3/"+ref, "archived days that have it: 3, "+dayName(0)+" to "+dayName(2))
+	says(t, out, "Card 1 of A  Set A 2/5", "tcgcsv:3/"+ref,
+		"archived days have it: 3, "+dayName(0)+" to "+dayName(2))
 	out, _ = h.does(exitOK, "snapshot", "explain", "tcgcsv,3/"+ref, "--into", h.into, "--json")
 	var found explain.Explanation
 	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Lanes) != 1 || found.Lanes[0].Cents == nil ||

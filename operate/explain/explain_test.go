@@ -349,3 +349,17 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestUnlicensed wants a price that may not be distributed to be no mystery.
+func TestUnlicensed(t *testing.T) {
+	w := fixture.Random(1, fixture.Size{})
+	w.Cards = []fixture.Card{{ID: "card_a", Slug: "a", Name: "Abra", Lanes: []fixture.Lane{{
+		Variant: "normal", Condition: snapshot.NearMint, Cents: snapshot.NoCents, CollectedAt: snapshot.NoTime,
+		SourceAsOf: snapshot.NoTime, Seen: w.Date(),
+	}}}}
+	e, err := explain.Card(w.Catalog(), "a", explain.Options{})
+	must(t, err)
+	if code, _ := codes(e); code != "normal unlicensed" {
+		t.Errorf("it is explained by %q", code)
+	}
+}
