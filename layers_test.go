@@ -74,8 +74,8 @@ var mayImport = map[string][]string{
 		"access", "access/keys", "access/statedir", "calendar", "fleet/control", "internal/disk",
 	},
 	"internal/settings": {
-		"access", "access/keys", "cardvocab", "feed", "fleet/limiter", "fleet/mirror", "internal/disk", "internal/notify",
-		"internal/term", "loader", "snapshot/guard",
+		"access", "access/keys", "cardvocab", "feed", "fleet/limiter", "fleet/mirror", "internal/disk",
+		"internal/notify", "internal/term", "loader", "snapshot/guard",
 	},
 	"internal/synth":     {},
 	"internal/throttle":  {},

@@ -253,7 +253,7 @@ func (n *Node) watchHangup(ctx context.Context, hangups chan os.Signal) {
 			// The service manager must know when a reload begins and when it ends, even with an
 			// error.
 			n.notify(daemon.SdNotifyReloading, daemon.SdNotifyMonotonicUsec())
-			status := n.status()
+			status := servingStatus(n.engine)
 			if n.reloadAll() != nil {
 				status += "; the last reload failed"
 			}

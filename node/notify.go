@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+
+	"ninepocket/engine"
 )
 
 // notify sends lines to the service manager. An error is logged, and the server continues.
@@ -23,8 +25,8 @@ func (n *Node) notify(lines ...string) {
 	}
 }
 
-// status is the status that the service manager shows.
-func (n *Node) status() string { return "STATUS=serving " + n.engine.View().ID }
+// servingStatus is the status that the service manager shows.
+func servingStatus(e *engine.Engine) string { return "STATUS=serving " + e.View().ID }
 
 // statusInterval is the time between two checks for a new status.
 const statusInterval = time.Second
@@ -42,7 +44,7 @@ func (n *Node) notifyLoop(ctx context.Context) {
 	}
 
 	// Both in one datagram: READY alone would leave the status of the start.
-	reported := n.status()
+	reported := servingStatus(n.engine)
 	n.notify("READY=1", reported)
 
 	// Twice in the watchdog's time, so that one late answer does no harm; it never ticks without a
@@ -58,7 +60,7 @@ func (n *Node) notifyLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-statusTick:
-			if now := n.status(); now != reported {
+			if now := servingStatus(n.engine); now != reported {
 				reported = now
 				n.notify(reported)
 			}

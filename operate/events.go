@@ -75,7 +75,8 @@ func (t *Terms) recordPublication(cur *snapshot.Current, current, next *snapshot
 	if current != nil {
 		changes := t.compared
 		if changes == nil {
-			changes = diff.Compare(current.Catalog, next.Catalog, diff.Options{Prefix: t.ProductPrefix, Limit: maxChanges})
+			options := diff.Options{Prefix: t.ProductPrefix, Limit: maxChanges}
+			changes = diff.Compare(current.Catalog, next.Catalog, options)
 		}
 		data["prices"] = changes.Prices
 		data["cards_added"] = changes.Cards.Added
