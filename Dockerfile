@@ -1,6 +1,7 @@
 # A static binary alone: no shell, no libraries, no user database. docs/INSTALL.md says how to run it.
 #
-#   docker build --build-arg VERSION="$(git describe --tags --always)" -t ninepocket .
+#   docker build --build-arg VERSION="$(git describe --tags --always)" \
+#     --build-arg COMMIT="$(git log -1 --format=%H)" --build-arg COMMITTED="$(git log -1 --format=%cs)" -t ninepocket .
 
 FROM golang:1.26 AS build
 WORKDIR /src
@@ -8,7 +9,10 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=dev
-RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=${VERSION}" -o /out/ninepocket ./cmd/ninepocket \
+ARG COMMIT
+ARG COMMITTED
+RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false \
+      -ldflags "-s -w -X main.version=${VERSION} -X main.commit=${COMMIT} -X main.committed=${COMMITTED}" -o /out/ninepocket ./cmd/ninepocket \
  && mkdir -p /out/var/lib/ninepocket/store /out/var/lib/ninepocket/state /out/tmp
 
 FROM scratch

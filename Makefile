@@ -9,6 +9,7 @@ GO           ?= go
 TOOL         := $(GO) tool -modfile=tools/go.mod
 DATA         ?= ../shared/data
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT       := $(shell git log -1 --format=%H 2>/dev/null)
 COMMITTED    := $(shell git log -1 --format=%cs 2>/dev/null)
 
 PKG          ?= ./...
@@ -46,7 +47,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/ninepocket, one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.committed=$(COMMITTED)' -o bin/ninepocket ./cmd/ninepocket
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.committed=$(COMMITTED)' -o bin/ninepocket ./cmd/ninepocket
 
 .PHONY: demo
 demo: build ## build and serve a synthetic catalog with ready keys (DEMO_FLAGS='--listen 127.0.0.1:8080')
@@ -64,6 +65,10 @@ test: ## run every test in random order, with the race detector where a C compil
 .PHONY: browser
 browser: ## drive the public pages in Chromium, with an accessibility checker (needs Node and Chromium)
 	@GO='$(GO)' site/browser/run.sh
+
+.PHONY: errands
+errands: ## do every errand of a visitor at three widths, with pointer, keys and without script, on the demo and the real catalog (needs Node and Chromium; 30 min)
+	@GO='$(GO)' site/browser/run.sh errands
 
 .PHONY: pages-shots
 pages-shots: ## take pictures of every kind of page at three widths, light and dark, into SHOTS=DIR (needs Node and Chromium)
@@ -219,9 +224,12 @@ install: build man completions ## install binary, manual pages, completions and 
 	install -D -m 0644 dist/completions/_ninepocket '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ninepocket'
 	install -D -m 0644 dist/completions/ninepocket.fish '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ninepocket.fish'
 	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket' LICENSE THIRD_PARTY_LICENSES docs/OPERATIONS.md docs/INSTALL.md docs/DAILY.md docs/WATCH.md docs/SECURE.md docs/MOVE.md docs/FLEET.md
+	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples' deploy/caddy/Caddyfile deploy/systemd/drop-ins/*.conf deploy/systemd/secrets.env
+	install -m 0644 deploy/logrotate/ninepocket '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples/logrotate'
 	install -m 0644 deploy/systemd/sysusers.conf '$(DESTDIR)$(PREFIX)/lib/sysusers.d/ninepocket.conf'
 	for unit in ninepocket.service ninepocket.socket ninepocket-daily.service ninepocket-daily.timer \
-		ninepocket-backup.service ninepocket-backup.timer; do \
+		ninepocket-backup.service ninepocket-backup.timer \
+		ninepocket-notify.service ninepocket-notify.timer; do \
 	  sed 's,/usr/local/,$(PREFIX)/,g' deploy/systemd/$$unit >'$(DESTDIR)$(PREFIX)/lib/systemd/system/'$$unit; done
 
 .PHONY: sbom

@@ -121,6 +121,8 @@ func (c *content) Write(into *state.Writer) {
 	for _, renamed := range c.taken {
 		into.Rename(renamed.from, renamed.to)
 	}
+
+	// What a delta has is of the new names already.
 	for _, delta := range c.deltas {
 		tenant := delta.tenant.tenant
 		into.Account(tenant, delta.encoded)

@@ -131,6 +131,7 @@ func newDeletion(t *testing.T, random *rand.Rand) *deletion {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	s.ring, err = keys.OpenRing(s.dir, keys.DefaultPlans())
 	if err != nil {
 		t.Fatal(err)
@@ -220,6 +221,7 @@ func (s *deletion) delete() map[string]string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+
 	renamed := map[LedgerRow]Counts{}
 	for row, counts := range s.want {
 		if row.Tenant == goner {

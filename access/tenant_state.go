@@ -20,7 +20,8 @@ type tenantState struct {
 
 	usage
 	admissionState
-	keys map[string]*keyState
+	keys  map[string]*keyState
+	calls uint64 // that ended since the start, for metrics
 }
 
 // keyState is the state of one key.

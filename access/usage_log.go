@@ -126,8 +126,10 @@ func (ul *usageLog) rename(a *tenantState, to string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
+	// The file follows at the next checkpoint.
 	from := a.tenant
 	ul.content.renames = append(ul.content.renames, tenantRename{from: from, to: to})
+	// The next segment of the log gets these again.
 	ul.prepared.rename(from, to)
 	for row := range ul.content.changedRows {
 		if row.Tenant == from {
@@ -159,6 +161,17 @@ func (a *tenantState) merge(other *tenantState) {
 	}
 }
 
+// CallsByTenant returns how many calls of each tenant have ended since the start.
+func (ul *usageLog) CallsByTenant() map[string]uint64 {
+	calls := map[string]uint64{}
+	for _, a := range ul.all("") {
+		a.mu.Lock()
+		calls[a.tenant] = a.calls
+		a.mu.Unlock()
+	}
+	return calls
+}
+
 // Err implements [Store].
 func (ul *usageLog) Err() error {
 	if ul.closed.Load() {
@@ -187,6 +200,7 @@ func unavailable(err error) error {
 func (ul *usageLog) record(a *tenantState, e *entry) uint64 {
 	e.tenant = a.tenant // it may have another name since the call began
 	a.apply(e)
+	a.calls++
 
 	// The mutex also gives the log's records the order in which the state changed.
 	if ul.dir != nil {

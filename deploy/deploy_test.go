@@ -120,8 +120,8 @@ func TestUnits(t *testing.T) {
 	dir := t.TempDir()
 	var units []string
 	for _, name := range []string{
-		"ninepocket.service", "ninepocket-daily.service", "ninepocket-backup.service", "ninepocket-daily.timer",
-		"ninepocket-backup.timer", "ninepocket.socket",
+		"ninepocket.service", "ninepocket-daily.service", "ninepocket-backup.service", "ninepocket-notify.service",
+		"ninepocket-daily.timer", "ninepocket-backup.timer", "ninepocket-notify.timer", "ninepocket.socket",
 	} {
 		text := regexp.MustCompile(`/usr/local/\S+`).ReplaceAllString(read(t, "systemd/"+name), "/bin/true")
 		path := filepath.Join(dir, name)

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"bytes"
+	"slices"
+
 	"github.com/cespare/xxhash/v2"
 
 	"ninepocket/snapshot"
@@ -17,6 +20,25 @@ func (v *View) hashProducts(step func()) {
 	}
 
 	v.ProductsHash = hash.Sum64()
+}
+
+// shareProducts takes the products of another View where they are the same, byte for byte. A day's prices
+// change none, so that two Views hold them once. It calls step, which may pause or be nil.
+func (v *View) shareProducts(other *View, step func()) {
+	if other == nil || v.ProductsHash != other.ProductsHash ||
+		!slices.Equal(v.products.ranges, other.products.ranges) {
+		return
+	}
+
+	same := slices.EqualFunc(v.products.chunks, other.products.chunks, func(chunk, others []byte) bool {
+		if step != nil {
+			step()
+		}
+		return bytes.Equal(chunk, others)
+	})
+	if same {
+		v.products = other.products
+	}
 }
 
 // productTail removes the prefix of a public product id. For an id with another prefix it returns

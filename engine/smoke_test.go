@@ -77,7 +77,7 @@ func TestSmokeFinds(t *testing.T) {
 		{"price entries", "price entry of card", func(v *View) {
 			v.priceEntries.chunks[0][len(v.priceEntries.chunks[0])-1] = 0
 		}},
-		{"summaries", "summary of card", func(v *View) { v.summaries.chunks[0][0] = '[' }},
+		{"summaries", "summary of card", func(v *View) { v.heads[0]-- }},
 		{"set pages", "page of set", func(v *View) { v.setDetails.ranges[0].to++ }},
 		{"sets", "summary of set", func(v *View) { v.sets.chunks[0][3] = '"' }},
 		{"products", "product np_", func(v *View) { v.products.chunks[0][0] = 'x' }},

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -29,9 +30,8 @@ type View struct {
 	historyDates *historyDates
 	games        []byte
 	facets       []byte
-	summaries    fragments // Card summary
 	details      fragments // Card detail
-	laneRows     fragments // rows of a card in CSV
+	heads        []uint32  // lengths of wire.CardHead
 	priceEntries fragments // Live batch price entry
 	sets         fragments // Set summary
 	setDetails   fragments // Set detail
@@ -82,6 +82,7 @@ func (v *View) encode(ctx context.Context, step func()) error {
 	cards := c.Cards.ID.Len()
 	sets := c.Sets.ID.Len()
 	items := v.Index.Products().Items()
+	v.heads = make([]uint32, cards)
 	var top []uint32
 
 	for _, kind := range []struct {
@@ -89,10 +90,10 @@ func (v *View) encode(ctx context.Context, step func()) error {
 		n      int
 		encode func(dst []byte, i int) []byte
 	}{
-		{&v.summaries, cards, func(dst []byte, i int) []byte { return wire.AppendCardSummary(dst, c, i, &v.site) }},
-		{&v.details, cards, func(dst []byte, i int) []byte { return wire.AppendCardDetail(dst, c, i, &v.site) }},
-		{&v.laneRows, cards, func(dst []byte, i int) []byte {
-			return wire.AppendLaneRows(dst, c, i, c.Cards.ID.At(i))
+		{&v.details, cards, func(dst []byte, i int) []byte {
+			detail := wire.AppendCardDetail(dst, c, i, &v.site)
+			v.heads[i] = uint32(len(wire.CardHead(detail)))
+			return detail
 		}},
 		{&v.priceEntries, cards, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) }},
 		{&v.sets, sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, c, i) }},
@@ -114,10 +115,8 @@ func (v *View) encode(ctx context.Context, step func()) error {
 
 // Size returns about how many bytes the View and its catalog take. The index is not counted.
 func (v *View) Size() int64 {
-	size := int64(len(v.games) + len(v.facets) + 8*len(v.detailTags))
-	for _, f := range []*fragments{
-		&v.summaries, &v.details, &v.laneRows, &v.priceEntries, &v.sets, &v.setDetails, &v.products,
-	} {
+	size := int64(len(v.games) + len(v.facets) + 8*len(v.detailTags) + 4*len(v.heads))
+	for _, f := range []*fragments{&v.details, &v.priceEntries, &v.sets, &v.setDetails, &v.products} {
 		size += f.size()
 	}
 	return size + v.Catalog.Size()
@@ -135,10 +134,7 @@ func (v *View) Detail(card int) []byte { return v.details.at(card) }
 // AppendLaneRows appends a card's rows of wire.LanesHeader. ref is the identifier that found the card, ""
 // for its own id.
 func (v *View) AppendLaneRows(dst []byte, card int, ref string) []byte {
-	if ref == "" {
-		return append(dst, v.laneRows.at(card)...)
-	}
-	return wire.AppendLaneRows(dst, v.Catalog, card, ref)
+	return wire.AppendLaneRows(dst, v.Catalog, card, cmp.Or(ref, v.Catalog.Cards.ID.At(card)))
 }
 
 // PriceEntry returns a card's Live batch price entry.
@@ -149,7 +145,14 @@ func (v *View) SetDetail(set int) []byte { return v.setDetails.at(set) }
 
 // AppendSummaries appends the Card summaries of cards, joined by commas.
 func (v *View) AppendSummaries(dst []byte, cards []uint32) []byte {
-	return v.summaries.join(dst, cards)
+	for i, card := range cards {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		head := v.details.at(int(card))[:v.heads[card]]
+		dst = wire.AppendCardSummary(dst, head, v.priceEntries.at(int(card)))
+	}
+	return dst
 }
 
 // AppendSets appends the Set summaries of sets, joined by commas.

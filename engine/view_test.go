@@ -38,7 +38,7 @@ func TestFragments(t *testing.T) {
 			if i > 0 {
 				joined = append(joined, ',')
 			}
-			joined = wire.AppendCardSummary(joined, c, i, &site)
+			joined = wire.AppendCardSummary(joined, wire.CardHead(v.Detail(i)), v.PriceEntry(i))
 			cards = append(cards, uint32(i))
 		}
 

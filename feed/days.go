@@ -217,7 +217,7 @@ func (p *pull) dropDays() error {
 	folder := filepath.Join(p.Into, "days")
 	days, err := Days(folder)
 	for _, day := range days[:max(0, len(days)-p.ArchiveDays)] {
-		for _, file := range DayFiles(folder, day) {
+		for _, file := range append(DayFiles(folder, day), refsFile(folder, day)) {
 			err = errors.Join(err, p.disk.Remove(file))
 		}
 		p.result.Removed = append(p.result.Removed, day)

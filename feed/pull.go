@@ -218,6 +218,7 @@ func (p *pull) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot pull %s: %w", cmp.Or(p.URL, DefaultURL), err)
 	}
+	p.indexDays(ctx)
 
 	if p.Images != "" {
 		if err := p.pictures(ctx); err != nil {

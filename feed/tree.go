@@ -416,7 +416,7 @@ func DiscardDay(dir, day string) (moved string, err error) {
 			return moved, err
 		}
 	}
-	return moved, nil
+	return moved, p.disk.Remove(refsFile(filepath.Join(dir, "days"), day))
 }
 
 // setAside takes a tree out of the pull whose day nobody knows, for an operator to say it.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"ninepocket/cardvocab"
 	"ninepocket/index/text"
@@ -40,6 +41,22 @@ func newMeaning(ix *Index, q Query, maybe bool) (m meaning) {
 		m.apply(ix, &modifiers)
 	}
 	return m
+}
+
+// WithoutModifiers returns what the modifiers of a query make of it. Its order and bounds are given, and
+// its words are those of a card and of an era.
+func (q Query) WithoutModifiers(ix *Index) Query {
+	m := newMeaning(ix, q, false)
+	if !m.HasWords {
+		m.Words = ""
+	}
+	for _, note := range m.explanation {
+		if note.Kind == InEra {
+			m.Words = strings.TrimSpace(note.From + " " + m.Words)
+			m.HasWords = true
+		}
+	}
+	return m.Query
 }
 
 // apply changes the query as its modifiers ask for.

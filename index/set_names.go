@@ -345,7 +345,8 @@ func (sn *SetNames) byNameOrWords(words []string) []uint32 {
 	if sets := sn.withWords(words); len(sets) == 1 {
 		return sets
 	}
-	return sn.Exact(strings.Join(words, ""))
+	key := strings.Join(words, "")
+	return firstFound(sn.Exact(key), sn.codes[key])
 }
 
 // byCommonName returns the sets that have exactly these words as a code or a common name,

@@ -243,7 +243,6 @@ func (p *priceSink) priceBefore(item int32, price *source.Price) (cents int64, o
 	if len(points) == 0 {
 		return snapshot.NoCents, 0
 	}
-	byDay := func(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) }
 	at, found := slices.BinarySearchFunc(points, price.Day, byDay)
 	// A day before the first price that is known is compared with that one.
 	if !found && at > 0 {

@@ -36,16 +36,20 @@ type assembly struct {
 	readDays map[feedGroup][]snapshot.Day
 
 	r      *history.Reader
-	w      history.Window
-	points []snapshot.Point
+	from   snapshot.Day     // the first date of the history
+	points []snapshot.Point // of the lane that was written last, from recent on
+	recent snapshot.Day     // the first date that statistics and changes need
+	shown  []snapshot.Point // the points of the variant's display lane
 }
 
 // assemble writes the catalog at an instant.
 func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a := &assembly{b: b, c: &snapshot.Catalog{SnapshotAt: at}, date: snapshot.DayOf(at)}
 	a.seen = map[feedGame]*[snapshot.HistoryDays]bool{}
-	a.w.From = a.date - snapshot.HistoryDays + 1
-	a.r = b.history.Read(b.o.Base, len(b.lanes.all), a.w.From, a.date)
+	a.from = snapshot.WindowStart(a.date, snapshot.HistoryDays)
+	// The longest window holds the shorter ones, and the prices that changes compare with.
+	a.recent = snapshot.WindowStart(a.date, snapshot.StatWindows[len(snapshot.StatWindows)-1])
+	a.r = b.history.Read(b.o.Base, len(b.lanes.all), a.from, a.date)
 	a.findGroups()
 
 	// Every step needs those before it: sets get rows before cards, and prices decide their order.

@@ -255,7 +255,10 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	}
 
 	// The base's lanes are entered before any price is read, which may say something newer.
-	b.lanes = &laneTable{head: slices.Repeat([]int32{-1}, b.merged.numItems())}
+	b.lanes = &laneTable{
+		head: slices.Repeat([]int32{-1}, b.merged.numItems()),
+		all:  make([]laneState, 0, len(b.o.Base.Lanes.Cents)*33/32),
+	}
 	b.carryLanes()
 	// Days ascend: each is compared with the one before.
 	for _, in := range archived {
@@ -357,6 +360,10 @@ func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 		gatherer := &catalogSink{
 			sink: sink{b: b}, feed: feed, report: &report, setOf: map[string]int32{}, seen: map[string]string{},
 			products: map[string]bool{}, foreignIDs: map[uint64]bool{},
+		}
+		if len(merge.m.cards) == 0 {
+			// It mostly has what the base has, and a little more.
+			gatherer.out.cards = make([]card, 0, b.o.Base.Cards.ID.Len()*33/32)
 		}
 		if err := opened.Catalog(ctx, gatherer); err != nil {
 			return fmt.Errorf("cannot read the catalog of %q: %w", opened.Input, err)

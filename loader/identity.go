@@ -174,9 +174,11 @@ func (r *registry) checkCollisions(claims [][]string, known map[string]string) e
 // pair is one row of a registry table, or a key of two parts: a reference and its kind, a slug and its id.
 type pair struct{ key, id string }
 
+func comparePairs(a, b pair) int { return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.id, b.id)) }
+
 // toColumns sorts pairs and writes them as two columns, each pair once.
 func toColumns(pairs []pair) (keys, ids snapshot.Strings) {
-	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(pairs, comparePairs)
 	for _, pair := range slices.Compact(pairs) {
 		keys.Append(pair.key)
 		ids.Append(pair.id)
@@ -189,34 +191,45 @@ func toColumns(pairs []pair) (keys, ids snapshot.Strings) {
 // leads elsewhere (its item was joined with another) is entered again, and the former slugs of its old
 // id lead where it leads.
 func (r *registry) history(m *merged) snapshot.IDHistory {
-	// Reference and kind → id.
-	refs := map[pair]string{}
-	moved := map[string]string{}
+	var now []pair
 	current := map[string]bool{}
-	m.eachID(func(_ []string, id, _ string) { current[id] = true })
-	for i := range r.base.Registry.Ref.Len() {
-		id := r.base.Registry.RefID.At(i)
-		refs[pair{r.base.Registry.Ref.At(i), kindOf(id)}] = id
-	}
-
-	m.eachID(func(all []string, id, _ string) {
-		for _, ref := range all {
-			key := pair{ref, kindOf(id)}
-			// The old id is nobody's any more, so that its slugs follow the reference.
-			if old := refs[key]; old != "" && old != id && !current[old] {
-				moved[old] = id
-			}
-			refs[key] = id
+	m.eachID(func(refs []string, id, _ string) {
+		current[id] = true
+		for _, ref := range refs {
+			now = append(now, pair{ref, id})
 		}
 	})
+	slices.SortFunc(now, comparePairs)
 
-	var list []pair
-	for key, id := range refs {
-		list = append(list, pair{key.key, id})
+	// Both lists ascend: of a reference and kind that both have, the new id stands.
+	var out snapshot.IDHistory
+	moved := map[string]string{}
+	base := &r.base.Registry
+	row := 0
+	add := func(ref, id string) {
+		out.Ref.Append(ref)
+		out.RefID.Append(id)
+	}
+	for _, given := range slices.Compact(now) {
+		for ; row < base.Ref.Len(); row++ {
+			old := pair{base.Ref.At(row), base.RefID.At(row)}
+			order := cmp.Or(cmp.Compare(old.key, given.key), cmp.Compare(kindOf(old.id), kindOf(given.id)))
+			if order > 0 {
+				break
+			}
+			if order < 0 {
+				add(old.key, old.id)
+			} else if old.id != given.id && !current[old.id] {
+				// The old id is nobody's any more, so that its slugs follow the reference.
+				moved[old.id] = given.id
+			}
+		}
+		add(given.key, given.id)
+	}
+	for ; row < base.Ref.Len(); row++ {
+		add(base.Ref.At(row), base.RefID.At(row))
 	}
 
-	var out snapshot.IDHistory
-	out.Ref, out.RefID = toColumns(list)
 	out.Slug, out.SlugID = toColumns(r.formerSlugs(m, moved))
 	return out
 }

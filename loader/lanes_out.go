@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ninepocket/loader/source"
 	"ninepocket/snapshot"
 )
 
@@ -20,7 +21,7 @@ func (a *assembly) chooseLanes() {
 	for item := range a.lanes {
 		from := len(chosen)
 		for lane := t.head[item]; lane >= 0; lane = t.all[lane].next {
-			if t.all[lane].day < a.w.From {
+			if t.all[lane].day < a.from {
 				b.report.LanesExpired++
 				continue
 			}
@@ -114,6 +115,7 @@ func (a *assembly) writeFeeds() {
 
 // writeLanes writes the lanes of all items with their history and statistics.
 func (a *assembly) writeLanes() {
+	a.makeRoom()
 	nCards := len(a.cards)
 	a.c.Cards.Display = make([]int32, nCards)
 	for row, i := range a.cards {
@@ -128,6 +130,23 @@ func (a *assembly) writeLanes() {
 	}
 
 	a.b.progress("assemble", int64(len(a.lanes)), int64(len(a.lanes)))
+}
+
+// makeRoom makes room for the lanes of all items. A lane has about as many bytes as its layers.
+func (a *assembly) makeRoom() {
+	all := a.b.lanes.all
+	var lanes, shown, points int
+	for item, list := range a.lanes {
+		lanes += len(list)
+		for k, lane := range list {
+			points += a.r.Size(lane, all[lane].base)
+			// A variant of a card has statistics once.
+			if item < len(a.cards) && (k == 0 || all[lane].variant != all[list[k-1]].variant) {
+				shown++
+			}
+		}
+	}
+	a.c.MakeRoom(lanes, shown, points)
 }
 
 // writeItem writes the lanes of one item and returns the row of its display price, -1 without one.
@@ -150,15 +169,13 @@ func (a *assembly) writeItem(item int, isCard bool) int32 {
 		}
 
 		cents := a.cents(lane)
-		if cents != snapshot.NoCents && (shown < 0 || lanes.Cents[shown] == snapshot.NoCents) {
-			shown = row
-		}
-
 		a.writeLane(lane, cents)
 		// Without a price the past stands for the variant, unless its licence has ended: rows that
 		// may not be distributed never appear on live (decision 19).
-		if shown < 0 && a.c.History.Has(row) && all[lane].licensed {
+		if cents != snapshot.NoCents && (shown < 0 || lanes.Cents[shown] == snapshot.NoCents) ||
+			shown < 0 && a.c.History.Has(row) && all[lane].licensed {
 			shown = row
+			a.shown = append(a.shown[:0], a.points...)
 		}
 	}
 
@@ -175,15 +192,8 @@ func (a *assembly) markDisplayLane(row int, isCard bool) {
 	}
 
 	a.c.Lanes.Flags[row] |= snapshot.LaneDisplay
-	if !isCard {
-		return
-	}
-
-	// The longest window holds the shorter ones.
-	last := snapshot.StatWindows[len(snapshot.StatWindows)-1]
-	a.points = a.c.History.AppendPoints(a.points[:0], row, snapshot.WindowStart(a.date, last), a.date)
-	if len(a.points) > 0 {
-		a.c.Stats.Append(row, a.date, a.points)
+	if isCard && len(a.shown) > 0 {
+		a.c.Stats.Append(row, a.date, a.shown)
 	}
 }
 
@@ -191,7 +201,6 @@ func (a *assembly) markDisplayLane(row int, isCard bool) {
 func (a *assembly) writeLane(lane int32, cents int64) {
 	from := &a.b.lanes.all[lane]
 	lanes := &a.c.Lanes
-	h := &a.c.History
 	var flags uint8
 	if from.licensed {
 		flags |= snapshot.LaneLicensed
@@ -205,13 +214,7 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 		collected = from.collected
 	}
 
-	// Layers of history lie over each other, weakest first, and the result is encoded once.
-	group := a.b.merged.item(int(from.item)).group
-	a.r.Overlay(&a.w, lane, from.base, a.readDays[feedGroup{from.feed, group}])
-	a.points = a.w.AppendPoints(a.points[:0])
-	a.observeDays(lane)
-	h.Points = snapshot.EncodePoints(h.Points, a.points)
-	h.Of.Append(len(h.Points))
+	a.splice(lane)
 	lanes.Variant = append(lanes.Variant, a.variant[from.variant])
 	lanes.Condition = append(lanes.Condition, from.condition)
 	lanes.Flags = append(lanes.Flags, flags)
@@ -219,10 +222,45 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 	lanes.Cents = append(lanes.Cents, cents)
 	lanes.SourceAsOf = append(lanes.SourceAsOf, asOf)
 	lanes.CollectedAt = append(lanes.CollectedAt, collected)
-	lanes.Price7DaysAgo = append(lanes.Price7DaysAgo, a.w.Base(7))
-	lanes.Price30DaysAgo = append(lanes.Price30DaysAgo, a.w.Base(30))
+	lanes.Price7DaysAgo = append(lanes.Price7DaysAgo, a.priceBefore(7))
+	lanes.Price30DaysAgo = append(lanes.Price30DaysAgo, a.priceBefore(30))
 	lanes.LastSeen = append(lanes.LastSeen, from.day)
 }
+
+// splice writes a lane's history.
+func (a *assembly) splice(lane int32) {
+	l := &a.b.lanes.all[lane]
+	h := &a.c.History
+	it := a.b.merged.item(int(l.item))
+	since := a.recent
+	// Other feeds have no tree a day: a day without one of them is no gap.
+	isDaily := a.b.feeds[l.feed].namespace == source.KindTCGCSV
+	if isDaily {
+		since = a.from
+	}
+
+	h.Points, a.points = a.r.Splice(h.Points, lane, l.base, a.readDays[feedGroup{l.feed, it.group}], since)
+	h.Of.Append(len(h.Points))
+	if isDaily {
+		a.observeDays(feedGame{l.feed, it.game})
+		k, _ := slices.BinarySearchFunc(a.points, a.recent, byDay)
+		a.points = a.points[k:]
+	}
+}
+
+// priceBefore is the price of the lane that was written last which a change over days compares with
+// (decision 20). It is the latest observation on or before that many days before the catalog's date,
+// at most 7 days older.
+func (a *assembly) priceBefore(days snapshot.Day) int64 {
+	last := a.date - days
+	k, _ := slices.BinarySearchFunc(a.points, last+1, byDay)
+	if k > 0 && a.points[k-1].Day >= last-7 {
+		return a.points[k-1].Cents
+	}
+	return snapshot.NoCents
+}
+
+func byDay(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) }
 
 // fillReport fills in what the report says of the whole catalog.
 func (a *assembly) fillReport() {

@@ -133,6 +133,10 @@ func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *Sour
 	}
 
 	have := g.m.cards
+	if len(have) == 0 {
+		// The first source's list becomes the catalog's.
+		g.m.cards = cards[:0]
+	}
 	p := newPairing(have, cards)
 	for i := range cards {
 		joinByRef(g, p, i, &cards[i].item, func(to int32) bool { return to >= 0 && have[to].game == cards[i].game })

@@ -115,7 +115,7 @@ func (a *assembly) carryGaps() {
 	for i, day := range gaps.Day {
 		group := gaps.Group.At(i)
 		namespace := base.Feeds.Namespace.At(int(gaps.Feed[i]))
-		if group == "" || day < a.w.From || a.b.feedAt(namespace) < 0 {
+		if group == "" || day < a.from || a.b.feedAt(namespace) < 0 {
 			continue
 		}
 
@@ -152,22 +152,15 @@ func (a *assembly) carriesPrice(lane int32, it *item) bool {
 	return it.unlisted != 0 && l.base >= 0 && a.b.o.Base.Lanes.Cents[l.base] != snapshot.NoCents
 }
 
-// observeDays notes of which days a daily feed has prices.
-func (a *assembly) observeDays(lane int32) {
-	l := &a.b.lanes.all[lane]
-	// Other feeds have no tree a day: a day without one of them is no gap.
-	if a.b.feeds[l.feed].namespace != source.KindTCGCSV {
-		return
-	}
-
-	key := feedGame{l.feed, a.b.merged.item(int(l.item)).game}
+// observeDays notes of which days a daily feed has prices: those of the lane that was written last.
+func (a *assembly) observeDays(key feedGame) {
 	seen := a.seen[key]
 	if seen == nil {
 		seen = new([snapshot.HistoryDays]bool)
 		a.seen[key] = seen
 	}
 	for _, point := range a.points {
-		seen[point.Day-a.w.From] = true
+		seen[point.Day-a.from] = true
 	}
 }
 
@@ -178,10 +171,10 @@ func (a *assembly) writeGaps() {
 	var keys []gapKey
 	for of, seen := range a.seen {
 		// A game that its feed has lost since is missing as well.
-		newest := min(int(slices.Max(b.newest[of.feed])-a.w.From), len(seen)-1)
+		newest := min(int(slices.Max(b.newest[of.feed])-a.from), len(seen)-1)
 		for i := slices.Index(seen[:], true); i <= newest; i++ {
 			if !seen[i] {
-				keys = append(keys, gapKey{of.feed, of.game, a.w.From + snapshot.Day(i), ""})
+				keys = append(keys, gapKey{of.feed, of.game, a.from + snapshot.Day(i), ""})
 			}
 		}
 	}
@@ -189,7 +182,7 @@ func (a *assembly) writeGaps() {
 	for key := range b.missing {
 		// Of a day that is missing as a whole, its groups are not listed one by one.
 		seen := a.seen[feedGame{key.feed, key.game}]
-		at := int(key.day - a.w.From)
+		at := int(key.day - a.from)
 		if at >= 0 && at < len(seen) &&
 			(key.group == "" || seen != nil && seen[at] || key.day == b.newest[key.feed][key.game]) {
 			keys = append(keys, key)
@@ -276,7 +269,7 @@ func (a *assembly) writeUnclaimed() {
 		a.c.Unclaimed.Ref.Append(ref)
 		first := b.unclaimed[ref]
 		if ref != "" {
-			first = max(first, a.w.From)
+			first = max(first, a.from)
 		}
 		a.c.Unclaimed.FirstDay = append(a.c.Unclaimed.FirstDay, first)
 	}

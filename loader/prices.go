@@ -162,7 +162,7 @@ func (p *priceSink) take(price source.Price, item int32) {
 	p.report.Rows++
 	p.extendSpan(price.Day)
 	if price.Cents != snapshot.NoCents {
-		p.dayCounts.observe(price.Day, price.At, price.Ref)
+		p.dayCounts.observe(price.Day, &price.At, price.Ref)
 	}
 
 	cents := price.Cents
@@ -220,7 +220,7 @@ func (p *priceSink) Series(series source.Series) {
 	p.report.Series++
 	p.extendSpan(newest.day)
 	for _, point := range series.Points {
-		p.dayCounts.observe(point.Day, series.At, series.Ref)
+		p.dayCounts.observe(point.Day, &series.At, series.Ref)
 	}
 
 	if series.Last != snapshot.NoDay {
@@ -403,12 +403,13 @@ func (p *priceSink) claimLater(price *source.Price) {
 // only known at the end, when the snapshot's date is. An input has a day or a few hundred.
 type dayCounts struct {
 	byDay map[snapshot.Day]*dayCount
-	last  snapshot.Day // the day of the price before, which mostly is that of the next one
-	of    *dayCount
+	// near finds the days of a year without the map: in a history file the next price is another day's.
+	near [1 << 9]*dayCount
 }
 
 // dayCount is how many prices of a day were read, and where the first one is.
 type dayCount struct {
+	day snapshot.Day
 	n   int
 	at  source.Location
 	ref string
@@ -418,23 +419,21 @@ type dayCount struct {
 const maxCountedDay = 1 << 16
 
 // observe counts a price.
-func (d *dayCounts) observe(day snapshot.Day, at source.Location, ref string) {
+func (d *dayCounts) observe(day snapshot.Day, at *source.Location, ref string) {
 	if day < 0 || day >= maxCountedDay {
 		return
 	}
 
-	if d.of == nil || d.last != day {
+	near := &d.near[int(day)%len(d.near)]
+	if *near == nil || (*near).day != day {
 		of, ok := d.byDay[day]
 		if !ok {
-			of = &dayCount{at: at, ref: strings.Clone(ref)}
+			of = &dayCount{day: day, at: *at, ref: strings.Clone(ref)}
 			d.byDay[day] = of
 		}
-
-		d.last = day
-		d.of = of
+		*near = of
 	}
-
-	d.of.n++
+	(*near).n++
 }
 
 // before is how many prices are of days before one, nil for none, with the oldest as an example.

@@ -11,8 +11,20 @@ import (
 	"ninepocket/snapshot"
 )
 
-// maxRemarks bounds how many archived days, groups and runs of missing days are named.
-const maxRemarks = 10
+// maxRemarks bounds how many problems of a kind are named, and maxExamples how many things a line has.
+const (
+	maxRemarks  = 10
+	maxExamples = 3
+)
+
+// Examples names the first of many things, and how many more there are.
+func Examples(all []string, between string) string {
+	text := strings.Join(all[:min(len(all), maxExamples)], between)
+	if more := len(all) - maxExamples; more > 0 {
+		text += fmt.Sprintf("%sand %d more (--json)", between, more)
+	}
+	return text
+}
 
 // remarks are findings in sentences.
 type remarks []string
@@ -21,26 +33,15 @@ func (n *remarks) add(format string, args ...any) { *n = append(*n, fmt.Sprintf(
 
 // Remarks say what an operator should know of a build that went well. They name prices that were
 // too old, days that were filled, left out or are missing, groups that lack their prices, rows of
-// the mapping that met nothing, and whether anything new was read. What is not newer than the base,
-// nil for none, was reported before and is reported in short. again returns the command that builds the same
-// with more prices.
-func (r *Report) Remarks(base *snapshot.Catalog, again func(prices []string) string) []string {
-	after := ""
-	if base != nil {
-		after = base.Date().String()
-	}
+// the mapping that met nothing, and whether anything new was read. What is not newer than after, the
+// date of the base or "" without one, was reported before and is reported in short. again returns the
+// command that builds the same.
+func (r *Report) Remarks(after string, again func() string) []string {
 	// An empty list is [] for scripts, and never null.
 	n := remarks{}
 	n.prices(r)
 	n.rejectedDays(r.Refused, after)
 	n.groups(r.Groups)
-	if len(r.GroupReasons) > 0 {
-		var counts []string
-		for _, reason := range slices.Sorted(maps.Keys(r.GroupReasons)) {
-			counts = append(counts, fmt.Sprintf("%s %d", reason, r.GroupReasons[reason]))
-		}
-		n.add("groups without usable prices of the day, by reason: %s", strings.Join(counts, ", "))
-	}
 	n.cards(r, again)
 	n = append(append(n, r.MappingRemarks...), r.AliasRemarks...)
 	if more := r.AliasesUnmatched - len(r.AliasRemarks); more > 0 {
@@ -53,7 +54,7 @@ func (r *Report) Remarks(base *snapshot.Catalog, again func(prices []string) str
 		newest = max(newest, r.Prices[i].Last)
 	}
 	switch {
-	case base == nil:
+	case after == "":
 	case newest == "":
 		n.add("no price was read: those of the base (%s) stay", after)
 	case newest < after:
@@ -80,28 +81,28 @@ func (n *remarks) prices(r *Report) {
 		}
 	}
 	if len(r.Filled) > 0 {
-		n.add("filled from kept day files: %s", runs(r.Filled))
+		n.add("filled from kept day files: %s", Examples(runs(r.Filled), ", "))
 	}
 }
 
 // rejectedDays reports the archived days that are not used, with the reason; those reported before are only named.
 func (n *remarks) rejectedDays(refused []RefusedDay, after string) {
-	var before []string
-	for i, day := range newestFirst(refused, func(day RefusedDay) string { return day.Day }) {
-		switch {
-		case day.Day <= after:
+	var before, others []string
+	for _, day := range newestFirst(refused, func(day RefusedDay) string { return day.Day }) {
+		if day.Day <= after {
 			before = append(before, day.Day)
-		case i < maxRemarks:
-			n.add("%s", &day)
-		case i == maxRemarks:
-			n.add("more are left out; --json names all")
+		} else {
+			others = append(others, day.String())
 		}
 	}
 
+	if len(others) > 0 {
+		n.add("%s", Examples(others, "; "))
+	}
 	if len(before) > 0 {
 		slices.Sort(before)
 		n.add("kept days that are left out as before, whole or in part: %s; --json says why",
-			runs(slices.Compact(before)))
+			Examples(runs(slices.Compact(before)), ", "))
 	}
 }
 
@@ -120,7 +121,9 @@ func (day *RefusedDay) String() string {
 
 // groups says which groups lack the prices of a day.
 func (n *remarks) groups(groups []CarriedGroup) {
-	for _, group := range groups[:min(len(groups), maxRemarks)] {
+	var each []string
+	for _, group := range groups {
+		// What stands in for them is a help until it ends.
 		carried := ""
 		if group.Of != "" {
 			carried = fmt.Sprintf(": %d prices of %s stand until %s", group.Lanes, group.Of, group.Until)
@@ -129,18 +132,20 @@ func (n *remarks) groups(groups []CarriedGroup) {
 		if why != "" {
 			why = " (" + why + ")"
 		}
-		n.add("no prices of %s group %s (%s) for %s%s%s", group.Feed, group.Group, group.Name, group.Day, why, carried)
+
+		text := fmt.Sprintf("%s (%s) for %s", group.Group, group.Name, group.Day)
+		each = append(each, text+why+carried)
 	}
-	if more := len(groups) - maxRemarks; more > 0 {
-		n.add("%d more groups are missing", more)
+	if len(each) > 0 {
+		n.add("no prices of %s group %s", groups[0].Feed, Examples(each, "; "))
 	}
 }
 
 // cards reports what no source lists any more, and what an earlier version lost.
-func (n *remarks) cards(r *Report, again func(prices []string) string) {
+func (n *remarks) cards(r *Report, again func() string) {
 	if r.Unlisted > 0 {
-		n.add("%d cards and sealed products are no longer listed by any source; they stay for a year, with their "+
-			"history: %s", r.Unlisted, strings.Join(r.UnlistedExamples, ", "))
+		n.add("no source lists %d cards and sealed products any more; they stay for a year: %s", r.Unlisted,
+			Examples(r.UnlistedExamples, ", "))
 	}
 	for _, pair := range r.Relisted[:min(len(r.Relisted), maxRemarks)] {
 		n.add("%s %s is no longer listed, and %s has its set, number and name: if it is the same card, add to "+
@@ -148,61 +153,39 @@ func (n *remarks) cards(r *Report, again func(prices []string) string) {
 	}
 	if r.LacksRecords {
 		n.add("the base was built by an earlier version, which dropped the history of cards that the feed left out "+
-			"for a day; to read it again from the archived days, run once: %s --reread-days", again(nil))
+			"for a day; to read it again from the archived days, run once: %s --reread-days", again())
 	}
 }
 
 // missing says which days no feed has prices of, with the command that adds those that came after the
-// base.
-func (n *remarks) missing(gaps []DayGap, after string, again func(prices []string) string) {
-	list := ""
-	var before remarks
-	for i, gap := range newestFirst(gaps, func(gap DayGap) string { return gap.To }) {
-		if gap.To <= after {
-			if !slices.Contains(before, gap.of()) {
-				before = append(before, gap.of())
-			}
-			continue
-		}
-		if i == maxRemarks {
-			n.add("%d more runs of days are missing; --json names all", len(gaps)-i)
-			break
-		}
-
-		// Games mostly miss the same days, which one command adds.
-		cure := "; the same command adds them"
-		if command := again(gap.prices()); list != command {
-			list = command
-			cure = "; to add them run: " + command
-		}
-		n.add("%s%s%s", gap.of(), span(gap.From, gap.To), cure)
-	}
-
-	for _, of := range before {
-		var old []string
-		// A report has the days of a game ascending.
-		for _, gap := range slices.Backward(gaps) {
-			if gap.To <= after && gap.of() == of {
-				old = append(old, span(gap.From, gap.To))
+// base. Games mostly miss the same days.
+func (n *remarks) missing(gaps []DayGap, after string, again func() string) {
+	cure := "; with their files in the folder days beside the tree run: "
+	for _, before := range []bool{false, true} {
+		// A gap that reaches beyond the base is new as a whole.
+		days := map[string][]string{}
+		for _, gap := range gaps {
+			for day := gap.From; day <= gap.To && before == (gap.To <= after); day = dayAfter(day) {
+				days[gap.Feed+" "+gap.Game] = append(days[gap.Feed+" "+gap.Game], day)
 			}
 		}
-		more := ""
-		if len(old) > maxRemarks {
-			more = fmt.Sprintf(", and %d more; --json names all", len(old)-maxRemarks)
+		games := map[string][]string{} // by what they miss
+		for _, game := range slices.Sorted(maps.Keys(days)) {
+			text := Examples(runs(days[game]), ", ")
+			if n := len(days[game]); n > 1 {
+				text = fmt.Sprintf("%d days: %s", n, text)
+			}
+			games[text] = append(games[text], game)
 		}
-		n.add("%s%s%s", of, strings.Join(old[:min(len(old), maxRemarks)], ", "), more)
-	}
-}
 
-// of says whose prices are missing.
-func (gap *DayGap) of() string { return fmt.Sprintf("no prices of %s, %s, for ", gap.Feed, gap.Game) }
-
-// prices are the inputs that would have the first days of the gap.
-func (gap *DayGap) prices() (inputs []string) {
-	for day := gap.From; day <= gap.To && len(inputs) < maxRemarks; day = dayAfter(day) {
-		inputs = append(inputs, "tcgcsv:"+day+".tar.zst")
+		for _, text := range slices.Sorted(maps.Keys(games)) {
+			command := ""
+			if !before {
+				command = cure + again()
+			}
+			n.add("no prices of %s for %s%s", strings.Join(games[text], ", "), text, command)
+		}
 	}
-	return inputs
 }
 
 // newestFirst sorts a copy of findings by their days.
@@ -213,8 +196,7 @@ func newestFirst[T any](findings []T, day func(T) string) []T {
 }
 
 // runs formats ascending days as runs.
-func runs(days []string) string {
-	var spans []string
+func runs(days []string) (spans []string) {
 	for i := 0; i < len(days); {
 		last := i
 		for last+1 < len(days) && dayAfter(days[last]) == days[last+1] {
@@ -223,7 +205,7 @@ func runs(days []string) string {
 		spans = append(spans, span(days[i], days[last]))
 		i = last + 1
 	}
-	return strings.Join(spans, ", ")
+	return spans
 }
 
 func span(from, to string) string {

@@ -21,21 +21,20 @@ func TestOldFindingsAreOneLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := report.Remarks(&snapshot.Catalog{SnapshotAt: day.Start()},
-		func(prices []string) string { return fmt.Sprint("again with ", prices) })
+	got := report.Remarks(day.String(), func() string { return "again" })
 	want := []string{
 		"the kept day 2026-08-09 is left out: why; to take the day all the same, add: --prices :",
-		"kept days that are left out as before, whole or in part: 2026-08-01, 2026-08-03, 2026-08-05, 2026-08-07; " +
-			"--json says why",
-		"no prices of tcgcsv, pokemon, for 2026-08-09; to add them run: again with [tcgcsv:2026-08-09.tar.zst]",
-		"no prices of tcgcsv, pokemon, for 2026-08-07, 2026-08-05, 2026-08-03, 2026-08-01",
+		"kept days that are left out as before, whole or in part: 2026-08-01, 2026-08-03, 2026-08-05, and 1 more " +
+			"(--json); --json says why",
+		"no prices of tcgcsv pokemon for 2026-08-09; with their files in the folder days beside the tree run: again",
+		"no prices of tcgcsv pokemon for 4 days: 2026-08-01, 2026-08-03, 2026-08-05, and 1 more (--json)",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("told: %q", got)
 	}
 }
 
-// TestRemarksAreBounded wants ten of each kind to be named and the others to be counted.
+// TestRemarksAreBounded wants a line of each kind, which names three and counts the others.
 func TestRemarksAreBounded(t *testing.T) {
 	report := Report{AliasesUnmatched: 3, AliasRemarks: []string{"one"}}
 	for day := 10; day < 30; day += 2 {
@@ -47,21 +46,23 @@ func TestRemarksAreBounded(t *testing.T) {
 		}
 	}
 
-	again := func(prices []string) string { return fmt.Sprint(prices) }
-	got := report.Remarks(nil, again)
+	again := func() string { return "again" }
+	got := report.Remarks("", again)
 	for _, want := range []string{
-		"more are left out; --json names all", "10 more groups are missing", "2 more search aliases stand for no card",
-		"10 more runs of days are missing; --json names all",
-		"no prices of tcgcsv, one-piece, for 2026-08-28; the same command adds them",
+		"2 more search aliases stand for no card",
+		"no prices of tcgcsv one-piece, tcgcsv pokemon for 10 days: 2026-08-10, 2026-08-12, 2026-08-14, and 7 more " +
+			"(--json); with their files in the folder days beside the tree run: again",
+		"no prices of tcgcsv group pokemon (2026-08-10) for 2026-08-10; one-piece (2026-08-10) for " +
+			"2026-08-10; pokemon (2026-08-12) for 2026-08-12; and 17 more (--json)",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%q is not told: %q", want, got)
 		}
 	}
-	if len(got) != 10+1+10+1+2+10+1 {
+	if len(got) != 5 {
 		t.Errorf("%d notes: %q", len(got), got)
 	}
-	if none := (&Report{}).Remarks(nil, again); none == nil || len(none) > 0 {
+	if none := (&Report{}).Remarks("", again); none == nil || len(none) > 0 {
 		t.Errorf("without a finding the notes are %#v, want an empty list", none)
 	}
 }

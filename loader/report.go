@@ -18,7 +18,7 @@ type Report struct {
 	Removed int `json:"removed"`
 	// Unlisted counts the cards and sealed products that no source lists since this build.
 	Unlisted int `json:"unlisted"`
-	// UnlistedExamples names the first of them. Relisted are cards among all unlisted ones that a new
+	// UnlistedExamples names them. Relisted are cards among all unlisted ones that a new
 	// card seems to continue.
 	UnlistedExamples []string   `json:"unlisted_examples"`
 	Relisted         []Relisted `json:"relisted"`

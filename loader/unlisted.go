@@ -132,10 +132,8 @@ func (b *builder) carryItem(it *item, row int, pending bool) bool {
 	if it.unlisted == 0 {
 		it.unlisted = sinceThisBuild
 		b.report.Unlisted++
-		if len(b.report.UnlistedExamples) < maxRemarks {
-			example := fmt.Sprintf("%q (%s)", it.name, readable(it.refs[0]))
-			b.report.UnlistedExamples = append(b.report.UnlistedExamples, example)
-		}
+		b.report.UnlistedExamples = append(b.report.UnlistedExamples,
+			fmt.Sprintf("%q (%s)", it.name, readable(it.refs[0])))
 	}
 
 	last := min(it.unlisted, b.today)

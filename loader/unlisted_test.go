@@ -127,8 +127,8 @@ func TestContinued(t *testing.T) {
 	if len(apart.Report.Relisted) != 1 || apart.Report.Relisted[0].Row != "card,tcgcsv,3/3,tcgcsv,3/1" {
 		t.Fatalf("proposed is %+v", apart.Report.Relisted)
 	}
-	remarks := strings.Join(apart.Report.Remarks(first, func([]string) string { return "" }), "\n")
-	if !strings.Contains(remarks, "card,tcgcsv,3/3,tcgcsv,3/1") || !strings.Contains(remarks, "no longer listed") {
+	remarks := strings.Join(apart.Report.Remarks(first.Date().String(), func() string { return "" }), "\n")
+	if !strings.Contains(remarks, "card,tcgcsv,3/3,tcgcsv,3/1") || !strings.Contains(remarks, "no source lists") {
 		t.Errorf("the remarks are %s", remarks)
 	}
 

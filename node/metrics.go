@@ -20,7 +20,7 @@ import (
 )
 
 // collector collects the metrics of a server for Prometheus. Labels are operations, codes and
-// reasons that the program knows; no label is from a client.
+// reasons that the program knows, and tenants if they are counted; no label is from a client.
 type collector struct{ n *Node }
 
 // metrics returns the metrics of the process and of all parts of the server.
@@ -72,6 +72,17 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	gauge(out, "metering_up", "1 while calls can be metered; otherwise every call is answered 503.",
 		flag(n.store.Err() == nil))
 	out.metering(n.store.Stats(), now)
+	if facts := n.facts.Load(); facts != nil {
+		out.facts(facts)
+	}
+	if n.hooks != nil {
+		out.hooks(n.hooks.Stats(), now)
+	}
+	if n.Config.Metrics.Tenants && n.journal != nil {
+		for tenant, calls := range n.journal.CallsByTenant() {
+			counter(out, "tenant_calls_total", "Answered calls of a tenant, charged or not.", calls, "tenant", tenant)
+		}
+	}
 
 	if n.fleet != nil {
 		out.fleet(n.fleet.exporter, n.fleet.keys.LastSuccess(), now)
@@ -230,8 +241,10 @@ func (out sink) snapshot(v *engine.View, now time.Time) {
 	gauge(out, "snapshot_cards", "Cards in the served snapshot.", catalog.Cards.ID.Len())
 	gauge(out, "snapshot_products", "Products in the served snapshot.", len(v.Index.Products().Items()))
 	gauge(out, "snapshot_lanes", "Lanes (item, variant, condition) in the served snapshot.", len(catalog.Lanes.Variant))
-	days, groups, reasons := recentGaps(catalog)
+	days, newest, groups, reasons := recentGaps(catalog)
 	gauge(out, "snapshot_missing_dates", "Days of the last 30 that a daily feed has no prices of.", days)
+	gauge(out, "snapshot_newest_missing_date_timestamp_seconds",
+		"The newest of the missing days; 0 when none is missing.", newest.Unix())
 	gauge(out, "snapshot_missing_groups", "Groups that a daily feed has no prices of on the snapshot's date.", groups)
 	for reason, n := range reasons {
 		gauge(out, "snapshot_held_groups", "Groups without usable prices on the snapshot's date, by reason.", n,
@@ -244,8 +257,9 @@ func (out sink) snapshot(v *engine.View, now time.Time) {
 
 // recentGaps counts recent gaps: missing days of the last 30, a day of two games once, and missing
 // groups of the snapshot's date, also by the reason that its build found (decision 3402).
-func recentGaps(catalog *snapshot.Catalog) (days, groups int, reasons map[string]int) {
+func recentGaps(catalog *snapshot.Catalog) (days int, newest time.Time, groups int, reasons map[string]int) {
 	seen := map[snapshot.Day]bool{}
+	last := snapshot.Day(0) // so that none is 1970
 	// A reason that never was would be no series, and a rule on it silent.
 	reasons = map[string]int{
 		"missing_file": 0, "broken_file": 0, "empty_file": 0, "bad_price": 0, "implausible": 0, "unlisted": 0,
@@ -260,9 +274,10 @@ func recentGaps(catalog *snapshot.Catalog) (days, groups int, reasons map[string
 			}
 		case catalog.Gaps.Group.At(i) == "" && day > catalog.Date()-30:
 			seen[day] = true
+			last = max(last, day)
 		}
 	}
-	return len(seen), groups, reasons
+	return len(seen), last.Time(), groups, reasons
 }
 
 func (out sink) engine(stats engine.Stats, now time.Time) {

@@ -89,20 +89,25 @@ func TestRecentGaps(t *testing.T) {
 		c.GapReasons.Append(gap.reason)
 	}
 
-	days, groups, reasons := recentGaps(c)
+	days, newest, groups, reasons := recentGaps(c)
 	want := map[string]int{
 		"missing_file": 2, "broken_file": 0, "empty_file": 0, "bad_price": 0, "implausible": 1, "unlisted": 0,
 	}
-	if days != 2 || groups != 4 || !maps.Equal(reasons, want) {
-		t.Errorf("%d days, %d groups, %v; want 2, 4, %v", days, groups, reasons, want)
+	if days != 2 || groups != 4 || !maps.Equal(reasons, want) || !newest.Equal((today - 2).Time()) {
+		t.Errorf("%d days to %s, %d groups, %v; want 2, 4, %v", days, newest, groups, reasons, want)
 	}
 
 	// A snapshot of an earlier version has no reasons.
 	c.GapReasons = snapshot.Strings{}
-	days, groups, reasons = recentGaps(c)
+	days, _, groups, reasons = recentGaps(c)
 	clear(want)
 	maps.DeleteFunc(reasons, func(_ string, n int) bool { return n == 0 })
 	if days != 2 || groups != 4 || !maps.Equal(reasons, want) {
 		t.Errorf("without reasons: %d days, %d groups, %v", days, groups, reasons)
+	}
+
+	// Prometheus shows none as a number too.
+	if _, newest, _, _ := recentGaps(&snapshot.Catalog{SnapshotAt: c.SnapshotAt}); newest.Unix() != 0 {
+		t.Errorf("the newest of no missing days is %s", newest)
 	}
 }

@@ -32,6 +32,7 @@ import (
 	"ninepocket/internal/accesslog"
 	"ninepocket/internal/certificate"
 	"ninepocket/internal/connlimit"
+	"ninepocket/internal/notify"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 	"ninepocket/server"
@@ -93,8 +94,10 @@ type Node struct {
 	images      *server.Images           // nil without a folder
 	cert        *certificate.Certificate // of the API; nil for plain HTTP
 	connLimiter *connlimit.Limiter       // of the API's connections
-	draining    atomic.Bool              // true from the start of the drain
-	closers     []func() error           // of everything that was opened, in that order
+	hooks       *notify.Sender           // nil without hooks
+	facts       atomic.Pointer[storeFacts]
+	draining    atomic.Bool    // true from the start of the drain
+	closers     []func() error // of everything that was opened, in that order
 }
 
 // Serve opens a server, serves until ctx is done, drains, and closes everything in reverse order.
@@ -156,6 +159,7 @@ func (n *Node) run(ctx context.Context) error {
 		return err
 	}
 
+	n.openHooks()
 	// Logged at each start: an operator who configured the plans reads the log now.
 	n.warnKeysWithoutPlan()
 
@@ -209,6 +213,11 @@ func (n *Node) startTasks(task func(func(context.Context))) {
 	task(func(ctx context.Context) { runOrAbandon(ctx, n.engine.Follow) })
 	if n.mirror != nil {
 		task(n.mirror.Follow)
+	}
+	task(n.watchStore)
+	if n.hooks != nil {
+		// The drain waits for none of them.
+		task(func(ctx context.Context) { runOrAbandon(ctx, n.hooks.Run) })
 	}
 	task(func(ctx context.Context) { n.clock.TrackSteps(ctx, eventLog{n.Log}.clockStepped) })
 	task(func(ctx context.Context) { n.ring.Watch(ctx, keys.Poll, n.keysChanged) })

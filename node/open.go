@@ -163,20 +163,13 @@ func (n *Node) openMirror(ctx context.Context) error {
 	if !n.Config.UsesBucket() {
 		return nil
 	}
-	publishers, err := settings.ParsePublishers(n.Config.Publishers)
-	if err != nil {
-		return err
-	}
-	place, err := mirror.ParseLocation(n.Config.Store)
-	if err != nil {
-		return err
-	}
-
 	// The engine follows this folder like any other store.
 	dir := snapshot.OpenStore(n.Config.StoreCache)
-	n.mirror = mirror.NewFollower(mirror.Open(place), dir, mirror.FollowerOptions{
-		Publishers: publishers, RetainFor: cursor.Lifetime, Log: n.Log,
-	})
+	follower, err := newFollower(&n.Config, n.Log)
+	if err != nil {
+		return err
+	}
+	n.mirror = follower
 	_, none := dir.Current()
 	if none == nil {
 		var cancel context.CancelFunc
@@ -196,6 +189,20 @@ func (n *Node) openMirror(ctx context.Context) error {
 		return fmt.Errorf("cannot serve without a snapshot: %w", err)
 	}
 	return nil
+}
+
+// newFollower returns the follower of the bucket of a configuration.
+func newFollower(config *settings.Config, log *slog.Logger) (*mirror.Follower, error) {
+	publishers, err := settings.ParsePublishers(config.Publishers)
+	if err != nil {
+		return nil, err
+	}
+	place, err := mirror.ParseLocation(config.Store)
+	if err != nil {
+		return nil, err
+	}
+	options := mirror.FollowerOptions{Publishers: publishers, RetainFor: cursor.Lifetime, Log: log}
+	return mirror.NewFollower(mirror.Open(place), snapshot.OpenStore(config.StoreCache), options), nil
 }
 
 // openEngine loads the published snapshot.

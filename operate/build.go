@@ -38,13 +38,13 @@ func (inputError) Is(target error) bool { return target == ErrInput }
 
 // Build is the input of a snapshot, and the store that it is written to.
 type Build struct {
-	loader.Options // Run sets Base
+	loader.Options // Base is Run's
 	Store          string
 	// On names the base, whose history and ids continue: an id, latest, current or previous; none
 	// or "" for no base.
 	On string
-	// Again returns the command that builds the same with more prices, KIND:PATH each.
-	Again func(prices []string) string
+	// Again returns the command that builds the same.
+	Again func() string
 }
 
 // Built is the result of a build.
@@ -73,6 +73,12 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 
+	if b.Base != nil {
+		// A build does not read what it computes anew.
+		b.Base.Stats = snapshot.Stats{}
+		b.Base.Movers = snapshot.Movers{}
+	}
+
 	// A misspelt folder is a new store, which no server reads: the operator gets a warning.
 	store := snapshot.OpenStore(b.Store)
 	fresh := errors.Is(store.Exists(), snapshot.ErrNoStore)
@@ -86,9 +92,12 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 		b.Progress("writing the snapshot", 0, 0)
 	}
 	terms := snapshot.WriteOptions{Quarantine: made.Quarantine, QuarantineCounts: made.QuarantineCounts}
+	after := ""
 	if b.Base != nil {
 		terms.Base = b.Base.ID
+		after = b.Base.Date().String()
 	}
+	b.Base = nil // writing takes as much memory again
 	m, created, err := store.Write(made.Catalog, terms)
 	if err != nil {
 		return nil, err
@@ -105,7 +114,7 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 		}
 		return true
 	})
-	warnings := append(made.Report.Remarks(b.Base, b.Again), discarded...)
+	warnings := append(made.Report.Remarks(after, b.Again), discarded...)
 	if fresh {
 		warnings = append(warnings, fmt.Sprintf("store %q is new", b.Store))
 	}

@@ -238,7 +238,7 @@ func (w *world) run(t *tree, guard string) {
 	day := operate.Day{
 		Build: operate.Build{
 			Store: w.store, Options: loader.Options{Sources: sources, Mapping: w.mapping},
-			Again: func([]string) string { return "" },
+			Again: func() string { return "" },
 		},
 		Terms:     operate.Terms{Store: w.store, RetainCount: 3, By: "test", Now: t.at},
 		Tree:      w.tree,

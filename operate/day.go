@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,8 +60,35 @@ func (e *RolledBackError) Error() string {
 
 // Run pulls, builds on the current snapshot, fills its missing days, compares and publishes. The
 // report is nil if nothing was built. With a report the error is a *snapshot.RefusedError, a
-// *RolledBackError, or the *PullError of a pull without which the day continued.
+// *RolledBackError, or the *PullError of a pull without which the day continued. The store has a record
+// of how it ended.
 func (d *Day) Run(ctx context.Context) (*Report, error) {
+	begun := d.Terms.Now()
+	report, err := d.work(ctx)
+	verdict := snapshot.VerdictPublished
+	switch _, refused := errors.AsType[*snapshot.RefusedError](err); {
+	case report != nil && report.Withdrawn:
+		verdict = snapshot.VerdictRolledBack
+	case refused:
+		verdict = snapshot.VerdictRefused
+	case err != nil:
+		verdict = snapshot.VerdictFailed
+	case !report.New:
+		verdict = snapshot.VerdictNothingNew
+	}
+
+	// Before the first build there is no store to record it in.
+	ended := d.Terms.Now()
+	made := snapshot.DailyRun{At: ended.UTC(), Seconds: ended.Sub(begun).Seconds(), Verdict: verdict}
+	failed := snapshot.RecordDaily(snapshot.OpenStore(d.Build.Store), made)
+	if failed != nil && !errors.Is(failed, fs.ErrNotExist) {
+		d.OnWarning("nobody is told how this day ended: " + failed.Error())
+	}
+	return report, err
+}
+
+// work is Run without the record.
+func (d *Day) work(ctx context.Context) (*Report, error) {
 	report := &Report{}
 	var pullErr error
 	if d.Pull != nil {
@@ -155,6 +183,7 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 	}
 
 	report.Diff = d.compare(ctx, cur.ID, id)
+	d.Terms.compared = report.Diff
 	if lost != nil {
 		d.OnWarning(fmt.Sprintf("nobody knows what was rolled back: %v; a day that was built before counts as rolled "+
 			"back", lost))
@@ -177,19 +206,26 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 	return err
 }
 
+// maxChanges is how many changes of each kind a report lists.
+const maxChanges = 20
+
 // compare returns the changes since the current snapshot, nil without one. They are for people: the
 // guards decide.
 func (d *Day) compare(ctx context.Context, current, id string) *diff.Diff {
 	if current == "" {
 		return nil
 	}
-	// The written snapshot is compared, not the one in memory.
-	next, err := snapshot.OpenStore(d.Build.Store).Load(ctx, id, nil)
-	if err != nil {
-		d.OnWarning(fmt.Sprintf("cannot compare with %s: %v", current, err))
-		return nil
+	// What is written is compared: the build has let go of its base.
+	var sides []*snapshot.Catalog
+	for _, id := range []string{current, id} {
+		side, err := snapshot.OpenStore(d.Build.Store).Load(ctx, id, nil)
+		if err != nil {
+			d.OnWarning(fmt.Sprintf("cannot compare with %s: %v", current, err))
+			return nil
+		}
+		sides = append(sides, side)
 	}
-	return diff.Compare(d.Build.Base, next, d.Terms.ProductPrefix)
+	return diff.Compare(sides[0], sides[1], diff.Options{Prefix: d.Terms.ProductPrefix, Limit: maxChanges})
 }
 
 // Tree returns the folder of the current tree of a pulled feed.

@@ -2,6 +2,7 @@ package operate
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"ninepocket/engine/cursor"
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
+	"ninepocket/snapshot/diff"
 	"ninepocket/snapshot/guard"
 	"ninepocket/wire"
 )
@@ -24,18 +26,36 @@ type Terms struct {
 	RetainCount   int    // how many of the newest snapshots are retained, 0 for all
 	By            string // the publishing user
 	Now           func() time.Time
+	// Override spells the command that publishes a refused snapshot all the same.
+	Override func(refused *snapshot.RefusedError) string
 	// OnWarning receives what an operator should know of a publication that goes on; may be nil.
 	OnWarning func(text string)
+
+	compared *diff.Diff // with what was current; nil if nobody compared
 }
 
-// Publish makes a snapshot the current one, as snapshot.Store.Publish does.
+// Publish makes a snapshot the current one, as snapshot.Store.Publish does, and stores the events of it.
 func (t *Terms) Publish(id string) (snapshot.Current, error) {
+	var current, next *snapshot.StoredSnapshot // nil where nothing changes
+	judge := func(a, b *snapshot.StoredSnapshot) []snapshot.GuardResult {
+		current = a
+		next = b
+		return t.runGuards(a, b)
+	}
+
 	// The guards and the record get the time of publishing: a build may have taken an hour.
-	return snapshot.OpenStore(t.Store).Publish(id, snapshot.PublishOptions{
-		Now: t.Now(), Check: Servable(t.ProductPrefix, t.OnWarning), Judge: t.runGuards,
+	cur, err := snapshot.OpenStore(t.Store).Publish(id, snapshot.PublishOptions{
+		Now: t.Now(), Check: Servable(t.ProductPrefix, t.OnWarning), Judge: judge,
 		Overrides: t.Overrides, By: t.By,
 		Retention: snapshot.Retention{RetainCount: t.RetainCount, MinAge: cursor.Lifetime},
 	})
+
+	if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok {
+		t.recordRefusal(refused)
+	} else if cur.ID == id && next != nil {
+		t.recordPublication(&cur, current, next)
+	}
+	return cur, err
 }
 
 // BuildLimits are the limits by which a build judges days: an overridden guard has none.

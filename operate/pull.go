@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ninepocket/feed"
+	"ninepocket/loader"
 )
 
 // Pull is a pull of a feed. Options.OnWarning gets what could not be pulled.
@@ -35,16 +36,17 @@ func (p *Pull) Run(ctx context.Context) (*feed.Result, error) {
 		return nil, &PullError{err}
 	}
 
+	var each []string
 	for _, missing := range result.Missing {
 		text := fmt.Sprintf("%s of group %s/%s (%s) could not be had: %s", missing.File, missing.Category,
 			missing.Group, missing.Name, missing.Why)
 		if missing.UsedPrevious {
 			text += "; those of the tree before stand in"
 		}
-		pulling.OnWarning(text)
+		each = append(each, text)
 	}
-	if len(result.Missing) > 0 {
-		pulling.OnWarning("to ask for them again run: " + p.Again)
+	if len(each) > 0 {
+		pulling.OnWarning(loader.Examples(each, ". ") + ". To ask for them again run: " + p.Again)
 	}
 	return result, nil
 }

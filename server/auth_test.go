@@ -61,6 +61,7 @@ func TestAuthenticationMatrix(t *testing.T) {
 	repeated := want{400, "invalid_request"} // the guard's
 	invalid := want{401, "invalid_api_key"}
 	scope := want{403, "insufficient_scope"}
+	limit := want{403, "plan_limit"}
 	for k, c := range []struct {
 		name   string
 		header []string
@@ -155,6 +156,10 @@ func TestAuthenticationMatrix(t *testing.T) {
 		{"revoked", []string{"X-API-Key: " + w.keys["revoked"]}, unauthorized, invalid, unauthorized},
 		{"revoked bearer", []string{"Authorization: Bearer " + w.keys["revoked"]}, unauthorized, invalid, unauthorized},
 		{"expired", []string{"X-API-Key: " + expired}, unauthorized, invalid, unauthorized},
+		{"suspended", []string{"X-API-Key: " + w.keys["suspended"]}, limit, scope, limit},
+		{"suspended bearer", []string{"Authorization: Bearer " + w.keys["suspended"]}, limit, scope, limit},
+		{"suspended sandbox", []string{"X-API-Key: " + w.keys["sandbox_suspended"]}, limit, scope, limit},
+		{"suspended preview", []string{"X-API-Key: " + w.keys["preview_suspended"]}, unauthorized, scope, scope},
 		{"sandbox", []string{"X-API-Key: " + w.keys["sandbox"]}, sandbox, scope, sandbox},
 		{"sandbox bearer", []string{"Authorization: Bearer " + w.keys["sandbox"]}, sandbox, scope, sandbox},
 		{"preview header", []string{"X-API-Key: " + prev}, unauthorized, ok, ok},
@@ -272,4 +277,95 @@ func TestRevokedWhileServing(t *testing.T) {
 	w.try(t, scenario{path: "/v1/games", key: key})
 	w.revoke(t, name, time.Now())
 	w.try(t, scenario{path: "/v1/games", key: key, status: 401, code: "unauthorized"})
+}
+
+// TestSuspendedWhileServing suspends a tenant between requests: the gate of MCP, usage, replies that are stored
+// and bodies that are large are refused in the surface's own form, charge nothing, and all is as before when it
+// is resumed.
+func TestSuspendedWhileServing(t *testing.T) {
+	w := shared()
+	name := only("late")
+	live := w.tenant(t, name, "free")
+	preview := w.key(t, keys.NewKey{Tenant: name, Surface: keys.Preview, Plan: "wide"})
+	change := func(do func(string, time.Time) error) {
+		t.Helper()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		err := do(name, time.Now())
+		if err == nil {
+			err = w.ring.Replace(w.file)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	batch := func(key string) reply {
+		return w.ask(t, request{
+			method: http.MethodPost, target: "/v1/prices/batch",
+			body:   `{"items":[{"kind":"sealed","product_id":"prd_x1x"}]}`,
+			header: []string{"X-API-Key: " + key, "Content-Type: application/json", "Idempotency-Key: kept"},
+		})
+	}
+	get := func(path, key string) reply {
+		return w.ask(t, request{method: http.MethodGet, target: path, header: []string{"X-API-Key: " + key}})
+	}
+	call := func(key, body string) reply {
+		// The document of REST does not have it.
+		r, err := w.send(request{
+			method: http.MethodPost, target: "/mcp", body: body,
+			header: []string{"X-API-Key: " + key, "Content-Type: application/json"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	tools := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+
+	get("/v1/games", live)
+	first := batch(preview)
+	usage := func() string { return used(t, get("/v1/usage", live)) + ", " + used(t, get("/v1/usage", preview)) }
+	before := usage()
+	change(w.file.Suspend)
+	large := `{"ids":["` + strings.Repeat("x", 64<<10) + `"]}`
+	for what, r := range map[string]reply{
+		"live": get("/v1/games", live), "usage": get("/v1/usage", live), "mcp": call(live, tools),
+		"a large body": w.ask(t, request{
+			method: http.MethodPost, target: "/v1/cards/batch", body: large,
+			header: []string{"X-API-Key: " + live, "Content-Type: application/json"},
+		}),
+	} {
+		if r.status != 403 || r.code() != "plan_limit" || !strings.Contains(string(r.body), "suspended") {
+			t.Errorf("%s: %d %s", what, r.status, r.body)
+		}
+	}
+	for what, r := range map[string]reply{"usage": get("/v1/usage", preview), "a replay": batch(preview)} {
+		if r.status != 403 || r.code() != "insufficient_scope" || !strings.Contains(string(r.body), "suspended") ||
+			r.header.Get("X-Request-Credits-Charged") != "0" {
+			t.Errorf("preview %s: %d %s", what, r.status, r.body)
+		}
+	}
+
+	change(w.file.Resume)
+	again := batch(preview)
+	if again.status != 200 || !strings.Contains(string(again.body), `"idempotent_replay":true`) || first.status != 200 {
+		t.Errorf("a batch is answered %d, and repeated %d %s", first.status, again.status, again.body)
+	}
+	if after := usage(); after != before {
+		t.Errorf("used %s, before %s", after, before)
+	}
+	if r := call(live, tools); r.status != 200 {
+		t.Errorf("mcp: %d %s", r.status, r.body)
+	}
+}
+
+// used returns what a usage report says was used.
+func used(t *testing.T, r reply) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(string(r.body), `"request_credits_used":`)
+	figure, _, found := strings.Cut(rest, ",")
+	if !found {
+		t.Fatalf("no usage in %d %s", r.status, r.body)
+	}
+	return figure
 }

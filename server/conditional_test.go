@@ -22,6 +22,36 @@ func gets() []string {
 	}
 }
 
+// TestHistoryValidators wants another validator for each other history, and the same for the same.
+func TestHistoryValidators(t *testing.T) {
+	w := still()
+	bodies := map[string]string{}
+	compared := 0
+	for _, card := range todaysTruth().cards[:20] {
+		for _, query := range []string{
+			"", "?days=7", "?days=30", "?days=30&variant=normal", "?variant=holofoil", "?days=007",
+		} {
+			for _, accept := range []string{"application/json", "text/csv"} {
+				r := w.get(t, "/v1/cards/"+card.id+"/prices"+query, "Accept: "+accept)
+				tag := r.header.Get("ETag")
+				if r.status != http.StatusOK {
+					continue // of a parameter that is none
+				}
+
+				before, known := bodies[tag]
+				if tag == "" || known && before != string(r.body) {
+					t.Errorf("%s%s as %s: ETag %q is of another body", card.id, query, accept, tag)
+				}
+				bodies[tag] = string(r.body)
+				compared++
+			}
+		}
+	}
+	if compared < 150 || len(bodies) < 100 {
+		t.Errorf("%d answers with %d validators", compared, len(bodies))
+	}
+}
+
 // TestIfNoneMatch holds the validators of decision 9 on every GET.
 func TestIfNoneMatch(t *testing.T) {
 	w := still()

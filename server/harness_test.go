@@ -137,6 +137,9 @@ var standing = []keys.NewKey{
 	{Name: "preview_usage", Tenant: "partner", Surface: keys.Preview, Plan: "wide", Scopes: keys.UsageRead},
 	{Name: "preview_rival", Tenant: "rival", Surface: keys.Preview, Plan: "wide"},
 	{Name: "preview_revoked", Tenant: "partner-revoked", Surface: keys.Preview, Plan: "wide"},
+	{Name: "suspended", Tenant: "suspended", Surface: keys.Live, Plan: "free"},
+	{Name: "preview_suspended", Tenant: "suspended", Surface: keys.Preview, Plan: "wide", Scopes: keys.UsageRead},
+	{Name: "sandbox_suspended", Tenant: "suspended", Surface: keys.Sandbox},
 }
 
 func testPlans() keys.Plans {
@@ -167,6 +170,11 @@ func newWorld(tb testing.TB, s setup) *world {
 		}
 		if strings.HasSuffix(k.Name, "revoked") {
 			if _, err := w.file.Revoke(made.ID, now); err != nil {
+				tb.Fatal(err)
+			}
+		}
+		if strings.HasSuffix(k.Name, "suspended") {
+			if err := w.file.Suspend(k.Tenant, now); err != nil {
 				tb.Fatal(err)
 			}
 		}

@@ -445,6 +445,46 @@ func TestListRefusals(t *testing.T) {
 	}
 }
 
+// TestListTrickles sends each part of a list in time, and the whole too slowly.
+func TestListTrickles(t *testing.T) {
+	w := siteWorld(t, nil)
+	w.Server.listPace = 200 * time.Millisecond
+	body, header := listFields(t, "lines", listOf(10_000, 3<<20), "version", w.Pages.ScriptVersion())
+	q := request{method: "POST", target: "/value", body: body, header: []string{anybody(), header}}
+	slow, err := w.dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = slow.Close() }()
+
+	refused := make(chan reply, 1)
+	go func() {
+		r, err := slow.next()
+		if err != nil {
+			t.Error(err)
+		}
+		refused <- r
+	}()
+
+	// Each paceBytes comes within half of its time; all would take four times as long as they may.
+	for text := q.bytes(); len(text) > 0; text = text[min(len(text), paceBytes):] {
+		if _, err := slow.Write(text[:min(len(text), paceBytes)]); err != nil {
+			break // it is refused
+		}
+		select {
+		case r := <-refused:
+			if r.status != http.StatusRequestTimeout {
+				t.Errorf("status %d: %.300s", r.status, r.body)
+			}
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if r := <-refused; r.status != http.StatusRequestTimeout {
+		t.Errorf("status %d: %.300s", r.status, r.body)
+	}
+}
+
 // awaitLists waits until so many lists are being read.
 func (w *world) awaitLists(tb testing.TB, want int) {
 	tb.Helper()

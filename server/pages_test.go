@@ -612,6 +612,29 @@ func TestUnlistedPage(t *testing.T) {
 	}
 }
 
+// TestModifiersAreTakenAway follows the links that take an order and a bound away: each leaves the other.
+func TestModifiersAreTakenAway(t *testing.T) {
+	w := sharedSite()
+	page := string(w.page(t, "/search?q=cheapest%20pikachu%20under%20%249").body)
+	for undo, want := range map[string]string{
+		"Sort by match instead": "/search?max=9&amp;q=pikachu",
+		"Show all prices":       "/search?q=pikachu&amp;sort=price_asc",
+	} {
+		before, _, found := strings.Cut(page, `">`+undo+"</a>")
+		address := before[strings.LastIndex(before, `"`)+1:]
+		if !found || !strings.HasSuffix(address, want) {
+			t.Errorf("%s leads to %q, want %q", undo, address, want)
+			continue
+		}
+
+		r := w.page(t, strings.ReplaceAll(want, "&amp;", "&"))
+		if r.status != http.StatusOK || strings.Contains(string(r.body), `class="reading"`) ||
+			!strings.Contains(string(r.body), "Pikachu") {
+			t.Errorf("%s: status %d", want, r.status)
+		}
+	}
+}
+
 // TestPagesSayTheReading asks for what modifiers change: header and page both say it.
 func TestPagesSayTheReading(t *testing.T) {
 	w := sharedSite()

@@ -112,6 +112,9 @@ const (
 	// paceBytes is how much of a list must come in listPace, so that nobody has a stream for long.
 	paceBytes = 64 << 10
 	listPace  = 10 * time.Second
+	// listPaces is in how many times of listPace the whole list must have come: the longest does at
+	// 280 kbit/s, and two slow clients have the streams for two minutes only.
+	listPaces = 12
 )
 
 // listRetry is after how many seconds a list is sent again for which there is no stream: lists of
@@ -226,15 +229,17 @@ func (p *postedList) open() (content io.Reader, f *wire.APIError) {
 	if x.Ctx.Request.MayContinue() {
 		_, _ = io.WriteString(x.Ctx.Conn(), "HTTP/1.1 100 Continue\r\n\r\n") // a client that is gone sends no list
 	}
-	paced := &pacedReader{Reader: body, conn: x.Ctx.Conn(), pace: cmp.Or(x.s.listPace, listPace)}
+	pace := cmp.Or(x.s.listPace, listPace)
+	paced := &pacedReader{Reader: body, conn: x.Ctx.Conn(), pace: pace, end: time.Now().Add(listPaces * pace)}
 	return io.LimitReader(paced, maxListBytes), nil
 }
 
-// pacedReader gives a client a time for each paceBytes that it sends.
+// pacedReader gives a client a time for each paceBytes that it sends, and one for all.
 type pacedReader struct {
 	io.Reader
 	conn net.Conn
 	pace time.Duration
+	end  time.Time
 	left int // bytes until the next deadline
 }
 
@@ -242,7 +247,11 @@ type pacedReader struct {
 func (r *pacedReader) Read(p []byte) (int, error) {
 	if r.left == 0 {
 		r.left = paceBytes
-		if err := r.conn.SetReadDeadline(time.Now().Add(r.pace)); err != nil {
+		until := time.Now().Add(r.pace)
+		if until.After(r.end) {
+			until = r.end
+		}
+		if err := r.conn.SetReadDeadline(until); err != nil {
 			return 0, err
 		}
 	}

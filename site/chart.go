@@ -2,6 +2,7 @@ package site
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 
@@ -53,6 +54,29 @@ func axis(low, high int64) (base, step int64, steps int) {
 		}
 	}
 }
+
+// logUnit is a power of ten of a price on the axis of a chart in which each step is ten times the one
+// below.
+const logUnit = 1_000_000
+
+// logarithms returns a history as logUnits of its prices.
+func logarithms(points []snapshot.Point) []snapshot.Point {
+	logs := slices.Clone(points)
+	for i := range logs {
+		logs[i].Cents = int64(math.Log10(float64(max(logs[i].Cents, 1))) * logUnit)
+	}
+	return logs
+}
+
+// logAxis returns the axis of such a chart that includes low and high, in logUnits.
+func logAxis(low, high int64) (base int64, steps int) {
+	first := int(math.Floor(math.Log10(float64(max(low, 1)))))
+	last := int(math.Ceil(math.Log10(float64(max(high, 1)))))
+	return int64(first) * logUnit, max(last-first, 1)
+}
+
+// powerOfTen returns the cents at a place of such an axis.
+func powerOfTen(place int64) int64 { return int64(math.Pow10(int(place / logUnit))) }
 
 // A pen draws a history as path data. A run is a part of the line without a gap. Steps are
 // relative, so that they are short, and a level part of the line is one step.

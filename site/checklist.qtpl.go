@@ -20,7 +20,7 @@ var (
 func (s *setPage) streamchecklist(qw422016 *qt422016.Writer) {
 	c := s.view.Catalog
 
-	qw422016.N().S(`<ol class="checklist" id="checklist" data-set="`)
+	qw422016.N().S(`<noscript><p class="note">Ticks need a script, which this browser does not run: here is the list with its prices.</p></noscript> <ol class="checklist" id="checklist" data-set="`)
 	qw422016.E().S(c.Sets.ID.At(s.request.Set))
 	qw422016.N().S(`"> `)
 	for _, n := range s.cards {

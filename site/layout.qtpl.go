@@ -468,7 +468,7 @@ func (f *pageLayout) streamchangedRow(qw422016 *qt422016.Writer, card int, base 
 	qw422016.N().S(`">`)
 	qw422016.E().S(c.Cards.Name.At(card))
 	qw422016.N().S(`</a> <span>`)
-	qw422016.E().S(cardSubtitle(c, card, show&withoutSet == 0))
+	qw422016.E().S(joined(cardSubtitle(c, card, show&withoutSet == 0), variantOfPrice(c, card)))
 	qw422016.N().S(`</span> </div> <div class="cost"> `)
 	if cents < 0 {
 		qw422016.N().S(`<span class="none">no price</span> `)

@@ -52,6 +52,18 @@ func subtitleParts(c *snapshot.Catalog, card int, withSet bool) [3]string {
 	return facts
 }
 
+// variantOfPrice returns the variant that a card's price is of, "" for a card with prices of one alone.
+func variantOfPrice(c *snapshot.Catalog, card int) string {
+	shown := int(c.Cards.Display[card])
+	lane, to := c.Lanes.Of.Range(card)
+	for ; shown >= 0 && lane < to; lane++ {
+		if c.Lanes.Cents[lane] >= 0 && c.Lanes.Variant[lane] != c.Lanes.Variant[shown] {
+			return displayName(c.Variants.At(int(c.Lanes.Variant[shown])))
+		}
+	}
+	return ""
+}
+
 // released returns the release day of a set after a prefix, "" for a set without one.
 func released(c *snapshot.Catalog, set int, before string) string {
 	if c.Sets.Release[set] == snapshot.NoDay {

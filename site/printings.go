@@ -1,6 +1,7 @@
 package site
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -23,7 +24,8 @@ type printingsPage struct {
 	more  bool // than printingsCompared
 	days  int
 	lines []printingLine
-	high  int64 // the highest price of all lines
+	low   int64 // the lowest price of all lines
+	high  int64
 }
 
 // printingLine is the history of one printing at its display price.
@@ -37,7 +39,7 @@ type printingLine struct {
 func (p *Pages) Printings(dst []byte, v *engine.View, now time.Time, query CardQuery) []byte {
 	c := v.Catalog
 	others, more := v.Index.Printings([]uint32{uint32(query.Card)}, query.Card, printingsCompared-1)
-	page := printingsPage{card: query.Card, cards: others, more: more, days: query.Days, high: 1}
+	page := printingsPage{card: query.Card, cards: others, more: more, days: query.Days, low: math.MaxInt64, high: 1}
 	if !slices.Contains(Ranges[:], page.days) {
 		page.days = Ranges[len(Ranges)-1]
 	}
@@ -55,6 +57,7 @@ func (p *Pages) Printings(dst []byte, v *engine.View, now time.Time, query CardQ
 
 		name := c.OfSet(&c.Sets.Name, card) + " " + c.Cards.Number.At(card)
 		page.lines = append(page.lines, printingLine{name, points})
+		page.low = min(page.low, slices.MinFunc(points, byCents).Cents)
 		page.high = max(page.high, slices.MaxFunc(points, byCents).Cents)
 	}
 
@@ -63,6 +66,15 @@ func (p *Pages) Printings(dst []byte, v *engine.View, now time.Time, query CardQ
 	page.canonical = canonical(v, "/cards/"+c.Cards.Slug.At(query.Card)+"/printings")
 	page.script = "chart.js"
 	return appendPage(dst, &page)
+}
+
+// farApart is how many times the lowest price the highest one is from which on a chart from zero would
+// show most lines as one along its floor.
+const farApart = 10
+
+// isLogarithmic reports whether each step of the chart's axis is ten times the one below.
+func (k *printingsPage) isLogarithmic() bool {
+	return len(k.lines) > 1 && k.high >= farApart*max(k.low, 1)
 }
 
 // releaseYear returns the year of a card's set, "" without one.

@@ -32,7 +32,7 @@ func (k *printingsPage) streamcontent(qw422016 *qt422016.Writer) {
 	qw422016.E().S(joined(c.Cards.Name.At(k.card), c.Cards.Number.At(k.card)))
 	qw422016.N().S(`</a> </nav> <h1>`)
 	qw422016.E().S(k.title)
-	qw422016.N().S(`</h1> <div class="scroll" tabindex="0" role="region" aria-label="Printings"><table class="printings"> <thead><tr><th scope="col">Set<th scope="col" class="wide">Year<th scope="col" class="wide">Number<th scope="col">Variant<th scope="col">Price</thead> <tbody> `)
+	qw422016.N().S(`</h1> <div class="scroll" tabindex="0" role="region" aria-label="Printings"><table class="printings"> <thead><tr><th scope="col">Set<th scope="col" class="wide">Year<th scope="col" class="wide">Number<th scope="col" class="wide">Variant<th scope="col">Price</thead> <tbody> `)
 	for _, n := range k.cards {
 		k.streamrows(qw422016, c, int(n))
 	}
@@ -112,12 +112,12 @@ func (k *printingsPage) streamrow(qw422016 *qt422016.Writer, c *snapshot.Catalog
 		qw422016.E().S(c.OfSet(&c.Sets.Name, card))
 	}
 	qw422016.N().S(`</a> <small class="slim">`)
-	qw422016.E().S(joined(releaseYear(c, card), c.Cards.Number.At(card)))
+	qw422016.E().S(joined(releaseYear(c, card), c.Cards.Number.At(card), variant))
 	qw422016.N().S(`</small> <td class="wide">`)
 	qw422016.E().S(releaseYear(c, card))
 	qw422016.N().S(`<td class="wide">`)
 	qw422016.E().S(c.Cards.Number.At(card))
-	qw422016.N().S(`<td class="variant">`)
+	qw422016.N().S(`<td class="variant wide">`)
 	qw422016.E().S(variant)
 	qw422016.N().S(`<td>`)
 	qw422016.E().S(price)
@@ -144,13 +144,32 @@ func (k *printingsPage) streamchart(qw422016 *qt422016.Writer, c *snapshot.Catal
 	last := c.Date()
 	from := snapshot.WindowStart(last, k.days)
 	base, step, steps := axis(0, k.high)
+	isLog := k.isLogarithmic()
+	if isLog {
+		base, steps = logAxis(k.low, k.high)
+		step = logUnit
+	}
 
 	qw422016.N().S(`<figure class="chart" id="chart" data-days="`)
 	qw422016.N().D(k.days)
 	qw422016.N().S(`" data-first="`)
 	qw422016.N().D(int(from))
-	qw422016.N().S(`"> `)
-	streampriceAxis(qw422016, base, step, steps)
+	qw422016.N().S(`"`)
+	if isLog {
+		qw422016.N().S(` data-log="1"`)
+	}
+	qw422016.N().S(`> `)
+	if isLog {
+		qw422016.N().S(`<div class="axis" aria-hidden="true"> `)
+		for i := range steps + 1 {
+			qw422016.N().S(`<span>`)
+			qw422016.E().S(dollars(powerOfTen(base + int64(steps-i)*step)))
+			qw422016.N().S(`</span> `)
+		}
+		qw422016.N().S(`</div> `)
+	} else {
+		streampriceAxis(qw422016, base, step, steps)
+	}
 	qw422016.N().S(`<svg viewBox="0 0 `)
 	qw422016.N().D(k.days - 1)
 	qw422016.N().S(` `)
@@ -164,7 +183,11 @@ func (k *printingsPage) streamchart(qw422016 *qt422016.Writer, c *snapshot.Catal
 	qw422016.N().S(`"> `)
 	streamgrid(qw422016, steps, k.days-1)
 	for i := range k.lines {
-		drawn := drawSeries(k.lines[i].points, from, base, base+int64(steps)*step)
+		points := k.lines[i].points
+		if isLog {
+			points = logarithms(points)
+		}
+		drawn := drawSeries(points, from, base, base+int64(steps)*step)
 
 		qw422016.N().S(`<path class="line c`)
 		qw422016.N().D(i % lineColours)
@@ -200,6 +223,9 @@ func (k *printingsPage) streamchart(qw422016 *qt422016.Writer, c *snapshot.Catal
 		qw422016.N().S(`"></data> `)
 	}
 	qw422016.N().S(`</figcaption> </figure> `)
+	if isLog {
+		qw422016.N().S(`<p class="when">Each line of the axis is ten times the one below, so that all printings are seen.</p> `)
+	}
 }
 
 func (k *printingsPage) writechart(qq422016 qtio422016.Writer, c *snapshot.Catalog) {

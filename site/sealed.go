@@ -2,6 +2,7 @@ package site
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"ninepocket/cardvocab"
 	"ninepocket/engine"
+	"ninepocket/index"
 	"ninepocket/snapshot"
 )
 
@@ -23,6 +25,9 @@ var packageWords = map[string]string{
 	"booster_case":      "booster box case",
 	"pokemon_center":    "pokemon center pc pcetb", // an edition
 }
+
+// packages are words of packages alone: no card has them in its name.
+var packages = strings.Fields("etb pcetb bb booster bundle display")
 
 // sealedWords are words that say of a query that it means sealed products, or nothing of them.
 const sealedWords = " sealed new english pokemon tcg one piece onepiece card cards game the of price "
@@ -96,20 +101,35 @@ func (n *sealedNames) singular(word string) string {
 	return ""
 }
 
-// sealedOf returns the rows of the sealed products that a query finds: the best match first, and the
-// newest set.
-func (p *Pages) sealedOf(v *engine.View, query *SearchQuery) (rows []int) {
+// sealedOf returns the rows of the sealed products that a query finds: the best match first, then those
+// with a price, and the newest set. The order and the bounds that the words ask for are in meant.
+func (p *Pages) sealedOf(v *engine.View, query *SearchQuery, meant *index.Query) (rows []int) {
 	c := v.Catalog
 	if c.Sealed.Tail.Len() == 0 || query.Page > 1 || query.filtered() {
 		return nil
 	}
 	names := p.sealed.get(v, sealedNamesOf)
-	var words []string
-	for _, word := range foldedWords(query.Words) {
+	var words, unknown []string
+	isPackage := false
+	for _, word := range foldedWords(meant.Words) {
 		if strings.Contains(sealedWords, " "+word+" ") {
 			continue
 		}
 		one := names.singular(word)
+		if one == "" {
+			unknown = append(unknown, word)
+			continue
+		}
+		words = append(words, one)
+		isPackage = isPackage || slices.Contains(packages, one)
+	}
+
+	// Beside the word of a package, another may be misspelt. Without one it is of a card.
+	for _, word := range unknown {
+		one := ""
+		if isPackage && len(word) >= minSuggestLen && !slices.Contains(packages, word) {
+			one = cardvocab.Nearest(word, slices.Values(slices.Sorted(maps.Keys(names.known))))
+		}
 		if one == "" {
 			return nil
 		}
@@ -119,7 +139,8 @@ func (p *Pages) sealedOf(v *engine.View, query *SearchQuery) (rows []int) {
 	for row, one := range names.all {
 		game := c.Games.Slug.At(int(c.Sealed.Game[row]))
 		lacks := func(word string) bool { return !slices.Contains(one.words, word) }
-		if len(words) > 0 && (query.Game == "" || query.Game == game) && !slices.ContainsFunc(words, lacks) {
+		fits := len(words) > 0 && (query.Game == "" || query.Game == game) && !slices.ContainsFunc(words, lacks)
+		if cents := sealedCents(c, row); fits && cents >= meant.Min && (meant.Max < 0 || cents <= meant.Max) {
 			rows = append(rows, row)
 		}
 	}
@@ -128,7 +149,10 @@ func (p *Pages) sealedOf(v *engine.View, query *SearchQuery) (rows []int) {
 		// A set's number is larger the older it is, and that of no set is -1.
 		x := &names.all[a]
 		y := &names.all[b]
-		return cmp.Or(cmp.Compare(x.name, y.name), cmp.Compare(uint(x.set), uint(y.set)),
+		cents := cmp.Compare(sealedCents(c, a), sealedCents(c, b))
+		byPrice := map[index.Sort]int{index.PriceAsc: cents, index.PriceDesc: -cents}[meant.Sort]
+		unpriced := cmp.Compare(min(sealedCents(c, b), 0), min(sealedCents(c, a), 0))
+		return cmp.Or(byPrice, cmp.Compare(x.name, y.name), unpriced, cmp.Compare(uint(x.set), uint(y.set)),
 			strings.Compare(c.Sealed.Name.At(a), c.Sealed.Name.At(b)))
 	})
 	return rows

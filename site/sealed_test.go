@@ -110,6 +110,13 @@ func TestSealedSearch(t *testing.T) {
 	f(words("evs display"), box)
 	f(words("sealed evolving skies case"), boxCase)
 	f(words("evolving skies"), box, trainer, boxCase)
+	f(words("evolvin skyes booster box"), box, boxCase)
+	f(words("cheapest evolving skies booster box"), box, boxCase)
+	f(words("evolving skies booster box under $9,000"), box, boxCase)
+	f(words("evolving skies booster box over $9,000"))
+	f(words("evolving skyes"))
+	f(words("umbreon booster box"))
+	f(words("evolving skies booster bundle"))
 	f(words("umbreon"))
 	f(words("pokemon cards"))
 	f(words(""))
@@ -120,5 +127,34 @@ func TestSealedSearch(t *testing.T) {
 	text, _ := w.pages.AppendSitemap(nil, w.view, 1)
 	if !strings.Contains(string(text), "/sealed/prd_"+fixture.ID("", 1, 2)) {
 		t.Error("the sitemap lacks sealed products")
+	}
+}
+
+// TestSealedReading expects sealed products in the order that the words ask for, those with a price before
+// others, and a page that says none is below it if none is.
+func TestSealedReading(t *testing.T) {
+	w := sealedWorld(t, true)
+	c := w.view.Catalog
+	prices := []int64{30000, 20000, snapshot.NoCents} // trainer box, box, case
+	for row, cents := range prices {
+		lane, _ := c.Lanes.Of.Range(c.Cards.ID.Len() + row)
+		c.Lanes.Cents[lane] = cents
+	}
+
+	for query, want := range map[string]string{
+		"evolving skies":                     "Booster Box<,Trainer Box<,Box Case<",
+		"cheapest evolving skies box":        "Booster Box<,Trainer Box<",
+		"most expensive evolving skies box":  "Trainer Box<,Booster Box<,Box Case<",
+		"cheapest booster box of celebratio": "no sealed product here fits all of the words",
+		"evolving skies booster box":         "sealed products are listed below the cards",
+	} {
+		page := string(w.pages.Search(nil, w.view, w.now, site.SearchQuery{Words: query}))
+		for part := range strings.SplitSeq(want, ",") {
+			_, rest, found := strings.Cut(page, part)
+			if !found {
+				t.Errorf("%q lacks %q at its place", query, part)
+			}
+			page = rest
+		}
 	}
 }

@@ -87,10 +87,17 @@ type searchPage struct {
 	sets       []uint32 // named by the words
 	filter     filters
 	didYouMean string // words that find something, if these find nothing
-	remarks    []string
+	remarks    []remark
 	order      string // that the cards are in
 	bestMatch  string // SearchQuery.Sort for the order of relevance
 	noCard     bool   // the words name a product
+}
+
+// A remark says how words were read.
+type remark struct {
+	text    string
+	undo    string // the text of the link
+	without string // the address of the results without it, "" for none
 }
 
 // maxSetsShown is the largest number of sets that a search shows before its cards.
@@ -123,12 +130,18 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request Search
 	page.cards = pageSlice(found.Cards[:min(len(found.Cards), request.Page*perSearch)], request.Page, perSearch)
 	page.more = len(found.Cards) > request.Page*perSearch
 	page.filter = p.countFilters(v, &request, query, found.Cards, found.More)
-	page.explain(found.Interpretation)
+	meant := sealedMeaning(v, &query, found.Interpretation)
+	page.products = p.sealedOf(v, &request, &meant)
+	page.explain(v, &query, found.Interpretation)
+	if page.noCard && len(page.products) > 0 && request.Sort == "" && meant.Sort != index.Relevance {
+		page.order = index.SortNames[meant.Sort]
+		page.bestMatch = relevance
+		page.remarks = append(page.remarks, remark{text: orderText[page.order]})
+	}
 	if len(page.cards) == 0 && len(page.sets) == 0 && !page.noCard {
 		page.didYouMean = p.didYouMean(v, request.Words)
 	}
 
-	page.products = p.sealedOf(v, &request)
 	page.hidden = true
 	page.query = request.Words
 	if len(page.cards) > 0 {
@@ -142,43 +155,89 @@ const relevance = "relevance"
 
 // explain says how the query was read (docs/SEARCH.md, What the answer tells). Of words that are the
 // first card's set or number there is nothing to say.
-func (s *searchPage) explain(list []index.Note) {
+func (s *searchPage) explain(v *engine.View, query *index.Query, list []index.Note) {
 	s.order = s.request.Sort
 	if s.order == relevance {
 		s.order = ""
 		s.bestMatch = relevance
 	}
 
-	for _, remark := range list {
-		words := "“" + remark.From + "”"
-		text := ""
-		switch remark.Kind {
+	for _, found := range list {
+		words := "“" + found.From + "”"
+		one := remark{}
+		text := &one.text
+		switch found.Kind {
 		case index.Missing:
-			text = "No card that fits has " + words + "."
+			*text = "No card that fits has " + words + "."
 		case index.Corrected:
-			text = words + " was read as “" + remark.To + "”."
+			*text = words + " was read as “" + found.To + "”."
 		case index.Replaced:
-			text = words + " is " + remark.To + "."
+			*text = words + " is " + found.To + "."
 		case index.Dropped:
-			text = words + " was left out."
+			*text = words + " was left out."
 		case index.Preferred:
-			text = "Cards with " + words + " come first."
+			*text = "Cards with " + words + " come first."
 		case index.Sorted:
-			s.order = remark.To
+			s.order = found.To
 			s.bestMatch = relevance
-			text = orderText[remark.To]
+			*text = orderText[found.To]
+			one.undo = "Sort by match instead"
+			one.without = s.without(v, query, func(q *SearchQuery) { q.Sort = "" })
 		case index.Bounded:
-			text = "Prices" + priceBound(" from ", remark.From) + priceBound(" to ", remark.To) + "."
+			*text = "Prices" + priceBound(" from ", found.From) + priceBound(" to ", found.To) + "."
+			one.undo = "Show all prices"
+			one.without = s.without(v, query, func(q *SearchQuery) {
+				q.Min = 0
+				q.Max = 0
+			})
 		case index.InEra:
-			text = words + " is the era " + remark.To + "."
+			*text = words + " is the era " + found.To + "."
 		case index.NoCard:
 			s.noCard = true
-			text = words + " is no card; sealed products are listed below the cards."
+			switch {
+			case len(s.products) > 0:
+				*text = words + " is no card; sealed products are listed below the cards."
+			case s.request.Page == 1 && !s.request.filtered():
+				*text = words + " is no card, and no sealed product here fits all of the words."
+			default:
+				*text = words + " is no card; sealed products are on the first page without filters."
+			}
 		case index.MatchedSet, index.MatchedNumber, index.InGame:
 			continue
 		}
-		s.remarks = append(s.remarks, text)
+		s.remarks = append(s.remarks, one)
 	}
+}
+
+// sealedMeaning returns what a query asks of sealed products: its words without those of an order or
+// of bounds, which are given.
+func sealedMeaning(v *engine.View, query *index.Query, list []index.Note) index.Query {
+	meant := query.WithoutModifiers(v.Index)
+	// The words of a package are of no card, so they are not among its words.
+	for _, note := range list {
+		if note.Kind == index.NoCard {
+			meant.Words += " " + note.From
+		}
+	}
+	return meant
+}
+
+// without returns the address of the results without one of the modifiers that the words have: the
+// others become filters and an order of the address, so that each can be taken away by itself.
+func (s *searchPage) without(v *engine.View, query *index.Query, drop func(*SearchQuery)) string {
+	meant := query.WithoutModifiers(v.Index)
+	q := s.request
+	q.Page = 1
+	q.Words = meant.Words
+	q.Game = meant.Game
+	q.Min = max(meant.Min, 0)
+	q.Max = max(meant.Max, 0)
+	q.Sort = ""
+	if meant.Sort != index.Relevance {
+		q.Sort = index.SortNames[meant.Sort]
+	}
+	drop(&q)
+	return s.searchLink(q)
 }
 
 // orderText says in which order words put the cards.

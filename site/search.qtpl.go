@@ -35,13 +35,15 @@ func (s *searchPage) streamcontent(qw422016 *qt422016.Writer) {
 	if len(s.remarks) > 0 {
 		qw422016.N().S(`<p class="reading">`)
 		for _, remark := range s.remarks {
-			qw422016.E().S(remark)
+			qw422016.E().S(remark.text)
 			qw422016.N().S(` `)
-		}
-		if s.order != "" && q.Sort == "" {
-			qw422016.N().S(`<a href="`)
-			qw422016.E().S(link(func(q *SearchQuery) { q.Sort = s.bestMatch }))
-			qw422016.N().S(`">Sort by match instead</a>`)
+			if remark.without != "" {
+				qw422016.N().S(`<a href="`)
+				qw422016.E().S(remark.without)
+				qw422016.N().S(`">`)
+				qw422016.E().S(remark.undo)
+				qw422016.N().S(`</a> `)
+			}
 		}
 		qw422016.N().S(`</p> `)
 	}
@@ -79,7 +81,7 @@ func (s *searchPage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`</p> `)
 		s.pageLayout.streamcards(qw422016, s.cards, q.List, 0)
 	} else {
-		if !s.noCard {
+		if !s.noCard && len(s.products) == 0 {
 			qw422016.N().S(`<p class="none">No card fits`)
 			if q.Words != "" {
 				qw422016.N().S(`. Fewer or shorter words find more`)

@@ -140,7 +140,12 @@ func (s *setPage) streamsummary(qw422016 *qt422016.Writer) {
 		qw422016.E().S(plural(p.cards, "card", "cards"))
 		qw422016.N().S(`</small> `)
 	}
-	qw422016.N().S(`</ul> <h3>Most valuable cards</h3> <ol class="dearest"> `)
+	qw422016.N().S(`</ul> `)
+	if s.request.Checklist {
+		qw422016.N().S(`</section>`)
+		return
+	}
+	qw422016.N().S(`<h3>Most valuable cards</h3> <ol class="dearest"> `)
 	for _, n := range w.topCards {
 		card := int(n)
 

@@ -25,7 +25,7 @@ var (
 func (p *valuePage) streamcontent(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`<h1>What is this list worth?</h1> `)
 	if p.reason != "" {
-		qw422016.N().S(`<p class="warn" role="alert">`)
+		qw422016.N().S(`<p class="note warn" role="alert">`)
 		qw422016.E().S(capitalize(p.reason))
 		qw422016.N().S(`</p> `)
 	} else if p.text != "" || p.large {
@@ -114,13 +114,13 @@ func (p *valuePage) streamanswer(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`</p> `)
 	}
 	if p.large {
-		qw422016.N().S(`<p>`)
+		qw422016.N().S(`<p class="note warn">`)
 		if len(p.lines) < open {
 			qw422016.N().S(`The first `)
 			qw422016.N().D(len(p.lines))
 			qw422016.N().S(` open lines are below. `)
 		}
-		qw422016.N().S(`For a table of all lines, choose the list again <a href="#lines">below</a> and ask for the CSV.</p> <ol class="valued"> `)
+		qw422016.N().S(`This page does not have the list any more. For a table of all lines, choose the file once more <a href="#file">at the end of the page</a> and press “Only the table, as CSV”.</p> <ol class="valued"> `)
 		for i := range p.lines {
 			qw422016.N().S(`<li><span class="n">`)
 			qw422016.E().S(grouped(p.lines[i].number))

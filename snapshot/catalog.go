@@ -368,11 +368,19 @@ func (c *Catalog) GoneCard(ref string) (name string, last Day, ok bool) {
 // Date is the UTC date of the snapshot.
 func (c *Catalog) Date() Day { return DayOf(c.SnapshotAt) }
 
+// MakeRoom makes room for so many lanes, of which some are shown, and bytes of points: tables that grow
+// to that size are copied. It is for builders only.
+func (c *Catalog) MakeRoom(lanes, shown, points int) {
+	makeRoom(&c.Lanes, lanes)
+	makeRoom(&c.Stats, shown*len(StatWindows))
+	makeRoom(&c.History, points)
+}
+
 // Size is about how much memory the catalog holds, in bytes.
 func (c *Catalog) Size() (bytes int64) {
 	for _, section := range slices.Concat(sections, optionalSections) {
 		for _, col := range section.columns(c) {
-			bytes += col.memory()
+			bytes += int64(col.size())
 		}
 	}
 	return bytes

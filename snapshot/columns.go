@@ -37,17 +37,26 @@ func columnsOf(table any) []column {
 	return columns
 }
 
-// memory is how many bytes the column holds.
-func (c column) memory() int64 {
+// size is how many bytes the column has.
+func (c column) size() int {
 	switch data := c.data.(type) {
 	case *Strings:
-		return int64(cap(data.arena) + 4*cap(data.ends))
+		return len(data.arena) + 4*len(data.ends)
 	case *Lists:
-		return int64(4 * cap(data.ends))
+		return 4 * len(data.ends)
 	}
 
 	slice := reflect.ValueOf(c.data).Elem()
-	return int64(slice.Cap()) * int64(slice.Type().Elem().Size())
+	return slice.Len() * int(slice.Type().Elem().Size())
+}
+
+// makeRoom makes room for so many rows in the columns of a table that are slices.
+func makeRoom(table any, rows int) {
+	for _, col := range columnsOf(table) {
+		if slice := integers(col.data); slice.Kind() == reflect.Slice {
+			slice.Grow(rows)
+		}
+	}
 }
 
 // rows is how many rows of its table a column has. Lists and points are not of its table.
@@ -77,6 +86,9 @@ func entries(columns []column, format int) (n int) {
 	return n
 }
 
+// entryBytes bounds what an entry of the map takes beside its name and its bytes.
+const entryBytes = 16
+
 // encoder writes columns. After the first failure a call does nothing.
 type encoder struct {
 	buf bytes.Buffer
@@ -87,6 +99,12 @@ type encoder struct {
 // encodeSection encodes a table as the bytes of its section.
 func encodeSection(columns []column) ([]byte, error) {
 	e := &encoder{}
+	// What grows to its size is copied, and lies in memory twice.
+	size := 0
+	for _, col := range columns {
+		size += 2*(len(col.name)+entryBytes) + col.size()
+	}
+	e.buf.Grow(size)
 	e.enc = msgpack.NewEncoder(&e.buf)
 	e.err = e.enc.EncodeMapLen(entries(columns, Format))
 	for _, col := range columns {
@@ -105,10 +123,12 @@ func (e *encoder) column(name string, data any) {
 	case *PackedPoints:
 		e.bin(name, *data)
 	default:
+		rows := integers(data)
+		e.begin(name, rows.Len()*int(rows.Type().Elem().Size()))
 		// Only data that is not of fixed width is an error, and columns are.
-		b, err := binary.Append(nil, binary.LittleEndian, integers(data).Interface())
+		b, err := binary.Append(e.buf.AvailableBuffer(), binary.LittleEndian, rows.Interface())
 		e.err = cmp.Or(e.err, err)
-		e.bin(name, b)
+		_, _ = e.buf.Write(b)
 	}
 }
 
@@ -122,19 +142,15 @@ func integers(data any) reflect.Value {
 }
 
 func (e *encoder) bin(name string, b []byte) {
+	e.begin(name, len(b))
+	_, _ = e.buf.Write(b) // a buffer takes everything
+}
+
+// begin writes the name of a column and the length of its bytes.
+func (e *encoder) begin(name string, n int) {
 	if e.err == nil {
-		e.err = e.enc.EncodeString(name)
+		e.err = cmp.Or(e.enc.EncodeString(name), e.enc.EncodeBytesLen(n))
 	}
-	if e.err != nil {
-		return
-	}
-
-	if b == nil {
-		// msgpack encodes a nil slice as nil, and not as an empty bin.
-		b = []byte{}
-	}
-
-	e.err = e.enc.EncodeBytes(b)
 }
 
 // decoder reads columns out of a section's bytes. After the first failure a call does nothing.

@@ -24,6 +24,8 @@ import (
 //	                         gave it
 //	PUBLICATIONS             what was published when, with the verdicts of the guards
 //	REFUSALS                 which snapshots the guards refused, and why
+//	DAILY                    how the last day's work ended
+//	events/ID.json           what happened, for hooks; a few days of it
 //	holds/ID                 an empty file for each snapshot that no retention removes
 //	tmp/                     what is being written
 //	incoming/                what a follower of another store has of its sections so far

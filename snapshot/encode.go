@@ -49,7 +49,8 @@ var compressor = sync.OnceValues(func() (*zstd.Encoder, error) {
 // encode writes a catalog and its quarantine report as the files of a snapshot and the manifest
 // that describes them.
 func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
-	if err := c.Validate(); err != nil {
+	points, err := c.validate(func() {})
+	if err != nil {
 		return nil, nil, fmt.Errorf("the catalog is not consistent: %w", err)
 	}
 
@@ -65,9 +66,11 @@ func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
 		return nil, nil, err
 	}
 
-	// Sections are packed at the same time: the largest takes as long as all others together.
+	// Two sections are packed at the same time: the largest takes as long as all others together, and
+	// each lies in memory once more until it is packed.
 	files := make([]file, len(tables)+1)
 	var group errgroup.Group
+	group.SetLimit(2)
 	for i, section := range tables {
 		group.Go(func() error {
 			raw, err := encodeSection(section.columns(c))
@@ -94,7 +97,7 @@ func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
 	files[len(tables)] = newFile(quarantineName, quarantineFile, codecNone, options.Quarantine, len(options.Quarantine))
 
 	m := &Manifest{
-		Format: Format, SnapshotAt: time.UnixMilli(c.SnapshotAt).UTC(), Base: options.Base, Counts: c.count(),
+		Format: Format, SnapshotAt: time.UnixMilli(c.SnapshotAt).UTC(), Base: options.Base, Counts: c.count(points),
 		Quarantine: map[string]int{},
 	}
 
@@ -120,20 +123,15 @@ func newFile(name, path, codec string, data []byte, raw int) file {
 	}, data}
 }
 
-// count counts what the manifest says of a catalog.
-func (c *Catalog) count() Counts {
+// count counts what the manifest says of a catalog with so many points.
+func (c *Catalog) count(points int) Counts {
 	n := Counts{
 		Games: c.Games.Slug.Len(), Sets: c.Sets.ID.Len(), Cards: c.Cards.ID.Len(),
 		Products: c.Sealed.Tail.Len(), Lanes: len(c.Lanes.Variant),
+		HistoryPoints: points,
 	}
 	for _, verified := range c.Cards.Product {
 		n.Products += int(verified)
-	}
-
-	for lane := range c.History.Of.Len() {
-		from, to := c.History.Of.Range(lane)
-		points, _ := countPoints(c.History.Points[from:to], c.Date())
-		n.HistoryPoints += points
 	}
 
 	return n
@@ -183,7 +181,7 @@ func decode(ctx context.Context, m *Manifest, reading decodeOptions) (*Catalog, 
 	}
 
 	// After this, readers use the references in the tables as indexes without a check.
-	if err := c.validate(reading.step); err != nil {
+	if _, err := c.validate(reading.step); err != nil {
 		return nil, err
 	}
 

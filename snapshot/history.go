@@ -13,21 +13,25 @@ type Point struct {
 }
 
 // EncodePoints appends the stored form of points, which must ascend by day (docs/SNAPSHOT.md,
-// history). The first point is two varints: its day and its price. Each further point is a varint
-// of zigzag(price change)<<1. When days are skipped before a point, the low bit of that varint is
-// set, and a varint of how many follows. So a price that is the same on the next day is the byte 0.
+// history). The first point is two varints: its day and its price; ExtendPoints writes the others.
 func EncodePoints(dst []byte, points []Point) []byte {
-	for i, p := range points {
-		if i == 0 {
-			dst = binary.AppendUvarint(dst, uint64(p.Day))
-			dst = binary.AppendUvarint(dst, uint64(p.Cents))
-			continue
-		}
+	if len(points) == 0 {
+		return dst
+	}
+	dst = binary.AppendUvarint(dst, uint64(points[0].Day))
+	dst = binary.AppendUvarint(dst, uint64(points[0].Cents))
+	return ExtendPoints(dst, points[0], points[1:])
+}
 
+// ExtendPoints appends further points to stored ones, of which last is the last. Each is a varint of
+// zigzag(price change)<<1. When days are skipped before a point, the low bit of that varint is set,
+// and a varint of how many follows. So a price that is the same on the next day is the byte 0.
+func ExtendPoints(dst []byte, last Point, points []Point) []byte {
+	for _, p := range points {
 		// The low bit says that a gap follows; most days follow the day before.
-		delta := p.Cents - points[i-1].Cents
-		gap := p.Day - points[i-1].Day - 1
-		u := zigzag(delta) << 1
+		u := zigzag(p.Cents-last.Cents) << 1
+		gap := p.Day - last.Day - 1
+		last = p
 		if gap != 0 {
 			dst = binary.AppendUvarint(dst, u|1)
 			dst = binary.AppendUvarint(dst, uint64(gap))
@@ -40,26 +44,57 @@ func EncodePoints(dst []byte, points []Point) []byte {
 	return dst
 }
 
+// CutPoints appends the points that stored ones have in [from, until), as they are stored: only the
+// first is written anew. Stored prices are shift too high. It returns the last point too, of NoDay
+// when there is none.
+func CutPoints(dst, stored []byte, shift int64, from, until Day) ([]byte, Point) {
+	day, cents, b, ok := cutFirst(stored)
+	p := Point{Day: Day(day), Cents: int64(cents) - shift}
+	for ok && p.Day < from && len(b) > 0 {
+		p, b = p.next(b)
+	}
+	if !ok || p.Day < from || p.Day >= until {
+		return dst, Point{Day: NoDay}
+	}
+
+	dst = EncodePoints(dst, []Point{p})
+	rest := b
+	for {
+		p, rest = skipEights(p, rest, until-1)
+		if len(rest) == 0 {
+			break
+		}
+		next, behind := p.next(rest)
+		if next.Day >= until {
+			break
+		}
+		p = next
+		rest = behind
+	}
+	return append(dst, b[:len(b)-len(rest)]...), p
+}
+
 func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
 func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 
+// Stored is the stored form of a lane's points.
+func (h *History) Stored(lane int) []byte {
+	start, end := h.Of.Range(lane)
+	return h.Points[start:end]
+}
+
 // AppendPoints appends to dst the points that a lane has in [from, to], ascending by day.
 func (h *History) AppendPoints(dst []Point, lane int, from, to Day) []Point {
-	start, end := h.Of.Range(lane)
-	return appendDecoded(dst, h.Points[start:end], from, to)
+	return DecodePoints(dst, h.Stored(lane), from, to)
 }
 
 // Has reports whether a lane has any point.
-func (h *History) Has(lane int) bool {
-	start, end := h.Of.Range(lane)
-	return start != end
-}
+func (h *History) Has(lane int) bool { return len(h.Stored(lane)) > 0 }
 
 // daysUnchanged is for how many days before its last point a lane has had the same price, without a gap. A
 // point like the one of the day before is the byte 0, with which no other point ends.
 func (h *History) daysUnchanged(lane int) (n int) {
-	start, end := h.Of.Range(lane)
-	_, _, rest, _ := cutFirst(h.Points[start:end])
+	_, _, rest, _ := cutFirst(h.Stored(lane))
 	for n < len(rest) && rest[len(rest)-1-n] == 0 {
 		n++
 	}
@@ -68,31 +103,35 @@ func (h *History) daysUnchanged(lane int) (n int) {
 
 // lastDay is the day of a lane's last point, NoDay without any.
 func (h *History) lastDay(lane int) Day {
-	start, end := h.Of.Range(lane)
-	day, _, rest, ok := cutFirst(h.Points[start:end])
+	day, _, rest, ok := cutFirst(h.Stored(lane))
 	if !ok {
 		return NoDay
 	}
 
-	last := Day(day)
+	p := Point{Day: Day(day)}
 	for len(rest) > 0 {
-		u, n := binary.Uvarint(rest)
-		gap := uint64(0)
-		// The low bit says that a gap follows.
-		if u&1 != 0 {
-			var m int
-			gap, m = binary.Uvarint(rest[n:])
-			n += m
-		}
-		last += Day(gap) + 1
-		rest = rest[n:]
+		p, rest = p.next(rest)
 	}
-	return last
+	return p.Day
 }
 
-// appendDecoded decodes stored points and appends those in [from, to]. It would stop at a byte that
+// next steps from a point to the one that is stored behind it.
+func (p Point) next(b []byte) (next Point, rest []byte) {
+	u, n := binary.Uvarint(b)
+	p.Day++
+	p.Cents += unzigzag(u >> 1)
+	// The low bit says that a gap follows.
+	if u&1 != 0 {
+		gap, m := binary.Uvarint(b[n:])
+		n += m
+		p.Day += Day(gap)
+	}
+	return p, b[n:]
+}
+
+// DecodePoints decodes stored points and appends those in [from, to]. It would stop at a byte that
 // does not decode, but there is none: countPoints decoded them all when they were loaded.
-func appendDecoded(dst []Point, b []byte, from, to Day) []Point {
+func DecodePoints(dst []Point, b []byte, from, to Day) []Point {
 	day, cents, b, ok := cutFirst(b)
 	if !ok {
 		return dst

@@ -90,8 +90,9 @@ const (
 // checker gathers what is wrong with a catalog, section by section. It checks once whatever readers
 // use as an index, so that they need no checks of their own.
 type checker struct {
-	errs []error
-	step func()
+	errs   []error
+	step   func()
+	points int // of all lanes
 }
 
 // every calls step at every 256th element i of a loop. It is for elements that take little time.
@@ -181,9 +182,13 @@ func (k *checker) names(section, column string, texts *Strings, prefix string, j
 // check). The columns of a table have one length, and references are in range. Ids and slugs have
 // their form, text is valid UTF-8, and times can be written. Prices are whole and may be distributed.
 // History decodes. It returns every problem that it finds, each as a *DamageError.
-func (c *Catalog) Validate() error { return c.validate(func() {}) }
+func (c *Catalog) Validate() error {
+	_, err := c.validate(func() {})
+	return err
+}
 
-func (c *Catalog) validate(step func()) error {
+// validate also counts the points of history.
+func (c *Catalog) validate(step func()) (points int, err error) {
 	k := &checker{step: step}
 	k.instants("manifest", "snapshot_at", []int64{c.SnapshotAt})
 	k.want(c.SnapshotAt != NoTime, "manifest", "has no time")
@@ -214,7 +219,7 @@ func (c *Catalog) validate(step func()) error {
 	k.rows("registry", c.Registry.Ref.Len(), c.Registry.RefID.Len())
 	k.rows("registry", c.Registry.Slug.Len(), c.Registry.SlugID.Len())
 
-	return errors.Join(k.errs...)
+	return k.points, errors.Join(k.errs...)
 }
 
 // checkOptional looks at the optional tables, which may be empty.
@@ -368,11 +373,12 @@ func (c *Catalog) checkHistory(k *checker, lanes int) {
 			k.step()
 		}
 
-		from, to := h.Of.Range(lane)
-		if _, ok := countPoints(h.Points[from:to], c.Date()); !ok {
+		points, ok := countPoints(h.Stored(lane), c.Date())
+		if !ok {
 			k.want(false, "history", fmt.Sprintf("has points of lane %d that do not decode", lane))
 			return
 		}
+		k.points += points
 	}
 }
 

@@ -14,6 +14,7 @@ tool (
 require (
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/oapi-codegen/runtime v1.8.0
+	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 	golang.org/x/tools v0.52.0
 )
 

@@ -195,6 +195,14 @@ func deckCodeOf(names *index.SetNames, w *word) []uint32 {
 	return names.ByAppCode(w.text)
 }
 
+// codedSets returns the sets that a folded code in brackets means: their own, or that of an app.
+func codedSets(names *index.SetNames, code string) []uint32 {
+	if sets := names.Exact(code); len(sets) > 0 {
+		return sets
+	}
+	return names.ByAppCode(code)
+}
+
 // notOfCard explains that a card does not have what a line says.
 func notOfCard(text string) string {
 	return `"` + clip(text) + `" is nothing of this card; leave it out if the copy is an ordinary one`
@@ -211,7 +219,7 @@ func (a *Appraiser) satisfies(assertion assertion, card uint32) bool {
 		return a.lookup.coversText(assertion.text, card)
 
 	case ofCode:
-		sets := a.View.Index.SetNames().Exact(cardvocab.Fold(assertion.text))
+		sets := codedSets(a.View.Index.SetNames(), cardvocab.Fold(assertion.text))
 		return len(sets) == 0 || a.lookup.isIn(card, sets) || slices.ContainsFunc(sets, func(set uint32) bool {
 			return a.lookup.isPartOf(card, set)
 		})

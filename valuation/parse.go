@@ -265,10 +265,7 @@ func (f *parsedLine) readCode(a *Appraiser) {
 		number := &f.words[i+1]
 
 		// An unknown code may be an app's own if the set was given.
-		sets := a.View.Index.SetNames().Exact(code.text)
-		if len(sets) == 0 {
-			sets = a.View.Index.SetNames().ByAppCode(code.text)
-		}
+		sets := codedSets(a.View.Index.SetNames(), code.text)
 		if len(sets) == 0 && f.item.Set == "" {
 			continue
 		}

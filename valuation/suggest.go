@@ -306,6 +306,14 @@ func (a *Appraiser) explainContradiction(r *Result, f *parsedLine) {
 				a.matching = append(a.matching, card)
 			}
 		}
+
+		// The wrong word may be a misspelt one, of which the search has the nearest card.
+		for _, match := range a.matches {
+			if slices.Contains(a.matching, match.Card) {
+				r.addCandidates(match.Card)
+				break
+			}
+		}
 		r.addCandidates(a.topCandidates(f, a.matching)...)
 		return
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"strings"
 
 	"ninepocket/snapshot"
@@ -123,12 +124,19 @@ func appendCard(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
 	return urls.AppendCardURL(dst, c, card)
 }
 
-// AppendCardSummary appends a Card summary.
-func AppendCardSummary(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
-	dst = appendCard(dst, c, card, urls)
-	cents, at := c.DisplayPrice(card)
-	dst = AppendCents(dst, `,"price":{"currency":"USD","market_price_cents":`, cents)
-	return append(AppendSeconds(dst, `,"price_updated_at":`, at), "}}"...)
+// CardHead returns the part of a Card detail that the card's summary begins with: all up to its prices.
+// In a text of a card, quotes are escaped.
+func CardHead(detail []byte) []byte { return detail[:bytes.Index(detail, pricesMember)] }
+
+var pricesMember = []byte(`,"prices":[`)
+
+// AppendCardSummary appends a Card summary, which is made of the head of the card's detail and of the
+// price in its Live batch price entry.
+func AppendCardSummary(dst, head, entry []byte) []byte {
+	dst = append(append(dst, head...), `,"price":{`...)
+	// The first member of the entry is the id.
+	price := entry[bytes.IndexByte(entry, ',')+1:]
+	return append(append(dst, price...), '}')
 }
 
 // AppendCardDetail appends a Card detail. It has one entry of prices for each lane with a current
@@ -151,7 +159,7 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []b
 
 // AppendPrices appends the prices member of a card.
 func AppendPrices(dst []byte, c *snapshot.Catalog, card int) []byte {
-	dst = append(dst, `,"prices":[`...)
+	dst = append(dst, pricesMember...)
 	from, to := c.Lanes.Of.Range(card)
 	for lane := from; lane < to; lane++ {
 		// A lane without a current price has a history at most.

@@ -131,13 +131,19 @@ func product(c *card) *string {
 	return to(site.ProductPrefix + c.ID[len("card"):])
 }
 
+// summaryOf returns a card's Card summary.
+func summaryOf(c *snapshot.Catalog, card int, urls *wire.URLs) []byte {
+	head := wire.CardHead(wire.AppendCardDetail(nil, c, card, urls))
+	return wire.AppendCardSummary(nil, head, wire.AppendPriceEntry(nil, c, card))
+}
+
 func TestCards(t *testing.T) {
 	for seed := range uint64(6) {
 		w := truth{fixture.Random(seed, fixture.Small)}
 		c := w.Catalog()
 		for i, from := range w.PriceDesc() {
 			equal(t, "summary", cardSummary{w.head(&from), w.price(&from)},
-				decode[cardSummary](t, wire.AppendCardSummary(nil, c, i, site)))
+				decode[cardSummary](t, summaryOf(c, i, site)))
 			equal(t, "detail", cardDetail{w.head(&from), w.lanes(&from), identifiers(&from), product(&from)},
 				decode[cardDetail](t, wire.AppendCardDetail(nil, c, i, site)))
 			equal(t, "entry", entry{from.ID, w.price(&from)}, decode[entry](t, wire.AppendPriceEntry(nil, c, i)))
@@ -164,7 +170,7 @@ func TestCardWithoutAnything(t *testing.T) {
 		`"rarity":null,"set":null,` +
 		`"image_url":null,"url":"https://cards.example/cards/a",` +
 		`"price":{"currency":"USD","market_price_cents":null,"price_updated_at":"2026-03-14T20:05:30Z"}}`
-	if got := string(wire.AppendCardSummary(nil, c, 0, site)); got != want {
+	if got := string(summaryOf(c, 0, site)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

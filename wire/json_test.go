@@ -283,7 +283,7 @@ func TestImageAddress(t *testing.T) {
 	const prefix = "https://img.example/cards/"
 	for _, file := range []string{"4.png", "a b.png", "übung%20?.webp", "a/../b.png", `q"\'<>&#.png`, "\t.png"} {
 		c := oneCard(t, func(c *card) { c.Image = file })
-		got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0,
+		got := decode[cardSummary](t, summaryOf(c, 0,
 			&wire.URLs{URL: "https://x.example", Images: prefix}))
 		u, err := url.Parse(*got.Image)
 		if err != nil || u.RawQuery != "" || u.Fragment != "" || strings.Count(u.EscapedPath(), "/") != 2 ||
@@ -293,12 +293,12 @@ func TestImageAddress(t *testing.T) {
 	}
 
 	c := oneCard(t, func(c *card) { c.Image = "" })
-	if got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.URLs{Images: prefix})); got.Image != nil {
+	if got := decode[cardSummary](t, summaryOf(c, 0, &wire.URLs{Images: prefix})); got.Image != nil {
 		t.Errorf("a card without an image has %s", *got.Image)
 	}
 
 	c = oneCard(t, func(c *card) { c.Image = "4.png" })
-	if got := decode[cardSummary](t, wire.AppendCardSummary(nil, c, 0, &wire.URLs{})); got.Image != nil {
+	if got := decode[cardSummary](t, summaryOf(c, 0, &wire.URLs{})); got.Image != nil {
 		t.Errorf("without an image folder a card has %s", *got.Image)
 	}
 }

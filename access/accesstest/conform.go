@@ -38,6 +38,7 @@ func Conform(t *testing.T, h Harness) {
 		{"replies are kept exactly ten minutes", tenMinutesExactly},
 		{"an aborted claim leaves nothing", abortLeavesNothing},
 		{"misused reservations charge nothing", misuse},
+		{"a suspended tenant has all of it back", suspension},
 		{"tenants do not meet", tenantsApart},
 		{"replies are bounded", boundedReplies},
 		{"one claim among many callers", oneClaim},

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"ninepocket/internal/wal"
 )
@@ -188,7 +189,10 @@ func (f *File) applyTenant(want NewKey) error {
 		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w on this surface: %q",
 			want.Plan, want.Tenant, ErrPlanDiffers, tenant.PlanOf(surface))
 	default:
-		tenant.setPlan(surface, want.Plan)
+		if tenant.Plans == nil {
+			tenant.Plans = map[string]string{}
+		}
+		tenant.Plans[surface] = want.Plan
 	}
 
 	// Fields that are not given do not change.
@@ -258,10 +262,7 @@ func (f *File) Revoke(id string, now time.Time) (*Key, error) {
 	}
 
 	// A second revocation must not change the time of the first.
-	if key.RevokedAt == nil {
-		key.RevokedAt = new(utcSeconds(now))
-	}
-	key.SuspendedAt = nil
+	key.revoke(now)
 	return key, nil
 }
 
@@ -412,6 +413,8 @@ func (tenant *Tenant) validate(name string) error {
 		return fmt.Errorf("tenant %q: plan %q is not a name", name, tenant.Plan)
 	case !tenant.validPlans():
 		return fmt.Errorf("tenant %q: plans %v are not names by surface", name, tenant.Plans)
+	case len(tenant.Contact) > 200 || strings.ContainsFunc(tenant.Contact, unicode.IsControl):
+		return fmt.Errorf("tenant %q: contact of more than 200 bytes, or with control characters", name)
 	case tenant.Credits != nil && *tenant.Credits < 0:
 		return fmt.Errorf("tenant %q: negative credits", name)
 	case (tenant.PeriodStart == nil) != (tenant.PeriodEnd == nil):

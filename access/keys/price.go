@@ -15,23 +15,18 @@ type Price struct {
 	Currency string
 }
 
-// decimals are the digits after the point of currencies that have not two of them.
-var decimals = func() map[string]int {
-	table := map[string]int{}
-	for digits, currencies := range map[int]string{
-		0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF",
-		3: "BHD IQD JOD KWD LYD OMR TND",
-	} {
-		for currency := range strings.FieldsSeq(currencies) {
-			table[currency] = digits
-		}
-	}
-	return table
-}()
+// The currencies that have not two digits after the point.
+const (
+	noDigits    = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF"
+	threeDigits = "BHD IQD JOD KWD LYD OMR TND"
+)
 
-func decimalsOf(currency string) int {
-	if digits, other := decimals[currency]; other {
-		return digits
+func digitsOf(currency string) int {
+	switch {
+	case strings.Contains(noDigits, currency):
+		return 0
+	case strings.Contains(threeDigits, currency):
+		return 3
 	}
 	return 2
 }
@@ -42,7 +37,7 @@ const maxDigits = 9
 // ParseAmount reads an amount such as 49.00 as minor units of a currency.
 func ParseAmount(text, currency string) (int64, error) {
 	whole, fraction, point := strings.Cut(text, ".")
-	digits := decimalsOf(currency)
+	digits := digitsOf(currency)
 	switch {
 	case whole == "" || point && fraction == "" || strings.Trim(whole+fraction, "0123456789") != "":
 		return 0, errors.New("want digits and at most a point, such as 49 or 49.00")
@@ -56,10 +51,7 @@ func ParseAmount(text, currency string) (int64, error) {
 
 // FormatAmount spells minor units of a currency with its point.
 func FormatAmount(minor int64, currency string) string {
-	digits := decimalsOf(currency)
+	digits := digitsOf(currency)
 	text := fmt.Sprintf("%0*d", digits+1, minor)
-	if digits == 0 {
-		return text
-	}
-	return text[:len(text)-digits] + "." + text[len(text)-digits:]
+	return strings.TrimSuffix(text[:len(text)-digits]+"."+text[len(text)-digits:], ".")
 }

@@ -3,62 +3,23 @@ package keys
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
 
-// This file is the life of a tenant after its first key: plan, suspension, deletion.
+// This file is the life of a tenant after its first key.
 
-// TenantChange is a request for [File.ChangeTenant]; what is nil or "" stays.
-type TenantChange struct {
-	Surface Surface
-	Plan    string
-	Credits *int64  // preview
-	Contact *string // "" removes it
-}
-
-// Validate returns every problem of the request, whatever tenants exist.
-func (want *TenantChange) Validate() error {
-	var problems []error
-	refuse := func(bad bool, format string, args ...any) {
-		if bad {
-			problems = append(problems, fmt.Errorf("cannot "+format, args...))
-		}
-	}
-
-	refuse(want.Plan == "" && want.Credits == nil && want.Contact == nil,
-		"change a tenant: want a plan, credits or a contact")
-	refuse(want.Credits != nil && want.Surface != Preview,
-		"give credits on the %s surface: only preview tenants have them", want.Surface)
-	refuse(want.Credits != nil && *want.Credits < 0, "give negative credits: want 0 or more")
-	if want.Contact != nil {
-		control := strings.ContainsFunc(*want.Contact, func(r rune) bool { return r < ' ' || r == 0x7f })
-		refuse(control || len(*want.Contact) > 200,
-			"use this contact: want at most 200 bytes without control characters")
-	}
-	return errors.Join(problems...)
-}
-
-// ChangeTenant changes the plan of a tenant on a surface, its credits or its contact. Its keys stay.
-func (f *File) ChangeTenant(name string, want TenantChange) error {
-	tenant, err := f.tenant("change", name)
+// ChangeTenant changes the plan and the credits of a tenant as [File.Create] with ChangePlan does, and returns
+// the plan before. The keys stay.
+func (f *File) ChangeTenant(want NewKey) (before string, err error) {
+	tenant, err := f.tenant("change", want.Tenant)
 	if err != nil {
-		return err
+		return "", err
 	}
-
-	if want.Plan != "" && want.Plan != tenant.PlanOf(want.Surface.String()) {
-		tenant.setPlan(want.Surface.String(), want.Plan)
-	}
-	if want.Credits != nil {
-		tenant.Credits = new(*want.Credits)
-	}
-	if want.Contact != nil {
-		tenant.Contact = *want.Contact
-	}
-	return nil
+	before = tenant.PlanOf(want.Surface.String())
+	want.ChangePlan = true
+	return before, f.applyTenant(want)
 }
 
 // tenant returns a tenant that exists and was not deleted, or ErrNoSuchTenant.
@@ -67,13 +28,6 @@ func (f *File) tenant(verb, name string) (*Tenant, error) {
 		return nil, fmt.Errorf("cannot %s tenant %q: %w", verb, name, ErrNoSuchTenant)
 	}
 	return f.Tenants[name], nil
-}
-
-func (tenant *Tenant) setPlan(surface, plan string) {
-	if tenant.Plans == nil {
-		tenant.Plans = map[string]string{}
-	}
-	tenant.Plans[surface] = plan
 }
 
 // KeysOf returns the keys of a tenant, in the order of their creation.
@@ -96,6 +50,18 @@ func (key *Key) suspend(now time.Time) {
 	key.SuspendedAt = key.RevokedAt
 }
 
+// revoke ends a key for good, unless it was revoked before.
+func (key *Key) revoke(now time.Time) {
+	if key.RevokedAt == nil {
+		key.RevokedAt = new(utcSeconds(now))
+	}
+	// The time of a suspension would still mean one.
+	if key.Suspended() {
+		key.RevokedAt = new(key.RevokedAt.Add(time.Second))
+		key.SuspendedAt = nil
+	}
+}
+
 // Suspend makes the keys of a tenant refused until [File.Resume]: those that are not revoked, and new ones.
 func (f *File) Suspend(name string, now time.Time) error {
 	tenant, err := f.tenant("suspend", name)
@@ -103,6 +69,7 @@ func (f *File) Suspend(name string, now time.Time) error {
 		return err
 	}
 
+	// A second suspension must not change the time of the first.
 	if tenant.SuspendedAt == nil {
 		tenant.SuspendedAt = new(utcSeconds(now))
 	}
@@ -115,7 +82,7 @@ func (f *File) Suspend(name string, now time.Time) error {
 }
 
 // Resume takes a suspension back. Keys that were revoked stay so.
-func (f *File) Resume(name string) error {
+func (f *File) Resume(name string, _ time.Time) error {
 	tenant, err := f.tenant("resume", name)
 	if err != nil {
 		return err
@@ -152,29 +119,13 @@ func (f *File) Delete(name, opaque string, now time.Time) error {
 	delete(f.Tenants, name)
 	f.Tenants[opaque] = &Tenant{Plan: tenant.Plan, Plans: tenant.Plans}
 	for _, key := range f.KeysOf(name) {
+		// Every key has a hash; nobody has this one's.
 		var hash [32]byte
 		rand.Read(hash[:]) // never fails
 		key.Hash = hex.EncodeToString(hash[:])
 		key.Tenant = opaque
 		key.Name = ""
-		key.SuspendedAt = nil
-		if key.RevokedAt == nil {
-			key.RevokedAt = new(utcSeconds(now))
-		}
+		key.revoke(now)
 	}
 	return nil
-}
-
-// clone returns a copy whose tenants and keys can be changed.
-func (f *File) clone() *File {
-	out := *f
-	out.Tenants = make(map[string]*Tenant, len(f.Tenants))
-	for name, tenant := range f.Tenants {
-		out.Tenants[name] = new(*tenant)
-	}
-	out.Keys = slices.Clone(f.Keys)
-	for i, key := range out.Keys {
-		out.Keys[i] = new(*key)
-	}
-	return &out
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"ninepocket/access/statedir"
@@ -16,11 +17,9 @@ import (
 // tenantsFile is what a state directory has apart from the keys file, in which earlier versions refuse a
 // member that they do not know. They read of a suspension that the keys are revoked.
 type tenantsFile struct {
-	Version int                     `json:"version"`
-	Tenants map[string]tenantRecord `json:"tenants,omitempty"`
-	// Suspended has times by key id. One counts only if the key is revoked since that very time: so the
-	// file is written before the keys file, and old entries do no harm.
-	Suspended map[string]time.Time `json:"suspended,omitempty"`
+	Tenants map[string]tenantRecord `json:"tenants"`
+	// Suspended has times by key id. One counts only for a key that is revoked since that very time.
+	Suspended map[string]time.Time `json:"suspended"`
 }
 
 type tenantRecord struct {
@@ -30,34 +29,38 @@ type tenantRecord struct {
 
 // split returns the file as the keys file stores it, and the rest.
 func (f *File) split() (*File, tenantsFile) {
-	apart := tenantsFile{Version: 1, Tenants: map[string]tenantRecord{}, Suspended: map[string]time.Time{}}
-	plain := f.clone()
-	for name, tenant := range plain.Tenants {
-		if tenant.Contact != "" || tenant.SuspendedAt != nil {
-			apart.Tenants[name] = tenantRecord{tenant.Contact, tenant.SuspendedAt}
+	apart := tenantsFile{Tenants: map[string]tenantRecord{}, Suspended: map[string]time.Time{}}
+	plain := *f
+	plain.Tenants = maps.Clone(f.Tenants)
+	for name, tenant := range f.Tenants {
+		record := tenantRecord{tenant.Contact, tenant.SuspendedAt}
+		if record != (tenantRecord{}) {
+			apart.Tenants[name] = record
+			bare := *tenant
+			bare.Contact = ""
+			bare.SuspendedAt = nil
+			plain.Tenants[name] = &bare
 		}
-		tenant.Contact = ""
-		tenant.SuspendedAt = nil
 	}
 
-	for _, key := range plain.Keys {
-		if key.Suspended() {
+	plain.Keys = slices.Clone(f.Keys)
+	for i, key := range f.Keys {
+		if key.SuspendedAt != nil {
 			apart.Suspended[key.ID] = *key.SuspendedAt
+			bare := *key
+			bare.SuspendedAt = nil
+			plain.Keys[i] = &bare
 		}
-		key.SuspendedAt = nil
 	}
-	return plain, apart
+	return &plain, apart
 }
 
 // join adds what split took away.
 func (f *File) join(apart tenantsFile) {
-	for name, record := range apart.Tenants {
-		if tenant := f.Tenants[name]; tenant != nil {
-			tenant.Contact = record.Contact
-			tenant.SuspendedAt = record.SuspendedAt
-		}
+	for name, tenant := range f.Tenants {
+		tenant.Contact = apart.Tenants[name].Contact
+		tenant.SuspendedAt = apart.Tenants[name].SuspendedAt
 	}
-
 	for _, key := range f.Keys {
 		at, found := apart.Suspended[key.ID]
 		if found && key.RevokedAt != nil && key.RevokedAt.Equal(at) {
@@ -66,7 +69,7 @@ func (f *File) join(apart tenantsFile) {
 	}
 }
 
-// readTenants reads the file of a state directory. It is empty if there is none.
+// readTenants reads the file of a state directory. Without one, its maps are nil.
 func readTenants(stateDir string) (apart tenantsFile, err error) {
 	path := filepath.Join(stateDir, statedir.TenantsName)
 	data, err := wal.ReadFile(path)
@@ -83,15 +86,14 @@ func readTenants(stateDir string) (apart tenantsFile, err error) {
 }
 
 // writeTenants writes the file before a change of the keys file, unless it would be the first one and empty.
-// Suspensions of the keys file as it is stay in it.
 func writeTenants(stateDir string, f *File, of statedir.Owner) error {
 	_, apart := f.split()
 	stored, err := readTenants(stateDir)
-	if err == nil && stored.Version == 0 && len(apart.Tenants)+len(apart.Suspended) == 0 {
+	if err == nil && stored.Tenants == nil && len(apart.Tenants)+len(apart.Suspended) == 0 {
 		return nil
 	}
 
-	// Without a good file there is none to go on with.
+	// Until the keys file is written, suspensions that the change takes back stay in force.
 	if now, err := Read(stateDir); err == nil {
 		_, before := now.split()
 		maps.Copy(before.Suspended, apart.Suspended)

@@ -163,6 +163,7 @@ func scrubFreePages(db *boltFile) error {
 	if err == nil {
 		err = db.transact(db.View, func(tx *bbolt.Tx) (err error) { both, err = freePages(tx); return err })
 	}
+	// A page that the second transaction took is in use.
 	empty := make([]byte, db.Info().PageSize)
 	for _, id := range both {
 		if _, found := slices.BinarySearch(free, id); found && err == nil {

@@ -29,6 +29,7 @@ const (
 	KeyRecordName = "keys.log"
 	// IncarnationName is the file with the incarnation: 16 hexadecimal digits, and the SHA-256 of these.
 	IncarnationName = "incarnation"
+	HooksName       = "hooks.json"
 )
 
 // lockTimeout is how long a writer waits for another one.

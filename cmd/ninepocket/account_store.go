@@ -35,7 +35,22 @@ var controlHints = []errorHint{
 type accountFlags struct {
 	stateFlags
 	control string
+	dry     bool
 	registry.Store
+}
+
+// addDryRun adds --dry-run to a command that changes keys. It comes before add.
+func (flags *accountFlags) addDryRun(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&flags.dry, "dry-run", false, dryRunHelp)
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if flags.dry {
+			cmd.PrintErrln("note: a dry run: what follows would be done, and nothing is changed")
+			flags.Store = registry.DryRun{Store: flags.Store}
+		}
+		return run(cmd, args)
+	}
+	return cmd
 }
 
 // add adds the flags to a command, and hints to its errors. The store is open while the command

@@ -250,8 +250,7 @@ func TestNoDayIsLost(t *testing.T) {
 
 	for _, want := range []string{
 		"filled from kept day files: " + dayName(1) + " to " + dayName(4),
-		"no prices of tcgcsv, pokemon, for " + dayName(5) + " to " + dayName(6) + "; to add them run: ",
-		"no prices of tcgcsv, one-piece, for " + dayName(5),
+		"no prices of tcgcsv one-piece, tcgcsv pokemon for 2 days: " + dayName(5) + " to " + dayName(6) + "; with",
 	} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("the build does not say %q: %s", want, stderr)
@@ -403,7 +402,7 @@ func TestDamagedArchivedDay(t *testing.T) {
 		said := h.publishes(exitOK)
 		for _, want := range []string{
 			"the kept day " + dayName(1) + " is left out: ", "; put a whole file in the place of " + file,
-			"no prices of tcgcsv, pokemon, for " + dayName(1) + "; to add them run: ",
+			"no prices of tcgcsv one-piece, tcgcsv pokemon for " + dayName(1) + "; with their files in the folder days",
 		} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%s: %q is not said: %s", name, want, said)
@@ -428,13 +427,17 @@ func TestMissingDayIsAdded(t *testing.T) {
 	}
 	h.evening(2, feedtest.Faults{})
 	h.pulls(exitOK)
-	_, command, named := strings.Cut(h.publishes(exitOK), "for "+dayName(1)+"; to add them run: ninepocket ")
+	_, command, named := strings.Cut(h.publishes(exitOK), "for "+dayName(1)+"; with their files in the folder days "+
+		"beside the tree run: ninepocket ")
 	if !named {
 		t.Fatal("the missing day is not named")
 	}
 
 	command, _, _ = strings.Cut(command, "\n")
-	words := strings.Fields(strings.Replace(command, dayName(1)+".tar.zst", elsewhere, 1))
+	words := strings.Fields(command)
+	if err := os.Rename(elsewhere, filepath.Join(h.into, "days", dayName(1)+".tar.zst")); err != nil {
+		t.Fatal(err)
+	}
 	var out, errs bytes.Buffer
 	if code := runPlain(t, append(words, "--publish"), &out, &errs); code != exitOK {
 		t.Fatalf("%s: exit code %d: %s", words, code, &errs)

@@ -15,6 +15,7 @@ import (
 	"ninepocket/internal/term"
 	"ninepocket/loader"
 	"ninepocket/loader/source"
+	"ninepocket/node"
 	"ninepocket/operate"
 )
 
@@ -86,9 +87,7 @@ func (flags *buildFlags) read() (*operate.Build, error) {
 		Mapping: flags.mapping, Images: flags.images, IncludeUnmatched: flags.includeUnmatched,
 		RereadDays: flags.reread, Unpack: unpackArgs(), Names: flags.names, Languages: flags.languages,
 	}}
-	b.Again = func(prices []string) string {
-		return againCommand(b, prices, flags.publish, flags.publishing.config)
-	}
+	b.Again = func() string { return againCommand(b, flags.publish, flags.publishing.config) }
 
 	var wrong settings.Problems
 	b.Sources = wrong.ParseInputs(flags.sources)
@@ -128,6 +127,7 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 
+	node.LimitBuild(term.NewLog(cmd.ErrOrStderr(), "", false))
 	b.Guards = terms.BuildLimits()
 	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
 	b.Progress = progress.Update
@@ -155,8 +155,8 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 	return err
 }
 
-// againCommand returns the command that builds the same with more prices.
-func againCommand(b *operate.Build, prices []string, publish bool, config string) string {
+// againCommand returns the command that builds the same.
+func againCommand(b *operate.Build, publish bool, config string) string {
 	words := []string{"ninepocket", "snapshot", "build", "--store", b.Store, "--base", b.On}
 	for _, in := range b.Sources {
 		words = append(words, "--source", in.String())
@@ -164,6 +164,8 @@ func againCommand(b *operate.Build, prices []string, publish bool, config string
 	for _, in := range b.Prices {
 		words = append(words, "--prices", in.String())
 	}
+
+	// What was not given is not spelt.
 	if b.Mapping != "" {
 		words = append(words, "--mapping", b.Mapping)
 	}
@@ -175,10 +177,6 @@ func againCommand(b *operate.Build, prices []string, publish bool, config string
 	}
 	if b.IncludeUnmatched {
 		words = append(words, "--keep-unmatched")
-	}
-
-	for _, in := range prices {
-		words = append(words, "--prices", in)
 	}
 	if publish {
 		words = append(words, "--publish")

@@ -3,9 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -158,10 +158,11 @@ type configFlags struct {
 	values settings.Config
 }
 
-func addConfigFlags(cmd *cobra.Command) *configFlags {
+// addConfigFlags adds --config and the flags of the settings with the given keys, or of all.
+func addConfigFlags(cmd *cobra.Command, keys ...string) *configFlags {
 	flags := &configFlags{cmd: cmd, values: settings.Default()}
 	cmd.Flags().StringVar(&flags.path, "config", "", "TOML configuration `FILE`")
-	addFlags(cmd, &flags.values)
+	addFlags(cmd, &flags.values, keys...)
 	return flags
 }
 
@@ -191,7 +192,8 @@ func addFlags(cmd *cobra.Command, config *settings.Config, keys ...string) {
 // read merges all layers as they are now and validates the result. The error joins every problem.
 func (flags *configFlags) read() (settings.Merged, error) {
 	layered, err := settings.Read(settings.File(flags.path), os.Environ(), func(name string) {
-		flags.cmd.PrintErrf("note: environment variable %s is not a setting of ninepocket%s\n", name, meant(name))
+		flags.cmd.PrintErrf("note: environment variable %s is not a setting of ninepocket%s\n", name,
+			settings.MeantVariable(name))
 	})
 
 	// Given flags win over all other layers.
@@ -203,36 +205,25 @@ func (flags *configFlags) read() (settings.Merged, error) {
 	return layered, errors.Join(err, layered.Validate())
 }
 
-// meant suggests the variable that an unknown one resembles, if there is one.
-func meant(variable string) string {
-	near := settings.NearestVariable(variable)
-	if near == "" {
-		return ""
-	}
-	return "; did you mean " + near + "?"
-}
-
 // ofConfiguration ends the help of a flag that the configuration may give.
 const ofConfiguration = " (default: of the configuration)"
 
-// Annotations of flags.
+// What configured says of settings.
 const (
-	settingsOf = "settings" // on the flags of several settings of which one is enough, their keys
-	originOf   = "origin"   // where the configuration has the value from
-	needed     = true       // of configured: the command cannot go on without
-	optional   = false
+	needed   = "needed" // the command cannot go on without
+	optional = "optional"
 )
 
-// configured lets the configuration give a flag of a command that is not given. Of several settings
+// originOf annotates a flag that the configuration gave: the place of its value.
+const originOf = "origin"
+
+// configured lets the configuration give flags of a command that are not given. Of several settings
 // one is enough: any that is given as a flag, else the first that is configured.
-func configured(cmd *cobra.Command, need bool, keys ...string) {
-	for _, key := range keys {
-		given := append([]string{strconv.FormatBool(need)}, keys...)
-		if err := cmd.Flags().SetAnnotation(flagOf(key), settingsOf, given); err != nil {
-			// The flag is not defined: a programming error.
-			panic(err)
-		}
+func configured(cmd *cobra.Command, need string, keys ...string) {
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
 	}
+	cmd.Annotations[strings.Join(keys, " ")] = need
 }
 
 // flagOf returns the flag of a setting, which lacks the name of a table.
@@ -244,34 +235,21 @@ func flagOf(key string) string {
 func addConfigurations(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		addConfigurations(cmd)
-		if _, has := openSettings(cmd); has && cmd.Flags().Lookup("config") == nil {
+		if len(cmd.Annotations) > 0 && cmd.Flags().Lookup("config") == nil {
 			cmd.Flags().String("config", "", "TOML configuration `FILE` (default: $NINEPOCKET_CONFIG)")
 		}
 	}
 }
 
-// openSettings returns the settings that no flag gives, each with those that stand for it. has is
-// false for a command that has none at all.
-func openSettings(cmd *cobra.Command) (all [][]string, has bool) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		given := f.Annotations[settingsOf]
-		if len(given) == 0 || flagOf(given[1]) != f.Name {
-			return
-		}
-		has = true
-		if !slices.ContainsFunc(given[1:], func(key string) bool { return cmd.Flags().Changed(flagOf(key)) }) {
-			all = append(all, given)
-		}
-	})
-	return all, has
-}
-
 // complete gives a command what its flags lack from the configuration, and checks folders and URLs.
 // A command whose flags give all that it needs reads no file that is not named.
 func complete(cmd *cobra.Command) error {
-	open, has := openSettings(cmd)
+	open := slices.DeleteFunc(slices.Sorted(maps.Keys(cmd.Annotations)), func(group string) bool {
+		given := func(key string) bool { return cmd.Flags().Changed(flagOf(key)) }
+		return slices.ContainsFunc(strings.Fields(group), given)
+	})
 	config := cmd.Flags().Lookup("config")
-	if !has || len(open) == 0 && !config.Changed {
+	if len(cmd.Annotations) == 0 || len(open) == 0 && !config.Changed {
 		return fail(exitUsage, "", checkPlaces(cmd))
 	}
 	layered, err := readConfiguration(cmd, config.Value.String())
@@ -281,12 +259,13 @@ func complete(cmd *cobra.Command) error {
 
 	var wrong settings.Problems
 	var hints []string
-	for _, given := range open {
-		taken, err := takeConfigured(cmd, &layered, given[1:])
+	for _, group := range open {
+		keys := strings.Fields(group)
+		taken, err := takeConfigured(cmd, &layered, keys)
 		wrong.Add(err)
-		if err == nil && !taken && given[0] == strconv.FormatBool(needed) {
-			wrong.Add(errors.New("cannot go on: " + strings.Join(given[1:], " or ") + " is not given"))
-			hints = append(hints, howToGive(given[1:], config.Value.String()))
+		if !taken && err == nil && cmd.Annotations[group] == needed {
+			wrong.Add(fmt.Errorf("cannot go on: %s is not given", strings.Join(keys, " or ")))
+			hints = append(hints, howToGive(keys...))
 		}
 	}
 	wrong.Add(checkPlaces(cmd))
@@ -298,7 +277,7 @@ func complete(cmd *cobra.Command) error {
 func readConfiguration(cmd *cobra.Command, given string) (settings.Merged, error) {
 	layered, err := settings.Read(settings.File(given), os.Environ(), func(name string) {
 		// Clusters set variables of such names too.
-		if near := meant(name); near != "" {
+		if near := settings.MeantVariable(name); near != "" {
 			cmd.PrintErrf("note: environment variable %s is no setting%s\n", name, near)
 		}
 	})
@@ -308,13 +287,10 @@ func readConfiguration(cmd *cobra.Command, given string) (settings.Merged, error
 		return layered, fail(exitFailure, hint, err)
 	}
 	if err != nil {
-		hint := "run: ninepocket config check"
-		if path := settings.File(given); path != "" {
-			hint += " --config " + shellWords([]string{path})
-		}
-		return layered, fail(exitUsage, hint, errors.Join(err, layered.Validate()))
+		err = errors.Join(err, layered.Validate())
 	}
-	return layered, nil
+	hint := "run: ninepocket config check --config " + shellWords([]string{settings.File(given)})
+	return layered, fail(exitUsage, hint, err)
 }
 
 // takeConfigured gives a command the first of several settings that is configured.
@@ -327,52 +303,44 @@ func takeConfigured(cmd *cobra.Command, layered *settings.Merged, keys []string)
 
 		// Set of the flag set would count as given, and hints would repeat it.
 		flag := cmd.Flags().Lookup(flagOf(key))
-		if err := flag.Value.Set(value); err != nil {
-			return false, fmt.Errorf("cannot use %s (%s): %w", key, origin, err)
+		flag.Annotations = map[string][]string{originOf: {origin}}
+		err := flag.Value.Set(value)
+		if err != nil {
+			err = fmt.Errorf("cannot use %s (%s): %w", key, origin, err)
 		}
-		flag.Annotations[originOf] = []string{origin}
-		return true, nil
+		return err == nil, err
 	}
 	return false, nil
 }
 
-// howToGive says where a setting can be given.
-func howToGive(keys []string, config string) string {
-	var flags, variables []string
+// howToGive says where settings of which one is enough can be given.
+func howToGive(keys ...string) string {
+	var ways []string
 	for _, key := range keys {
-		flags = append(flags, "--"+flagOf(key))
-		variables = append(variables, settings.ByKey(key).EnvName())
+		ways = append(ways, fmt.Sprintf("give --%s, or write %s into the configuration (--config, NINEPOCKET_CONFIG), "+
+			"or set %s", flagOf(key), key, settings.ByKey(key).EnvName()))
 	}
-
-	file := "the configuration, which --config or NINEPOCKET_CONFIG names"
-	if path := settings.File(config); path != "" {
-		file = path
-	}
-	return "give " + strings.Join(flags, " or ") + ", or write " + strings.Join(keys, " or ") + " into " + file +
-		", or set " + strings.Join(variables, " or ")
+	return strings.Join(ways, "; or ")
 }
 
 // checkPlaces refuses folders and URLs of another kind. serve checks its own with its settings, of
 // which the store may be a bucket.
 func checkPlaces(cmd *cobra.Command) error {
-	folder := func(name string) func(string) error {
-		return func(value string) error { return settings.CheckFolder(name, value) }
-	}
-	checks := map[string]func(string) error{
-		"store": folder("store"), "state": folder("state"),
-		"control": settings.CheckControl, "metering": settings.CheckMetering,
-	}
-
 	var wrong settings.Problems
-	for name, check := range checks {
-		flag := cmd.Flags().Lookup(name)
-		if flag == nil || len(flag.Annotations[settingsOf]) == 0 && name != "state" {
-			continue
+
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		value := f.Value.String()
+		if !f.Changed && value == "" || len(cmd.Annotations) == 0 && f.Name != "state" {
+			return
 		}
-		if flag.Changed || flag.Value.String() != "" {
-			wrong.Add(check(flag.Value.String()))
+
+		switch f.Name {
+		case "store", "state":
+			wrong.Add(settings.CheckFolder(f.Name, value))
+		case "control":
+			wrong.Add(settings.CheckControl(value))
 		}
-	}
+	})
 	return wrong.Err()
 }
 
@@ -380,11 +348,10 @@ func checkPlaces(cmd *cobra.Command) error {
 func originLines(cmd *cobra.Command, failed *exitError) (lines []string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		value := settings.Redact(f.Value.String())
-		origin := f.Annotations[originOf]
 		// Messages about a URL name its host alone.
 		named := failed.code == exitUsage || strings.Contains(value, "://") ||
 			strings.Contains(failed.Error()+failed.hint, value)
-		if len(origin) > 0 && named {
+		if origin := f.Annotations[originOf]; len(origin) > 0 && named {
 			lines = append(lines, fmt.Sprintf("--%s %s comes from %s", f.Name, value, origin[0]))
 		}
 	})

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +21,7 @@ import (
 	"ninepocket/internal/term"
 	"ninepocket/loader"
 	"ninepocket/loader/source"
+	"ninepocket/node"
 	"ninepocket/operate"
 	"ninepocket/snapshot"
 )
@@ -27,6 +31,7 @@ type daily struct {
 	config, store  string
 	collectedAt    string
 	noPull, asJSON bool
+	dry            bool
 	cmd            *cobra.Command
 	settings       settings.Merged
 }
@@ -57,9 +62,56 @@ func dailyCommand() *cobra.Command {
 	f.StringVar(&d.store, "store", "", "snapshot store `DIR` (default: store of the configuration)")
 	f.StringVar(&d.collectedAt, "collected-at", "", collectedAtHelp)
 	f.BoolVar(&d.noPull, "no-pull", false, "build from the tree that is here")
+	f.BoolVar(&d.dry, "dry-run", false, dryRunHelp)
 	f.BoolVar(&d.asJSON, "json", false, "print JSON")
 	configured(cmd, optional, "store")
 	return cmd
+}
+
+// dryRunHelp is the help of --dry-run.
+const dryRunHelp = "show what it would do, and change nothing"
+
+// dryRun gives a command copies of folders to work on. What it prints names the folders themselves. end
+// removes the copies, and prints what was printed.
+func dryRun(cmd *cobra.Command, folders ...*string) (end func(), err error) {
+	cmd.PrintErrln("note: a dry run: what follows would be done, and nothing is changed")
+	temp, err := os.MkdirTemp("", "ninepocket-dry-run-")
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i, folder := range folders {
+		// A feed may not be configured.
+		if *folder == "" {
+			continue
+		}
+		given := *folder
+		*folder = filepath.Join(temp, strconv.Itoa(i))
+		names = append(names, *folder, given)
+		err = errors.Join(err, operate.Shadow(given, *folder))
+	}
+
+	// Output is held back as a whole: a name may lie across two writes.
+	rename := strings.NewReplacer(names...)
+	var printed bytes.Buffer
+	stdout := cmd.OutOrStdout()
+	cmd.SetOut(&printed)
+	cmd.SetErr(renamed{cmd.ErrOrStderr(), rename})
+	return func() {
+		_, _ = rename.WriteString(stdout, printed.String())
+		_ = os.RemoveAll(temp)
+	}, err
+}
+
+// renamed is a writer that replaces texts.
+type renamed struct {
+	io.Writer
+	by *strings.Replacer
+}
+
+func (r renamed) Write(p []byte) (int, error) {
+	_, err := r.by.WriteString(r.Writer, string(p))
+	return len(p), err
 }
 
 // read reads the configuration.
@@ -86,6 +138,15 @@ func (d *daily) run() error {
 	if err := d.read(); err != nil {
 		return err
 	}
+	if d.dry {
+		// Pictures are not fetched: what lacks them is the same.
+		d.settings.Feed.Images = ""
+		end, err := dryRun(d.cmd, &d.store, &d.settings.Feed.Into)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	unlock, err := d.lock()
 	if err != nil {
 		return err
@@ -96,6 +157,7 @@ func (d *daily) run() error {
 	if err != nil {
 		return err
 	}
+	node.LimitBuild(term.NewLog(d.cmd.ErrOrStderr(), d.settings.LogFormat, false))
 	report, err := work.Run(d.cmd.Context())
 	stop()
 	if report != nil {
@@ -143,10 +205,13 @@ func (d *daily) work() (work *operate.Day, stop func(), err error) {
 		Terms: operate.Terms{
 			Store: d.store, Guards: layered.GuardLimits(), ProductPrefix: layered.ProductPrefix,
 			RetainCount: layered.Daily.RetainSnapshots, By: currentUser(), Now: time.Now, OnWarning: warn,
+			Override: func(refused *snapshot.RefusedError) string {
+				return overrideCommand(refused, d.store, d.config)
+			},
 		},
 	}
 	b := &work.Build
-	b.Again = func(prices []string) string { return againCommand(b, prices, true, d.config) }
+	b.Again = func() string { return againCommand(b, true, d.config) }
 	// A missing folder of images does not stop the day.
 	if _, err := os.Stat(b.Images); err != nil {
 		b.Images = ""
@@ -184,13 +249,16 @@ func (d *daily) withDayHint(err error, work *operate.Day) error {
 	return refusal(err, d.store, d.config)
 }
 
+// maxShown is how many changes the day shows: all that it prints is to be on one screen.
+const maxShown = 3
+
 func printDay(out *bufio.Writer, report *operate.Report) {
 	if report.Pulled != nil {
 		printPull(out, report.Pulled)
 	}
 	if report.Diff != nil {
-		printDiff(out, report.Diff)
-		fmt.Fprintln(out)
+		rows := report.Diff.Rows()
+		printDiff(out, report.Diff, rows[:min(len(rows), maxShown)])
 	}
 
 	id := report.Built.ID

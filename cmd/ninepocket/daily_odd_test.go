@@ -122,7 +122,7 @@ var oddDays = []oddDay{
 	}, {
 		name: "d13, d27: a group gone from the listing", change: unlisting(5),
 		unusable: map[string]int{"unlisted": 1}, lost: productsOf(5),
-		says: []string{"(Set F) for " + dayName(1) + " (unlisted)", "no longer listed by any source"},
+		says: []string{"(Set F) for " + dayName(1) + " (unlisted)", "no source lists "},
 	}, {
 		name: "d17: a product with another number", change: renumbered, lost: []int{feedtest.Product(5, 1)},
 		says: []string{"card,tcgcsv,68/9042386,tcgcsv,68/106001"},
@@ -130,7 +130,7 @@ var oddDays = []oddDay{
 	}, {
 		name: "d25, d26: two products left out", change: forgotten,
 		lost: []int{feedtest.Product(5, 1), feedtest.Product(5, 2)},
-		says: []string{`2 cards and sealed products are no longer listed by any source; they stay for a year`},
+		says: []string{`no source lists 2 cards and sealed products any more; they stay for a year`},
 	}, {
 		name: "d47: prices of text", change: in(5, "prices", quoted),
 		unusable: map[string]int{"bad_price": 1}, lost: productsOf(5),

@@ -70,7 +70,7 @@ func TestDaily(t *testing.T) {
 
 	h.evening(1, feedtest.Faults{})
 	out, _ = h.days(exitOK, file)
-	says(t, out, "LARGEST MOVES", "published ")
+	says(t, out, "CHANGE   WHAT", "published ")
 
 	// The feed is down: nothing changes, and the end says so.
 	h.evening(2, feedtest.Faults{Down: true})
@@ -93,7 +93,7 @@ func TestDaily(t *testing.T) {
 	h.evening(4, feedtest.Faults{})
 	_, stderr = h.days(exitOK, file)
 	says(t, stderr, "the kept day "+dayName(3)+" is left out: 72 of 72 prices moved by more than 60 %",
-		"no prices of tcgcsv, pokemon, for "+dayName(2)+" to "+dayName(3)+"; to add them run: ")
+		"no prices of tcgcsv one-piece, tcgcsv pokemon for 2 days: "+dayName(2)+" to "+dayName(3)+"; with their files ")
 	h.hasAllPrices()
 
 	// What was pulled by itself is published without a pull.

@@ -254,7 +254,7 @@ func (y *operatorYear) named(day string) bool {
 	if strings.Contains(y.said.String(), day) {
 		return true
 	}
-	for _, run := range regexp.MustCompile(`for (20\S{8}) to (20\S{8})`).FindAllStringSubmatch(y.said.String(), -1) {
+	for _, run := range regexp.MustCompile(`(20\S{8}) to (20\S{8})`).FindAllStringSubmatch(y.said.String(), -1) {
 		if run[1] < day && day < run[2] {
 			return true
 		}

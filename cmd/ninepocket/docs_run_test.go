@@ -97,7 +97,7 @@ func (d *docsKit) spendsADay(admin string) {
 	d.evening(2, feedtest.Faults{})
 	d.pastes(d.block(page, "feed pull tcgcsv --config"))
 	said := d.pastes(d.block(page, "# 1. pull"), "http://127.0.0.1:8081", admin)
-	says(d.t, said, "nothing is new", "LARGEST MOVES", "published ", "rolled back")
+	says(d.t, said, "nothing is new", "CHANGE   WHAT", "published ", "rolled back")
 	says(d.t, d.pastes(d.block(page, "snapshot log")), "rollback", "create")
 	d.pastes(d.block(page, "mapping suggest"))
 }

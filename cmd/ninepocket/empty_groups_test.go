@@ -33,10 +33,10 @@ func TestEmptyGroups(t *testing.T) {
 		what := fmt.Sprintf("guard groups_missing: the feed has no prices of %d of %d sets", groups, groups)
 		out, stderr := h.days(exitRefused, file)
 		says(t, out+stderr, "was built and refused by ", what, "all of Pokémon",
-			"no prices of tcgcsv, pokemon, for "+day, "--override groups_missing")
+			"tcgcsv pokemon for "+day, "--override groups_missing")
 		_, stderr = h.does(exitRefused, "snapshot", "build", "--base", base, "--source",
 			"tcgcsv:"+filepath.Join(h.into, "current"), "--publish")
-		says(t, stderr, what, "no prices of tcgcsv, pokemon, for "+day)
+		says(t, stderr, what, "tcgcsv pokemon for "+day)
 	}
 
 	// The first tree ever has none to be compared with.

@@ -140,7 +140,6 @@ func printPull(out *bufio.Writer, result *feed.Result) {
 	} else {
 		fmt.Fprintf(out, "pulled %d groups of %s in %d requests, %d of them again; %d files were here from before\n",
 			result.Groups, result.Updated.Format(time.RFC3339), result.Requests, result.Retries, result.Resumed)
-		fmt.Fprintf(out, "tree     %s\nday      %s\n", result.Tree, result.DayFile)
 	}
 
 	if n := len(result.Removed); n > 0 {

@@ -119,6 +119,7 @@ func checkLimiter(redis *limiter.Options, acks string) error {
 	wrong.AddIf(!known, "cannot use --acks %q: want replica, aof or none", acks)
 	wrong.AddIf(redis.Replicas < 1 || redis.Replicas > settings.MaxReplicas, "cannot use --replicas %d: want 1 to %d",
 		redis.Replicas, settings.MaxReplicas)
+	wrong.Add(settings.CheckMetering(redis.URL))
 	redis.Acks = waits
 	return wrong.Err()
 }
@@ -199,6 +200,7 @@ func (flags *limiterFlags) check() error {
 	var wrong settings.Problems
 	wrong.AddIf(!settings.ValidRedisPrefix(flags.Prefix),
 		"cannot use --prefix %q: want 1 to %d letters, digits, - or _", flags.Prefix, settings.MaxPrefix)
+	wrong.Add(settings.CheckMetering(flags.URL))
 	return fail(exitUsage, "", wrong.Err())
 }
 

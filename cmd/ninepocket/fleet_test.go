@@ -495,7 +495,7 @@ func TestFleetMessages(t *testing.T) {
 	f(exitFailure, "it has none yet", "keys", "list", "--control", c.control)
 	f(exitUsage, "cannot use --state and --control", "keys", "list", "--control", c.control, "--state", state)
 	f(exitUsage, "want postgres://USER@HOST/DATABASE", "usage", "--control", "mysql://u:"+postgrestest.Password+"@h/d")
-	f(exitUsage, "cannot go on: control is not given\nhint: give --control, or write control into", "fleet", "status")
+	f(exitUsage, "control is not given\nhint: give --control, or write control into", "fleet", "status")
 	f(exitUsage, "without --yes", "fleet", "forget", "f3", "--control", c.control)
 	f(exitFailure, "no such incarnation", "fleet", "forget", "f3", "--control", c.control, "--yes")
 	f(exitOK, "hint: control is given and metering is not", "config", "check", "--store", c.store, "--state", state,

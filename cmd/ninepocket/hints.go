@@ -14,6 +14,7 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/access/state"
 	"ninepocket/access/statedir"
+	"ninepocket/internal/registry"
 	"ninepocket/node"
 	"ninepocket/operate"
 	"ninepocket/snapshot"
@@ -91,6 +92,8 @@ var stateHints = []errorHint{
 	hint(exitFailure, "a server runs on this directory, or another command holds it: one state directory serves one "+
 		"process", statedir.ErrLocked),
 	hint(exitFailure, "run: ninepocket tenants list --state FOLDER", keys.ErrNoSuchTenant),
+	hint(exitFailure, "the tenant is deleted; look at the log of the server for why it writes no checkpoint",
+		registry.ErrNameStays),
 	hint(exitFailure, "run: ninepocket tenants resume TENANT --reason TEXT --state FOLDER", keys.ErrSuspendedTenant),
 	hint(exitFailure, "--state wants the directory that serve uses", syscall.ENOTDIR, syscall.EISDIR),
 }
@@ -182,7 +185,27 @@ func (flags *folderFlags) add(cmd *cobra.Command, name, help string, hints []err
 }
 
 // storeFlags are the flags of the snapshot commands.
-type storeFlags struct{ folderFlags }
+type storeFlags struct {
+	folderFlags
+	dry bool
+}
+
+// addDryRun adds --dry-run to a command that works on the store and on other folders. It comes before add.
+func (flags *storeFlags) addDryRun(cmd *cobra.Command, others ...*string) {
+	cmd.Flags().BoolVar(&flags.dry, "dry-run", false, dryRunHelp)
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !flags.dry {
+			return run(cmd, args)
+		}
+		end, err := dryRun(cmd, append(others, &flags.folder)...)
+		if err != nil {
+			return err
+		}
+		defer end()
+		return run(cmd, args)
+	}
+}
 
 func (flags *storeFlags) add(cmd *cobra.Command) *cobra.Command {
 	return flags.folderFlags.add(cmd, "store", "snapshot store `DIR`"+ofConfiguration, storeHints)

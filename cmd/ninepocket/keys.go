@@ -50,8 +50,15 @@ func (issued *issuedKey) change(command string, now time.Time) registry.Change {
 	}
 }
 
-// print prints the key alone on stdout, for scripts without JSON.
-func (issued *issuedKey) print(cmd *cobra.Command, asJSON bool) error {
+// print prints the key alone on stdout, for scripts without JSON. A dry run made none.
+func (issued *issuedKey) print(cmd *cobra.Command, flags *accountFlags) error {
+	asJSON := flags.asJSON
+	if flags.dry {
+		issued.ID = ""
+		issued.Key = ""
+		return printLine(cmd, asJSON, issued, "a key of tenant %s on %s, plan %s", issued.Tenant, issued.Surface,
+			issued.Plan)
+	}
 	if !asJSON {
 		defer cmd.PrintErrf("key %s of tenant %s, plan %s: it is shown this once, only its hash is kept\n",
 			issued.ID, issued.Tenant, issued.Plan)
@@ -92,6 +99,7 @@ func keysCreate() *cobra.Command {
 		"let --plan and --credits replace what the tenant has on the surface")
 	f.StringVar(&flags.config, "config", "",
 		"TOML configuration `FILE` of the server, for plans that are not built in (default: $NINEPOCKET_CONFIG)")
+	flags.addDryRun(cmd)
 	flags.add(cmd)
 	require(cmd, "tenant", "plan")
 	return cmd
@@ -126,7 +134,7 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 	change := made.change("create", now)
 	change.PlanBefore = planBefore
 	flags.record(cmd, change)
-	return made.print(cmd, flags.asJSON)
+	return made.print(cmd, &flags.accountFlags)
 }
 
 // read parses the flags that are more than text. The error names every problem.
@@ -153,14 +161,12 @@ func (flags *createFlags) read(now time.Time) error {
 // checkPlan refuses a plan that is not in the server's configuration: its keys would get 503.
 // Without a configuration only the built-in plans are known.
 func checkPlan(plan string, surface keys.Surface, config string) error {
-	plans := keys.DefaultPlans()
+	plans, err := settings.Plans(config)
+	if err != nil {
+		return err
+	}
 	where := "the built-in plans: name the server's configuration by --config"
 	if path := settings.File(config); path != "" {
-		var err error
-		plans, err = settings.Plans(path)
-		if err != nil {
-			return err
-		}
 		where = "those of " + path
 	}
 
@@ -280,7 +286,7 @@ func (r listedKey) cells() []any {
 
 func keysRevoke() *cobra.Command {
 	var flags accountFlags
-	return flags.add(&cobra.Command{
+	return flags.add(flags.addDryRun(&cobra.Command{
 		Use: "revoke ID", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var key *keys.Key
@@ -299,7 +305,7 @@ func keysRevoke() *cobra.Command {
 			row := map[string]any{"id": key.ID, "revoked_at": key.RevokedAt}
 			return printLine(cmd, flags.asJSON, row, "revoked %s", key.ID)
 		},
-	})
+	}))
 }
 
 func keysRotate() *cobra.Command {
@@ -325,11 +331,12 @@ func keysRotate() *cobra.Command {
 			change := made.change("rotate", now)
 			change.From = args[0]
 			flags.record(cmd, change)
-			return made.print(cmd, flags.asJSON)
+			return made.print(cmd, &flags)
 		},
 	}
 
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key keeps working")
+	flags.addDryRun(cmd)
 	flags.add(cmd)
 	return cmd
 }

@@ -24,9 +24,10 @@ import (
 var numberError = regexp.MustCompile(`strconv\.Parse(Int|Uint|Float): parsing "[^"]*": ` +
 	`(invalid syntax|value out of range)`)
 
-// The linker sets version, and the day of its commit.
+// The linker sets version, its commit and the day of that.
 var (
 	version   = "dev"
+	commit    = ""
 	committed = ""
 )
 
@@ -100,14 +101,17 @@ func rootCommand() *cobra.Command {
 		DisableSuggestions: true,
 	}
 
-	addGroup(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), healthcheckCommand(),
+	addGroup(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), statusCommand(),
+		notifyCommand(),
+		healthcheckCommand(),
 		parentCommand("config", "Check, print and begin the configuration of serve", configCheck(), configPrint(),
 			configInit()))
 	addGroup(root, "From feed to snapshot:",
 		parentCommand("feed", "Bring price feeds onto this machine", feedPull()),
 		parentCommand("mapping", "Tell a build what no feed says", mappingSuggest()),
 		parentCommand("snapshot", "Build, publish and look at snapshots", snapshotBuild(), snapshotPublish(),
-			snapshotRollback(), snapshotList(), snapshotInspect(), snapshotVerify(), snapshotDiff(), snapshotPrune(),
+			snapshotRollback(), snapshotList(), snapshotInspect(), snapshotVerify(), snapshotDiff(), snapshotExplain(),
+			snapshotPrune(),
 			snapshotLog(), snapshotPush(), snapshotPull(),
 			parentCommand("trust", "Say whose publications many servers take up", trustInit(), trustAdd(),
 				trustRetire()),
@@ -116,8 +120,8 @@ func rootCommand() *cobra.Command {
 		parentCommand("keys", "Create, list, revoke and rotate API keys", keysCreate(), keysList(), keysRevoke(),
 			keysRotate(), keysLog(),
 			parentCommand("tenant", "Change what a tenant may do", tenantResetDay())),
-		parentCommand("tenants", "List, change, suspend and delete tenants", tenantsList(), tenantsShow(), tenantsSetPlan(),
-			tenantsSuspend(), tenantsResume(), tenantsDelete(), tenantsExport()),
+		parentCommand("tenants", "List, change, suspend and delete tenants", tenantsList(), tenantsShow(),
+			tenantsSetPlan(), tenantsSuspend(), tenantsResume(), tenantsDelete(), tenantsExport()),
 		usageCommand(), requestCommand(),
 		backupCommand(), restoreCommand(),
 		parentCommand("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(),
@@ -134,6 +138,7 @@ func rootCommand() *cobra.Command {
 // programVersion is the output of version.
 type programVersion struct {
 	Version   string `json:"version"`
+	Commit    string `json:"commit"`
 	Committed string `json:"committed,omitempty"` // the day of the commit
 	Go        string `json:"go"`
 	Platform  string `json:"platform"`
@@ -144,7 +149,9 @@ func versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			details := programVersion{version, committed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+			details := programVersion{
+				version, commit, committed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH,
+			}
 
 			// A build outside of the repository has no day.
 			of := ""
@@ -184,28 +191,25 @@ func parentCommand(use, short string, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// unknownName matches the name in an error about an unknown flag or command.
+var unknownName = regexp.MustCompile(`unknown (?:flag: |command ")([^"]+)`)
+
 // nearestName suggests the flag or command that an unknown one resembles, if there is one.
 func nearestName(cmd *cobra.Command, err error) string {
-	known := []string{}
-	begin := "--"
-	_, given, unknown := strings.Cut(err.Error(), "unknown flag: --")
-	if unknown {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	} else if _, rest, is := strings.Cut(err.Error(), `unknown command "`); is {
-		given, _, _ = strings.Cut(rest, `"`)
-		begin = cmd.CommandPath() + " "
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() {
-				known = append(known, sub.Name())
-			}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			known = append(known, sub.Name())
 		}
 	}
 
-	near := cardvocab.Nearest(given, slices.Values(known))
-	if near == "" {
-		return " for its flags"
+	if found := unknownName.FindStringSubmatch(err.Error()); found != nil {
+		if near := cardvocab.Nearest(found[1], slices.Values(known)); near != "" {
+			return "; did you mean " + near + "?"
+		}
 	}
-	return "; did you mean " + begin + near + "?"
+	return " for its flags"
 }
 
 // fail wraps the error of a command; nil stays nil.

@@ -8,12 +8,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 
 	"ninepocket/internal/synth"
 	"ninepocket/node"
+	"ninepocket/snapshot"
 )
 
 // lockedBuffer is a log that a running server writes and a test reads.
@@ -51,7 +54,11 @@ type watched struct {
 	log           lockedBuffer
 	ids           []string // snapshots, the first one published
 	heard         bytes.Buffer
+	hooked        atomic.Int64 // messages
 }
+
+// hookSecret signs, and hookPath is secret too.
+const hookSecret, hookPath = "whsec_aGVhcmQgYnkgdGhlIHJlY2VpdmVyIGFsb25l", "/hook_qLw5u8Zb3nXk"
 
 func (w *watched) command(args ...string) string {
 	w.t.Helper()
@@ -88,6 +95,29 @@ func watchedServer(t *testing.T) *watched {
 	}
 
 	w.command("snapshot", "publish", w.ids[0], "--store", w.store)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == hookPath && r.Header.Get("Webhook-Signature") != "" {
+			w.hooked.Add(1)
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	config := filepath.Join(dir, "ninepocket.toml")
+	text := "[notify]\nurl = '" + receiver.URL + hookPath + "'\nsecret = '" + hookSecret +
+		"'\n[metrics]\ntenants = true\n[guards]\nminimum_cards = 1000\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.all = append(w.all, hookSecret, hookPath)
+
+	// What a refused evening leaves.
+	refused := []string{"snapshot", "publish", w.ids[1], "--store", w.store, "--config", config}
+	if code := runPlain(t, refused, io.Discard, io.Discard); code != exitRefused {
+		t.Fatalf("publish: exit code %d", code)
+	}
+	ran := snapshot.DailyRun{At: time.Unix(1_795_000_000, 0), Seconds: 12.5, Verdict: snapshot.VerdictRefused}
+	if err := snapshot.RecordDaily(snapshot.OpenStore(w.store), ran); err != nil {
+		t.Fatal(err)
+	}
 	for surface, key := range map[string]*string{"live": &w.live, "preview": &w.preview} {
 		*key = w.member(w.command("keys", "create", "--state", w.state, "--tenant", surface, "--surface", surface,
 			"--plan",
@@ -100,7 +130,7 @@ func watchedServer(t *testing.T) *watched {
 	done := make(chan int)
 	go func() {
 		done <- run(ctx, []string{
-			"serve", "--store", w.store, "--state", w.state, "--listen", "127.0.0.1:0",
+			"serve", "--config", config, "--store", w.store, "--state", w.state, "--listen", "127.0.0.1:0",
 			"--admin", "127.0.0.1:0", "--ready-file", ready,
 		}, io.Discard, &w.log)
 	}()
@@ -244,6 +274,10 @@ func TestWatching(t *testing.T) {
 	t.Parallel()
 	w := watchedServer(t)
 	w.traffic()
+	// A publication and a refusal happened; the day after the synthetic one is missing.
+	w.eventually("the hook is told", func() bool {
+		return w.hooked.Load() == 3 && sample(w.scrape(), `ninepocket_hook_deliveries_total{result="sent"}`) == "3"
+	})
 	first := w.scrape()
 	for line, want := range map[string]string{
 		`ninepocket_snapshot_info{snapshot_id="` + w.ids[0] + `"}`:    "1",
@@ -263,12 +297,20 @@ func TestWatching(t *testing.T) {
 		`ninepocket_idempotency_records`:                                                      "1",
 		`ninepocket_metering_duration_seconds_count{call="commit"}`:                           "1",
 		`ninepocket_wal_fsync_errors_total`:                                                   "0",
+		`ninepocket_hook_oldest_waiting_seconds`:                                              "0",
+		`ninepocket_daily_last_run_timestamp_seconds`:                                         "1.795e+09",
+		`ninepocket_daily_last_run_duration_seconds`:                                          "12.5",
+		`ninepocket_daily_last_run_verdict{verdict="refused"}`:                                "1",
+		`ninepocket_tenant_calls_total{tenant="preview"}`:                                     "3",
 	} {
 		if got := sample(first, line); got != want {
 			t.Errorf("%s is %q, want %q", line, got, want)
 		}
 	}
 
+	if n := sample(first, `ninepocket_snapshot_refusal_timestamp_seconds{guard="minimum_cards"}`); n == "" {
+		t.Error("no refusal is told")
+	}
 	if n := sample(first, `ninepocket_denied_requests_total{reason="rate_limit_exceeded",surface="live"}`); n == "" ||
 		n == "0" {
 		t.Error("no rate limit is counted")
@@ -428,6 +470,9 @@ func TestMetricsAreDocumented(t *testing.T) {
 		"snapshot_quarantined_records", "snapshot_cards", "metering_up", "metering_duration_seconds",
 		"wal_fsync_duration_seconds",
 		"checkpoint_age_seconds", "search_cache_requests_total", "retired_snapshot_bytes",
+		"daily_last_run_timestamp_seconds", "daily_last_run_duration_seconds", "daily_last_run_verdict",
+		"snapshot_held_groups", "snapshot_unlisted_items", "snapshot_refusal_timestamp_seconds",
+		"snapshot_missing_dates", "tenant_calls_total", "hook_deliveries_total", "hook_oldest_waiting_seconds",
 	} {
 		if !named[dashboard]["ninepocket_"+name] {
 			t.Errorf("the dashboard does not show ninepocket_%s", name)
@@ -438,6 +483,10 @@ func TestMetricsAreDocumented(t *testing.T) {
 		"http_requests_total", "http_panics_total", "snapshot_age_seconds", "snapshot_behind", "degraded",
 		"snapshot_swap_failures_total",
 		"metering_up", "store_check_age_seconds", "checkpoint_age_seconds", "keys_readable",
+		"daily_last_run_timestamp_seconds", "daily_last_run_duration_seconds", "daily_last_run_verdict",
+		"snapshot_held_groups", "snapshot_unlisted_items", "snapshot_refusal_timestamp_seconds",
+		"snapshot_newest_missing_date_timestamp_seconds", "tenant_calls_total", "hook_deliveries_total",
+		"hook_oldest_waiting_seconds",
 	} {
 		if !named[alerts]["ninepocket_"+name] {
 			t.Errorf("no alert watches ninepocket_%s", name)

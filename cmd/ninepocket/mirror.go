@@ -157,6 +157,9 @@ func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Store) (done mir
 
 	flags.Now = time.Now()
 	done, err = bucket.Push(ctx, dir, cur.ID, flags.PushOptions)
+	if err == nil {
+		err = bucket.PushEvents(ctx, dir, flags.Key)
+	}
 	return done, withMirrorHint(err, flags.to)
 }
 
@@ -165,6 +168,10 @@ func (flags *pushFlags) push(ctx context.Context, dir *snapshot.Store) (done mir
 func (flags *pushFlags) pushAfter(cmd *cobra.Command, store *storeFlags, row publishedRow) error {
 	var pushed mirror.PushResult
 	var err error
+	if flags.to != "" && store.dry {
+		cmd.PrintErrln("note: then it would be pushed to " + withoutQuery(flags.to))
+		flags.to = ""
+	}
 	if flags.to != "" {
 		pushed, err = flags.push(cmd.Context(), store.dir())
 	}

@@ -59,6 +59,9 @@ func (flags *publishFlags) addRetain(cmd *cobra.Command, help string) {
 func (flags *publishFlags) terms(store string) (*operate.Terms, error) {
 	var wrong settings.Problems
 	terms := &operate.Terms{Store: store, RetainCount: flags.retain, By: currentUser(), Now: time.Now}
+	terms.Override = func(refused *snapshot.RefusedError) string {
+		return overrideCommand(refused, store, flags.config)
+	}
 	reason := strings.TrimSpace(flags.reason)
 	for _, given := range flags.overrides {
 		name, err := guard.Name(given)
@@ -120,6 +123,7 @@ func snapshotPublish() *cobra.Command {
 			return push.check(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			terms.Store = flags.folder
 			row, err := flags.publish(cmd, args[0], terms, conditions.config)
 			if err != nil {
 				return err
@@ -128,6 +132,7 @@ func snapshotPublish() *cobra.Command {
 		},
 	}
 
+	flags.addDryRun(cmd)
 	flags.addStored(cmd)
 	conditions.add(cmd)
 	push.add(cmd, defaultLead)
@@ -195,15 +200,20 @@ func refusal(err error, store, config string) error {
 		return err
 	}
 
-	command := []string{publishCommand(refused.ID, store, config)}
+	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+
+		overrideCommand(refused, store, config), err)
+}
+
+// overrideCommand returns the command that publishes a refused snapshot.
+func overrideCommand(refused *snapshot.RefusedError, store, config string) string {
+	command := publishCommand(refused.ID, store, config)
 	// Every guard that refused is named, so that one run of the command is enough.
 	for _, verdict := range refused.Verdicts {
 		if verdict.Status == snapshot.Refused {
-			command = append(command, "--override", verdict.Name)
+			command += " --override " + verdict.Name
 		}
 	}
-	return fail(exitRefused, "mend the feed and build again; when the change is right, say why: "+
-		strings.Join(command, " ")+" --reason 'WHY'", err)
+	return command + " --reason 'WHY'"
 }
 
 // publishCommand returns the command that publishes a snapshot.
@@ -258,11 +268,16 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			terms := operate.Terms{Store: flags.folder, By: currentUser(), Now: time.Now, OnWarning: func(text string) {
+				cmd.PrintErrln("note: " + text)
+			}}
+			terms.RecordRollback(&cur, strings.TrimSpace(reason))
 			err = push.pushAfter(cmd, &flags, publishedRow{cur.ID, &cur, true, nil, nil})
 			return errors.Join(err, afterRollback(cmd, &cur, discard, configured.Feed.Into))
 		},
 	}
 
+	flags.addDryRun(cmd, &configured.Feed.Into)
 	flags.addStored(cmd)
 	conditions.addConfig(cmd, "`FILE` with the product prefix of the server")
 	push.add(cmd, rollbackLead)
@@ -322,12 +337,13 @@ func currentUser() string {
 
 // logRow is a row of snapshot log.
 type logRow struct {
-	At     time.Time `json:"at"`
-	Action string    `json:"action"` // publish, rollback or refuse
-	ID     string    `json:"id"`
-	Epoch  uint64    `json:"epoch,omitempty"`
-	By     string    `json:"by,omitempty"`
-	Why    []string  `json:"why"`
+	At     time.Time              `json:"at"`
+	Action string                 `json:"action"` // of a publication, or actionRefuse
+	ID     string                 `json:"id"`
+	Epoch  uint64                 `json:"epoch,omitempty"`
+	By     string                 `json:"by,omitempty"`
+	Why    []string               `json:"why"`
+	guards []snapshot.GuardResult // of a refusal
 }
 
 func snapshotLog() *cobra.Command {
@@ -336,35 +352,47 @@ func snapshotLog() *cobra.Command {
 		Use: "log", Short: "List publications, rollbacks and refusals, newest first, with who and why",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			past, err := flags.dir().Publications()
-			if err != nil && !errors.Is(err, snapshot.ErrNoCurrent) {
+			rows, err := storeLog(flags.dir())
+			if err != nil {
 				return err
 			}
-
-			rows := []logRow{}
-			for _, pub := range past {
-				row := logRow{pub.PublishedAt, pub.Action, pub.ID, pub.Epoch, pub.By, []string{}}
-				if pub.Reason != "" {
-					row.Why = append(row.Why, pub.Reason)
-				}
-				for _, over := range pub.Overrides {
-					row.Why = append(row.Why, fmt.Sprintf("guard %s overridden: %s", over.Guard, over.Reason))
-				}
-				rows = append(rows, row)
-			}
-			for _, refusal := range flags.dir().Refusals() {
-				row := logRow{refusal.At, "refuse", refusal.ID, 0, refusal.By, []string{}}
-				for _, verdict := range refusal.Guards {
-					row.Why = append(row.Why, verdict.Name+": "+verdict.Message)
-				}
-				rows = append(rows, row)
-			}
-
-			slices.SortStableFunc(rows, func(a, b logRow) int { return b.At.Compare(a.At) })
 			return printTable(cmd, flags.asJSON, rows, "AT\tACTION\tID\tBY\tWHY", logRow.cells)
 		},
 	})
 }
+
+// storeLog returns publications, rollbacks and refusals, the newest first.
+func storeLog(store *snapshot.Store) ([]logRow, error) {
+	past, err := store.Publications()
+	if err != nil && !errors.Is(err, snapshot.ErrNoCurrent) {
+		return nil, err
+	}
+
+	rows := []logRow{}
+	for _, pub := range past {
+		row := logRow{pub.PublishedAt, pub.Action, pub.ID, pub.Epoch, pub.By, []string{}, nil}
+		if pub.Reason != "" {
+			row.Why = append(row.Why, pub.Reason)
+		}
+		for _, over := range pub.Overrides {
+			row.Why = append(row.Why, fmt.Sprintf("guard %s overridden: %s", over.Guard, over.Reason))
+		}
+		rows = append(rows, row)
+	}
+	for _, refusal := range store.Refusals() {
+		row := logRow{refusal.At, actionRefuse, refusal.ID, 0, refusal.By, []string{}, refusal.Guards}
+		for _, verdict := range refusal.Guards {
+			row.Why = append(row.Why, verdict.Name+": "+verdict.Message)
+		}
+		rows = append(rows, row)
+	}
+
+	slices.SortStableFunc(rows, func(a, b logRow) int { return b.At.Compare(a.At) })
+	return rows, nil
+}
+
+// actionRefuse is what guards did, beside the actions of publications.
+const actionRefuse = "refuse"
 
 func (l logRow) cells() []any {
 	return []any{l.At.Format(time.RFC3339), l.Action, l.ID, l.By, strings.Join(l.Why, "; ")}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	neturl "net/url"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -198,5 +200,57 @@ func healthcheckCommand() *cobra.Command {
 
 	cmd.Flags().StringVar(&url, "url", "", "ask this `URL` for 200 (default: /readyz of the configured admin listener)")
 	cmd.Flags().StringVar(&path, "config", "", "TOML configuration `FILE`")
+	return cmd
+}
+
+func notifyCommand() *cobra.Command {
+	var path string
+	var once, test, asJSON bool
+	cmd := &cobra.Command{
+		Use: "notify --once|--test", Short: "Send what happened to the hooks of [notify], where no server does",
+		Args: cobra.NoArgs,
+		Long: "With --once it tries each event of the store that nobody took so far, as a running server does by\n" +
+			"itself, and ends: for a timer on a machine where no server runs. With --test it sends an event\n" +
+			"\"notify.test\" to the webhook and the command, and says who took it.\n\n" +
+			"Exit codes: 0 taken, or nothing waits; 1 an event was not taken; 2 a mistake in the configuration.",
+		Example: "  ninepocket notify --test --config /etc/ninepocket/ninepocket.toml\n" +
+			"  ninepocket notify --once --config /etc/ninepocket/ninepocket.toml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			layered, err := settings.ReadWithEnv(path)
+			wrong := settings.Problems{err, layered.Notify.Validate()}
+			wrong.AddIf(once == test, "cannot notify: give either --once or --test")
+			wrong.AddIf(err == nil && !layered.Notify.Enabled(),
+				"cannot notify: notify.url and notify.command are not given")
+			if once && err == nil {
+				wrong.Add(layered.MissingSettings())
+			}
+			if err := wrong.Err(); err != nil {
+				return fail(exitUsage, "set them in [notify] of --config; ninepocket config init has them all", err)
+			}
+
+			log := term.NewLog(cmd.ErrOrStderr(), layered.LogFormat, term.Colourful(cmd.ErrOrStderr()))
+			if test {
+				took, err := node.TestHooks(cmd.Context(), layered.Config, log)
+				shown := printLine(cmd, asJSON, took, "sent to: %s", cmp.Or(strings.Join(took, ", "), "nobody"))
+				return errors.Join(fail(exitFailure, "look at the receiver, and at [notify]", err), shown)
+			}
+			stats, err := node.SendHooks(cmd.Context(), layered.Config, log)
+			if err != nil {
+				return stateFailure(err, &layered.Config)
+			}
+			err = printLine(cmd, asJSON, stats, "%d sent, %d not taken, %d lost", stats.Sent, stats.Failed,
+				stats.Lost)
+			if stats.Failed+stats.Lost > 0 {
+				err = fail(exitFailure, "the next run tries again", errors.New("cannot send all events: see above"))
+			}
+			return err
+		},
+	}
+
+	f := cmd.Flags()
+	f.StringVar(&path, "config", "", "TOML configuration `FILE` (default: $NINEPOCKET_CONFIG)")
+	f.BoolVar(&once, "once", false, "try every event that is due once")
+	f.BoolVar(&test, "test", false, "send a test event")
+	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -132,16 +132,14 @@ type gameRow struct {
 
 func snapshotInspect() *cobra.Command {
 	var flags storeFlags
-	var path string
-	var config settings.Merged
-	cmd := &cobra.Command{
+	return flags.addStored(&cobra.Command{
 		Use: "inspect ID", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
-		PreRunE: func(*cobra.Command, []string) (err error) {
-			// Only the limits of the guards are needed.
-			config, err = settings.ReadWithEnv(path)
-			return fail(exitUsage, "", err)
-		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Only the limits of the guards are needed.
+			config, err := settings.ReadWithEnv(cmd.Flag("config").Value.String())
+			if err != nil {
+				return fail(exitUsage, "", err)
+			}
 			st, err := operate.Load(cmd.Context(), flags.dir(), args[0])
 			if err != nil {
 				return fmt.Errorf("cannot inspect the snapshot: %w", err)
@@ -176,10 +174,7 @@ func snapshotInspect() *cobra.Command {
 			}
 			return printResult(cmd, flags.asJSON, shown, shown.print)
 		},
-	}
-	flags.addStored(cmd)
-	cmd.Flags().StringVar(&path, "config", "", "TOML configuration `FILE` with the limits of the guards")
-	return cmd
+	})
 }
 
 func gamesOf(catalog *snapshot.Catalog) []gameRow {
@@ -330,6 +325,7 @@ func snapshotPrune() *cobra.Command {
 			})
 		},
 	}
+	flags.addDryRun(cmd)
 	flags.addStored(cmd)
 	conditions.addConfig(cmd, "`FILE` with daily.keep")
 	conditions.addRetain(cmd, "keep the newest `N`")

@@ -206,5 +206,5 @@ func tenantResetDay() *cobra.Command {
 	}
 
 	cmd.Flags().BoolVar(&credits, "credits", false, "reset the credits of the period instead")
-	return flags.add(cmd)
+	return flags.add(flags.addDryRun(cmd))
 }

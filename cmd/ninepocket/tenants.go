@@ -21,53 +21,18 @@ import (
 	"ninepocket/internal/tombstone"
 )
 
-// tenantRow is a tenant as list and show print it.
+// tenantRow is a tenant as list, show and export print it.
 type tenantRow struct {
-	Tenant      string            `json:"tenant"`
-	Status      string            `json:"status"` // active, suspended or deleted
-	Plans       map[string]string `json:"plans"`  // by surface
-	Credits     *int64            `json:"credits,omitempty"`
-	Contact     string            `json:"contact,omitempty"`
-	SuspendedAt *time.Time        `json:"suspended_at,omitempty"`
-	Active      int               `json:"active_keys"`
-	LastUsed    *time.Time        `json:"last_used_at"`
-	Keys        []listedKey       `json:"keys,omitempty"` // of show
+	Tenant   string            `json:"tenant"`
+	Status   string            `json:"status"` // active, suspended or deleted
+	Plans    map[string]string `json:"plans"`  // by surface
+	Active   int               `json:"active_keys"`
+	LastUsed *time.Time        `json:"last_used_at"`
+	Record   *keys.Tenant      `json:"record"`
+	Keys     []listedKey       `json:"keys,omitempty"` // not of list
 }
 
-// tenantRows describes tenants in the order of their names; keys has their rows.
-func tenantRows(file *keys.File, all []listedKey) []tenantRow {
-	rows := []tenantRow{}
-	for _, name := range slices.Sorted(maps.Keys(file.Tenants)) {
-		tenant := file.Tenants[name]
-		row := tenantRow{
-			Tenant: name, Status: "active", Plans: map[string]string{}, Credits: tenant.Credits,
-			Contact: tenant.Contact, SuspendedAt: tenant.SuspendedAt,
-		}
-		maps.Copy(row.Plans, tenant.Plans)
-		switch {
-		case keys.IsOpaque(name):
-			row.Status = "deleted"
-		case tenant.SuspendedAt != nil:
-			row.Status = "suspended"
-		}
-
-		for _, key := range all {
-			if key.Tenant != name {
-				continue
-			}
-			row.Plans[key.Surface] = key.Plan
-			if key.Status == "active" {
-				row.Active++
-			}
-			if key.LastUsed != nil && (row.LastUsed == nil || key.LastUsed.After(*row.LastUsed)) {
-				row.LastUsed = key.LastUsed
-			}
-			row.Keys = append(row.Keys, key)
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
+const tenantHeader = "TENANT\tSTATUS\tPLANS\tACTIVE KEYS\tLAST USED\tCONTACT"
 
 func (r tenantRow) cells() []any {
 	var plans []string
@@ -78,189 +43,204 @@ func (r tenantRow) cells() []any {
 	if r.LastUsed != nil {
 		last = r.LastUsed.Format(time.RFC3339)
 	}
-	return []any{r.Tenant, r.Status, strings.Join(plans, ", "), r.Active, last, r.Contact}
+	return []any{r.Tenant, r.Status, strings.Join(plans, ", "), r.Active, last, r.Record.Contact}
 }
 
-const tenantHeader = "TENANT\tSTATUS\tPLANS\tACTIVE KEYS\tLAST USED\tCONTACT"
-
-// tenants reads all tenants with their keys.
-func (flags *accountFlags) tenants(cmd *cobra.Command) ([]tenantRow, error) {
+// tenants reads all tenants with their keys, or one.
+func (flags *accountFlags) tenants(cmd *cobra.Command, only string) ([]tenantRow, error) {
 	file, err := flags.ReadKeys(cmd.Context())
 	if err != nil {
 		return nil, err
 	}
-	all, err := flags.listKeys(cmd.Context(), file)
-	return tenantRows(file, all), err
+	listed, err := flags.listKeys(cmd.Context(), file)
+
+	rows := []tenantRow{}
+	for _, name := range slices.Sorted(maps.Keys(file.Tenants)) {
+		if only == "" || only == name {
+			rows = append(rows, newTenantRow(name, file.Tenants[name], listed))
+		}
+	}
+	if err == nil && only != "" && len(rows) == 0 {
+		err = fmt.Errorf("cannot find tenant %q: %w", only, keys.ErrNoSuchTenant)
+	}
+	return rows, err
 }
 
-// tenant reads one tenant.
-func (flags *accountFlags) tenant(cmd *cobra.Command, name string) (tenantRow, error) {
-	all, err := flags.tenants(cmd)
-	i := slices.IndexFunc(all, func(row tenantRow) bool { return row.Tenant == name })
-	if err == nil && i < 0 {
-		err = fmt.Errorf("cannot find tenant %q: %w", name, keys.ErrNoSuchTenant)
+func newTenantRow(name string, tenant *keys.Tenant, listed []listedKey) tenantRow {
+	row := tenantRow{Tenant: name, Status: "active", Plans: map[string]string{}, Record: tenant}
+	switch {
+	case keys.IsOpaque(name):
+		row.Status = "deleted"
+	case tenant.SuspendedAt != nil:
+		row.Status = "suspended"
 	}
-	if err != nil {
-		return tenantRow{}, err
+
+	for _, key := range listed {
+		if key.Tenant != name {
+			continue
+		}
+
+		// Plans of surfaces without a key are in the record alone.
+		row.Keys = append(row.Keys, key)
+		row.Plans[key.Surface] = key.Plan
+		if key.Status == "active" {
+			row.Active++
+		}
+		if key.LastUsed != nil && (row.LastUsed == nil || key.LastUsed.After(*row.LastUsed)) {
+			row.LastUsed = key.LastUsed
+		}
 	}
-	return all[i], nil
+	return row
 }
 
 func tenantsList() *cobra.Command {
 	var flags accountFlags
-	return flags.add(&cobra.Command{
+	cmd := &cobra.Command{
 		Use: "list", Short: "List tenants with status, plans and contact", Args: cobra.NoArgs,
-		Long: "Lists every tenant with its plans by surface, how many of its keys work, and when one was last used.\n" +
-			"A deleted tenant stands under the opaque id that its calls stay under.",
+		Long:    "A deleted tenant is listed under the opaque id that its calls stay under.",
 		Example: "  ninepocket tenants list --state state",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			rows, err := flags.tenants(cmd)
-			if err != nil {
-				return err
-			}
-			for i := range rows {
-				rows[i].Keys = nil
-			}
-			return printTable(cmd, flags.asJSON, rows, tenantHeader, tenantRow.cells)
-		},
-	})
-}
+	}
 
-func tenantsShow() *cobra.Command {
-	var flags accountFlags
-	return flags.add(&cobra.Command{
-		Use: "show TENANT", Short: "Show a tenant and its keys", Args: cobra.ExactArgs(1),
-		Long:    "Shows plans, contact and suspension of a tenant, and each of its keys with its last use.",
-		Example: "  ninepocket tenants show acme --state state",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			row, err := flags.tenant(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			return printResult(cmd, flags.asJSON, row, func(out *bufio.Writer) {
-				term.Table(out, tenantHeader, []tenantRow{row}, tenantRow.cells)
-				fmt.Fprintln(out)
-				term.Table(out, keyHeader, row.Keys, listedKey.cells)
-			})
-		},
-	})
-}
-
-// tenantFlags are the flags of commands that change a tenant.
-type tenantFlags struct {
-	accountFlags
-	reason string
-	dryRun bool
-}
-
-// addChange adds the flags to a command that changes a tenant; most want a reason.
-func (flags *tenantFlags) addChange(cmd *cobra.Command, wantsReason bool) *cobra.Command {
-	cmd.Args = cobra.ExactArgs(1)
-	cmd.Flags().StringVar(&flags.reason, "reason", "", "why, for the keys log")
-	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "say what would change, and change nothing")
-	if wantsReason {
-		require(cmd, "reason")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		rows, err := flags.tenants(cmd, "")
+		if err != nil {
+			return err
+		}
+		// They are for show: a list has a row a tenant.
+		for i := range rows {
+			rows[i].Keys = nil
+		}
+		return printTable(cmd, flags.asJSON, rows, tenantHeader, tenantRow.cells)
 	}
 	return flags.add(cmd)
 }
 
-// tenantChanged is the output of a command that changed a tenant.
-type tenantChanged struct {
-	Tenant string   `json:"tenant"`
-	Change string   `json:"change"`
-	DryRun bool     `json:"dry_run"`
-	Plan   string   `json:"plan,omitempty"`
-	Opaque string   `json:"opaque,omitempty"`
-	Files  []string `json:"files,omitempty"` // that still have the name of a deleted tenant
-}
+func tenantsShow() *cobra.Command {
+	var flags accountFlags
+	cmd := &cobra.Command{
+		Use: "show TENANT", Short: "Show a tenant and its keys", Args: cobra.ExactArgs(1),
+		Long:    "Shows plans, contact and status of a tenant, and each of its keys with its last use.",
+		Example: "  ninepocket tenants show acme --state state",
+	}
 
-// change changes keys, records the change and says it; with --dry-run it only says it. The change may be
-// filled in by do.
-func (flags *tenantFlags) change(
-	cmd *cobra.Command, change *registry.Change, do func(*keys.File) error, said string, args ...any,
-) error {
-	change.At = time.Now()
-	change.Reason = strings.TrimSpace(flags.reason)
-	out := tenantChanged{Tenant: change.Tenant, Change: change.Command, DryRun: flags.dryRun}
-	if flags.dryRun {
-		file, err := flags.ReadKeys(cmd.Context())
-		if err == nil {
-			err = do(file)
-		}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		rows, err := flags.tenants(cmd, args[0])
 		if err != nil {
 			return err
 		}
-		said = "would have " + said
-	} else {
-		if err := flags.update(cmd.Context(), do); err != nil {
-			return err
-		}
-		flags.record(cmd, *change)
+		return printResult(cmd, flags.asJSON, rows[0], func(out *bufio.Writer) {
+			term.Table(out, tenantHeader, rows, tenantRow.cells)
+			fmt.Fprintln(out)
+			term.Table(out, keyHeader, rows[0].Keys, listedKey.cells)
+		})
 	}
-	out.Plan = change.Plan
-	return printLine(cmd, flags.asJSON, out, said, args...)
+	return flags.add(cmd)
 }
 
-// checkReason refuses an empty reason.
-func (flags *tenantFlags) checkReason() error {
-	if strings.TrimSpace(flags.reason) == "" {
-		return fail(exitUsage, "", errors.New("cannot use an empty --reason: readers of the keys log need one"))
+// tenantExport is everything that is stored about a tenant.
+type tenantExport struct {
+	tenantRow
+	Usage   access.LedgerReport `json:"usage"`
+	Changes []registry.Change   `json:"changes"`
+}
+
+func tenantsExport() *cobra.Command {
+	var flags accountFlags
+	cmd := &cobra.Command{
+		Use: "export TENANT", Short: "Print everything that is stored about a tenant, as JSON",
+		Args: cobra.ExactArgs(1),
+		Long: "Prints plans, contact, keys, the whole ledger and the keys log of a tenant, but neither hashes of\n" +
+			"keys nor the answers that are stored for ten minutes. Access logs have its requests besides.",
+		Example: "  ninepocket tenants export acme --state state > acme.json",
 	}
-	return nil
+
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		rows, err := flags.tenants(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		ledger, err := flags.ReadLedger(cmd.Context(), args[0], 0, lastDay)
+		if err != nil {
+			return err
+		}
+
+		// A torn line of the log is of nobody.
+		changes, _, err := registry.Changes(cmd.Context(), flags.Store)
+		if err != nil {
+			return err
+		}
+		changes = slices.DeleteFunc(changes, func(change registry.Change) bool { return change.Tenant != args[0] })
+		return term.JSON(cmd.OutOrStdout(), tenantExport{rows[0], access.NewLedgerReport(ledger), changes})
+	}
+	return flags.add(cmd)
+}
+
+// tenantFlags are the flags of commands that change a tenant for a reason.
+type tenantFlags struct {
+	accountFlags
+	reason string
+}
+
+func (flags *tenantFlags) addReason(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.Flags().StringVar(&flags.reason, "reason", "", "why, for the keys log")
+	require(cmd, "reason")
+
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		flags.reason = strings.TrimSpace(flags.reason)
+		if flags.reason == "" {
+			return fail(exitUsage, "", errors.New("cannot use an empty --reason: readers of the keys log need one"))
+		}
+		return run(cmd, args)
+	}
+	return flags.add(flags.addDryRun(cmd))
+}
+
+func tenantsSuspend() *cobra.Command {
+	return tenantsSwitch(&cobra.Command{
+		Use: "suspend TENANT --reason TEXT", Short: "Refuse a tenant's keys until it is resumed",
+		Long: "Within a second the keys of the tenant are answered 403 with a detail that says so; keys that are\n" +
+			"made meanwhile, too. Counters and quotas stay. A server of an earlier version answers 401.",
+		Example: "  ninepocket tenants suspend acme --reason 'the bill of October is open' --state state",
+	}, "suspended", (*keys.File).Suspend)
+}
+
+func tenantsResume() *cobra.Command {
+	return tenantsSwitch(&cobra.Command{
+		Use: "resume TENANT --reason TEXT", Short: "Let a suspended tenant go on",
+		Long: "The keys that the suspension stopped work again within a second, with what was left of their\n" +
+			"limits. Keys that were revoked stay so.",
+		Example: "  ninepocket tenants resume acme --reason paid --state state",
+	}, "resumed", (*keys.File).Resume)
+}
+
+// tenantsSwitch makes a command that suspends or resumes.
+func tenantsSwitch(cmd *cobra.Command, said string, do func(*keys.File, string, time.Time) error) *cobra.Command {
+	var flags tenantFlags
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		change := registry.Change{At: time.Now(), Command: cmd.Name(), Tenant: args[0], Reason: flags.reason}
+		err := flags.update(cmd.Context(), func(file *keys.File) error { return do(file, args[0], change.At) })
+		if err != nil {
+			return err
+		}
+		flags.record(cmd, change)
+		return printLine(cmd, flags.asJSON, change, said+" %s", args[0])
+	}
+	return flags.addReason(cmd)
 }
 
 func tenantsSetPlan() *cobra.Command {
-	var flags tenantFlags
-	var surface, contact, config string
+	var flags accountFlags
+	var want keys.NewKey
+	var surface, contact string
 	var credits int64
-	var want keys.TenantChange
 	cmd := &cobra.Command{
-		Use: "set-plan TENANT --surface live|preview|sandbox --plan P", Short: "Change a tenant's plan, credits or contact",
-		Long: "Gives a tenant another plan on a surface. Its keys stay, and follow within 2 seconds; bills count the\n" +
-			"day to the plan that it ended with. --contact says whom to write to, for tenants list.",
-		Example: "  ninepocket tenants set-plan acme --surface live --plan pro --state state\n" +
-			"  ninepocket tenants set-plan acme --contact 'Ada, ada@example.com' --state state",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var wrong settings.Problems
-			var err error
-			want.Surface, err = keys.ParseSurface(surface)
-			wrong.Add(err)
-			if cmd.Flags().Changed("credits") {
-				want.Credits = &credits
-			}
-			if cmd.Flags().Changed("contact") {
-				want.Contact = new(strings.TrimSpace(contact))
-			}
-			if err == nil {
-				wrong.Add(want.Validate())
-			}
-			if cmd.Flags().Changed("plan") && err == nil {
-				wrong.Add(checkPlan(want.Plan, want.Surface, config))
-			}
-			if err := wrong.Err(); err != nil {
-				return fail(exitUsage, "", err)
-			}
-
-			change := registry.Change{Command: "set-plan", Tenant: args[0], Plan: want.Plan}
-			said := []string{}
-			for name, given := range map[string]bool{"contact": want.Contact != nil, "credits": want.Credits != nil} {
-				if given {
-					said = append(said, name)
-				}
-			}
-			slices.Sort(said)
-			change.What = strings.Join(said, ", ")
-			if want.Plan != "" {
-				change.Surface = surface
-				said = append([]string{"plan to " + want.Plan + " on " + surface}, said...)
-			}
-			return flags.change(cmd, &change, func(file *keys.File) error {
-				if tenant := file.Tenants[args[0]]; tenant != nil && want.Plan != "" {
-					change.PlanBefore = tenant.PlanOf(surface)
-				}
-				return file.ChangeTenant(args[0], want)
-			}, "changed of %s: %s", args[0], strings.Join(said, ", "))
-		},
+		Use: "set-plan TENANT --surface live|preview|sandbox --plan P", Args: cobra.ExactArgs(1),
+		Short: "Change a tenant's plan, credits or contact; its keys stay",
+		Long: "Gives a tenant another plan on a surface, within 2 seconds. Bills count a day to the plan that it\n" +
+			"ended with. --contact says whom to write to.",
+		Example: "  ninepocket tenants set-plan acme --surface live --plan pro --contact ada@example.com --state state",
 	}
 
 	f := cmd.Flags()
@@ -268,187 +248,139 @@ func tenantsSetPlan() *cobra.Command {
 	f.StringVar(&want.Plan, "plan", "", "plan of the surface: a built-in or a configured one")
 	f.Int64Var(&credits, "credits", 0, "credits a period of a preview tenant")
 	f.StringVar(&contact, "contact", "", "whom to write to; an empty one removes it")
-	f.StringVar(&config, "config", "",
-		"TOML configuration `FILE` of the server, for plans that are not built in (default: $NINEPOCKET_CONFIG)")
-	return flags.addChange(cmd, false)
+
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		missing := func(name string) bool { return !f.Changed(name) }
+		what := slices.DeleteFunc([]string{"plan", "credits", "contact"}, missing)
+		change := registry.Change{
+			At: time.Now(), Command: "set-plan", Tenant: args[0], Surface: surface, Plan: want.Plan,
+			What: strings.Join(what, ", "),
+		}
+		if f.Changed("credits") {
+			want.Credits = &credits
+		}
+
+		// What is wrong is named at once.
+		var wrong settings.Problems
+		var err error
+		want.Tenant = args[0]
+		want.Surface, err = keys.ParseSurface(surface)
+		wrong.Add(err)
+		wrong.AddIf(len(what) == 0, "cannot change nothing: give --plan, --credits or --contact")
+		if err == nil {
+			wrong.Add(want.Validate(change.At))
+		}
+		if f.Changed("plan") {
+			wrong.Add(checkPlan(want.Plan, want.Surface, f.Lookup("config").Value.String()))
+		}
+		if wrong.Err() != nil {
+			return fail(exitUsage, "", wrong.Err())
+		}
+
+		err = flags.update(cmd.Context(), func(file *keys.File) (err error) {
+			// Bills of days that are over need the plan before.
+			change.PlanBefore, err = file.ChangeTenant(want)
+			if err == nil && f.Changed("contact") {
+				file.Tenants[args[0]].Contact = strings.TrimSpace(contact)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		flags.record(cmd, change)
+		return printLine(cmd, flags.asJSON, change, "changed %s of %s", change.What, args[0])
+	}
+	return flags.add(flags.addDryRun(cmd))
 }
 
-func tenantsSuspend() *cobra.Command {
-	var flags tenantFlags
-	return flags.addChange(&cobra.Command{
-		Use: "suspend TENANT --reason TEXT", Short: "Refuse a tenant's keys until it is resumed",
-		Long: "Within a second the keys of the tenant are answered 403, with a detail that says so; keys that are\n" +
-			"made meanwhile, too. Counters and quotas stay. A server of an earlier version answers 401.",
-		Example: "  ninepocket tenants suspend acme --reason 'bill of October is open' --state state",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := flags.checkReason(); err != nil {
-				return err
-			}
-			change := registry.Change{Command: "suspend", Tenant: args[0]}
-			do := func(file *keys.File) error { return file.Suspend(args[0], change.At) }
-			return flags.change(cmd, &change, do, "suspended %s", args[0])
-		},
-	}, true)
-}
-
-func tenantsResume() *cobra.Command {
-	var flags tenantFlags
-	return flags.addChange(&cobra.Command{
-		Use: "resume TENANT --reason TEXT", Short: "Let a suspended tenant go on",
-		Long: "The keys that the suspension stopped work again within a second, with all that was left of their\n" +
-			"limits. Keys that were revoked stay so.",
-		Example: "  ninepocket tenants resume acme --reason paid --state state",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := flags.checkReason(); err != nil {
-				return err
-			}
-			change := registry.Change{Command: "resume", Tenant: args[0]}
-			do := func(file *keys.File) error { return file.Resume(args[0]) }
-			return flags.change(cmd, &change, do, "resumed %s", args[0])
-		},
-	}, true)
+// deletedTenant is the output of tenants delete.
+type deletedTenant struct {
+	Tenant string   `json:"tenant"`
+	Opaque string   `json:"opaque"`
+	Files  []string `json:"files"` // that still have the name
 }
 
 func tenantsDelete() *cobra.Command {
 	var flags tenantFlags
 	var yes bool
-	var config string
 	cmd := &cobra.Command{
 		Use: "delete TENANT --reason TEXT", Short: "Delete a tenant's name, contact and keys; its counters stay",
 		Long: "The keys stop working at once. Calls, charges and plans stay under an opaque id, so that bills add\n" +
-			"up. The command waits until no file of the state directory has the name. Access logs and backups\n" +
-			"keep it until they are rotated, and are listed; [backup] into gets a mark without the name, by which\n" +
-			"a restore deletes the tenant again. In a fleet each server follows with its next checkpoint.",
+			"up. The command waits until no file of the state directory has the name; servers of a fleet follow\n" +
+			"with their next checkpoint. Access logs and backups have it until they are rotated, and are listed.\n" +
+			"The folder of [backup] gets a mark without the name, by which a restore deletes the tenant again.",
 		Example: "  ninepocket tenants delete acme --reason 'asked for it on 2026-11-20' --state state --yes",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := flags.checkReason(); err != nil {
-				return err
-			}
-			configuration, err := settings.ReadWithEnv(config)
-			if err != nil {
-				return fail(exitUsage, "", err)
-			}
-			return flags.delete(cmd, args[0], &configuration.Config, yes)
-		},
 	}
+
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	cmd.Flags().StringVar(&config, "config", "",
-		"TOML configuration `FILE` of the server, for its access log and its backups (default: $NINEPOCKET_CONFIG)")
-	return flags.addChange(cmd, true)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		layered, err := readConfiguration(cmd, cmd.Flags().Lookup("config").Value.String())
+		if err != nil {
+			return err
+		}
+		return flags.delete(cmd, args[0], &layered.Config, yes)
+	}
+	return flags.addReason(cmd)
 }
 
 func (flags *tenantFlags) delete(cmd *cobra.Command, name string, config *settings.Config, yes bool) error {
+	// Tried on a copy first: a tombstone must not be of a tenant that stays.
 	file, err := flags.ReadKeys(cmd.Context())
 	if err != nil {
 		return err
 	}
-	out := tenantChanged{
-		Tenant: name, Change: "delete", DryRun: flags.dryRun, Opaque: keys.MintOpaque(),
-		Files: flags.filesWithNames(config),
-	}
-	contact := ""
-	if tenant := file.Tenants[name]; tenant != nil {
-		contact = tenant.Contact
-	}
+	out := deletedTenant{Tenant: name, Opaque: keys.MintOpaque(), Files: flags.filesWithNames(config)}
 	now := time.Now()
 	if err := file.Delete(name, out.Opaque, now); err != nil {
 		return err
 	}
-	if strings.Contains(flags.reason, name) || contact != "" && strings.Contains(flags.reason, contact) {
-		return fail(exitUsage, "", errors.New("cannot use a --reason with the name or the contact: the keys log keeps it"))
+	if strings.Contains(flags.reason, name) {
+		return fail(exitUsage, "", errors.New("cannot use a --reason with the name: it stays in the keys log"))
 	}
 
-	if !flags.dryRun {
-		question := fmt.Sprintf("delete tenant %s for good, with its %d keys?", name, len(file.KeysOf(out.Opaque)))
-		if !yes && !term.Confirm(cmd.InOrStdin(), cmd.ErrOrStderr(), question) {
-			return fail(exitUsage, "add --yes", fmt.Errorf("cannot delete tenant %q: nobody said yes", name))
+	// Only who knows the name can write its tombstone.
+	question := fmt.Sprintf("delete tenant %s with its %d keys for good?", name, len(file.KeysOf(out.Opaque)))
+	if !yes && !flags.dry && !term.Confirm(cmd.InOrStdin(), cmd.ErrOrStderr(), question) {
+		return fail(exitUsage, "add --yes", fmt.Errorf("cannot delete tenant %q: nobody said yes", name))
+	}
+	if into := config.Backup.Into; into != "" && !flags.dry {
+		err := os.MkdirAll(into, 0o700)
+		if err == nil {
+			err = tombstone.Append(into, tombstone.New(name, out.Opaque, now))
 		}
-		// Before the name is gone: only who knows it can write the tombstone.
-		if into := config.Backup.Into; into != "" {
-			err := os.MkdirAll(into, 0o700)
-			if err == nil {
-				err = tombstone.Append(into, tombstone.New(name, out.Opaque, now))
-			}
-			if err != nil {
-				return fail(exitFailure, "look at [backup] into; nothing was deleted", err)
-			}
-		}
-		err := flags.DeleteTenant(cmd.Context(), name, out.Opaque, now)
-		if err != nil && !errors.Is(err, registry.ErrNameStays) {
-			return err
-		}
-		flags.record(cmd, registry.Change{At: now, Command: "delete", Tenant: out.Opaque, Reason: flags.reason})
 		if err != nil {
-			return fail(exitFailure, "the tenant is deleted, and its server drops the name with its next checkpoint: look "+
-				"at its log", err)
+			return fail(exitFailure, "look at [backup] into; nothing was deleted", err)
 		}
 	}
 
+	// When it waits in vain, the tenant is deleted all the same.
+	err = flags.DeleteTenant(cmd.Context(), name, out.Opaque, now)
+	if err == nil || errors.Is(err, registry.ErrNameStays) {
+		flags.record(cmd, registry.Change{At: now, Command: "delete", Tenant: out.Opaque, Reason: flags.reason})
+	}
+	if err != nil {
+		return err
+	}
 	return printResult(cmd, flags.asJSON, out, func(to *bufio.Writer) {
-		did := "deleted %s: what it called stays under %s\n"
-		if flags.dryRun {
-			did = "would have " + did
-		}
-		fmt.Fprintf(to, did, name, out.Opaque)
+		fmt.Fprintf(to, "deleted %s: its calls stay under %s\n", name, out.Opaque)
 		for _, file := range out.Files {
-			fmt.Fprintf(to, "keeps the name until it is rotated: %s\n", file)
+			fmt.Fprintf(to, "has the name until it is rotated or removed: %s\n", file)
 		}
 	})
 }
 
-// filesWithNames returns the files and folders that keep what they have of a deleted tenant: access logs, what
-// a repair set aside, and backups.
+// filesWithNames returns what still has the name of a deleted tenant: what a repair set aside, backups and
+// access logs.
 func (flags *tenantFlags) filesWithNames(config *settings.Config) []string {
 	files := []string{}
-	for _, pattern := range []string{
-		config.AccessLog, filepath.Join(flags.folder, "*damaged-*"), filepath.Join(config.Backup.Into, "*"),
+	for _, place := range [][2]string{
+		{flags.folder, "/*damaged-*"}, {config.Backup.Into, "/*"}, {strings.TrimPrefix(config.AccessLog, "-"), "*"},
 	} {
-		if pattern == "" || pattern == "-" || !filepath.IsAbs(pattern) && strings.HasPrefix(pattern, "*") {
-			continue
+		if place[0] != "" {
+			found, _ := filepath.Glob(place[0] + place[1]) // a bad pattern has no files
+			files = append(files, found...)
 		}
-		found, _ := filepath.Glob(pattern + "*") // a bad pattern has no files
-		files = append(files, found...)
 	}
-	return slices.DeleteFunc(files, func(name string) bool { return filepath.Base(name) == tombstone.Name })
-}
-
-// tenantExport is everything that is stored about a tenant.
-type tenantExport struct {
-	tenantRow
-	Record  *keys.Tenant        `json:"record"`
-	Usage   access.LedgerReport `json:"usage"`
-	Changes []registry.Change   `json:"changes"`
-}
-
-func tenantsExport() *cobra.Command {
-	var flags accountFlags
-	return flags.add(&cobra.Command{
-		Use: "export TENANT", Short: "Print everything that is stored about a tenant, as JSON",
-		Long: "Prints plans, contact, keys, the whole ledger and the keys log of a tenant. Hashes of keys, and the\n" +
-			"answers that are stored for ten minutes, are left out. Access logs have lines of its requests besides.",
-		Example: "  ninepocket tenants export acme --state state > acme.json",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			row, err := flags.tenant(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			file, err := flags.ReadKeys(cmd.Context())
-			if err != nil {
-				return err
-			}
-			rows, err := flags.ReadLedger(cmd.Context(), args[0], 0, lastDay)
-			if err != nil {
-				return err
-			}
-			changes, _, err := registry.Changes(cmd.Context(), flags.Store)
-			if err != nil {
-				return err
-			}
-			changes = slices.DeleteFunc(changes, func(change registry.Change) bool { return change.Tenant != args[0] })
-			return term.JSON(cmd.OutOrStdout(), tenantExport{
-				row, file.Tenants[args[0]], access.NewLedgerReport(rows), changes,
-			})
-		},
-	})
+	return slices.DeleteFunc(files, func(path string) bool { return filepath.Base(path) == tombstone.Name })
 }

@@ -26,8 +26,8 @@ import (
 // usageFlags are the flags of usage.
 type usageFlags struct {
 	accountFlags
-	tenant, since, until, month, format, config string
-	totals, priced                              bool
+	tenant, since, until, day, month, format, config string
+	totals, priced                                   bool
 }
 
 func usageCommand() *cobra.Command {
@@ -39,15 +39,18 @@ func usageCommand() *cobra.Command {
 --since and --until are days (UTC) and both belong to the bill. --totals sums a tenant and surface up
 in one row, with the plan and its limits as they are now. --month with --priced makes a bill a tenant of
 the prices of [plans.NAME]; amounts are in minor units, such as cents, but in the table.`,
-		Example: "  ninepocket usage --state state --since 2026-10-01 --until 2026-10-31 --totals --format csv\n" +
-			"  ninepocket usage --state state --month 2026-10 --priced --format jsonl",
+		Example: "  ninepocket usage --day yesterday --totals\n" +
+			"  ninepocket usage --since 2026-10-01 --until 2026-10-31 --totals --format csv\n" +
+			"  ninepocket usage --month 2026-10 --priced --format jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
 	}
 
 	f := cmd.Flags()
+	f.StringVar(&flags.day, "day", "", "only of this `DATE`, or of today or yesterday")
 	f.StringVar(&flags.tenant, "tenant", "", "only this tenant")
 	f.StringVar(&flags.since, "since", "", "only from this `DATE` on")
 	f.StringVar(&flags.until, "until", "", "only up to this `DATE`, which is part of it")
+	f.StringVar(&flags.day, "day", "", "only of this `DATE`, or of today or yesterday")
 	f.StringVar(&flags.month, "month", "", "only this `MONTH` of UTC, such as 2026-10")
 	f.BoolVar(&flags.priced, "priced", false, "a bill for each tenant, of --month")
 	f.StringVar(&flags.format, "format", "table",
@@ -71,6 +74,25 @@ func (flags *usageFlags) dayRange() (since, until calendar.Day, err error) {
 		return day
 	}
 
+	formats := []string{"table", "csv", "json"}
+	if flags.priced {
+		formats = append(formats, "jsonl")
+	}
+	wrong.AddIf(!slices.Contains(formats, flags.format), "cannot use --format %q: want %s", flags.format,
+		strings.Join(formats, ", "))
+	wrong.AddIf(flags.priced && flags.month == "", "cannot use --priced without --month")
+	wrong.AddIf(flags.priced && flags.totals, "cannot use --priced with --totals")
+	if flags.day != "" {
+		wrong.AddIf(flags.since+flags.until+flags.month != "", "cannot use --day with --since, --until or --month")
+		ago, named := map[string]calendar.Day{"today": 0, "yesterday": 1}[flags.day]
+		day := calendar.DayOf(time.Now().UnixMilli()) - ago
+		if !named {
+			day = date("day", flags.day, 0)
+		}
+		flags.since = day.String()
+		flags.until = day.String()
+	}
+
 	// Without a date the range is unlimited.
 	since = date("since", flags.since, 0)
 	until = date("until", flags.until, math.MaxInt32)
@@ -81,15 +103,7 @@ func (flags *usageFlags) dayRange() (since, until calendar.Day, err error) {
 		since = month.First
 		until = month.Last
 	}
-	wrong.AddIf(flags.priced && flags.month == "", "cannot use --priced without --month")
-	wrong.AddIf(flags.priced && flags.totals, "cannot use --priced with --totals")
-	formats := []string{"table", "csv", "json"}
-	if flags.priced {
-		formats = append(formats, "jsonl")
-	}
 	wrong.AddIf(until < since, "cannot use --until %s: it lies before --since %s", flags.until, flags.since)
-	wrong.AddIf(!slices.Contains(formats, flags.format), "cannot use --format %q: want %s", flags.format,
-		strings.Join(formats, ", "))
 	return since, until, fail(exitUsage, "", wrong.Err())
 }
 
@@ -139,6 +153,7 @@ func (flags *usageFlags) printBills(cmd *cobra.Command, bills []registry.MonthBi
 	header := []string{
 		"TENANT", "MONTH", "PLAN", "USED", "INCLUDED", "OVERAGE", "AMOUNT", "CURRENCY", "COMPLETE", "PROBLEM",
 	}
+	// Scripts get minor units, as in JSON.
 	human := flags.format == "table"
 	var cells [][]any
 	for _, bill := range bills {
@@ -147,8 +162,8 @@ func (flags *usageFlags) printBills(cmd *cobra.Command, bills []registry.MonthBi
 			amount = keys.FormatAmount(*bill.Amount, bill.Currency)
 		}
 		cells = append(cells, []any{
-			bill.Tenant, bill.Month, bill.Plan, bill.Used, bill.Included, bill.Overage, amount, bill.Currency,
-			bill.Complete, bill.Problem,
+			bill.Tenant, bill.Month, bill.Plan, bill.Used, bill.Included, bill.Overage, amount,
+			bill.Currency, bill.Complete, bill.Problem,
 		})
 	}
 
@@ -247,21 +262,17 @@ func requestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "request REQUEST_ID", Args: cobra.ExactArgs(1),
 		Short: "Say what became of a request that a customer names by its id",
-		Long: "Looks a request up in the access log of serve, and in those that were rotated beside it, which may be\n" +
+		Long: "Looks a request up in the access log of serve and in those that were rotated beside it, which may be\n" +
 			"compressed (.gz, .zst): its time, tenant, key id, operation, status, snapshot and duration. The newest\n" +
 			"file that has it is the last one that is read. A request that is nowhere ends with exit code 1.",
 		Example: "  ninepocket request req_2f6ctyq4oz3w\n" +
 			"  ninepocket request req_2f6ctyq4oz3w --access-log '/backup/access*.zst'",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if path == "-" {
-				return fail(exitUsage, "look for it where your supervisor puts the output of serve",
-					errors.New("cannot read the access log: it goes to the standard output"))
-			}
 			all, searched, err := accesslog.Find(path, args[0])
 			if err != nil {
 				hint := ""
 				if errors.Is(err, fs.ErrNotExist) {
-					hint = "give the file that serve writes, by its --access-log"
+					hint = "give the file that serve writes, by its --access-log; - is its standard output"
 				}
 				return fail(exitFailure, hint, fmt.Errorf("cannot read the access log: %w", err))
 			}

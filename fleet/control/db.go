@@ -44,7 +44,7 @@ var (
 )
 
 // domainErrors are errors of this package that transactions return; explain passes them unchanged.
-var domainErrors = []error{ErrSessionTaken, ErrNoSuchServer, ErrServerAlive, errOtherNumber}
+var domainErrors = []error{ErrOtherSends, ErrSessionTaken, ErrNoSuchServer, ErrServerAlive, errOtherNumber}
 
 //go:embed schema.sql
 var schema string

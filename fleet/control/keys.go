@@ -75,35 +75,20 @@ func (db *DB) updateKeys(
 	return err
 }
 
-// DeleteTenant changes keys as UpdateKeys does, and gives the ledger rows of a tenant to an opaque name.
-// rewrite changes the lines of the key log.
-func (db *DB) DeleteTenant(
-	ctx context.Context, tenant, opaque string, change func(*keys.File) error, rewrite func([]byte) []byte,
-) error {
+// deleteSQL gives the ledger rows and the key log of a tenant to an opaque name. Reasons may name people.
+const deleteSQL = `with ledger as (update ninepocket.ledger set tenant = $2::text where tenant = $1)
+	update ninepocket.key_log set entry = entry - 'reason' || jsonb_build_object('tenant', $2::text)
+	where entry->>'tenant' = $1`
+
+// DeleteTenant changes keys as UpdateKeys does, and gives the calls of a tenant to an opaque name.
+func (db *DB) DeleteTenant(ctx context.Context, tenant, opaque string, change func(*keys.File) error) error {
 	return db.updateKeys(ctx, exportTimeout, change, func(ctx context.Context, tx pgx.Tx) error {
 		// A server that reports meanwhile waits, and finds the new name.
 		_, err := tx.Exec(ctx, "lock table ninepocket.ledger in share row exclusive mode")
 		if err == nil {
-			_, err = tx.Exec(ctx, "update ninepocket.ledger set tenant = $2 where tenant = $1", tenant, opaque)
+			_, err = tx.Exec(ctx, deleteSQL, tenant, opaque)
 		}
-		if err != nil {
-			return err
-		}
-
-		var batch pgx.Batch
-		var number int64
-		var entry string
-		rows, _ := tx.Query(ctx, "select number, entry::text from ninepocket.key_log")
-		_, err = pgx.ForEachRow(rows, []any{&number, &entry}, func() error {
-			if line := string(rewrite([]byte(entry))); line != entry {
-				batch.Queue("update ninepocket.key_log set entry = $2 where number = $1", number, line)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		return tx.SendBatch(ctx, &batch).Close()
+		return err
 	})
 }
 
@@ -159,6 +144,7 @@ func writeChanges(ctx context.Context, tx pgx.Tx, before, after keyRows, version
 			on conflict (id) do update set hash = excluded.hash, tenant = excluded.tenant, record = excluded.record,
 			version = excluded.version`, sum, key.ID, key.Tenant, text, version)
 	}
+	// After the keys, which refer to them.
 	for name := range before.tenants {
 		if _, stays := after.tenants[name]; !stays {
 			batch.Queue("delete from ninepocket.tenants where name = $1", name)

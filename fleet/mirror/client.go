@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -206,26 +207,28 @@ func (b *Bucket) upload(
 	return aws.ToString(out.ETag), nil
 }
 
-// lastName returns the greatest object name that has a prefix and is greater than after, "" if there
-// is none. Only publishers list: servers never do.
-func (b *Bucket) lastName(ctx context.Context, prefix, after string) (string, error) {
+// names returns the object names that have a prefix and are greater than after, ascending. Only publishers
+// list, and the one server that sends hooks.
+func (b *Bucket) names(ctx context.Context, prefix, after string) (names []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*b.timeout)
 	defer cancel()
 
-	found := ""
-	pages := s3.NewListObjectsV2Paginator(b.client, &s3.ListObjectsV2Input{
-		Bucket: &b.location.Bucket, Prefix: b.key(prefix), StartAfter: b.key(after),
-	})
+	in := &s3.ListObjectsV2Input{Bucket: &b.location.Bucket, Prefix: b.key(prefix)}
+	if after != "" {
+		in.StartAfter = b.key(after)
+	}
+	pages := s3.NewListObjectsV2Paginator(b.client, in)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return "", b.translateError(prefix, err)
+			return nil, b.translateError(prefix, err)
 		}
 		for _, object := range page.Contents {
-			found = max(found, aws.ToString(object.Key)[len(b.location.Prefix):])
+			names = append(names, aws.ToString(object.Key)[len(b.location.Prefix):])
 		}
 	}
-	return found, nil
+	slices.Sort(names)
+	return names, nil
 }
 
 // remove removes an object.

@@ -96,4 +96,5 @@ const (
 	manifestPrefix = "manifests/"
 	probePrefix    = "probes/"
 	trustPrefix    = "trust/"
+	eventPrefix    = "events/"
 )

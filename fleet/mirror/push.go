@@ -223,11 +223,12 @@ func (old *verifiedCurrent) successor(id string, manifest []byte, floor uint64, 
 
 // lastEpoch returns the highest epoch above after that the bucket has a copy of, 0 if there is none.
 func (b *Bucket) lastEpoch(ctx context.Context, after uint64) (uint64, error) {
-	name, err := b.lastName(ctx, epochPrefix, epochName(after))
-	if err != nil || name == "" {
+	names, err := b.names(ctx, epochPrefix, epochName(after))
+	if err != nil || len(names) == 0 {
 		return 0, err
 	}
 
+	name := names[len(names)-1]
 	epoch, err := strconv.ParseUint(strings.TrimPrefix(name, epochPrefix), 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("cannot read the epochs of %s: %q is none: %w", b, name, ErrVersion)

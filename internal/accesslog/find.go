@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,45 +49,41 @@ func Find(path, id string) (all []Line, searched []string, err error) {
 		if len(all) > 0 {
 			return all, searched[:i+1], nil
 		}
-		unread = append(unread, err)
+		if err != nil {
+			unread = append(unread, fmt.Errorf("%q: %w", name, err))
+		}
 	}
 	return nil, searched, errors.Join(unread...)
 }
 
-// files returns the files of a log, the newest first.
+// files returns the files of a log, the newest first. Those that were rotated have the names that
+// logrotate gives, with numbers or with dates.
 func files(path string) (all []string, err error) {
-	patterns := []string{path}
-	_, missing := os.Lstat(path)
-	if missing == nil || !strings.ContainsAny(path, "*?[") {
-		// Such names have the files that logrotate leaves, with numbers or with dates.
-		exact := escape.Replace(path)
-		patterns = []string{exact, exact + ".*", exact + "-*"}
-	}
-
-	changed := map[string]time.Time{}
-	for _, pattern := range patterns {
+	for _, pattern := range []string{path, path + ".*", path + "-*"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", pattern, err)
 		}
-		for _, name := range names {
-			// One that is rotated right now comes back under another name.
-			if info, err := os.Stat(name); err == nil && !info.IsDir() {
-				changed[name] = info.ModTime()
-			}
-		}
+		all = append(all, names...)
 	}
-	if len(changed) == 0 {
+
+	// One that is rotated right now comes back under another name.
+	changed := func(name string) time.Time {
+		info, err := os.Stat(name)
+		if err != nil || info.IsDir() {
+			return time.Time{}
+		}
+		return info.ModTime()
+	}
+	all = slices.DeleteFunc(all, func(name string) bool { return changed(name).IsZero() })
+	if len(all) == 0 {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	}
-
-	return slices.SortedFunc(maps.Keys(changed), func(a, b string) int {
-		return cmp.Or(changed[b].Compare(changed[a]), strings.Compare(a, b))
-	}), nil
+	slices.SortFunc(all, func(a, b string) int {
+		return cmp.Or(changed(b).Compare(changed(a)), strings.Compare(a, b))
+	})
+	return slices.Compact(all), nil
 }
-
-// escape makes a pattern of a path that only the path matches.
-var escape = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 // findIn returns the lines with a request id of one file.
 func findIn(path, id string) (all []Line, err error) {
@@ -106,7 +101,7 @@ func findIn(path, id string) (all []Line, err error) {
 		in, err = zstd.NewReader(file)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%q: %w", path, err)
+		return nil, err
 	}
 
 	lines := bufio.NewScanner(in)
@@ -120,8 +115,5 @@ func findIn(path, id string) (all []Line, err error) {
 			all = append(all, line)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return all, fmt.Errorf("%q: %w", path, err)
-	}
-	return all, nil
+	return all, lines.Err()
 }

@@ -29,3 +29,12 @@ func Inode(info fs.FileInfo) uint64 {
 // Unlock releases the lock that a library has of an open file. It does so at once, also if a process
 // that is being forked has a copy of the descriptor.
 func Unlock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }
+
+// Free returns how many bytes users may still write to the file system of a path.
+func Free(path string) (int64, error) {
+	var system syscall.Statfs_t
+	if err := syscall.Statfs(path, &system); err != nil {
+		return 0, &fs.PathError{Op: "statfs", Path: path, Err: err}
+	}
+	return int64(system.Bavail) * int64(system.Bsize), nil //nolint:gosec,unconvert // they differ between systems
+}

@@ -39,17 +39,22 @@ func (f DirStore) DeleteTenant(ctx context.Context, tenant, opaque string, now t
 	return f.dropName(ctx, tenant)
 }
 
-// rewriteKeyLog gives the lines of a tenant to an opaque name. The caller has the lock of writers.
+// rewriteKeyLog gives the lines of a tenant to an opaque name. Reasons may name people, and go; so do torn lines.
+// The caller has the lock of writers.
 func (f DirStore) rewriteKeyLog(tenant, opaque string) error {
-	lines, err := f.KeyLog(context.Background())
-	if err != nil || len(lines) == 0 {
+	changes, torn, err := Changes(context.Background(), f)
+	if err != nil || len(changes)+len(torn) == 0 {
 		return err
 	}
 
-	var text []byte
-	for _, line := range lines {
-		if line = rename(line, tenant, opaque); line != nil {
-			text = append(append(text, line...), '\n')
+	var text bytes.Buffer
+	for _, change := range changes {
+		if change.Tenant == tenant {
+			change.Tenant = opaque
+			change.Reason = ""
+		}
+		if err := json.NewEncoder(&text).Encode(change); err != nil {
+			return err
 		}
 	}
 	name := filepath.Join(string(f), statedir.KeyRecordName)
@@ -57,25 +62,7 @@ func (f DirStore) rewriteKeyLog(tenant, opaque string) error {
 	if err != nil {
 		return err
 	}
-	return statedir.ReplaceAs(name, text, of)
-}
-
-// rename gives a line of the key log to an opaque name, if it is of the tenant. Reasons may name people,
-// and go. It is nil for a torn line that has the name.
-func rename(line []byte, tenant, opaque string) []byte {
-	var change Change
-	err := json.Unmarshal(line, &change)
-	switch {
-	case err != nil && bytes.Contains(line, []byte(tenant)):
-		return nil
-	case err != nil || change.Tenant != tenant:
-		return line
-	}
-
-	change.Tenant = opaque
-	change.Reason = ""
-	out, _ := json.Marshal(change) // a time that was read can be written
-	return out
+	return statedir.ReplaceAs(name, text.Bytes(), of)
 }
 
 // dropName waits until the server of the state directory has dropped the name of a deleted tenant, or does so
@@ -114,6 +101,7 @@ func (f DirStore) renameDeleted() error {
 	if err != nil {
 		return err
 	}
+	// The ring knows whose the ids of keys are now.
 	ring, err := keys.OpenRing(string(f), keys.DefaultPlans())
 	if err == nil {
 		err = store.RenameDeleted(ring.Deleted())
@@ -123,7 +111,7 @@ func (f DirStore) renameDeleted() error {
 
 // DeleteTenant implements Store. The state directories of the servers follow at their next checkpoints.
 func (f ControlStore) DeleteTenant(ctx context.Context, tenant, opaque string, now time.Time) error {
-	return f.DB.DeleteTenant(ctx, tenant, opaque,
-		func(file *keys.File) error { return file.Delete(tenant, opaque, now) },
-		func(line []byte) []byte { return rename(line, tenant, opaque) })
+	return f.DB.DeleteTenant(ctx, tenant, opaque, func(file *keys.File) error {
+		return file.Delete(tenant, opaque, now)
+	})
 }

@@ -39,6 +39,28 @@ type Store interface {
 	DeleteTenant(ctx context.Context, tenant, opaque string, now time.Time) error
 }
 
+// DryRun is a Store whose changes are tried and not kept.
+type DryRun struct{ Store }
+
+// UpdateKeys implements Store.
+func (d DryRun) UpdateKeys(ctx context.Context, change func(*keys.File) error) error {
+	file, err := d.ReadKeys(ctx)
+	if errors.Is(err, keys.ErrNoFile) || errors.Is(err, ErrNoKeys) {
+		file = keys.NewFile()
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	return change(file)
+}
+
+// DeleteTenant implements Store.
+func (DryRun) DeleteTenant(context.Context, string, string, time.Time) error { return nil }
+
+// AppendKeyLog implements Store.
+func (DryRun) AppendKeyLog(context.Context, []byte) error { return nil }
+
 // ErrNoKeys reports a fleet's database without keys.
 var ErrNoKeys = errors.New("it has none yet")
 

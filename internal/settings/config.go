@@ -16,6 +16,7 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/feed"
 	"ninepocket/fleet/mirror"
+	"ninepocket/internal/notify"
 	"ninepocket/snapshot/guard"
 )
 
@@ -66,6 +67,10 @@ type Config struct {
 	Feed   Feed
 	Daily  Daily
 	Backup Backup
+	// Notify says who is sent what happens.
+	Notify  notify.Options
+	Metrics Metrics
+
 	Fleet  Fleet
 	MCP    MCP
 	Guards map[string]*float64 // the limits of the guards, by name
@@ -136,6 +141,11 @@ type Plan struct {
 	Currency     string `toml:"currency" help:"currency of both prices, such as USD"`
 }
 
+// Metrics is the [metrics] table.
+type Metrics struct {
+	Tenants bool `toml:"tenants" help:"also count calls by tenant, which labels name"`
+}
+
 // DefaultRetention is how many of the newest snapshots a publication retains in the store, unless
 // configured: a month of daily ones.
 const DefaultRetention = 30
@@ -198,7 +208,7 @@ func (c *Config) Validate() error {
 	_, plans := c.PlanTable()
 	// All problems at once, so that an operator needs one restart.
 	return errors.Join(wrong.Err(), proxies, plans, c.GuardLimits().Validate(), c.CheckDaily(), c.checkFleet(),
-		c.checkMirror())
+		c.checkMirror(), c.Notify.Validate())
 }
 
 // MaxLead limits drain_lead: the whole drain must end before the timeout of service managers.
@@ -323,8 +333,9 @@ func (plan *Plan) readPrice(name string) (*keys.Price, error) {
 	}
 
 	var wrong Problems
+	noCurrency := len(plan.Currency) != 3 || strings.Trim(plan.Currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != ""
 	read := func(key, text string) int64 {
-		if text == "" {
+		if text == "" || noCurrency {
 			return 0
 		}
 		minor, err := keys.ParseAmount(text, plan.Currency)
@@ -333,8 +344,8 @@ func (plan *Plan) readPrice(name string) (*keys.Price, error) {
 	}
 	wrong.AddIf(plan.Price == "" && plan.OveragePrice == "",
 		"cannot use plan %q: it has neither price nor overage_price", name)
-	wrong.AddIf(len(plan.Currency) != 3 || strings.Trim(plan.Currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "",
-		"cannot use plan %q: currency is %q, want three capital letters such as USD", name, plan.Currency)
+	wrong.AddIf(noCurrency, "cannot use plan %q: currency is %q, want three capital letters such as USD", name,
+		plan.Currency)
 	wrong.AddIf(plan.Included < 0 || plan.Included > 1<<53, "cannot use plan %q: included is %d, want 0 to %d", name,
 		plan.Included, int64(1)<<53)
 

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -24,7 +25,7 @@ type Row struct {
 func (c *Merged) Rows() (rows []Row) {
 	c.eachSetting(func(setting *Setting, name string, whole *Config) {
 		key := dotted(setting.path(name))
-		rows = append(rows, Row{key, redactValue(setting.value(whole, name)), cmp.Or(c.origins[key], "default")})
+		rows = append(rows, Row{key, redactValue(key, setting.value(whole, name)), cmp.Or(c.origins[key], "default")})
 	})
 	return rows
 }
@@ -138,11 +139,20 @@ func isBareKey(s string) bool {
 	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
-// redactValue hides passwords in a value.
-func redactValue(v any) any {
+// redactValue hides passwords in a value, and what of a hook is a secret: all of a secret, and of a URL
+// what follows its host.
+func redactValue(key string, v any) any {
 	switch v := v.(type) {
 	case string:
-		return Redact(v)
+		u, err := url.Parse(v)
+		switch {
+		case v == "" || key != "notify.url" && key != "notify.secret":
+			return Redact(v)
+		case key == "notify.url" && err == nil && u.Host != "":
+			return u.Scheme + "://" + u.Host + "/***"
+		}
+		return "***"
+
 	case []string:
 		// The list may be changed: Setting.value returns a copy.
 		for i := range v {

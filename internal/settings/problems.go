@@ -71,6 +71,12 @@ var passwords = regexp.MustCompile(`(://[^:\n]*:).*@`)
 // parameters matches passwords in parameters of a URL, or in a connection string.
 var parameters = regexp.MustCompile(`(?i)\b((?:ssl)?password\s*=\s*)[^&\s"]+`)
 
+// hooks matches what of a file may be a secret of [notify].
+var hooks = regexp.MustCompile(`\b((?:secret|url)"?\s*=\s*).*|whsec_\S*`)
+
+// redactLines hides passwords and hooks in lines of a file.
+func redactLines(text string) string { return hooks.ReplaceAllString(Redact(text), "${1}***") }
+
 // Redact hides passwords: redis://user:secret@host is redis://user:***@host, and ?password=secret is
 // ?password=***.
 func Redact(text string) string {

@@ -133,7 +133,7 @@ func (c *Merged) readTOML(path string, text []byte) error {
 	if err := toml.Unmarshal(text, &tree); err != nil {
 		if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 			row, column := bad.Position()
-			err = fmt.Errorf("line %d, column %d: %s\n%s", row, column, bad.Error(), Redact(bad.String()))
+			err = fmt.Errorf("line %d, column %d: %s\n%s", row, column, bad.Error(), redactLines(bad.String()))
 		}
 		return fmt.Errorf("cannot read configuration %q: %w", path, err)
 	}
@@ -145,7 +145,7 @@ func (c *Merged) readTOML(path string, text []byte) error {
 		err := c.set(entry, path)
 		wrong.AddIf(err != nil, "cannot read configuration %q: line %d: %w\n%4d | %s", path, entry.line, err,
 			entry.line,
-			Redact(strings.TrimRight(lines[entry.line-1], "\r")))
+			redactLines(strings.TrimRight(lines[entry.line-1], "\r")))
 	}
 	return wrong.Err()
 }
@@ -154,11 +154,7 @@ func (c *Merged) readTOML(path string, text []byte) error {
 func (c *Merged) set(entry tomlEntry, file string) error {
 	setting, name, whole := findSetting(entry.path)
 	if !whole {
-		near := nearestKey(entry.path)
-		if near != "" {
-			near = "; did you mean " + near + "?"
-		}
-		return fmt.Errorf("unknown key %s%s", dotted(entry.path), near)
+		return fmt.Errorf("unknown key %s%s", dotted(entry.path), meant(nearestKey(entry.path)))
 	}
 	// For example [listen].
 	if _, table := entry.value.(map[string]any); table {

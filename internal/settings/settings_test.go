@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ninepocket/access/keys"
 )
 
 func writeConfig(t *testing.T, text string) string {
@@ -307,4 +310,101 @@ func TestRedact(t *testing.T) {
 	f("a@b.example://x", "a@b.example://x")
 	f("postgres://u@h/db?password=pw&sslmode=require", "postgres://u@h/db?password=***&sslmode=require")
 	f("postgres://u:pw@h/db?sslpassword=more", "postgres://u:***@h/db?sslpassword=***")
+}
+
+// TestPrices reads prices in minor units, and names every problem of all of them at once.
+func TestPrices(t *testing.T) {
+	t.Parallel()
+	read := func(text string) (keys.Plans, error) {
+		config, err := Read(writeConfig(t, text), nil, noWarning(t))
+		if err != nil {
+			return nil, err
+		}
+		return config.PlanTable()
+	}
+
+	plans, err := read("[plans.pro]\nprice = \"49.00\"\nincluded = 100000\noverage_price = \"1.5\"\n" +
+		"currency = \"USD\"\n[plans.yen]\nprice = \"4900\"\nincluded = 0\ncurrency = \"JPY\"\n")
+	want := keys.Price{Month: 4900, Included: 100_000, Overage: 150, Currency: "USD"}
+	yen := keys.Price{Month: 4900, Currency: "JPY"}
+	if err != nil || *plans["pro"].Price != want || *plans["yen"].Price != yen || plans["free"].Price != nil {
+		t.Errorf("%v: %+v", err, plans["pro"])
+	}
+
+	_, err = read("[plans.a]\nprice = \"49,00\"\noverage_price = \"1.505\"\nincluded = -1\ncurrency = \"USD\"\n" +
+		"[plans.b]\nprice = \"-4\"\ncurrency = \"EUR\"\n[plans.c]\nprice = \"1\"\n" +
+		"[plans.d]\nincluded = 5\ncurrency = \"dollars\"\n[plans.e]\nprice = \"49.00\"\ncurrency = \"JPY\"\n")
+	for _, problem := range []string{
+		`plan "a": price is "49,00", want digits`, `plan "a": overage_price is "1.505", want at most 2 digits after`,
+		`plan "a": included is -1`, `plan "b": price is "-4", want digits`, `plan "c": currency is ""`,
+		`plan "d": it has neither price`, `plan "d": currency is "dollars"`,
+		`plan "e": price is "49.00", want at most 0 digits after the point, as JPY has`,
+	} {
+		if err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("%v lacks %s", err, problem)
+		}
+	}
+	if _, err := read("[plans.pro]\nprice = 49.00\n"); err == nil || !strings.Contains(err.Error(), "text in quotes") {
+		t.Errorf("a number: %v", err)
+	}
+}
+
+// TestHookSecretsAreHidden looks for the secret and the path of a hook in everything that settings print.
+func TestHookSecretsAreHidden(t *testing.T) {
+	const secret, path = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "/T0PSECRET"
+	good := "[notify]\nurl = 'https://hooks.example.com" + path + "'\nsecret = '" + secret + "'\n"
+	hidden := func(what, text string) {
+		t.Helper()
+		for _, part := range []string{secret, secret[6:], "T0PSECRET"} {
+			if strings.Contains(text, part) {
+				t.Errorf("%s shows %s:\n%s", what, part, text)
+			}
+		}
+	}
+
+	layered, err := Read(writeConfig(t, good), nil, noWarning(t))
+	if err == nil {
+		err = layered.Validate()
+	}
+	if err != nil || layered.Notify.Secret != secret {
+		t.Fatal(err)
+	}
+	out := printConfig(t, &layered)
+	hidden("config print", out)
+	if !strings.Contains(out, `url = "https://hooks.example.com/***"`) || !strings.Contains(out, `secret = "***"`) {
+		t.Error(out)
+	}
+	other := layered
+	other.Notify.Secret = "x"
+	if keys := layered.FixedChanges(&other.Config); !slices.Equal(keys, []string{"notify.secret"}) {
+		t.Errorf("changes %q", keys)
+	}
+
+	// Mistakes in every place, the environment included.
+	for _, bad := range []string{
+		good + "x = 1\n", "[notify]\nurl = 'https://hooks.example.com" + path + "\nsecret = '" + secret + "'\n",
+		"[notify]\nurl = 'ftp://hooks.example.com" + path + "'\nsecret = 'T0PSECRET'\n",
+		"notify = { url = 'https://hooks.example.com" + path + "', secret = '" + secret + "', x = 1 }\n",
+		"[notify]\nsecret = ['" + secret + "']\nurl = ['https://h" + path + "']\n",
+		"[notify]\nsecrets = '" + secret + "'\n",
+		"[notify]\n\"secret\" = [ '" + secret + "' ]\n", "[notify]\nsecret = '''\n" + secret + "'''\nurl = '''\n",
+	} {
+		layered, err := Read(writeConfig(t, bad), nil, func(string) {})
+		if err == nil {
+			err = layered.Validate()
+		}
+		if err == nil {
+			t.Errorf("no mistake in\n%s", bad)
+			continue
+		}
+		hidden("an error", err.Error())
+		hidden("config print", printConfig(t, &layered))
+	}
+	environ := []string{"NINEPOCKET_NOTIFY__URL=http://h" + path, "NINEPOCKET_NOTIFY__SECRET=T0PSECRET"}
+	layered, err = Read("", environ, noWarning(t))
+	if err == nil {
+		err = layered.Validate()
+	}
+	hidden("an error", fmt.Sprint(err))
+	hidden("config print", printConfig(t, &layered))
 }

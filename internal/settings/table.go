@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"ninepocket/cardvocab"
+	"ninepocket/internal/notify"
 	"ninepocket/snapshot/guard"
 )
 
@@ -37,6 +38,8 @@ var Settings = slices.Concat(
 	fields[Feed]("feed.", func(config *Config, _ string) *Feed { return &config.Feed }),
 	fields[Daily]("daily.", func(config *Config, _ string) *Daily { return &config.Daily }),
 	fields[Backup]("backup.", func(config *Config, _ string) *Backup { return &config.Backup }),
+	fields[notify.Options]("notify.", func(config *Config, _ string) *notify.Options { return &config.Notify }),
+	fields[Metrics]("metrics.", func(config *Config, _ string) *Metrics { return &config.Metrics }),
 	fields[Fleet]("fleet.", func(config *Config, _ string) *Fleet { return &config.Fleet }),
 	fields[MCP]("mcp.", func(config *Config, _ string) *MCP { return &config.MCP }),
 	guardSettings(),
@@ -117,26 +120,29 @@ func (s *Setting) path(name string) []string {
 
 // nearestKey returns the key that an unknown path resembles, "" for none.
 func nearestKey(path []string) string {
-	name := ""
-	if len(path) > 1 {
-		name = path[1]
+	var keys []string
+	for _, setting := range Settings {
+		// A name that the operator chose is the second level.
+		keys = append(keys, dotted(setting.path(path[min(1, len(path)-1)])))
 	}
-	return cardvocab.Nearest(dotted(path), func(each func(string) bool) {
-		for _, setting := range Settings {
-			if !each(dotted(setting.path(name))) {
-				return
-			}
-		}
-	})
+	return cardvocab.Nearest(dotted(path), slices.Values(keys))
 }
 
-// NearestVariable returns the environment variable that an unknown one resembles, "" for none.
-func NearestVariable(name string) string {
+// MeantVariable suggests the environment variable that an unknown one resembles, "" for none.
+func MeantVariable(name string) string {
 	key := nearestKey(variablePath(name))
-	if key == "" {
+	if key != "" {
+		key = EnvPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
+	}
+	return meant(key)
+}
+
+// meant ends an error about an unknown name with the nearest one, unless that is "".
+func meant(near string) string {
+	if near == "" {
 		return ""
 	}
-	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
+	return "; did you mean " + near + "?"
 }
 
 // variablePath returns the levels of the key of an environment variable.

@@ -14,18 +14,42 @@ const (
 	maxRuns = 24
 )
 
-// run is a batch of encoded points, list k of the history being lane[k]'s. Prices are stored one
+// blockLists is how many lists a block of a run has. Blocks end up full, and are not copied then.
+const blockLists = 4096
+
+// run is a batch of encoded points, list k of the blocks being lane[k]'s. Prices are stored one
 // higher, so that 0 can stand for a day whose row has no price and hides what weaker layers have.
 type run struct {
 	lane   []uint32
-	points snapshot.History
+	blocks []snapshot.History
 }
 
 // add appends a lane's points, which ascend by day.
 func (r *run) add(lane int32, points []snapshot.Point) {
+	if len(r.lane)%blockLists == 0 {
+		var next snapshot.History
+		// Blocks of a run are about equally long.
+		if n := len(r.blocks); n > 0 {
+			next.Points = make([]byte, 0, len(r.blocks[n-1].Points)*9/8)
+		}
+		r.blocks = append(r.blocks, next)
+	}
+
 	r.lane = append(r.lane, uint32(lane))
-	r.points.Points = snapshot.EncodePoints(r.points.Points, points)
-	r.points.Of.Append(len(r.points.Points))
+	block := &r.blocks[len(r.blocks)-1]
+	block.Points = snapshot.EncodePoints(block.Points, points)
+	block.Of.Append(len(block.Points))
+}
+
+// list is the stored form of list k.
+func (r *run) list(k int32) []byte { return r.blocks[k/blockLists].Stored(int(k % blockLists)) }
+
+// of is a lane's list in a run whose lanes ascend, nil without one.
+func (r *run) of(lane int32) []byte {
+	if k, ok := slices.BinarySearch(r.lane, uint32(lane)); ok {
+		return r.list(int32(k))
+	}
+	return nil
 }
 
 // Layers hold the points of all lanes in runs: rows of history files, weakest, and daily rows over them.
@@ -131,70 +155,20 @@ func (h *Layers) pack(rows []dailyRow) []snapshot.Point {
 
 // compact packs all daily runs into one and forgets what is too old.
 func (h *Layers) compact(lanes int) {
-	// Later runs lie over earlier ones, so that a lane's window holds what stands.
 	reader := &Reader{daily: h.daily, from: h.oldest, to: h.oldest + snapshot.HistoryDays - 1}
 	var out run
-	w := &Window{From: h.oldest}
 	for lane := range lanes {
-		w.clear()
-		reader.overlayDaily(w, int32(lane))
-		h.points = h.points[:0]
-		for i := range w.cents {
-			if cents := w.cents[i]; cents != unset {
-				h.points = append(h.points, snapshot.Point{Day: w.From + snapshot.Day(i), Cents: cents + 1})
-			}
+		reader.over = reader.over[:0]
+		reader.overlayDaily(int32(lane))
+		for i := range reader.over {
+			reader.over[i].Cents++
 		}
-
-		if len(h.points) > 0 {
-			out.add(int32(lane), h.points)
+		if len(reader.over) > 0 {
+			out.add(int32(lane), reader.over)
 		}
 	}
 
 	h.daily = []run{out}
-}
-
-// unset marks a day of a window of which no layer has said anything; NoCents is a row without a
-// price.
-const unset = snapshot.NoCents - 1
-
-// Window is one lane's prices over HistoryDays dates.
-type Window struct {
-	From  snapshot.Day
-	cents [snapshot.HistoryDays]int64
-}
-
-func (w *Window) clear() {
-	for i := range w.cents {
-		w.cents[i] = unset
-	}
-}
-
-// set notes a day's price if the day is in the window.
-func (w *Window) set(day snapshot.Day, cents int64) {
-	if i := int(day - w.From); i >= 0 && i < len(w.cents) {
-		w.cents[i] = cents
-	}
-}
-
-// AppendPoints appends the days of the window that have a price.
-func (w *Window) AppendPoints(dst []snapshot.Point) []snapshot.Point {
-	for i, cents := range &w.cents {
-		if cents >= 0 {
-			dst = append(dst, snapshot.Point{Day: w.From + snapshot.Day(i), Cents: cents})
-		}
-	}
-	return dst
-}
-
-// Base returns the price that a change over days compares with (decision 20). It is the latest
-// observation on or before that many days before the window's last date, at most 7 days older.
-func (w *Window) Base(days int) int64 {
-	for i := len(w.cents) - 1 - days; i >= len(w.cents)-1-days-7 && i >= 0; i-- {
-		if w.cents[i] >= 0 {
-			return w.cents[i]
-		}
-	}
-	return snapshot.NoCents
 }
 
 // Reader reads the layers of one lane after another, in any order.
@@ -205,7 +179,10 @@ type Reader struct {
 	daily    []run
 	base     *snapshot.Catalog
 	from, to snapshot.Day
-	points   []snapshot.Point
+
+	// over is what layers say of a lane that lie over its lowest one, NoCents for a day without a price.
+	// The others are room for a layer and for two in one.
+	over, points, merged []snapshot.Point
 }
 
 // Read reads the dates in [from, to]; base is what lies between the two layers, nil for nothing. Nothing
@@ -248,42 +225,120 @@ func byLane[T any](lanes int, list []T, laneOf func(T) int32) (start []int32, so
 	return start, sorted
 }
 
-// Overlay clears the window and applies a lane's layers over each other, weakest first. baseLane is
-// the lane in the base, -1 for none. Of the days in again, which this build read as a whole, the base
-// says nothing.
-func (r *Reader) Overlay(w *Window, lane, baseLane int32, again []snapshot.Day) {
-	w.clear()
+// Size is how many bytes the lists of a lane have.
+func (r *Reader) Size(lane, baseLane int32) (bytes int) {
 	for _, k := range r.order[r.start[lane]:r.start[lane+1]] {
-		r.applyLayer(w, &r.wide.points, int(k), 1)
+		bytes += len(r.wide.list(k))
+	}
+	if baseLane >= 0 {
+		bytes += len(r.base.History.Stored(int(baseLane)))
+	}
+	for i := range r.daily {
+		bytes += len(r.daily[i].of(lane))
+	}
+	return bytes
+}
+
+// Splice appends a lane's points to stored ones: its layers lie over each other, weakest first.
+// baseLane is the lane in the base, -1 for none. Of the days in again, which this build read as a
+// whole, the base says nothing. It returns the points from a day on too, which stay until the next call.
+//
+// The lowest layer is mostly the only one but for the newest days: up to the first day that another
+// one speaks of, its bytes are taken as they are.
+func (r *Reader) Splice(
+	dst []byte, lane, baseLane int32, again []snapshot.Day, recent snapshot.Day,
+) (stored []byte, points []snapshot.Point) {
+	lowest, shift := r.overlayAll(lane, baseLane, again)
+	until := r.to + 1
+	if len(r.over) > 0 {
+		until = r.over[0].Day
 	}
 
-	if baseLane >= 0 {
+	start := len(dst)
+	dst, last := snapshot.CutPoints(dst, lowest, shift, r.from, until)
+	r.merged = merge(r.merged[:0], r.decode(lowest, shift, until), r.over)
+	tail := slices.DeleteFunc(r.merged, func(point snapshot.Point) bool { return point.Cents < 0 })
+	if last.Day == snapshot.NoDay {
+		dst = snapshot.EncodePoints(dst, tail)
+	} else {
+		dst = snapshot.ExtendPoints(dst, last, tail)
+	}
+
+	return dst, r.decode(dst[start:], 0, recent)
+}
+
+// overlayAll lays the layers of a lane over its lowest one, and returns that one.
+func (r *Reader) overlayAll(lane, baseLane int32, again []snapshot.Day) (lowest []byte, shift int64) {
+	r.over = r.over[:0]
+	wide := r.order[r.start[lane]:r.start[lane+1]]
+	for i, k := range wide {
+		if i == 0 {
+			lowest = r.wide.list(k)
+			shift = 1
+		} else {
+			r.overlay(r.wide.list(k), 1)
+		}
+	}
+
+	switch {
+	case baseLane < 0:
+	case len(wide)+len(again) == 0:
+		lowest = r.base.History.Stored(int(baseLane))
+	default:
 		// The base's newest row may have had no price; then no history file has one for that day
 		// either.
-		w.set(r.base.Lanes.LastSeen[baseLane], snapshot.NoCents)
-		r.applyLayer(w, &r.base.History, int(baseLane), 0, again...)
+		hidden := snapshot.Point{Day: r.base.Lanes.LastSeen[baseLane], Cents: snapshot.NoCents}
+		if hidden.Day >= r.from {
+			r.lay([]snapshot.Point{hidden})
+		}
+		r.overlay(r.base.History.Stored(int(baseLane)), 0, again...)
 	}
 
-	r.overlayDaily(w, lane)
+	r.overlayDaily(lane)
+	return lowest, shift
 }
 
 // overlayDaily lays the daily runs of a lane over what is there.
-func (r *Reader) overlayDaily(w *Window, lane int32) {
+func (r *Reader) overlayDaily(lane int32) {
 	for i := range r.daily {
-		run := &r.daily[i]
-		if k, ok := slices.BinarySearch(run.lane, uint32(lane)); ok {
-			r.applyLayer(w, &run.points, k, 1)
-		}
+		r.overlay(r.daily[i].of(lane), 1)
 	}
 }
 
-// applyLayer writes the points of one list over the window, but for some days; stored prices are shift
-// too high.
-func (r *Reader) applyLayer(w *Window, h *snapshot.History, list int, shift int64, except ...snapshot.Day) {
-	r.points = h.AppendPoints(r.points[:0], list, r.from, r.to)
-	for _, point := range r.points {
-		if !slices.Contains(except, point.Day) {
-			w.set(point.Day, point.Cents-shift)
-		}
+// overlay lays a stored list over what is there, but for some days; stored prices are shift too high.
+func (r *Reader) overlay(stored []byte, shift int64, except ...snapshot.Day) {
+	if len(stored) > 0 {
+		points := r.decode(stored, shift, r.from)
+		r.lay(slices.DeleteFunc(points, func(point snapshot.Point) bool { return slices.Contains(except, point.Day) }))
 	}
+}
+
+// lay lays points over what is there.
+func (r *Reader) lay(points []snapshot.Point) {
+	r.merged = merge(r.merged[:0], r.over, points)
+	r.over, r.merged = r.merged, r.over // air: a swap
+}
+
+// decode decodes a stored list from a day on. The points stay until the next call.
+func (r *Reader) decode(stored []byte, shift int64, from snapshot.Day) []snapshot.Point {
+	r.points = snapshot.DecodePoints(r.points[:0], stored, from, r.to)
+	for i := range r.points {
+		r.points[i].Cents -= shift
+	}
+	return r.points
+}
+
+// merge appends the points of two layers to dst, ascending by day. Of two of a day the upper one stands.
+func merge(dst, lower, upper []snapshot.Point) []snapshot.Point {
+	for _, point := range upper {
+		for len(lower) > 0 && lower[0].Day < point.Day {
+			dst = append(dst, lower[0])
+			lower = lower[1:]
+		}
+		if len(lower) > 0 && lower[0].Day == point.Day {
+			lower = lower[1:]
+		}
+		dst = append(dst, point)
+	}
+	return append(dst, lower...)
 }

@@ -4,7 +4,8 @@
   const chart = document.getElementById('chart')
   if (!chart) return
   const svg = chart.querySelector('svg'), axis = chart.querySelector('.axis')
-  const days = +chart.dataset.days, from = +chart.dataset.first, height = 200
+  const days = +chart.dataset.days, from = +chart.dataset.first, height = 200, isLog = !!chart.dataset.log
+  const scale = cents => isLog ? Math.log10(Math.max(cents, 1)) : cents
   const make = (name, parent, attributes = {}) => {
     const made = parent instanceof SVGElement ? document.createElementNS('http://www.w3.org/2000/svg', name) : document.createElement(name)
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value)
@@ -29,8 +30,8 @@
   // What the server drew: the axis of site/chart.go. It is measured from the labels, so that both agree.
   const cents = text => Math.round(parseFloat(text.replace(/[$,]/g, '')) * 100)
   let base, top
-  const measure = () => { base = cents(axis.lastElementChild.textContent); top = cents(axis.firstElementChild.textContent) }
-  const y = cents => height - (cents - base) / (top - base) * height
+  const measure = () => { base = scale(cents(axis.lastElementChild.textContent)); top = scale(cents(axis.firstElementChild.textContent)) }
+  const y = cents => height - (scale(cents) - base) / (top - base) * height
 
   const redraw = () => {
     const shown = lines.filter(line => line.shown && line.points.length)
@@ -44,12 +45,14 @@
       let step = 1
       for (let power = 1; 4 * step < high; power *= 10) for (const factor of [1, 2, 5]) if (4 * step < high) step = power * factor
       const steps = Math.max(Math.ceil(high / step), 2)
+      const least = Math.floor(scale(Math.min(...all))), powers = Math.max(Math.ceil(scale(high)) - least, 1)
+      const labels = isLog ? Array.from({ length: powers + 1 }, (_, i) => 10 ** (least + i)) : Array.from({ length: steps + 1 }, (_, i) => i * step)
       axis.replaceChildren()
-      for (let i = steps; i >= 0; i--) make('span', axis).textContent = dollars(i * step)
+      for (const label of labels.toReversed()) make('span', axis).textContent = dollars(label)
       measure()
       for (const path of svg.querySelectorAll('path')) path.remove()
       let grid = ''
-      for (let i = 0; i <= steps; i++) grid += `M0 ${height * i / steps}h${days - 1}`
+      for (const i of labels.keys()) grid += `M0 ${height * i / (labels.length - 1)}h${days - 1}`
       make('path', svg, { class: 'grid', d: grid })
       for (const line of shown) {
         let path = '', gaps = '', before

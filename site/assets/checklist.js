@@ -17,11 +17,15 @@
   bar.className = 'ticked'
   said.setAttribute('role', 'status')
   toggle.type = 'button'
-  toggle.setAttribute('aria-pressed', false)
   toggle.textContent = 'Show what is missing'
-  toggle.addEventListener('click', () => {
-    const alone = list.classList.toggle('missing')
+  const only = alone => {
+    list.classList.toggle('missing', alone)
     toggle.setAttribute('aria-pressed', alone)
+  }
+  // It is in the address, so that a reload and Back find it.
+  toggle.addEventListener('click', () => {
+    only(location.hash !== '#missing')
+    history.replaceState(null, '', location.pathname + location.search + (location.hash === '#missing' ? '' : '#missing'))
   })
   bar.append(said, toggle)
   list.before(bar)
@@ -58,6 +62,7 @@
   }
   read()
   show()
+  only(location.hash === '#missing')
   addEventListener('storage', event => { if (event.key === place || event.key === null) read(), show() })
   addEventListener('pageshow', event => { if (event.persisted) read(), show() })
 })()

@@ -30,6 +30,9 @@
       show(options().length > 0)
     } catch {}
   }
+  // Back from a suggestion finds the words again.
+  list.addEventListener('click', () => history.replaceState({ ...history.state, words: box.value }, ''))
+  if (history.state?.words) box.value = history.state.words
   set('role', 'combobox')
   set('aria-autocomplete', 'list')
   set('aria-controls', 'options')

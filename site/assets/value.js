@@ -275,7 +275,7 @@
     history.replaceState(null, '', location.pathname)
     open()
     scrollTo({ top: 0, behavior: 'instant' })
-    store('/list', { version, text: bytes })
+    store('/list', { version, text: bytes, typed: !file })
     run()
   })
 
@@ -286,6 +286,7 @@
     const saved = await stored(all => all.get(id + '/list'))
     if (!saved || list) return
     list = { id, text: saved.text }
+    if (saved.typed) form.elements.lines.value = new TextDecoder().decode(saved.text)
     begin()
     if (saved.version === version) {
       for (const piece of await stored(all => all.getAll(IDBKeyRange.bound(id + '/rows/', id + '/rows0'))) ?? []) add(piece)

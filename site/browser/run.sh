@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The public pages in a real browser: Chromium over a server of the demo catalog, with clicks, keys, no script, narrow
 # screens and an accessibility checker. Skips with one line where Node or Chromium is missing; never downloads a browser.
-# With the name of another script it runs that one in place of the tests: shots.mjs takes pictures of every kind of page
-# into SHOTS=DIR, also of the real catalog where it is beside the repository; lighthouse runs Lighthouse.
+# Of the errands and the ways back it does a sample; "errands" does all of them, also on the real catalog where that is
+# beside the repository. shots.mjs takes pictures of every kind of page into SHOTS=DIR, of both; lighthouse runs
+# Lighthouse. The name of another script runs that one in place of the tests.
 set -euo pipefail
 cd "$(dirname "$0")"
 export NO_UPDATE_NOTIFIER=1 PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1
@@ -24,7 +25,7 @@ tools() {
   [ -e "$1/node_modules/.package-lock.json" ] && [ ! "$1/package-lock.json" -nt "$1/node_modules/.package-lock.json" ] && return
   (cd "$1" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) || { [ -n "${CI:-}" ] && exit 1; skip 'npm cannot install their tools'; }
 }
-script=${1:-site.test.mjs}
+script=${1:-}
 if [ "$script" = lighthouse ]; then tools ../lighthouse; else tools .; fi
 
 work=$(mktemp -d)
@@ -55,22 +56,42 @@ start() {
   export BASE KEY CHROMIUM=$chromium
 }
 
-start demo demo --cards 2000
-case $script in
-lighthouse) (cd ../lighthouse && node pages.mjs) ;;
-shots.mjs)
-  NAME=demo node shots.mjs
-  tree=${DATA:-../../../shared/data}/tcgcsv/tcgplayer-current.tar.zst
-  [ -e "$tree" ] || { echo 'skipped: pictures of the real catalog, which is not beside the repository'; exit 0; }
-  "$work/ninepocket" snapshot build --store "$work/store" --source "tcgcsv:$tree" --publish >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
+# real starts a server of the real catalog with its history, or says that it is not there.
+real() {
+  local data=${DATA:-../../../shared/data} prices=()
+  local tree=$data/tcgcsv/tcgplayer-current.tar.zst
+  [ -e "$tree" ] || { echo "skipped: the real catalog, which is not beside the repository"; exit 0; }
+  for file in "$data"/price-history/*daily*productId.csv.zst "$data"/price-history/*sealed*productId.csv.zst; do
+    if [ -e "$file" ]; then prices+=(--prices "tcgcsv:$file"); fi
+  done
+  {
+    "$work/ninepocket" mapping suggest --source "tcgcsv:$tree" --into "$work/mapping"
+    "$work/ninepocket" snapshot build --store "$work/store" --mapping "$work/mapping" --collected-at 2026-08-22T20:05:00Z --source "tcgcsv:$tree" "${prices[@]}" --publish
+  } >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
   key=$("$work/ninepocket" keys create --state "$work/state" --tenant shots --plan business 2>/dev/null)
   start real serve --store "$work/store" --state "$work/state"
   export KEY=$key
+}
+
+run() { node --test --test-concurrency=1 --test-reporter=spec "$@"; }
+
+start demo demo --cards 2000
+case $script in
+errands)
+  export TEST_DEPTH=whole
+  run errands.test.mjs return.test.mjs
+  real
+  NAME=real run errands.test.mjs return.test.mjs
+  ;;
+lighthouse) (cd ../lighthouse && node pages.mjs) ;;
+shots.mjs)
+  NAME=demo node shots.mjs
+  real
   NAME=real node shots.mjs
   PICTURES=$work/pictures node pictures.mjs
   kill "${servers[-1]}"; wait "${servers[-1]}" 2>/dev/null || true
   start pictures serve --store "$work/store" --state "$work/state" --images "$work/pictures"
   NAME=pictures node shots.mjs
   ;;
-*) node --test --test-concurrency=1 --test-reporter=spec "$script" || { tail -n 5 "$work/demo.log"; exit 1; } ;;
+*) run ${script:-site.test.mjs errands.test.mjs return.test.mjs} || { tail -n 5 "$work/demo.log"; exit 1; } ;; # one or three
 esac

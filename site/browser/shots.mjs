@@ -2,8 +2,9 @@
 import { mkdirSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 
-const { BASE, CHROMIUM, SHOTS, NAME, ONLY } = process.env
-const widths = { phone: 390, tablet: 768, desk: 1440 }
+const { BASE, CHROMIUM, SHOTS, NAME, ONLY, WIDTHS } = process.env
+const widths = (WIDTHS ?? '390,768,1440').split(',').map(Number)
+const phone = width => width < 400
 mkdirSync(SHOTS, { recursive: true })
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
 
@@ -17,17 +18,25 @@ async function kinds() {
   const card = await first('/search?q=charizard+4%2F102', '.pockets a')
   const set = await first(card, '.trail a:last-child')
   const one = await first('/search?game=one-piece', '.pockets a')
-  await page.close()
-  return {
+  const kinds = {
     home: '/', typing: '/', card: card + '?days=90', other: one, printings: card + '/printings', set, list: set + '?view=list', checklist: set + '?view=checklist', sets: '/sets', search: '/search?q=pikachu',
-    named: '/search?q=base+set', nothing: '/search?q=pikachu+zzzzqqq', movers: '/movers', sealed: '/search?q=booster+box', value: '/value', docs: '/docs', error: '/errors/rate_limit_exceeded',
+    named: '/search?q=base+set', nothing: '/search?q=pikachu+zzzzqqq', movers: '/movers', falling: '/movers?direction=down&days=30', sealed: '/search?q=booster+box', form: '/value', value: '/value', collection: '/value', refused: '/value', docs: '/docs', operation: '/docs#cards_get',
+    found: '/search?q=pikachu&view=list', filters: '/search?q=charizard&min=5', reading: '/search?q=cheapest+booster+box+of+151', beyond: '/search?q=pikachu&page=99', embed: card.replace('cards', 'embed'), missing: '/cards/not-a-card', error: '/errors/rate_limit_exceeded',
+    errors: '/errors', variants: await variants(first),
   }
+  await page.close()
+  return kinds
+}
+
+// variants is a card with a chart of many lines.
+async function variants(first) {
+  return await first('/search?q=pikachu+58%2F102', '.pockets a') + '?days=180'
 }
 
 const wanted = (ONLY ?? '').split(',').filter(Boolean)
 for (const [kind, path] of Object.entries(await kinds())) {
   if (wanted.length && !wanted.includes(kind)) continue
-  for (const [device, width] of Object.entries(widths)) {
+  for (const width of widths) {
     for (const colorScheme of ['light', 'dark']) {
       if (wanted.length && process.env.SCHEME && colorScheme !== process.env.SCHEME) continue
       const context = await browser.newContext({ viewport: { width, height: 844 }, colorScheme, deviceScaleFactor: 1 })
@@ -37,6 +46,13 @@ for (const [kind, path] of Object.entries(await kinds())) {
         await page.getByLabel('One card a line').fill('2x Charizard Base Set 4/102 NM\nUmbreon VMAX\nPikachu 58/102\n1 Monkey.D.Luffy OP05-119\nnothing of this name')
         await page.getByRole('button', { name: 'Value it' }).click()
         await page.waitForLoadState()
+      }
+      if (kind === 'collection' || kind === 'refused') {
+        const rows = kind === 'refused' ? 21_000 : 700
+        const lines = Array.from({ length: rows }, (_, i) => ['2x Charizard Base Set 4/102', 'Pikachu 58/102', 'Umbreon VMAX', 'nothing of this name'][i % 4])
+        await page.getByLabel('Or a CSV file').setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(lines.join('\n')) })
+        await page.getByRole('button', { name: 'Value it' }).click()
+        await page.locator('.answered:not(.running), [role=alert]').waitFor()
       }
       if (kind === 'sealed') {
         if (!(await page.locator('.sealed a').count())) continue
@@ -50,8 +66,8 @@ for (const [kind, path] of Object.entries(await kinds())) {
         await page.getByRole('combobox').pressSequentially('char')
         await page.getByRole('option').first().waitFor()
       }
-      await page.screenshot({ path: `${SHOTS}/${NAME}-${kind}-${width}-${colorScheme}.png`, fullPage: kind !== 'typing' && width !== 390 || kind === 'value' })
-      if (width === 390) await page.screenshot({ path: `${SHOTS}/${NAME}-${kind}-${width}-${colorScheme}-whole.png`, fullPage: true })
+      await page.screenshot({ path: `${SHOTS}/${NAME}-${kind}-${width}-${colorScheme}.png`, fullPage: kind !== 'typing' && !phone(width) || kind === 'value' })
+      if (phone(width)) await page.screenshot({ path: `${SHOTS}/${NAME}-${kind}-${width}-${colorScheme}-whole.png`, fullPage: true })
       await context.close()
     }
   }

@@ -5,12 +5,13 @@ import lighthouse from 'lighthouse'
 
 const { BASE, CHROMIUM, ONLY } = process.env
 const least = 95
+const sealed = /href="[^"]*(\/sealed\/[^"]*)"/.exec(await (await fetch(BASE + '/search?q=booster+box')).text())[1]
 const pages = {
   home: '/', card: '/cards/kanto-classic-charizard-4-102', set: '/sets/kanto-classic', list: '/sets/kanto-classic?view=list', checklist: '/sets/kanto-classic?view=checklist',
-  printings: '/cards/kanto-classic-charizard-4-102/printings', sets: '/sets', search: '/search?q=pikachu', movers: '/movers', value: '/value', docs: '/docs', error: '/errors/rate_limit_exceeded',
+  printings: '/cards/kanto-classic-charizard-4-102/printings', sets: '/sets', search: '/search?q=pikachu', modifiers: '/search?q=cheapest+charizard+over+%241', nothing: '/search?q=zzzzqqqq', sealed, movers: '/movers', falling: '/movers?days=30&direction=down', value: '/value', docs: '/docs', error: '/errors/rate_limit_exceeded',
 }
 // A page of search results asks not to be listed, which Lighthouse takes for a fault of searching.
-const hidden = ['search']
+const hidden = ['search', 'modifiers', 'nothing']
 
 const chrome = await launch({ chromePath: CHROMIUM, chromeFlags: ['--headless=new', '--no-sandbox', '--disable-gpu'] })
 let bad = 0
@@ -19,7 +20,7 @@ for (const [kind, path] of Object.entries(pages)) {
   const { lhr } = await lighthouse(BASE + path, { port: chrome.port, logLevel: 'error', output: 'json' })
   const scores = Object.values(lhr.categories).map(category => [category.id, Math.round(category.score * 100)])
   const low = scores.filter(([id, score]) => score < least && !(id === 'seo' && hidden.includes(kind)))
-  console.log(kind.padEnd(8), scores.map(([id, score]) => `${id} ${score}`).join('  '))
+  console.log(kind.padEnd(9), scores.map(([id, score]) => `${id} ${score}`).join('  '))
   for (const [id] of low) {
     bad++
     for (const { id: audit } of lhr.categories[id].auditRefs) {

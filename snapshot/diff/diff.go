@@ -14,13 +14,26 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Bounds of what a Diff lists; the counts next to the lists are of everything.
-const (
-	// MaxLargest is how many of the largest moves are listed.
-	MaxLargest = 20
-	// MaxExamples is how many added, removed and renamed things are listed of each.
-	MaxExamples = 10
-)
+// MovedPercent is how far a price must go for the guards to count it as moved.
+const MovedPercent = 60
+
+// Options say which prices have moved, and how much a Diff lists. With the zero value every change is
+// a move, and all of them are listed.
+type Options struct {
+	// Prefix begins the ids of sealed products (decision 25); "" means prd.
+	Prefix string
+	// A price has moved that went up or down by more than MinPercent of the earlier one, and by
+	// MinCents or more. From nothing it is more than any percentage.
+	MinPercent float64
+	MinCents   int64
+	Limit      int // how many things of each list, 0 for all; counts are of everything
+}
+
+// hasMoved is the one rule for counts and lists.
+func (o *Options) hasMoved(pair *Pair) bool {
+	far := float64(pair.distance())*100 > o.MinPercent*float64(pair.From)
+	return pair.From != pair.To && pair.distance() >= o.MinCents && far
+}
 
 // Diff is what changed from one catalog to another.
 type Diff struct {
@@ -75,14 +88,22 @@ type Prices struct {
 	// MedianPercent is the median of the changes in percent, of changed prices whose earlier one is
 	// above zero; null without any.
 	MedianPercent *float64 `json:"median_percent"`
-	// Moved are the prices that went up or down by more than MovedShare of the earlier one.
-	Moved int `json:"moved"`
-	// Largest are the changes of most cents, largest first.
+	// Moved are the prices that moved as far as MinPercent and MinCents say.
+	Moved      int     `json:"moved"`
+	MinPercent float64 `json:"min_percent"`
+	MinCents   int64   `json:"min_cents"`
+	// Largest are those that moved, by percent if the options ask for percent, else by cents; then those
+	// that appeared and disappeared.
 	Largest []Move `json:"largest"`
 }
 
-// MovedShare is how far a price must go to count as moved.
-const MovedShare = 0.60
+// Cents is a price as a Move has it: nil where there is none.
+func Cents(cents int64) *int64 {
+	if cents == snapshot.NoCents {
+		return nil
+	}
+	return &cents
+}
 
 // Move is a lane whose price changed.
 type Move struct {
@@ -92,9 +113,9 @@ type Move struct {
 	Number    string   `json:"number,omitempty"` // printed on the card
 	Variant   string   `json:"variant"`
 	Condition string   `json:"condition"`
-	FromCents int64    `json:"from_cents"`
-	ToCents   int64    `json:"to_cents"`
-	Percent   *float64 `json:"percent"` // null when the earlier price was 0
+	FromCents *int64   `json:"from_cents"` // null where there is no price
+	ToCents   *int64   `json:"to_cents"`
+	Percent   *float64 `json:"percent"` // null when the earlier price was 0, and without both prices
 }
 
 // Coverage is how many cards have a display price.
@@ -103,16 +124,16 @@ type Coverage struct {
 	PricedAfter  int `json:"priced_after"`
 }
 
-// Compare says what changed from catalog a to catalog b. The prefix begins the ids of sealed products
-// (decision 25); "" means prd.
-func Compare(a, b *snapshot.Catalog, prefix string) *Diff {
+// Compare says what changed from catalog a to catalog b.
+func Compare(a, b *snapshot.Catalog, o Options) *Diff {
 	d := &Diff{From: a.ID, To: b.ID}
-	prefix = cmp.Or(prefix, "prd") + "_"
-	d.Cards = changes(named{&a.Cards.ID, &a.Cards.Name, ""}, named{&b.Cards.ID, &b.Cards.Name, ""})
-	d.Sets = changes(named{&a.Sets.ID, &a.Sets.Name, ""}, named{&b.Sets.ID, &b.Sets.Name, ""})
-	d.Sealed = changes(named{&a.Sealed.Tail, &a.Sealed.Name, prefix}, named{&b.Sealed.Tail, &b.Sealed.Name, prefix})
+	o.Prefix = cmp.Or(o.Prefix, "prd") + "_"
+	d.Cards = o.changes(named{&a.Cards.ID, &a.Cards.Name, ""}, named{&b.Cards.ID, &b.Cards.Name, ""})
+	d.Sets = o.changes(named{&a.Sets.ID, &a.Sets.Name, ""}, named{&b.Sets.ID, &b.Sets.Name, ""})
+	d.Sealed = o.changes(named{&a.Sealed.Tail, &a.Sealed.Name, o.Prefix},
+		named{&b.Sealed.Tail, &b.Sealed.Name, o.Prefix})
 	d.Coverage = Coverage{priced(a), priced(b)}
-	d.Prices = comparePrices(NewPairs(a, b), prefix)
+	d.Prices = o.comparePrices(NewPairs(a, b))
 	return d
 }
 
@@ -124,7 +145,7 @@ type named struct {
 
 func (n named) thing(i int) Thing { return Thing{n.prefix + n.id.At(i), n.name.At(i)} }
 
-func changes(a, b named) Changes {
+func (o *Options) changes(a, b named) Changes {
 	changes := Changes{
 		Before: a.id.Len(), After: b.id.Len(),
 		Examples: Examples{Added: []Thing{}, Removed: []Thing{}, Renamed: []Renamed{}},
@@ -138,10 +159,10 @@ func changes(a, b named) Changes {
 		switch {
 		case !known:
 			changes.Added++
-			changes.Examples.Added = addUnique(changes.Examples.Added, b.thing(i))
+			changes.Examples.Added = limited(o, changes.Examples.Added, b.thing(i))
 		case a.name.At(old) != b.name.At(i):
 			changes.Renamed++
-			changes.Examples.Renamed = addUnique(changes.Examples.Renamed,
+			changes.Examples.Renamed = limited(o, changes.Examples.Renamed,
 				Renamed{b.prefix + b.id.At(i), a.name.At(old), b.name.At(i)})
 		}
 	}
@@ -149,16 +170,16 @@ func changes(a, b named) Changes {
 	for i := range a.id.Len() {
 		if _, stays := after[a.id.At(i)]; !stays {
 			changes.Removed++
-			changes.Examples.Removed = addUnique(changes.Examples.Removed, a.thing(i))
+			changes.Examples.Removed = limited(o, changes.Examples.Removed, a.thing(i))
 		}
 	}
 
 	return changes
 }
 
-// addUnique appends an example while there is room for more.
-func addUnique[T any](list []T, one T) []T {
-	if len(list) < MaxExamples {
+// limited appends to a list while there is room for more.
+func limited[T any](o *Options, list []T, one T) []T {
+	if o.Limit == 0 || len(list) < o.Limit {
 		list = append(list, one)
 	}
 	return list
@@ -184,17 +205,19 @@ func priced(c *snapshot.Catalog) int {
 	return n
 }
 
-func comparePrices(pairs *Pairs, prefix string) Prices {
-	prices := Prices{Largest: []Move{}}
-	var moves []Pair
+func (o *Options) comparePrices(pairs *Pairs) Prices {
+	prices := Prices{MinPercent: o.MinPercent, MinCents: o.MinCents, Largest: []Move{}}
+	var moves, others []Pair
 	var percents []float64
 	for pair := range pairs.All {
 		switch {
 		case pair.From == snapshot.NoCents && pair.To == snapshot.NoCents:
 		case pair.From == snapshot.NoCents:
 			prices.Appeared++
+			others = append(others, pair)
 		case pair.To == snapshot.NoCents:
 			prices.Disappeared++
+			others = append(others, pair)
 		default:
 			prices.Compared++
 			if pair.From == pair.To {
@@ -202,9 +225,8 @@ func comparePrices(pairs *Pairs, prefix string) Prices {
 			}
 
 			prices.Changed++
-			moves = append(moves, pair)
-			if pair.Moved() {
-				prices.Moved++
+			if o.hasMoved(&pair) {
+				moves = append(moves, pair)
 			}
 
 			if pair.From > 0 {
@@ -220,10 +242,17 @@ func comparePrices(pairs *Pairs, prefix string) Prices {
 		prices.MedianPercent = &median
 	}
 
-	// The largest in cents are what an operator wants to see first.
-	slices.SortStableFunc(moves, func(x, y Pair) int { return cmp.Compare(y.distance(), x.distance()) })
-	for _, pair := range moves[:min(len(moves), MaxLargest)] {
-		prices.Largest = append(prices.Largest, pairs.move(pair, prefix))
+	// The largest are what an operator wants to see first, by the measure that he asked for.
+	size := func(pair *Pair) float64 {
+		if o.MinPercent > 0 {
+			return float64(pair.distance()) / float64(pair.From)
+		}
+		return float64(pair.distance())
+	}
+	slices.SortStableFunc(moves, func(x, y Pair) int { return cmp.Compare(size(&y), size(&x)) })
+	prices.Moved = len(moves)
+	for _, pair := range append(moves, others...) {
+		prices.Largest = limited(o, prices.Largest, pairs.move(pair, o.Prefix))
 	}
 
 	return prices
@@ -231,3 +260,38 @@ func comparePrices(pairs *Pairs, prefix string) Prices {
 
 // round2 rounds to two decimals, half away from zero (decision 8).
 func round2(v float64) float64 { return math.Round(v*100) / 100 }
+
+// Row is a change as a row of a table. Of what came, went or is renamed it has id and name alone.
+type Row struct {
+	Change, Kind string
+	Was          string // the former name of what is renamed
+	Move
+}
+
+// Rows are all changes that are listed: what came, went or has another name, then prices.
+func (d *Diff) Rows() (rows []Row) {
+	for i, of := range []*Changes{&d.Cards, &d.Sets, &d.Sealed} {
+		kind := []string{"card", "set", "sealed"}[i]
+		for _, thing := range of.Examples.Added {
+			rows = append(rows, Row{"added", kind, "", Move{ID: thing.ID, Name: thing.Name}})
+		}
+		for _, thing := range of.Examples.Removed {
+			rows = append(rows, Row{"removed", kind, "", Move{ID: thing.ID, Name: thing.Name}})
+		}
+		for _, name := range of.Examples.Renamed {
+			rows = append(rows, Row{"renamed", kind, name.From, Move{ID: name.ID, Name: name.To}})
+		}
+	}
+
+	// Prices that appeared or disappeared have no percentage.
+	for _, move := range d.Prices.Largest {
+		change := "moved"
+		if move.FromCents == nil {
+			change = "new"
+		} else if move.ToCents == nil {
+			change = "gone"
+		}
+		rows = append(rows, Row{change, "price", "", move})
+	}
+	return rows
+}

@@ -1,10 +1,12 @@
 package diff_test
 
 import (
+	stdcmp "cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,7 +70,7 @@ type plain struct {
 	Added, Removed, Renamed                         int
 	Compared, Changed, Appeared, Disappeared, Moved int
 	Median                                          string
-	Largest                                         int64 // sum of the cents of the largest moves
+	Listed                                          []string // the lanes that moved, came and went
 }
 
 func named(a, b map[string]string) (p plain) {
@@ -131,9 +133,11 @@ func prices(w *fixture.World) map[string]int64 {
 	return m
 }
 
-func comparePrices(a, b map[string]int64) (p plain) {
+func comparePrices(a, b map[string]int64, o diff.Options) (p plain) {
 	var percents []float64
-	var distances []int64
+	list := func(lane string, from, to int64) {
+		p.Listed = append(p.Listed, fmt.Sprintf("%s from %d to %d", lane, from, to))
+	}
 	for lane, to := range b {
 		from, ok := a[lane]
 		if !ok {
@@ -143,8 +147,10 @@ func comparePrices(a, b map[string]int64) (p plain) {
 		switch {
 		case from < 0 && to >= 0:
 			p.Appeared++
+			list(lane, from, to)
 		case from >= 0 && to < 0:
 			p.Disappeared++
+			list(lane, from, to)
 		case from >= 0 && to >= 0:
 			p.Compared++
 			if from == to {
@@ -152,9 +158,11 @@ func comparePrices(a, b map[string]int64) (p plain) {
 			}
 
 			p.Changed++
-			distances = append(distances, int64(math.Abs(float64(to-from))))
-			if from == 0 || math.Abs(float64(to)/float64(from)-1) > 0.6+1e-12 {
+			// In thousandths of a percent, and in whole numbers.
+			far := max(to-from, from-to)
+			if far*100_000 > int64(math.Round(o.MinPercent*1000))*from && far >= o.MinCents {
 				p.Moved++
+				list(lane, from, to)
 			}
 
 			if from > 0 {
@@ -166,6 +174,7 @@ func comparePrices(a, b map[string]int64) (p plain) {
 	for lane, from := range a {
 		if _, ok := b[lane]; !ok && from >= 0 {
 			p.Disappeared++
+			list(lane, from, snapshot.NoCents)
 		}
 	}
 
@@ -175,12 +184,16 @@ func comparePrices(a, b map[string]int64) (p plain) {
 		p.Median = fmt.Sprintf("%.2f", (percents[(n-1)/2]+percents[n/2])/2)
 	}
 
-	slices.Sort(distances)
-	for _, d := range distances[max(0, len(distances)-diff.MaxLargest):] {
-		p.Largest += d
-	}
+	slices.Sort(p.Listed)
 
 	return p
+}
+
+func centsOf(cents *int64) int64 {
+	if cents == nil {
+		return snapshot.NoCents
+	}
+	return *cents
 }
 
 func counted(c diff.Changes) plain {
@@ -196,43 +209,89 @@ func pricesOf(p diff.Prices) plain {
 		out.Median = fmt.Sprintf("%.2f", *p.MedianPercent)
 	}
 
+	// Ids and conditions as the plain rows have them.
 	for _, m := range p.Largest {
-		out.Largest += max(m.ToCents-m.FromCents, m.FromCents-m.ToCents)
+		kind, id, _ := strings.Cut("card "+m.ID, " prd_")
+		if id == "" {
+			id = m.ID
+		} else {
+			kind = "sealed"
+		}
+		kind, _, _ = strings.Cut(kind, " ")
+		condition := slices.IndexFunc(conditionCodes, func(code string) bool { return code == m.Condition })
+		lane := fmt.Sprint(kind+" ", id, m.Variant, snapshot.Condition(condition))
+		out.Listed = append(out.Listed,
+			fmt.Sprintf("%s from %d to %d", lane, centsOf(m.FromCents), centsOf(m.ToCents)))
 	}
+	slices.Sort(out.Listed)
 
 	return out
 }
 
-// TestCompare holds Compare against counts over the plain rows.
+// conditionCodes are the codes of the conditions in their order.
+var conditionCodes = []string{
+	snapshot.NearMint.Code(), snapshot.Ungraded.Code(), snapshot.LightlyPlayed.Code(),
+	snapshot.ModeratelyPlayed.Code(), snapshot.HeavilyPlayed.Code(), snapshot.Damaged.Code(),
+	snapshot.FactorySealed.Code(),
+}
+
+// TestCompare holds Compare against counts over the plain rows, with every kind of threshold: what it
+// counts is what it lists.
 func TestCompare(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(120) {
 		dice := rand.New(rand.NewPCG(seed, 3))
 		a := fixture.Random(seed, fixture.Size{Sets: 5, Cards: 30 + int(seed), Sealed: 4, Days: 20})
 		b := next(a, dice)
-		d := diff.Compare(a.Catalog(), b.Catalog(), "")
+		o := diff.Options{
+			MinPercent: []float64{0, 50, 60, 12.5, 100}[dice.IntN(5)], MinCents: []int64{0, 1, 100}[dice.IntN(3)],
+		}
+		d := diff.Compare(a.Catalog(), b.Catalog(), o)
 		check := func(what string, want, got plain) {
 			t.Helper()
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("seed %d: %s (-want +got):\n%s", seed, what, diff)
+				t.Errorf("seed %d, %+v: %s (-want +got):\n%s", seed, o, what, diff)
 			}
 		}
 
 		check("cards", named(cardNames(a), cardNames(b)), counted(d.Cards))
 		check("sets", named(setNames(a), setNames(b)), counted(d.Sets))
 		check("sealed", named(sealedNames(a), sealedNames(b)), counted(d.Sealed))
-		check("prices", comparePrices(prices(a), prices(b)), pricesOf(d.Prices))
-		if !slices.IsSortedFunc(d.Prices.Largest, func(x, y diff.Move) int {
-			return int(max(y.ToCents-y.FromCents, y.FromCents-y.ToCents) - max(x.ToCents-x.FromCents,
-				x.FromCents-x.ToCents))
+		check("prices", comparePrices(prices(a), prices(b), o), pricesOf(d.Prices))
+		size := func(m diff.Move) float64 {
+			from := float64(centsOf(m.FromCents))
+			if o.MinPercent > 0 {
+				return math.Abs(float64(centsOf(m.ToCents))-from) / from
+			}
+			return math.Abs(float64(centsOf(m.ToCents)) - from)
+		}
+		if !slices.IsSortedFunc(d.Prices.Largest[:d.Prices.Moved], func(x, y diff.Move) int {
+			return stdcmp.Compare(size(y), size(x))
 		}) {
 			t.Errorf("seed %d: the largest moves do not descend: %+v", seed, d.Prices.Largest)
+		}
+
+		// Lists are cut, counts are not, and rows are what is listed.
+		o.Limit = 1 + dice.IntN(5)
+		cut := diff.Compare(a.Catalog(), b.Catalog(), o)
+		if want := d.Prices.Largest[:min(o.Limit, len(d.Prices.Largest))]; cut.Prices.Moved != d.Prices.Moved ||
+			!cmp.Equal(want, cut.Prices.Largest) || cut.Cards.Added != d.Cards.Added ||
+			len(cut.Cards.Examples.Added) != min(o.Limit, d.Cards.Added) {
+			t.Errorf("seed %d: cut to %d: %+v", seed, o.Limit, cut)
+		}
+		rows := len(d.Rows())
+		all := d.Prices.Moved + d.Prices.Appeared + d.Prices.Disappeared
+		for _, c := range []diff.Changes{d.Cards, d.Sets, d.Sealed} {
+			all += c.Added + c.Removed + c.Renamed
+		}
+		if rows != all {
+			t.Errorf("seed %d: %d rows of %d changes", seed, rows, all)
 		}
 	}
 }
 
 func TestCompareWithItself(t *testing.T) {
 	w := fixture.Random(1, fixture.Small)
-	d := diff.Compare(w.Catalog(), w.Catalog(), "")
+	d := diff.Compare(w.Catalog(), w.Catalog(), diff.Options{})
 	if d.Cards.Any() || d.Sets.Any() || d.Sealed.Any() ||
 		d.Prices.Changed+d.Prices.Appeared+d.Prices.Disappeared > 0 || d.Prices.MedianPercent != nil {
 		t.Errorf("a catalog differs from itself: %+v", d)
@@ -268,16 +327,21 @@ func TestMoves(t *testing.T) {
 		return w.Catalog()
 	}
 
-	d := diff.Compare(world(100, 0, 9000), world(90, 55, 9001), "np")
+	d := diff.Compare(world(100, 0, 9000), world(90, 55, 9001), diff.Options{Prefix: "np"})
 	percent := func(v float64) *float64 { return &v }
+	cents := func(v int64) *int64 { return &v }
 	want := []diff.Move{
-		{ID: "card_a", Name: "Abra", Variant: "normal", Condition: "near_mint", ToCents: 55},
 		{
-			ID: "card_a", Name: "Abra", Variant: "holofoil", Condition: "ungraded", FromCents: 100, ToCents: 90,
+			ID: "card_a", Name: "Abra", Variant: "normal", Condition: "near_mint", FromCents: cents(0),
+			ToCents: cents(55),
+		},
+		{
+			ID: "card_a", Name: "Abra", Variant: "holofoil", Condition: "ungraded", FromCents: cents(100),
+			ToCents: cents(90),
 			Percent: percent(-10),
 		},
 		{
-			ID: "np_boxxx", Name: "Box", Condition: "factory_sealed", FromCents: 9000, ToCents: 9001,
+			ID: "np_boxxx", Name: "Box", Condition: "factory_sealed", FromCents: cents(9000), ToCents: cents(9001),
 			Percent: percent(0.01),
 		},
 	}

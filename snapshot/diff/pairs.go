@@ -111,8 +111,8 @@ func (p *Pairs) same(laneA, laneB int) bool {
 		p.a.Variants.At(int(a.Variant[laneA])) == p.b.Variants.At(int(b.Variant[laneB]))
 }
 
-// Moved reports whether a price went up or down by more than MovedShare.
-func (p *Pair) Moved() bool { return float64(p.distance()) > MovedShare*float64(p.From) }
+// Moved reports whether a price went up or down by more than MovedPercent.
+func (p *Pair) Moved() bool { return (&Options{MinPercent: MovedPercent}).hasMoved(p) }
 
 // distance is the change in cents without its sign.
 func (p *Pair) distance() int64 { return max(p.To-p.From, p.From-p.To) }
@@ -120,27 +120,30 @@ func (p *Pair) distance() int64 { return max(p.To-p.From, p.From-p.To) }
 // percent is the change in percent of the earlier price, which is above zero.
 func (p *Pair) percent() float64 { return float64(p.To-p.From) / float64(p.From) * 100 }
 
-// move describes a pair with both lanes.
+// move describes a pair, as the later catalog has it or else the earlier one.
 func (p *Pairs) move(pair Pair, prefix string) Move {
-	b := p.b
+	c, item, lane := p.b, pair.ItemB, pair.LaneB // air: a place
+	if lane < 0 {
+		c, item, lane = p.a, pair.ItemA, pair.LaneA // air: a place
+	}
 	m := Move{
-		Variant:   b.Variants.At(int(b.Lanes.Variant[pair.LaneB])),
-		Condition: snapshot.Condition(b.Lanes.Condition[pair.LaneB]).Code(),
-		FromCents: pair.From, ToCents: pair.To,
+		Variant:   c.Variants.At(int(c.Lanes.Variant[lane])),
+		Condition: snapshot.Condition(c.Lanes.Condition[lane]).Code(),
+		FromCents: Cents(pair.From), ToCents: Cents(pair.To),
 	}
 
-	if n := b.Cards.ID.Len(); pair.ItemB < n {
-		m.ID = b.Cards.ID.At(pair.ItemB)
-		m.Name = b.Cards.Name.At(pair.ItemB)
-		m.Number = b.Cards.Number.At(pair.ItemB)
-		m.Set = b.OfSet(&b.Sets.Name, pair.ItemB)
+	if n := c.Cards.ID.Len(); item < n {
+		m.ID = c.Cards.ID.At(item)
+		m.Name = c.Cards.Name.At(item)
+		m.Number = c.Cards.Number.At(item)
+		m.Set = c.OfSet(&c.Sets.Name, item)
 	} else {
-		m.ID = prefix + b.Sealed.Tail.At(pair.ItemB-n)
-		m.Name = b.Sealed.Name.At(pair.ItemB - n)
+		m.ID = prefix + c.Sealed.Tail.At(item-n)
+		m.Name = c.Sealed.Name.At(item - n)
 	}
 
 	// A rise from nothing has no percentage.
-	if pair.From > 0 {
+	if pair.From > 0 && pair.To != snapshot.NoCents {
 		percent := round2(pair.percent())
 		m.Percent = &percent
 	}

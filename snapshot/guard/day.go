@@ -46,7 +46,7 @@ func compare(current, next *snapshot.StoredSnapshot, o Options) *comparison {
 	d := &comparison{current: current, next: next, duplicates: o.Duplicates, now: o.Now}
 	d.findMissing()
 	if current != nil {
-		d.diff = diff.Compare(current.Catalog, next.Catalog, "")
+		d.diff = diff.Compare(current.Catalog, next.Catalog, diff.Options{MinPercent: diff.MovedPercent, Limit: 1})
 		d.compareCards()
 	}
 	return d
