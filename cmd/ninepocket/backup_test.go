@@ -324,6 +324,7 @@ func TestBackupCommands(t *testing.T) {
 	}
 	f(exitRefused, "hint: run: ninepocket backup bk", "restore", "--check")
 	f(exitOK, "bad at ", "backup", "--list")
+	f(exitRefused, "the last drill found damage: ninepocket backup --config ", "status")
 	f(exitOK, " files, ", "backup")
 	if err := os.Chmod(filepath.Join(p.dir, "bk"), 0o755); err != nil {
 		t.Fatal(err)
