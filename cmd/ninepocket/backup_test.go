@@ -337,7 +337,7 @@ func TestBackupCommands(t *testing.T) {
 // with PostgreSQL's own program.
 func TestBackupOfADatabase(t *testing.T) {
 	t.Parallel()
-	real, err := exec.LookPath("pg_dump")
+	program, err := exec.LookPath("pg_dump")
 	if err != nil {
 		t.Skip("skipped: the dump of a database, because there is no pg_dump")
 	}
@@ -347,7 +347,7 @@ func TestBackupOfADatabase(t *testing.T) {
 
 	p := newProgram(t)
 	spy := filepath.Join(t.TempDir(), "pg_dump")
-	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >args\nexec " + real + " \"$@\"\n"
+	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >args\nexec " + program + " \"$@\"\n"
 	if err := os.WriteFile(spy, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
