@@ -145,10 +145,11 @@ func (w *world) restore(id string) (into map[string]string, err error) {
 func (w *world) drill() *backup.Trial {
 	w.Helper()
 	none := func(context.Context, string, []tombstone.Tombstone) (int, error) { return 0, nil }
-	trial, err := backup.Restore{Now: time.Now(), Progress: quiet, Delete: none}.Check(w.Context(), w.dir, func(file string) error {
+	read := func(file string) error {
 		_, err := os.ReadFile(file)
 		return err
-	})
+	}
+	trial, err := backup.Restore{Now: time.Now(), Progress: quiet, Delete: none}.Check(w.Context(), w.dir, read)
 	w.must(err)
 	return trial
 }
@@ -535,7 +536,8 @@ func TestDryRun(t *testing.T) {
 	first := w.backup()
 	before := files(t, w.dir)
 	made, err = job.Run(t.Context(), w.dir)
-	if err != nil || made.NewFiles != 0 || made.Bytes != first.Bytes || !slices.Equal(made.Removed, []string{first.ID}) {
+	if err != nil || made.NewFiles != 0 || made.Bytes != first.Bytes ||
+		!slices.Equal(made.Removed, []string{first.ID}) {
 		t.Errorf("%+v, %v", made, err)
 	}
 
