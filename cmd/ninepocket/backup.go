@@ -134,8 +134,8 @@ func (flags *backupFlags) make(retain int) error {
 	layered.Print(out)
 	_ = out.Flush() // memory
 	job := backup.Job{
-		Places: flags.places, Configuration: text.Bytes(), Control: layered.Control, Retain: retain,
-		DryRun: flags.dryRun, Progress: flags.progress.Update,
+		Now: time.Now(), Places: flags.places, Configuration: text.Bytes(), Control: layered.Control,
+		Retain: retain, DryRun: flags.dryRun, Progress: flags.progress.Update,
 	}
 	made, err := job.Run(flags.cmd.Context(), flags.folder)
 	if err != nil {
@@ -201,8 +201,8 @@ func restoreCommand() *cobra.Command {
 				}
 			}
 			work := backup.Restore{
-				ID: id, Places: flags.places, DryRun: flags.dryRun, Delete: deleteAgain,
-				Progress: flags.progress.Update,
+				ID: id, Now: time.Now().UTC(), Places: flags.places, DryRun: flags.dryRun,
+				Delete: deleteAgain, Progress: flags.progress.Update,
 			}
 			if check {
 				return flags.drill(work)

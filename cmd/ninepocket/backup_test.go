@@ -324,6 +324,7 @@ func TestBackupCommands(t *testing.T) {
 	}
 	f(exitRefused, "hint: run: ninepocket backup bk", "restore", "--check")
 	f(exitOK, "bad at ", "backup", "--list")
+	f(exitRefused, "the last drill found damage: ninepocket backup --config ", "status")
 	f(exitOK, " files, ", "backup")
 	if err := os.Chmod(filepath.Join(p.dir, "bk"), 0o755); err != nil {
 		t.Fatal(err)
@@ -336,7 +337,7 @@ func TestBackupCommands(t *testing.T) {
 // with PostgreSQL's own program.
 func TestBackupOfADatabase(t *testing.T) {
 	t.Parallel()
-	real, err := exec.LookPath("pg_dump")
+	program, err := exec.LookPath("pg_dump")
 	if err != nil {
 		t.Skip("skipped: the dump of a database, because there is no pg_dump")
 	}
@@ -346,7 +347,7 @@ func TestBackupOfADatabase(t *testing.T) {
 
 	p := newProgram(t)
 	spy := filepath.Join(t.TempDir(), "pg_dump")
-	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >args\nexec " + real + " \"$@\"\n"
+	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >args\nexec " + program + " \"$@\"\n"
 	if err := os.WriteFile(spy, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 
 	"ninepocket/access/keys"
 	"ninepocket/fleet/control"
+	"ninepocket/internal/backup"
 	"ninepocket/internal/disk"
 	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
@@ -86,8 +88,7 @@ func (s *status) look(ctx context.Context, now time.Time) {
 	s.unclear(s.readKeys(ctx, now), slices.Concat(controlHints, stateHints), keysIn)
 	s.measureDisk("state", s.config.State, minFree)
 	s.measureDisk("feed", s.config.Feed.Into, minFree)
-	backup := newestBackup(&s.config)
-	s.add("last backup", backup, "%v", cmp.Or[any](backup, "unknown"))
+	s.unclear(s.readBackups(now), backupHints, s.config.Backup.Into)
 
 	// An empty list is [] for scripts, and never null.
 	s.facts["unknown"] = append([]string{}, s.unknown...)
@@ -104,10 +105,33 @@ func (s *status) look(ctx context.Context, now time.Time) {
 // errNoServer reports that nobody answers for a server.
 var errNoServer = errors.New("no server answers")
 
-// newestBackup returns when the newest backup was made, nil if nobody knows.
-//
-// SEAM of issue 39, parts A and D: it is to read the newest manifest in [backup] into.
-func newestBackup(*settings.Merged) any { return nil }
+// readBackups says how old the newest backup is, and how the last drill went.
+func (s *status) readBackups(now time.Time) error {
+	into := s.config.Backup.Into
+	if into == "" {
+		s.add("last backup", nil, "none: [backup] into is not configured")
+		return nil
+	}
+	all, err := backup.List(into)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+
+	if len(all) == 0 {
+		s.add("last backup", nil, "none")
+	} else {
+		all[0].Files = nil
+		s.add("last backup", all[0], "%s of %s", all[0].ID, all[0].At.Format(time.RFC3339))
+	}
+	if len(all) == 0 || now.Sub(all[0].At) > oldAfter {
+		s.attend("the last backup is too old: ninepocket backup%s", s.with)
+	}
+	drilled := backup.LastDrill(all)
+	if drilled != nil && !drilled.Good {
+		s.attend("the last drill found damage: ninepocket backup%s; then ninepocket restore --check%s", s.with, s.with)
+	}
+	return nil
+}
 
 // verdicts are the errors of those that are not well.
 var verdicts = map[any]error{

@@ -50,7 +50,6 @@ the prices of [plans.NAME]; amounts are in minor units, such as cents, but in th
 	f.StringVar(&flags.tenant, "tenant", "", "only this tenant")
 	f.StringVar(&flags.since, "since", "", "only from this `DATE` on")
 	f.StringVar(&flags.until, "until", "", "only up to this `DATE`, which is part of it")
-	f.StringVar(&flags.day, "day", "", "only of this `DATE`, or of today or yesterday")
 	f.StringVar(&flags.month, "month", "", "only this `MONTH` of UTC, such as 2026-10")
 	f.BoolVar(&flags.priced, "priced", false, "a bill for each tenant, of --month")
 	f.StringVar(&flags.format, "format", "table",

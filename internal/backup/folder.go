@@ -169,7 +169,7 @@ func copyFile(from, to string, mode fs.FileMode) (sum string, err error) {
 	defer in.Close() //nolint:errcheck // only read
 
 	hash := sha256.New()
-	var source io.Reader = io.TeeReader(in, hash)
+	source := io.TeeReader(in, hash)
 	if to == "" {
 		_, err = io.Copy(io.Discard, source)
 	} else {

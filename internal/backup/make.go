@@ -46,6 +46,7 @@ var copied = regexp.MustCompile(`^(configuration|mapping|state)/|^feed/(days|asi
 
 // Job says what to back up.
 type Job struct {
+	Now           time.Time         // when the backup begins
 	Places        map[string]string // the folder of each part; a part without one is left out
 	Configuration []byte            // without secrets
 	Control       string            // URL of a database, "" for none
@@ -81,7 +82,7 @@ func (j Job) Run(ctx context.Context, dir string) (*Result, error) {
 	}
 	r := &run{Job: j, folder: folder(dir), ctx: ctx, before: &Backup{}}
 	r.Places = maps.Clone(j.Places)
-	r.made = Result{Backup: Backup{At: time.Now().UTC(), Files: map[string]File{}}, Removed: []string{}}
+	r.made = Result{Backup: Backup{At: j.Now.UTC(), Files: map[string]File{}}, Removed: []string{}}
 
 	end, err := r.begin()
 	defer end()
@@ -130,11 +131,11 @@ func (j Job) check(dir string) error {
 // resolve follows the links of a path as far as it exists.
 func resolve(name string) string {
 	name, _ = filepath.Abs(name)
-	real, err := filepath.EvalSymlinks(name)
+	resolved, err := filepath.EvalSymlinks(name)
 	if err != nil && name != filepath.Dir(name) {
 		return filepath.Join(resolve(filepath.Dir(name)), filepath.Base(name))
 	}
-	return real
+	return resolved
 }
 
 // begin makes a folder for what is being written, and reads the backups before.
@@ -224,7 +225,8 @@ func (r *run) dump(into string) error {
 		at.User = url.User(at.User.Username())
 	}
 
-	cmd := exec.CommandContext(r.ctx, "pg_dump", "--format=custom", "--file="+into, "--dbname="+at.String())
+	cmd := exec.CommandContext(r.ctx, "pg_dump", "--format=custom", "--file="+into, //nolint:gosec // of the operator
+		"--dbname="+at.String())
 	cmd.Env = append(os.Environ(), "PGPASSWORD="+cmp.Or(password, os.Getenv("PGPASSWORD")))
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot back up the database: pg_dump: %w: %s", err, strings.TrimSpace(string(said)))

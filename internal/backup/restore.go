@@ -27,6 +27,7 @@ var ErrPlace = errors.New("the place cannot take it")
 // Restore says what to bring back, and where to.
 type Restore struct {
 	ID     string            // "" for the newest
+	Now    time.Time         // when a drill is made
 	Places map[string]string // the folder of each part, none for the configuration if it is not wanted
 	DryRun bool
 	// Delete deletes again in a state directory the tenants of tombstones, and returns how many it had.
@@ -94,7 +95,7 @@ func staged(into string) string { return filepath.Clean(into) + ".restoring" }
 
 // check returns every reason why the places cannot take a backup. The places of parts that it lacks are left
 // out.
-func (r *Restore) check(b *Backup) error {
+func (r Restore) check(b *Backup) error {
 	var problems []error
 	for _, part := range parts {
 		into := r.Places[part]
@@ -121,7 +122,7 @@ func (r *Restore) check(b *Backup) error {
 }
 
 // stage writes all files next to their places, and names each that is damaged.
-func (r *Restore) stage(ctx context.Context, f folder, b *Backup) (err error) {
+func (r Restore) stage(ctx context.Context, f folder, b *Backup) (err error) {
 	for _, into := range r.Places {
 		err = errors.Join(err, disk.OS.Remove(staged(into)), disk.MkdirAll(disk.OS, staged(into), 0o700))
 		// An empty place says whose it is.
@@ -181,7 +182,7 @@ func (f folder) compare(sum, to string, mode fs.FileMode) error {
 }
 
 // place gives all that is staged its name, and takes the names back when one cannot be given.
-func (r *Restore) place() (err error) {
+func (r Restore) place() (err error) {
 	var placed []string
 	for _, part := range parts {
 		into := r.Places[part]
@@ -264,7 +265,7 @@ func (r Restore) Check(ctx context.Context, dir string, read func(file string) e
 	}
 
 	t.ID = r.ID
-	t.Drilled = time.Now().UTC()
+	t.Drilled = r.Now
 	t.Good = len(t.Problems) == 0
 	return t, f.record(t)
 }
