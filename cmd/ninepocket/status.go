@@ -267,6 +267,16 @@ func (s *status) judgeDay(store *snapshot.Store) {
 		}
 	}
 	addRow("last day", min(0, len(rows)-1))
+
+	// A day whose pull or build failed changed nothing, and is in no journal. A store that is filled by hand
+	// has no day's work.
+	day, err := snapshot.LastDaily(store)
+	if err == nil {
+		s.add("last evening", day, "%s at %s", strings.ReplaceAll(day.Verdict, "_", " "), day.At.Format(time.RFC3339))
+	}
+	if day.Verdict == snapshot.VerdictFailed {
+		s.attend("the last day's work failed; run it again and read what it says: ninepocket daily%s", s.with)
+	}
 	addRow("last refusal", refused)
 	if refused == 0 {
 		s.attend("the last day was refused: mend the feed and run the day again; if it is right: %s",
