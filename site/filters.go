@@ -48,19 +48,19 @@ func (p *Pages) countFilters(
 		return page.Cards
 	}
 
-	f.sets = countValues(without(searchQuery.Set != "", func(q *index.Query) { q.Set = "" }),
+	f.sets = countValues(without(searchQuery.Set != "", func(query *index.Query) { query.Set = "" }),
 		func(card int, add func(string, string)) {
 			if set := c.Cards.Set[card]; set != snapshot.NoSet {
 				add(c.Sets.Slug.At(int(set)), c.Sets.Name.At(int(set)))
 			}
 		})
-	f.rarities = countValues(without(searchQuery.Rarity != "", func(q *index.Query) { q.Rarity = "" }),
+	f.rarities = countValues(without(searchQuery.Rarity != "", func(query *index.Query) { query.Rarity = "" }),
 		func(card int, add func(string, string)) {
 			if rarity := c.Cards.Rarity.At(card); rarity != "" {
 				add(rarity, rarity)
 			}
 		})
-	f.variants = countValues(without(searchQuery.Variant != "", func(q *index.Query) { q.Variant = "" }),
+	f.variants = countValues(without(searchQuery.Variant != "", func(query *index.Query) { query.Variant = "" }),
 		func(card int, add func(string, string)) {
 			last := uint16(0)
 			for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
