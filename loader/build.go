@@ -255,10 +255,8 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	}
 
 	// The base's lanes are entered before any price is read, which may say something newer.
-	b.lanes = &laneTable{
-		head: slices.Repeat([]int32{-1}, b.merged.numItems()),
-		all:  make([]laneState, 0, len(b.o.Base.Lanes.Cents)*33/32),
-	}
+	b.lanes = &laneTable{head: slices.Repeat([]int32{-1}, b.merged.numItems())}
+	b.lanes.all = make([]laneState, 0, len(b.o.Base.Lanes.Cents)*33/32)
 	b.carryLanes()
 	// Days ascend: each is compared with the one before.
 	for _, in := range archived {

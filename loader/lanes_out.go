@@ -115,17 +115,8 @@ func (a *assembly) writeFeeds() {
 
 // writeLanes writes the lanes of all items with their history and statistics.
 func (a *assembly) writeLanes() {
-	var lanes, shown int
-	for _, list := range a.lanes {
-		lanes += len(list)
-		for k, lane := range list {
-			// A variant has statistics once.
-			if k == 0 || a.b.lanes.all[lane].variant != a.b.lanes.all[list[k-1]].variant {
-				shown++
-			}
-		}
-	}
-	a.c.MakeRoom(lanes, shown, a.r.Size())
+	// Most cards have one variant with statistics, few have three.
+	a.c.MakeRoom(len(a.b.lanes.all), len(a.cards)*3/2, a.r.Size())
 	nCards := len(a.cards)
 	a.c.Cards.Display = make([]int32, nCards)
 	for row, i := range a.cards {

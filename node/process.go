@@ -88,22 +88,22 @@ const buildMemory = 1200 << 20
 // GOMEMLIMIT is set, the runtime's soft limit follows what is live, up to the limit of memory.
 func LimitBuild(log *slog.Logger) {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); !set {
-		_, most := memory()
-		followLive(most)
+		_, bound := memory()
+		followLive(bound)
 	}
 	LogMemory(log)
 }
 
-// followLive sets the limit by what is live, now and after each collection.
-func followLive(most int64) {
+// followLive sets the limit by what is live, now and after each collection. A negative bound is none.
+func followLive(bound int64) {
 	used, _ := memory()
 	limit := max(buildMemory, used+used/4)
-	if most > 0 {
-		limit = min(limit, most)
+	if bound > 0 {
+		limit = min(limit, bound)
 	}
 	debug.SetMemoryLimit(limit)
 	// The next collection finds that nobody has it.
-	runtime.AddCleanup(new([64]byte), followLive, most)
+	runtime.AddCleanup(new([64]byte), followLive, bound)
 }
 
 // memoryLimit returns the memory limit of the process in bytes: GOMEMLIMIT, or 90 % of the control

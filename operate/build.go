@@ -73,10 +73,13 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 
+	after := ""
+	terms := snapshot.WriteOptions{}
 	if b.Base != nil {
 		// A build does not read what it computes anew.
 		b.Base.Stats = snapshot.Stats{}
-		b.Base.Movers = snapshot.Movers{}
+		terms.Base = b.Base.ID
+		after = b.Base.Date().String()
 	}
 
 	// A misspelt folder is a new store, which no server reads: the operator gets a warning.
@@ -91,13 +94,9 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 	if b.Progress != nil {
 		b.Progress("writing the snapshot", 0, 0)
 	}
-	terms := snapshot.WriteOptions{Quarantine: made.Quarantine, QuarantineCounts: made.QuarantineCounts}
-	after := ""
-	if b.Base != nil {
-		terms.Base = b.Base.ID
-		after = b.Base.Date().String()
-	}
 	b.Base = nil // writing takes as much memory again
+	terms.Quarantine = made.Quarantine
+	terms.QuarantineCounts = made.QuarantineCounts
 	m, created, err := store.Write(made.Catalog, terms)
 	if err != nil {
 		return nil, err

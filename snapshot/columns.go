@@ -86,9 +86,6 @@ func entries(columns []column, format int) (n int) {
 	return n
 }
 
-// entryBytes bounds what an entry of the map takes beside its name and its bytes.
-const entryBytes = 16
-
 // encoder writes columns. After the first failure a call does nothing.
 type encoder struct {
 	buf bytes.Buffer
@@ -99,12 +96,14 @@ type encoder struct {
 // encodeSection encodes a table as the bytes of its section.
 func encodeSection(columns []column) ([]byte, error) {
 	e := &encoder{}
-	// What grows to its size is copied, and lies in memory twice.
-	size := 0
+	// What grows to its size is copied, and lies in memory twice. Names and lengths take less than 64 bytes
+	// a column.
+	size := 64 * len(columns)
 	for _, col := range columns {
-		size += 2*(len(col.name)+entryBytes) + col.size()
+		size += col.size()
 	}
 	e.buf.Grow(size)
+
 	e.enc = msgpack.NewEncoder(&e.buf)
 	e.err = e.enc.EncodeMapLen(entries(columns, Format))
 	for _, col := range columns {
@@ -122,6 +121,7 @@ func (e *encoder) column(name string, data any) {
 		e.column(name, &data.ends)
 	case *PackedPoints:
 		e.bin(name, *data)
+
 	default:
 		rows := integers(data)
 		e.begin(name, rows.Len()*int(rows.Type().Elem().Size()))

@@ -13,32 +13,30 @@ type Point struct {
 }
 
 // EncodePoints appends the stored form of points, which must ascend by day (docs/SNAPSHOT.md,
-// history). The first point is two varints: its day and its price; ExtendPoints writes the others.
+// history).
 func EncodePoints(dst []byte, points []Point) []byte {
-	if len(points) == 0 {
-		return dst
-	}
-	dst = binary.AppendUvarint(dst, uint64(points[0].Day))
-	dst = binary.AppendUvarint(dst, uint64(points[0].Cents))
-	return ExtendPoints(dst, points[0], points[1:])
+	return ExtendPoints(dst, Point{Day: NoDay}, points)
 }
 
-// ExtendPoints appends further points to stored ones, of which last is the last. Each is a varint of
+// ExtendPoints appends further points to stored ones, of which last is the last, of NoDay when there is
+// none. The first point is two varints: its day and its price. Each further point is a varint of
 // zigzag(price change)<<1. When days are skipped before a point, the low bit of that varint is set,
 // and a varint of how many follows. So a price that is the same on the next day is the byte 0.
 func ExtendPoints(dst []byte, last Point, points []Point) []byte {
 	for _, p := range points {
 		// The low bit says that a gap follows; most days follow the day before.
 		u := zigzag(p.Cents-last.Cents) << 1
-		gap := p.Day - last.Day - 1
-		last = p
-		if gap != 0 {
+		switch gap := p.Day - last.Day - 1; {
+		case last.Day == NoDay:
+			dst = binary.AppendUvarint(dst, uint64(p.Day))
+			dst = binary.AppendUvarint(dst, uint64(p.Cents))
+		case gap != 0:
 			dst = binary.AppendUvarint(dst, u|1)
 			dst = binary.AppendUvarint(dst, uint64(gap))
-			continue
+		default:
+			dst = binary.AppendUvarint(dst, u)
 		}
-
-		dst = binary.AppendUvarint(dst, u)
+		last = p
 	}
 
 	return dst

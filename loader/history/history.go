@@ -260,12 +260,7 @@ func (r *Reader) Splice(
 	dst, last := snapshot.CutPoints(dst, lowest, shift, r.from, until)
 	r.merged = merge(r.merged[:0], r.decode(lowest, shift, until), r.over)
 	tail := slices.DeleteFunc(r.merged, func(point snapshot.Point) bool { return point.Cents < 0 })
-	if last.Day == snapshot.NoDay {
-		dst = snapshot.EncodePoints(dst, tail)
-	} else {
-		dst = snapshot.ExtendPoints(dst, last, tail)
-	}
-
+	dst = snapshot.ExtendPoints(dst, last, tail)
 	return dst, r.decode(dst[start:], 0, recent)
 }
 
