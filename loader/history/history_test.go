@@ -122,3 +122,32 @@ func TestSpliceEqualsOverlay(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkSplice splices a year of a lane and the newest day: of a base alone, and of a base over a
+// history file, whose layers meet on every day.
+func BenchmarkSplice(b *testing.B) {
+	var points []snapshot.Point
+	for day := from - 1; day < date; day++ {
+		points = append(points, snapshot.Point{Day: day, Cents: 500 + int64(day*7919%13)})
+	}
+	base := &snapshot.Catalog{}
+	base.Lanes.LastSeen = []snapshot.Day{date - 1}
+	base.History.Points = snapshot.EncodePoints(nil, points)
+	base.History.Of.Append(len(base.History.Points))
+
+	for _, files := range []int{0, 1} {
+		b.Run([]string{"base", "overlay"}[files], func(b *testing.B) {
+			h := New()
+			h.AddDaily(0, date, 501, 1)
+			for range files {
+				h.AddWide(0, points)
+			}
+			r := h.Read(base, 1, from, date)
+			stored := make([]byte, 0, 1024)
+			b.ReportAllocs()
+			for b.Loop() {
+				stored, _ = r.Splice(stored[:0], 0, 0, nil, date-89)
+			}
+		})
+	}
+}
