@@ -83,15 +83,14 @@ func LimitMemory(group memlimit.Provider) {
 // buildMemory is what a build may take, in bytes, before it must do with a quarter more than it needs.
 const buildMemory = 1200 << 20
 
-// LimitBuild limits the memory of a process that builds a snapshot, and logs the limit. The collector
-// would let its heap grow to twice its live size, which saves such a process next to no time. Unless
-// GOMEMLIMIT is set, the runtime's soft limit follows what is live, up to the limit of memory.
-func LimitBuild(log *slog.Logger) {
+// LimitBuild limits the memory of a process that builds a snapshot. The collector would let its heap grow
+// to twice its live size, which saves such a process next to no time. Unless GOMEMLIMIT is set, the
+// runtime's soft limit follows what is live, up to the limit of memory.
+func LimitBuild() {
 	if _, set := os.LookupEnv("GOMEMLIMIT"); !set {
 		_, bound := memory()
 		followLive(bound)
 	}
-	LogMemory(log)
 }
 
 // followLive sets the limit by what is live, now and after each collection. A negative bound is none.

@@ -127,7 +127,7 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 
-	node.LimitBuild(term.NewLog(cmd.ErrOrStderr(), "", false))
+	node.LimitBuild()
 	b.Guards = terms.BuildLimits()
 	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
 	b.Progress = progress.Update

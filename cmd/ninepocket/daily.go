@@ -157,7 +157,7 @@ func (d *daily) run() error {
 	if err != nil {
 		return err
 	}
-	node.LimitBuild(term.NewLog(d.cmd.ErrOrStderr(), d.settings.LogFormat, false))
+	node.LimitBuild()
 	report, err := work.Run(d.cmd.Context())
 	stop()
 	if report != nil {

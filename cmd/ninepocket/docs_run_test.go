@@ -112,6 +112,12 @@ func (d *docsKit) managesKeys() {
 	id := regexp.MustCompile(`key_\w+`).FindString(d.pastes("ninepocket keys list --state state"))
 	bills := d.pastes(d.block("docs/SECURE.md", "keys rotate"), "key_…", id)
 	says(d.t, bills, "tenant,surface,plan,per_minute,per_day")
+
+	const page = "docs/SECURE.md"
+	says(d.t, d.pastes(d.block(page, "usage --month")), "TENANT", "COMPLETE")
+	said := d.pastes(d.block(page, "tenants suspend"))
+	says(d.t, said, "changed plan, contact of acme", "suspended acme", "resumed acme",
+		"deleted acme: its calls stay under tenant_")
 	d.pastes("ninepocket keys create --state state --tenant acme --surface live --plan pro >key")
 }
 
