@@ -98,7 +98,6 @@ type deletion struct {
 	t      *testing.T
 	random *rand.Rand
 	dir    string
-	file   *keys.File
 	ring   *keys.Ring
 	raw    []string
 	store  *LocalStore

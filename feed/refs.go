@@ -20,19 +20,20 @@ func refsFile(folder, day string) string { return filepath.Join(folder, day+".re
 
 // refsHead is the first line of an index: a checksum of the others, and the sizes of the day's files.
 func refsHead(folder, day string, refs []byte) string {
-	head := fmt.Sprintf("refs %016x", xxhash.Sum64(refs))
+	var head strings.Builder
+	fmt.Fprintf(&head, "refs %016x", xxhash.Sum64(refs))
 	for _, file := range DayFiles(folder, day) {
 		if info, err := os.Stat(file); err == nil {
-			head += fmt.Sprintf(" %d", info.Size())
+			fmt.Fprintf(&head, " %d", info.Size())
 		}
 	}
-	return head
+	return head.String()
 }
 
 // readRefs returns the references of a day, each between two line feeds. An index that is missing, damaged or of
 // other files is none.
 func readRefs(folder, day string) (refs []byte, ok bool) {
-	b, _ := os.ReadFile(refsFile(folder, day)) //nolint:gosec // of our own folder
+	b, _ := os.ReadFile(refsFile(folder, day))
 	head := bytes.IndexByte(b, '\n')
 	return b[max(head, 0):], head > 0 && string(b[:head]) == refsHead(folder, day, b[head:])
 }

@@ -92,7 +92,7 @@ func TestDaysOf(t *testing.T) {
 
 	// A later tree of a day has its own rows besides: the index is of all trees of the day.
 	s.feed.Rebuild(evening.AddDate(0, 0, 4).Add(60_000_000_000))
-	s.feed.Set(feedtest.Faults{Change: func(path, body string) string {
+	s.feed.Set(feedtest.Faults{Change: func(_, body string) string {
 		return rowOf(card).ReplaceAllString(body, "")
 	}})
 	s.pull()

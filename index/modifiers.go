@@ -45,8 +45,8 @@ func newMeaning(ix *Index, q Query, maybe bool) (m meaning) {
 
 // WithoutModifiers returns what the modifiers of a query make of it. Its order and bounds are given, and
 // its words are those of a card and of an era.
-func (q Query) WithoutModifiers(ix *Index) Query {
-	m := newMeaning(ix, q, false)
+func (q *Query) WithoutModifiers(ix *Index) Query {
+	m := newMeaning(ix, *q, false)
 	if !m.HasWords {
 		m.Words = ""
 	}

@@ -26,13 +26,13 @@ func Shadow(from, to string) error {
 		case err != nil:
 			return err
 		case noLink == nil:
-			return os.Symlink(leads, target)
+			return os.Symlink(leads, target) //nolint:gosec // of a folder of our own
 		case entry.IsDir() && filepath.Base(filepath.Dir(name)) == "snapshots":
-			return cmp.Or(os.Symlink(name, target), fs.SkipDir)
+			return cmp.Or(os.Symlink(name, target), fs.SkipDir) //nolint:gosec // of a folder of our own
 		case entry.IsDir():
-			return os.MkdirAll(target, 0o700)
+			return os.MkdirAll(target, 0o700) //nolint:gosec // of a folder of our own
 		case strings.HasSuffix(name, ".tar.zst"):
-			return os.Symlink(name, target)
+			return os.Symlink(name, target) //nolint:gosec // of a folder of our own
 		}
 
 		data, err := os.ReadFile(name) //nolint:gosec // the operator's own folder
@@ -41,8 +41,8 @@ func Shadow(from, to string) error {
 			return errors.Join(err, statErr)
 		}
 		// Days of trees are taken from the times of their files.
-		err = os.WriteFile(target, data, 0o600) //nolint:gosec // of a folder of our own
-		return errors.Join(err, os.Chtimes(target, info.ModTime(), info.ModTime()))
+		err = os.WriteFile(target, data, 0o600)                                     //nolint:gosec // of a folder of our own
+		return errors.Join(err, os.Chtimes(target, info.ModTime(), info.ModTime())) //nolint:gosec // as above
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -126,7 +126,10 @@ func appendCard(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
 
 // CardHead returns the part of a Card detail that the card's summary begins with: all up to its prices.
 // In a text of a card, quotes are escaped.
-func CardHead(detail []byte) []byte { return detail[:bytes.Index(detail, pricesMember)] }
+func CardHead(detail []byte) []byte {
+	head, _, _ := bytes.Cut(detail, pricesMember)
+	return head
+}
 
 var pricesMember = []byte(`,"prices":[`)
 

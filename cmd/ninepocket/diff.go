@@ -40,7 +40,7 @@ func snapshotDiff() *cobra.Command {
 			return cobra.ExactArgs(2)(cmd, args)
 		},
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return flags.check(cmd) },
-		RunE:    func(cmd *cobra.Command, args []string) error { return flags.run(cmd, args) },
+		RunE:    flags.run,
 	}
 
 	flags.addStored(cmd)

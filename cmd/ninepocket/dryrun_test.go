@@ -35,7 +35,7 @@ func bytesOf(t *testing.T, root string) map[string]string {
 			all[name] += leads
 			return err
 		case !entry.IsDir():
-			data, err := os.ReadFile(name) //nolint:gosec // of the test
+			data, err := os.ReadFile(name)
 			all[name] += info.ModTime().String() + string(data)
 			return err
 		}

@@ -74,18 +74,6 @@ func TestEverydayQuestions(t *testing.T) { // air: one step
 	}
 }
 
-// isComplete reports whether there is a command with all flags and arguments.
-func isComplete(words []string) bool {
-	cmd, rest, err := rootCommand().Find(words)
-	if err == nil {
-		err = cmd.ParseFlags(rest)
-	}
-	if err == nil && cmd.Args != nil {
-		err = cmd.ValidateArgs(cmd.Flags().Args())
-	}
-	return err == nil && cmd.Runnable() && !cmd.HasSubCommands()
-}
-
 // newEverydayShop goes into a folder with a configuration, a store that was published, rolled back and
 // refused, two tenants, a backup and a log. It returns what stands for the words in capitals.
 func newEverydayShop(t *testing.T) *strings.Replacer {

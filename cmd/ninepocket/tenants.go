@@ -375,7 +375,8 @@ func (flags *tenantFlags) delete(cmd *cobra.Command, name string, config *settin
 func (flags *tenantFlags) filesWithNames(config *settings.Config) []string {
 	files := []string{}
 	for _, place := range [][2]string{
-		{flags.folder, "/*damaged-*"}, {config.Backup.Into, "/backups/*.json"},
+		{flags.folder, "/*damaged-*"},
+		{config.Backup.Into, "/backups/*.json"},
 		{strings.TrimPrefix(config.AccessLog, "-"), "*"}, // and those of before its rotations
 	} {
 		if place[0] != "" {

@@ -53,9 +53,9 @@ type realTree struct {
 // readRealTree reads the tree of the data.
 func readRealTree(t *testing.T, file string) *realTree {
 	t.Helper()
-	packed, err := os.Open(file) //nolint:gosec // test data
+	packed, err := os.Open(file)
 	must(t, err)
-	defer packed.Close() //nolint:errcheck // only read
+	defer packed.Close()
 	plain, err := zstd.NewReader(packed)
 	must(t, err)
 	defer plain.Close()

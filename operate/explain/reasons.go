@@ -36,7 +36,7 @@ var dateIn = regexp.MustCompile(`\d{4}-\d\d-\d\d`)
 // readReport reads the lines that name the card, by its reference or its number in a file of its category,
 // and those of whole files of its group. The report stays with who built the snapshot.
 func (e *explainer) readReport(file string) error {
-	text, err := os.ReadFile(file) //nolint:gosec // of our own store
+	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -70,7 +70,7 @@ func (e *explainer) explainAbsence(mapping string) bool {
 	name, last, gone := e.c.GoneCard(e.ID)
 	e.Name = name
 	// What the operator or the build decided comes before what the feed says.
-	removed, _ := os.ReadFile(filepath.Join(mapping, "removed.csv")) //nolint:gosec // the operator's own mapping
+	removed, _ := os.ReadFile(filepath.Join(mapping, "removed.csv"))
 	for _, ref := range append(e.tcgRefs(), e.group) {
 		if ref != "" && mapping != "" && strings.Contains(string(removed), ","+ref+",") {
 			e.add("removed", "removed.csv of the mapping takes %s out of the catalog", ref)
