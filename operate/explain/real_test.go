@@ -1,6 +1,7 @@
 package explain_test
 
 import (
+	"cmp"
 	"archive/tar"
 	"encoding/json"
 	"errors"
@@ -136,9 +137,9 @@ func (tree *realTree) rowsOf(p *realProduct) (rows []realPrice) {
 // TestRealReasons asks for 200 cards of the real tree, chosen over all reasons that two of its days have, and
 // holds the answers against the files themselves.
 func TestRealReasons(t *testing.T) {
-	file := filepath.Join(os.Getenv("DATA"), "tcgcsv", "tcgplayer-current.tar.zst")
+	file := filepath.Join(cmp.Or(os.Getenv("DATA"), "../../../shared/data"), "tcgcsv", "tcgplayer-current.tar.zst")
 	if _, err := os.Stat(file); err != nil || !testsweep.Full() {
-		t.Skip("skipped: 200 cards of the real tree, because this is no full sweep, or DATA is not set")
+		t.Skip("skipped: 200 cards of the real tree, because this is no full sweep, or there is no real tree")
 	}
 	s := newShelf(t)
 	root := filepath.Join(t.TempDir(), "tree")
