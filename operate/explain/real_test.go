@@ -1,8 +1,8 @@
 package explain_test
 
 import (
-	"cmp"
 	"archive/tar"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
