@@ -41,8 +41,9 @@ func Shadow(from, to string) error {
 			return errors.Join(err, statErr)
 		}
 		// Days of trees are taken from the times of their files.
-		err = os.WriteFile(target, data, 0o600)                                     //nolint:gosec // of a folder of our own
-		return errors.Join(err, os.Chtimes(target, info.ModTime(), info.ModTime())) //nolint:gosec // as above
+		err = os.WriteFile(target, data, 0o600)                     //nolint:gosec // of a folder of our own
+		timed := os.Chtimes(target, info.ModTime(), info.ModTime()) //nolint:gosec // as above
+		return errors.Join(err, timed)
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -182,11 +182,11 @@ func (s *searchPage) explain(v *engine.View, query *index.Query, list []index.No
 			s.bestMatch = relevance
 			*text = orderText[found.To]
 			one.undo = "Sort by match instead"
-			one.without = s.without(v, query, func(q *SearchQuery) { q.Sort = "" })
+			one.without = s.without(v, query, list, func(q *SearchQuery) { q.Sort = "" })
 		case index.Bounded:
 			*text = "Prices" + priceBound(" from ", found.From) + priceBound(" to ", found.To) + "."
 			one.undo = "Show all prices"
-			one.without = s.without(v, query, func(q *SearchQuery) {
+			one.without = s.without(v, query, list, func(q *SearchQuery) {
 				q.Min = 0
 				q.Max = 0
 			})
@@ -224,7 +224,9 @@ func sealedMeaning(v *engine.View, query *index.Query, list []index.Note) index.
 
 // without returns the address of the results without one of the modifiers that the words have: the
 // others become filters and an order of the address, so that each can be taken away by itself.
-func (s *searchPage) without(v *engine.View, query *index.Query, drop func(*SearchQuery)) string {
+func (s *searchPage) without(
+	v *engine.View, query *index.Query, list []index.Note, drop func(*SearchQuery),
+) string {
 	meant := query.WithoutModifiers(v.Index)
 	q := s.request
 	q.Page = 1
@@ -237,6 +239,16 @@ func (s *searchPage) without(v *engine.View, query *index.Query, drop func(*Sear
 		q.Sort = index.SortNames[meant.Sort]
 	}
 	drop(&q)
+
+	// A word for an order narrows the results too: to fewer names than an order that is chosen.
+	if q.Sort != "" && s.request.Sort == "" {
+		for _, found := range list {
+			if found.Kind == index.Sorted {
+				q.Words = found.From + " " + q.Words
+				q.Sort = ""
+			}
+		}
+	}
 	return s.searchLink(q)
 }
 

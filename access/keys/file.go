@@ -173,6 +173,10 @@ func (f *File) applyTenant(want NewKey) error {
 	tenant := f.Tenants[want.Tenant]
 	surface := want.Surface.String()
 
+	// Nobody could stop who calls under the id of a deleted tenant.
+	if IsOpaque(want.Tenant) {
+		return fmt.Errorf("cannot use tenant %q: it was deleted: %w", want.Tenant, ErrNoSuchTenant)
+	}
 	if f.hasKey(want.Tenant, surface) && !want.ChangePlan && !tenant.matches(&want) {
 		return fmt.Errorf("cannot create a key with credits of its own for tenant %q: %w, which all of its keys share",
 			want.Tenant, ErrCreditsDiffer)
@@ -223,9 +227,9 @@ func (f *File) hasKey(tenant, surface string) bool {
 // ResetDay resets the units used of a tenant's day quota, or with credits those of its period. The
 // calls stay in the ledger.
 func (f *File) ResetDay(tenant string, credits bool, now time.Time) error {
-	found := f.Tenants[tenant]
-	if found == nil {
-		return fmt.Errorf("cannot reset the day of tenant %q: %w", tenant, ErrNoSuchTenant)
+	found, err := f.tenant("reset the day of", tenant)
+	if err != nil {
+		return err
 	}
 
 	// A second reset within a millisecond, or after the clock was set back, has a later time too.

@@ -311,6 +311,13 @@ func TestDelete(t *testing.T) {
 			t.Errorf("a second deletion: %v", err)
 		}
 	}
+
+	// Nobody comes back under the opaque name.
+	_, _, err = f.Create(NewKey{Tenant: opaque, Surface: Live, Plan: "free"}, testTime)
+	resetErr := f.ResetDay(opaque, false, testTime)
+	if !errors.Is(err, ErrNoSuchTenant) || !errors.Is(resetErr, ErrNoSuchTenant) || len(f.KeysOf(opaque)) != 1 {
+		t.Errorf("a key of a deleted tenant: %v, %v", err, resetErr)
+	}
 }
 
 // TestAmounts reads and spells amounts, and refuses what is none.

@@ -60,7 +60,8 @@ func (flags *backupFlags) add(cmd *cobra.Command, keys ...string) *cobra.Command
 		flags.layered, err = flags.read()
 		flags.folder = slices.Concat(args, []string{flags.layered.Backup.Into})[0]
 		if err == nil && flags.folder == "" {
-			err = errors.New("cannot find the backup folder: give one, or set backup.into")
+			return fail(exitUsage, "give the folder: "+cmd.CommandPath()+" DIR; or set into in [backup]",
+				errors.New("cannot find the backup folder: none is given, and backup.into is not set"))
 		}
 		if err != nil {
 			return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
@@ -249,6 +250,8 @@ func deleteAgain(ctx context.Context, state string, stones []tombstone.Tombstone
 			newer := func(key *keys.Key) bool { return key.CreatedAt.After(stone.At) }
 			if err == nil && stone.Of(name) && !slices.ContainsFunc(file.KeysOf(name), newer) {
 				err = registry.DirStore(state).DeleteTenant(ctx, name, stone.Opaque, stone.At)
+				// A later tombstone of the name is of another tenant.
+				delete(file.Tenants, name)
 				deleted++
 			}
 		}

@@ -258,8 +258,34 @@ func TestRestoreDeletesAgain(t *testing.T) {
 	time.Sleep(1100 * time.Millisecond) // times are in seconds
 	run("keys", "create", "--tenant", "acme", "--surface", "live", "--plan", "free")
 	run("backup")
+	backups, err := backup.List(filepath.Join(p.dir, "bk"))
+	if err != nil || len(backups) != 2 {
+		t.Fatal(backups, err)
+	}
 	if said := run("restore", "--into", "two"); !strings.Contains(said, "deleted again: 0") {
 		t.Error(said)
+	}
+
+	// The name has two tombstones: each backup has one tenant of it.
+	run("tenants", "delete", "acme", "--reason", "asked for it again", "--yes")
+	for i, b := range backups {
+		said := run("restore", "--backup", b.ID, "--into", fmt.Sprint("more", i))
+		if !strings.Contains(said, "deleted again: 1") {
+			t.Errorf("backup %s: %s", b.ID, said)
+		}
+	}
+
+	// A drill misses tombstones.
+	run("backup")
+	if err := os.Remove(filepath.Join(p.dir, "bk", tombstone.Name)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := plainProcess(t, "restore", "--check")
+	cmd.Dir = p.dir
+	cmd.Env = append(os.Environ(), into...)
+	out, _ := cmd.CombinedOutput() // an exit code is wanted
+	if code := cmd.ProcessState.ExitCode(); code != exitRefused || !strings.Contains(string(out), "has 0 tombstones") {
+		t.Errorf("without tombstones: exit code %d\n%s", code, out)
 	}
 }
 

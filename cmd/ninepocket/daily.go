@@ -242,6 +242,11 @@ func (d *daily) withDayHint(err error, work *operate.Day) error {
 	if work.Pull != nil {
 		err = pullFailure(err, work.Pull)
 	}
+	// The snapshot of a dry run is gone with its store.
+	if _, refused := errors.AsType[*snapshot.RefusedError](err); d.dry && refused {
+		return fail(exitRefused, "to build it, and to have the command that publishes it, run: "+
+			againWith(d.cmd, "daily"), err)
+	}
 	if rolledBack, ok := errors.AsType[*operate.RolledBackError](err); ok {
 		return fail(exitRefused, "the next day of the feed goes on the air by itself; to publish this one after all "+
 			"run: "+publishCommand(rolledBack.ID, d.store, d.config), err)
@@ -258,7 +263,7 @@ func printDay(out *bufio.Writer, report *operate.Report) {
 	}
 	if report.Diff != nil {
 		rows := report.Diff.Rows()
-		printDiff(out, report.Diff, rows[:min(len(rows), maxShown)])
+		printDiff(out, report.Diff, rows[:min(len(rows), maxShown)], "ninepocket snapshot diff --limit 0")
 	}
 
 	id := report.Built.ID

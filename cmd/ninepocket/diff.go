@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/csv"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -57,7 +58,7 @@ func (flags *diffFlags) check(cmd *cobra.Command) error {
 	var wrong settings.Problems
 	wrong.AddIf(!slices.Contains([]string{"table", "csv", "json"}, flags.format),
 		"cannot use --format %q: want table, csv or json", flags.format)
-	wrong.AddIf(!(flags.MinPercent >= 0), "cannot use --min-percent %g: want 0 or more", flags.MinPercent)
+	wrong.AddIf(!(flags.MinPercent >= 0) || math.IsInf(flags.MinPercent, 0), "cannot use --min-percent %g: want 0 or more", flags.MinPercent)
 	wrong.AddIf(flags.MinCents < 0, "cannot use --min-cents %d: want 0 or more", flags.MinCents)
 	wrong.AddIf(flags.Limit < 0, "cannot use --limit %d: want 0 or more", flags.Limit)
 	if flags.asJSON {
@@ -97,15 +98,16 @@ func (flags *diffFlags) run(cmd *cobra.Command, args []string) error {
 		return out.Error()
 	}
 	return printResult(cmd, flags.format == "json", found, func(out *bufio.Writer) {
-		printDiff(out, found, found.Rows())
+		_ = cmd.Flags().Set("limit", "0") // a number is valid
+		printDiff(out, found, found.Rows(), againWith(cmd, append([]string{"snapshot", "diff"}, args...)...))
 	})
 }
 
 // maxWhat is how many characters of a card's name and set a table shows.
 const maxWhat = 44
 
-// printDiff prints the counts of a diff and some of its rows.
-func printDiff(out *bufio.Writer, found *diff.Diff, rows []diff.Row) {
+// printDiff prints the counts of a diff and some of its rows. again is the command that lists the others.
+func printDiff(out *bufio.Writer, found *diff.Diff, rows []diff.Row, again string) {
 	fmt.Fprintf(out, "from %s to %s\n", found.From, found.To)
 	kinds := []*diff.Changes{&found.Cards, &found.Sets, &found.Sealed}
 	names := []string{"cards", "sets", "sealed"}
@@ -159,7 +161,7 @@ func printDiff(out *bufio.Writer, found *diff.Diff, rows []diff.Row) {
 		return []any{change, what, dollars(row.FromCents), dollars(row.ToCents), row.ID}
 	})
 	if more := listed - len(rows); more > 0 {
-		fmt.Fprintf(out, "and %d more: snapshot diff --limit 0\n", more)
+		fmt.Fprintf(out, "and %d more: %s\n", more, again)
 	}
 }
 

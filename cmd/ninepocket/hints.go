@@ -246,6 +246,9 @@ func (flags *stateFlags) add(cmd *cobra.Command) *cobra.Command {
 func againWith(cmd *cobra.Command, words ...string) string {
 	words = append([]string{"ninepocket"}, words...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name == "dry-run" {
+			return // what is pasted is meant to do it
+		}
 		value := f.Value.String()
 		if list, is := f.Value.(pflag.SliceValue); is {
 			value = strings.Join(list.GetSlice(), ",")

@@ -69,13 +69,16 @@ func TestScripts(t *testing.T) { // air: one step
 // builtFolder is what plainFolder made, "" before it made anything.
 var builtFolder string
 
+// programsIn is where programs are built: a test may have a folder for temporary files of its own.
+var programsIn = os.TempDir()
+
 // plainFolder is a folder with a ninepocket as make build builds it. With the race detector a process
 // takes half a second to start, and scripts start hundreds. make test names a folder that stays,
 // so that a program that did not change is not linked again.
 var plainFolder = sync.OnceValues(func() (string, error) {
 	folder := os.Getenv("TEST_PROGRAMS")
 	if folder == "" {
-		made, err := os.MkdirTemp("", "ninepocket-plain-")
+		made, err := os.MkdirTemp(programsIn, "ninepocket-plain-")
 		if err != nil {
 			return "", err
 		}

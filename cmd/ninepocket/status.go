@@ -41,6 +41,8 @@ type status struct {
 	unknown, next []string // what could not be found out; what to do, the most urgent first
 	urgent        int      // how many of next cannot wait
 	config        settings.Merged
+	published     snapshot.Current
+	served        string // the snapshot's id, "" if no server answers
 	file, with    string // of the configuration, "" for none, and as a flag
 }
 
@@ -84,6 +86,13 @@ func (s *status) look(ctx context.Context, now time.Time) {
 	s.unclear(s.askServer(), []errorHint{hint(exitFailure, noServer, errNoServer)}, s.with)
 	folder := s.config.StoreFolder()
 	s.unclear(s.readStore(ctx, folder, now), storeHints, folder)
+	// A server loads for some seconds, and may wait for an agreed time.
+	published := s.published
+	late := now.Sub(published.PublishedAt) > time.Minute && now.After(published.ActivateAt)
+	if s.served != "" && published.ID != "" && s.served != published.ID && late {
+		s.attend("the server serves %s and not what %s publishes: is it the server of this store? "+
+			"ninepocket config print%s", s.served, folder, s.with)
+	}
 	keysIn := cmp.Or(settings.Redact(s.config.Control), s.config.State)
 	s.unclear(s.readKeys(ctx, now), slices.Concat(controlHints, stateHints), keysIn)
 	s.measureDisk("state", s.config.State, minFree)
@@ -197,6 +206,7 @@ func (s *status) askServer() error {
 	if err := json.Unmarshal([]byte(texts["/-/snapshot"]), &served); err != nil {
 		return fmt.Errorf("%w as ours do at %s: %w", errNoServer, base, err)
 	}
+	s.served = served.ID
 	s.add("served", served, "%s since %s", served.ID, served.LiveSince.Format(time.RFC3339))
 	s.add("ready", texts["/readyz"], "%s", texts["/readyz"])
 	if !strings.HasPrefix(texts["/readyz"], "ok") {
@@ -226,6 +236,7 @@ func (s *status) readStore(ctx context.Context, folder string, now time.Time) er
 	if age := now.Sub(at); age > oldAfter {
 		s.attend("the prices are %.0f hours old: ninepocket daily --store %s%s", age.Hours(), folder, s.with)
 	}
+	s.published = cur
 	s.judgeDay(store)
 	s.readGaps(catalog)
 	s.add("unlisted", len(catalog.Unlisted.Item), "%d cards", len(catalog.Unlisted.Item))
@@ -258,8 +269,11 @@ func (s *status) measureDisk(name, folder string, need int64) {
 
 // judgeDay says what became of the last day, and how to go on after a refusal.
 func (s *status) judgeDay(store *snapshot.Store) {
-	// Without the record nobody knows.
-	rows, _ := storeLog(store)
+	rows, err := storeLog(store)
+	if err == nil && len(rows) == 0 {
+		err = fmt.Errorf("cannot say who published: the record of publications in %q is damaged or gone", store.Root())
+	}
+	s.unclear(err, storeHints, store.Root())
 	refused := slices.IndexFunc(rows, func(row logRow) bool { return row.Action == actionRefuse })
 	addRow := func(name string, i int) {
 		if i >= 0 {
@@ -273,6 +287,9 @@ func (s *status) judgeDay(store *snapshot.Store) {
 	day, err := snapshot.LastDaily(store)
 	if err == nil {
 		s.add("last evening", day, "%s at %s", strings.ReplaceAll(day.Verdict, "_", " "), day.At.Format(time.RFC3339))
+	}
+	if day.Verdict == snapshot.VerdictRefused && refused < 0 {
+		s.attend("the last evening was refused; run it again and read what it says: ninepocket daily%s", s.with)
 	}
 	if day.Verdict == snapshot.VerdictFailed {
 		s.attend("the last day's work failed; run it again and read what it says: ninepocket daily%s", s.with)
@@ -320,7 +337,12 @@ func lastOf(all []string) string {
 	if len(all) == 0 {
 		return "none"
 	}
-	return fmt.Sprintf("%d: %s", len(all), strings.Join(all[max(0, len(all)-8):], ", "))
+	const shown = 8
+	more := ""
+	if len(all) > shown {
+		more = "the last are "
+	}
+	return fmt.Sprintf("%d: %s%s", len(all), more, strings.Join(all[max(0, len(all)-shown):], ", "))
 }
 
 // readKeys counts keys, and finds those that get 503.

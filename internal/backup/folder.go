@@ -49,6 +49,9 @@ type Backup struct {
 	At    time.Time       `json:"at"` // it has all that was acknowledged before
 	Files map[string]File `json:"files,omitempty"`
 
+	// Tombstones are those that the folder had then; a drill misses what it lacks of them.
+	Tombstones int `json:"tombstones,omitempty"`
+
 	Count   int       `json:"file_count,omitempty"`
 	Bytes   int64     `json:"bytes,omitempty"`
 	Damage  string    `json:"damage,omitempty"` // why nothing else is known of it

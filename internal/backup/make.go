@@ -19,6 +19,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/internal/disk"
+	"ninepocket/internal/tombstone"
 )
 
 // The parts of a backup.
@@ -84,6 +85,9 @@ func (j Job) Run(ctx context.Context, dir string) (*Result, error) {
 	r.Places = maps.Clone(j.Places)
 	r.made = Result{Backup: Backup{At: j.Now.UTC(), Files: map[string]File{}}, Removed: []string{}}
 
+	// A drill says what is damaged of them.
+	stones, _ := tombstone.Read(dir)
+	r.made.Tombstones = len(stones)
 	end, err := r.begin()
 	defer end()
 	if err == nil {

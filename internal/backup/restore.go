@@ -309,8 +309,15 @@ func (t *Trial) readAll(ctx context.Context, f folder, all []*Backup, progress f
 			}
 		}
 	}
-	_, err = tombstone.Read(string(f))
+	stones, err := tombstone.Read(string(f))
 	t.wrong(err)
+	for _, b := range all {
+		if err == nil && len(stones) < b.Tombstones {
+			t.wrong(fmt.Errorf("%s has %d tombstones of deleted tenants, and had %d at backup %s: "+
+				"tenants would come back", tombstone.Name, len(stones), b.Tombstones, b.ID))
+			break
+		}
+	}
 	t.Verified["content"] = len(content)
 }
 

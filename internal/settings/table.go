@@ -124,6 +124,11 @@ func nearestKey(path []string) string {
 	for _, setting := range Settings {
 		// A name that the operator chose is the second level.
 		keys = append(keys, dotted(setting.path(path[min(1, len(path)-1)])))
+
+		// A table by itself.
+		if levels := setting.levels(); len(path) == 1 && len(levels) > 1 {
+			keys = append(keys, levels[0])
+		}
 	}
 	return cardvocab.Nearest(dotted(path), slices.Values(keys))
 }
