@@ -26,7 +26,7 @@ func (n *Node) notify(lines ...string) {
 }
 
 // servingStatus is the status that the service manager shows.
-func servingStatus(e *engine.Engine) string { return "STATUS=serving " + e.View().ID }
+func servingStatus(from *engine.Engine) string { return "STATUS=serving " + from.View().ID }
 
 // statusInterval is the time between two checks for a new status.
 const statusInterval = time.Second

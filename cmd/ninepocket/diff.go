@@ -58,7 +58,8 @@ func (flags *diffFlags) check(cmd *cobra.Command) error {
 	var wrong settings.Problems
 	wrong.AddIf(!slices.Contains([]string{"table", "csv", "json"}, flags.format),
 		"cannot use --format %q: want table, csv or json", flags.format)
-	wrong.AddIf(!(flags.MinPercent >= 0) || math.IsInf(flags.MinPercent, 0), "cannot use --min-percent %g: want 0 or more", flags.MinPercent)
+	wrong.AddIf(!(flags.MinPercent >= 0) || math.IsInf(flags.MinPercent, 0),
+		"cannot use --min-percent %g: want 0 or more", flags.MinPercent)
 	wrong.AddIf(flags.MinCents < 0, "cannot use --min-cents %d: want 0 or more", flags.MinCents)
 	wrong.AddIf(flags.Limit < 0, "cannot use --limit %d: want 0 or more", flags.Limit)
 	if flags.asJSON {
