@@ -133,16 +133,25 @@ func TestCaddyfile(t *testing.T) {
 	if got := <-waited; got != "200 "+front {
 		t.Errorf("the first call: %s, want that the server sees the host that was asked", got)
 	}
-	if got := headers["/first"]; got.Get("X-Forwarded-For") != "127.0.0.1" || got.Get("X-Forwarded-Proto") != "http" ||
+	mu.Lock()
+	got := headers["/first"]
+	mu.Unlock()
+	if got.Get("X-Forwarded-For") != "127.0.0.1" || got.Get("X-Forwarded-Proto") != "http" ||
 		got.Get("Accept-Encoding") != "identity" {
 		t.Errorf("the server got %v", got)
 	}
 	for method, limit := range map[string]int{http.MethodPost: 1, http.MethodGet: 2} {
+		mu.Lock()
 		clear(calls)
-		if status, _ := ask(method, "/broken"); status != http.StatusBadGateway || calls["/broken"] > limit {
+		mu.Unlock()
+		status, _ := ask(method, "/broken")
+
+		mu.Lock()
+		if status != http.StatusBadGateway || calls["/broken"] > limit {
 			t.Errorf("a %s that broke off: %d after %d calls, want 502 after %d", method, status, calls["/broken"],
 				limit)
 		}
+		mu.Unlock()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"ninepocket/internal/feedtest"
@@ -45,10 +46,11 @@ func TestHooksOfEvenings(t *testing.T) {
 	t.Parallel()
 	h := newFeedStore(t, oddGroups, 4)
 	state := t.TempDir()
-	var got []hookMessage
-	bad := false
+	var mu sync.Mutex
+	var received []hookMessage
+	var bad atomic.Bool
 	receiver := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if bad {
+		if bad.Load() {
 			rw.WriteHeader(http.StatusInternalServerError)
 			return
 		}
@@ -56,7 +58,9 @@ func TestHooksOfEvenings(t *testing.T) {
 		if err := json.NewDecoder(r.Body).Decode(&one); err != nil {
 			t.Error(err)
 		}
-		got = append(got, one)
+		mu.Lock()
+		received = append(received, one)
+		mu.Unlock()
 	}))
 	defer receiver.Close()
 	file := h.configures("[notify]\nurl = '" + receiver.URL + hookPath + "'\nsecret = '" + hookSecret + "'\n")
@@ -68,6 +72,11 @@ func TestHooksOfEvenings(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	all := func() []hookMessage {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(received)
+	}
 	once := func(code int) string {
 		t.Helper()
 		var out, errs bytes.Buffer
@@ -84,10 +93,10 @@ func TestHooksOfEvenings(t *testing.T) {
 	// sent runs notify and returns the new messages, of the types. The fake's days are long past.
 	sent := func(want ...string) []hookMessage {
 		t.Helper()
-		before := len(got)
+		before := len(all())
 		once(exitOK)
 		missing := func(one hookMessage) bool { return one.Type == "day.missing" }
-		fresh := slices.DeleteFunc(slices.Clone(got[before:]), missing)
+		fresh := slices.DeleteFunc(all()[before:], missing)
 		var types []string
 		for _, one := range fresh {
 			types = append(types, one.Type)
@@ -135,7 +144,7 @@ func TestHooksOfEvenings(t *testing.T) {
 	published := sent("snapshot.published")[0]
 
 	// A receiver that fails holds nothing up.
-	bad = true
+	bad.Store(true)
 	h.evening(3, feedtest.Faults{Down: true})
 	h.days(exitFailure, file)
 	ended(snapshot.VerdictFailed)
@@ -145,9 +154,9 @@ func TestHooksOfEvenings(t *testing.T) {
 		ended(snapshot.VerdictRefused)
 	}
 	says(t, once(exitFailure), "0 sent, 1 not taken", "it answered 500", "hint: the next run tries again")
-	bad = false
+	bad.Store(false)
 	once(exitOK)
-	if n := len(got); got[n-1].Type == "snapshot.refused" {
+	if got := all(); got[len(got)-1].Type == "snapshot.refused" {
 		t.Error("a try before its time")
 	}
 
@@ -201,7 +210,7 @@ func TestHooksOfEvenings(t *testing.T) {
 
 	// No two messages have one id, and none came twice.
 	ids := map[string]bool{}
-	for _, one := range got {
+	for _, one := range all() {
 		if ids[one.id] {
 			t.Errorf("%s came twice", one.id)
 		}
