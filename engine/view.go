@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -32,6 +31,7 @@ type View struct {
 	facets       []byte
 	details      fragments // Card detail
 	heads        []uint32  // lengths of wire.CardHead
+	laneRows     fragments // rows of a card in CSV
 	priceEntries fragments // Live batch price entry
 	sets         fragments // Set summary
 	setDetails   fragments // Set detail
@@ -95,6 +95,9 @@ func (v *View) encode(ctx context.Context, step func()) error {
 			v.heads[i] = uint32(len(wire.CardHead(detail)))
 			return detail
 		}},
+		{&v.laneRows, cards, func(dst []byte, i int) []byte {
+			return wire.AppendLaneRows(dst, c, i, c.Cards.ID.At(i))
+		}},
 		{&v.priceEntries, cards, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) }},
 		{&v.sets, sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, c, i) }},
 		{&v.setDetails, sets, func(dst []byte, i int) []byte {
@@ -116,7 +119,7 @@ func (v *View) encode(ctx context.Context, step func()) error {
 // Size returns about how many bytes the View and its catalog take. The index is not counted.
 func (v *View) Size() int64 {
 	size := int64(len(v.games) + len(v.facets) + 8*len(v.detailTags) + 4*len(v.heads))
-	for _, f := range []*fragments{&v.details, &v.priceEntries, &v.sets, &v.setDetails, &v.products} {
+	for _, f := range []*fragments{&v.details, &v.laneRows, &v.priceEntries, &v.sets, &v.setDetails, &v.products} {
 		size += f.size()
 	}
 	return size + v.Catalog.Size()
@@ -134,7 +137,10 @@ func (v *View) Detail(card int) []byte { return v.details.at(card) }
 // AppendLaneRows appends a card's rows of wire.LanesHeader. ref is the identifier that found the card, ""
 // for its own id.
 func (v *View) AppendLaneRows(dst []byte, card int, ref string) []byte {
-	return wire.AppendLaneRows(dst, v.Catalog, card, cmp.Or(ref, v.Catalog.Cards.ID.At(card)))
+	if ref == "" {
+		return append(dst, v.laneRows.at(card)...)
+	}
+	return wire.AppendLaneRows(dst, v.Catalog, card, ref)
 }
 
 // PriceEntry returns a card's Live batch price entry.
