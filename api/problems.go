@@ -32,7 +32,10 @@ func (r *Request) addItemError(n int, format string, args ...any) {
 }
 
 // invalid returns the error that names every recorded problem, nil without one.
-func (r *Request) invalid() *wire.APIError {
+func (r *Request) invalid() *wire.APIError { return r.Invalid() }
+
+// Invalid returns the error of all problems with the parameters, nil for none.
+func (r *Request) Invalid() *wire.APIError {
 	p := &r.problems
 	if p.count == 0 {
 		return nil

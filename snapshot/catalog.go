@@ -124,6 +124,8 @@ type Catalog struct {
 	Gone Gone
 	// Unclaimed are references that had prices before the catalog had an item for them.
 	Unclaimed Unclaimed
+	// Companion is for another API's contract. Load leaves it empty.
+	Companion Companion
 }
 
 // GameNames are the games of a catalog in the order of decision 22. The tag of a field is the name

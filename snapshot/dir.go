@@ -209,20 +209,25 @@ func (d *Store) read(ctx context.Context, id string, strong bool, step func()) (
 	_, own := os.Stat(filepath.Join(d.Path(id), pulledMarker))
 	report := strong && errors.Is(own, fs.ErrNotExist)
 
-	file := func(s Section) ([]byte, error) {
+	c, err := decode(ctx, m, decodeOptions{
+		file: d.sectionsOf(id), verifySHA256: strong, withQuarantine: report, step: step,
+	})
+	if err != nil {
+		return &StoredSnapshot{}, fmt.Errorf("snapshot %q: %w", id, err)
+	}
+
+	return &StoredSnapshot{m, c}, nil
+}
+
+// sectionsOf returns the function that reads the files of a snapshot's sections.
+func (d *Store) sectionsOf(id string) func(Section) ([]byte, error) {
+	return func(s Section) ([]byte, error) {
 		b, err := disk.ReadFile(d.disk, filepath.Join(d.Path(id), s.File))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, &DamageError{s.Name, "is missing"}
 		}
 		return b, err
 	}
-
-	c, err := decode(ctx, m, decodeOptions{file, strong, report, step})
-	if err != nil {
-		return &StoredSnapshot{}, fmt.Errorf("snapshot %q: %w", id, err)
-	}
-
-	return &StoredSnapshot{m, c}, nil
 }
 
 // prepare creates the store's folders. It makes a new store durable at once, and also its entry in

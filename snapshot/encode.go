@@ -145,6 +145,8 @@ type decodeOptions struct {
 	// step is called every ten microseconds or so, and may rest. The sections are then read one
 	// after the other, on the caller's goroutine. When step is nil, they are read at the same time.
 	step func()
+	// companion reads the sections that are set apart, instead of leaving them out.
+	companion bool
 }
 
 // decode reads a catalog from the files of its manifest. Checksums come before decoding, and the
@@ -197,7 +199,7 @@ func (r *decodeOptions) section(ctx context.Context, c *Catalog, format, i int, 
 
 	// A section that is no table of the catalog is not decoded: only its file is checked.
 	table := tableOf(i, s)
-	if err := s.check(packed, r.verifySHA256); err != nil || table == nil {
+	if err := s.check(packed, r.verifySHA256); err != nil || table == nil || table.apart != r.companion {
 		return err
 	}
 

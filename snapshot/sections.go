@@ -16,6 +16,8 @@ type section struct {
 	// has reports whether a catalog has rows for an optional section, which is stored only then. It
 	// is nil for a section that every snapshot has.
 	has func(*Catalog) bool
+	// apart marks what Load does not decode, because serving does without it: LoadCompanion does.
+	apart bool
 }
 
 // sections are all tables in the order in which they are stored.
@@ -41,6 +43,24 @@ var optionalSections = []section{
 		name:    "aliases",
 		columns: func(c *Catalog) []column { return columnsOf(&c.Aliases) },
 		has:     func(c *Catalog) bool { return c.Aliases.Phrase.Len() > 0 },
+	},
+	{
+		name:    companionCards,
+		columns: func(c *Catalog) []column { return columnsOf(&c.Companion.Cards) },
+		has:     func(c *Catalog) bool { return c.Companion.Cards.JSON.Len() > 0 },
+		apart:   true,
+	},
+	{
+		name:    "companion_quotes",
+		columns: func(c *Catalog) []column { return columnsOf(&c.Companion.Quotes) },
+		has:     func(c *Catalog) bool { return len(c.Companion.Quotes.Lane) > 0 },
+		apart:   true,
+	},
+	{
+		name:    companionSets,
+		columns: func(c *Catalog) []column { return columnsOf(&c.Companion.Sets) },
+		has:     func(c *Catalog) bool { return c.Companion.Sets.JSON.Len() > 0 },
+		apart:   true,
 	},
 	{
 		name:    "fit",
@@ -247,6 +267,7 @@ func (c *Catalog) checkOptional(k *checker, games, cards int) {
 	k.want(!slices.ContainsFunc(c.Names.Game, noGame), "names", "names a game that the catalog does not have")
 	k.rows("unclaimed", c.Unclaimed.Ref.Len(), len(c.Unclaimed.FirstDay))
 	k.dates("unclaimed", "first_day", c.Unclaimed.FirstDay)
+	c.Companion.check(k, len(c.Lanes.Cents))
 	unlisted := &c.Unlisted
 	k.table("unlisted", len(unlisted.Item), unlisted)
 	below(k, "unlisted", "item", unlisted.Item, c.NumItems())

@@ -154,6 +154,8 @@ type Price struct {
 	SourceAsOf  int64 // ms, snapshot.NoTime when not known
 	CollectedAt int64 // ms
 	Licensed    bool
+	// What the feed says besides, in cents or NoCents: of TCGCSV trees alone.
+	Low, Mid, High, DirectLow int64
 }
 
 // Series is one row of a wide history file: the points of one lane. Missing days have no point; a

@@ -13,12 +13,16 @@ import (
 	"ninepocket/snapshot"
 )
 
-// tcgPrice is an element of a prices file. lowPrice, midPrice, highPrice and directLowPrice are
-// never used (decision 18).
+// tcgPrice is an element of a prices file. lowPrice, midPrice, highPrice and directLowPrice never
+// become a market price (decision 18).
 type tcgPrice struct {
 	ProductID   jsontext.Value `json:"productId"`
 	SubTypeName jsontext.Value `json:"subTypeName"`
 	MarketPrice jsontext.Value `json:"marketPrice"`
+	Low         jsontext.Value `json:"lowPrice"`
+	Mid         jsontext.Value `json:"midPrice"`
+	High        jsontext.Value `json:"highPrice"`
+	DirectLow   jsontext.Value `json:"directLowPrice"`
 
 	id, variant string
 	cents       int64
@@ -52,6 +56,14 @@ func checkPrice(price *tcgPrice) *recordError {
 	}
 
 	return nil
+}
+
+// quote reads a price that is no market price: what is no amount is not known.
+func quote(v jsontext.Value) int64 {
+	if cents, ok := centsOf(string(v)); ok {
+		return cents
+	}
+	return snapshot.NoCents
 }
 
 // centsOf reads an amount of dollars as cents from its decimal text, exactly: int(price*100) is
@@ -221,6 +233,7 @@ func (s *tcgCSV) prices(to Sink, t *tcgTree, l tcgFile, list []record[tcgPrice])
 		to.Price(Price{
 			At: at, Ref: ref, Variant: row.variant, Condition: s.opts.DefaultCondition, Day: t.day, Cents: row.cents,
 			SourceAsOf: asOf, CollectedAt: t.collected, Licensed: true,
+			Low: quote(row.Low), Mid: quote(row.Mid), High: quote(row.High), DirectLow: quote(row.DirectLow),
 		})
 		return nil
 	})

@@ -1,0 +1,69 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// RawRecord is a record of the pokemon-tcg-data files, whole.
+type RawRecord struct {
+	ID, Set string // Set is that of a card's file, "" for a set
+	JSON    jsontext.Value
+
+	name string
+}
+
+// UnmarshalJSON keeps the bytes beside the members that every record must have.
+func (r *RawRecord) UnmarshalJSON(raw []byte) error {
+	var named struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal(raw, &named); err != nil {
+		return err
+	}
+	r.ID = named.ID
+	r.name = named.Name
+	r.JSON = bytes.Clone(raw)
+	return nil
+}
+
+func checkRaw(r *RawRecord) *recordError { return checkNamed(r.ID, r.name) }
+
+// ReadRaw reads the sets and cards of a pokemon-tcg-data source as its files have them. What is wrong
+// with a record was reported by Catalog, and is passed over.
+func ReadRaw(ctx context.Context, src Source, use func(RawRecord)) error {
+	s, ok := src.(*pokemonTCG)
+	if !ok {
+		return errors.New("cannot read whole records of another source than " + KindPokemonTCG)
+	}
+	if !s.hasCatalog {
+		return nil
+	}
+
+	var listed []perSetFile
+	dir := path.Join(s.prefix, "cards/en")
+	parse := func(data []byte) ([]record[RawRecord], error) { return readArrayFile(data, checkRaw) }
+	err := readListing(ctx, s.in, path.Join(s.prefix, ptcgSets), "set", Discard{}, parse,
+		func(set *RawRecord, _ Location) *recordError {
+			listed = append(listed, perSetFile{name: dir + "/" + set.ID + ".json", set: set.ID})
+			use(*set)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+
+	cards := jsonFiles(s.in, dir, checkRaw)
+	cards.use = func(card *RawRecord, _ Location, set string) *recordError {
+		card.Set = set
+		use(*card)
+		return nil
+	}
+	return cards.records(ctx, Discard{}, listed)
+}

@@ -1,0 +1,93 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Companion has the records of another API's contract (docs/MOVE-FROM.md), which a server reads only
+// when it answers that API.
+type Companion struct {
+	Cards  CompanionCards
+	Sets   CompanionSets
+	Quotes Quotes
+}
+
+// CompanionCards are cards in the order in which that API lists them.
+type CompanionCards struct {
+	Ref  Strings  `column:"ref"` // the id there
+	Set  []uint32 `column:"set"` // a row of CompanionSets
+	JSON Strings  `column:"json"`
+}
+
+// CompanionSets are the sets of these cards, in the order of that API.
+type CompanionSets struct {
+	Ref  Strings `column:"ref"`
+	JSON Strings `column:"json"`
+}
+
+// Quotes are prices of lanes that are no market prices, in cents as they were delivered, or NoCents.
+type Quotes struct {
+	Lane   []uint32 `column:"lane"` // ascending
+	Low    []int64  `column:"low"`
+	Mid    []int64  `column:"mid"`
+	High   []int64  `column:"high"`
+	Direct []int64  `column:"direct"`
+}
+
+// Names of the sections that change only when cards or sets do.
+const companionCards, companionSets = "companion_cards", "companion_sets"
+
+// ErrNoCompanion reports a snapshot that was built without a source of the other API.
+var ErrNoCompanion = errors.New("the snapshot has no cards of the other API")
+
+// CompanionKey is equal for two snapshots whose cards and sets of the other API are; "" for none.
+func (m *Manifest) CompanionKey() (key string) {
+	for i := range m.Sections {
+		if s := &m.Sections[i]; s.Optional && (s.Name == companionCards || s.Name == companionSets) {
+			key += s.SHA256
+		}
+	}
+	return key
+}
+
+// LoadCompanion reads what Load leaves out. lanes is how many lanes the catalog has.
+func (d *Store) LoadCompanion(ctx context.Context, id string, lanes int) (*Companion, error) {
+	m, err := d.Manifest(id)
+	if err == nil && m.CompanionKey() == "" {
+		err = fmt.Errorf("snapshot %q: %w", id, ErrNoCompanion)
+	}
+	if err != nil {
+		return nil, err
+	}
+
+	c := &Catalog{}
+	reading := decodeOptions{file: d.sectionsOf(id), step: func() {}, companion: true}
+	for i := range m.Sections {
+		if table := tableOf(i, &m.Sections[i]); table == nil || !table.apart {
+			continue
+		}
+		if err := reading.section(ctx, c, m.Format, i, &m.Sections[i]); err != nil {
+			return nil, fmt.Errorf("snapshot %q: %w", id, err)
+		}
+	}
+
+	k := &checker{step: func() {}}
+	c.Companion.check(k, lanes)
+	if err := errors.Join(k.errs...); err != nil {
+		return nil, fmt.Errorf("snapshot %q: %w", id, err)
+	}
+	return &c.Companion, nil
+}
+
+// check looks at the tables by themselves, and at the lanes that they name.
+func (c *Companion) check(k *checker, lanes int) {
+	k.table(companionCards, c.Cards.JSON.Len(), &c.Cards)
+	k.table(companionSets, c.Sets.JSON.Len(), &c.Sets)
+	k.table("companion_quotes", len(c.Quotes.Lane), &c.Quotes)
+	below(k, companionCards, "set", c.Cards.Set, c.Sets.JSON.Len())
+	below(k, "companion_quotes", "lane", c.Quotes.Lane, lanes)
+	k.want(slices.IsSorted(c.Quotes.Lane), "companion_quotes", "has lanes that do not ascend")
+}
