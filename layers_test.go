@@ -35,6 +35,10 @@ var mayImport = map[string][]string{
 	"calendar":          {},
 	"access/accesstest": {"access", "access/keys", "calendar"},
 	"cmd/ninepocket":    {anyOfOurs},
+	"compat/pokemontcg": {
+		"access", "access/keys", "api", "cardvocab", "engine", "internal/jsonwalk", "loader", "loader/source",
+		"snapshot", "wire",
+	},
 	"deploy":            {},
 	"deploy/bom":        {},
 	"deploy/fleet":      {},
@@ -91,14 +95,14 @@ var mayImport = map[string][]string{
 	"loader/history": {"snapshot"},
 	"loader/slug":    {},
 	"node": {
-		"access", "access/keys", "access/state", "access/statedir", "engine", "engine/cursor", "fleet/control",
+		"access", "access/keys", "access/state", "access/statedir", "compat/pokemontcg", "engine", "engine/cursor", "fleet/control",
 		"fleet/limiter", "fleet/mirror", "internal/accesslog", "internal/certificate", "internal/connlimit",
 		"internal/notify", "internal/registry", "internal/settings", "internal/counters", "internal/term",
 		"internal/wal", "server", "site", "snapshot", "wire",
 	},
 	"loader/source": {"snapshot"},
 	"operate": {
-		"engine", "engine/cursor", "feed", "internal/notify", "loader", "loader/source", "snapshot", "snapshot/diff",
+		"compat/pokemontcg", "engine", "engine/cursor", "feed", "internal/notify", "loader", "loader/source", "snapshot", "snapshot/diff",
 		"snapshot/guard", "wire",
 	},
 	"operate/explain": {"feed", "snapshot", "snapshot/diff"},

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"ninepocket/compat/pokemontcg"
 	"ninepocket/feed"
 	"ninepocket/loader"
 	"ninepocket/loader/source"
@@ -45,6 +46,8 @@ type Build struct {
 	On string
 	// Again returns the command that builds the same.
 	Again func() string
+	// Companion makes a build write its cards for the Pokémon TCG API too, whatever the sources are.
+	Companion bool
 }
 
 // Built is the result of a build.
@@ -91,6 +94,9 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 		return nil, inputError{err}
 	}
 
+	if err := b.addCompanion(ctx, made.Catalog); err != nil {
+		return nil, inputError{err}
+	}
 	if b.Progress != nil {
 		b.Progress("writing the snapshot", 0, 0)
 	}
@@ -122,6 +128,26 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 		SnapshotAt: m.SnapshotAt, Quarantine: m.Quarantine, QuarantineFile: store.QuarantinePath(m.ID),
 		Report: made.Report, Warnings: warnings,
 	}, nil
+}
+
+// addCompanion adds what answers the Pokémon TCG API: of the sources, or of the base when no source has a
+// catalog.
+func (b *Build) addCompanion(ctx context.Context, made *snapshot.Catalog) error {
+	var err error
+	switch {
+	case b.Companion || pokemontcg.Has(b.Sources):
+		made.Companion, err = pokemontcg.Section(ctx, made, b.Sources, source.Options{Unpack: b.Unpack})
+	case len(b.Sources) == 0 && b.Base != nil:
+		var old *snapshot.Companion
+		old, err = snapshot.OpenStore(b.Store).LoadCompanion(ctx, b.Base.ID, len(b.Base.Lanes.Cents))
+		if errors.Is(err, snapshot.ErrNoCompanion) {
+			return nil
+		}
+		if err == nil {
+			made.Companion = snapshot.Companion{Cards: old.Cards, Sets: old.Sets}
+		}
+	}
+	return err
 }
 
 // dropDiscarded leaves out archived days that a rollback discarded, and says so: somebody put them back.

@@ -1,0 +1,416 @@
+package pokemontcg
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/analysis"
+	"github.com/blevesearch/bleve/v2/document"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/mapping"
+	"github.com/blevesearch/bleve/v2/search"
+	"github.com/blevesearch/bleve/v2/search/query"
+	bleveindex "github.com/blevesearch/bleve_index_api"
+
+	"ninepocket/cardvocab"
+)
+
+// The words that stand before and behind each value, so that a phrase can be the whole one.
+const valueStart, valueEnd = "\x01", "\x02"
+
+const (
+	// perBatch is how many records are analysed at once, which bounds the memory of that.
+	perBatch = 4000
+	// maxExpanded is how many words a word with stars may stand for.
+	maxExpanded = 2000
+)
+
+// numbered is a number that a record has in a field.
+type numbered struct {
+	doc uint32
+	n   float64
+}
+
+// collection is records of one kind that can be searched, numbered in their usual order.
+type collection struct {
+	fields map[string]kind
+	n      int
+	// each yields the values of a record by their paths, and value those of one path.
+	each  func(doc int, yield func(path, text string))
+	value func(doc int, path string, yield func(text string))
+
+	reader     bleveindex.IndexReader
+	toDoc      []uint32 // bleve's number → ours
+	toInternal []uint32
+	numbers    map[string][]numbered
+	ranks      sync.Map // by field: the rank of each record among the texts of it, []uint32
+}
+
+// analyzer gives bleve the words of a value of a field.
+type analyzer struct{ kind kind }
+
+// Analyze implements analysis.Analyzer.
+func (a analyzer) Analyze(value []byte) (tokens analysis.TokenStream) {
+	list := a.kind.split(string(value))
+	if len(list) == 0 {
+		return nil
+	}
+	for i, word := range slices.Concat([]string{valueStart}, list, []string{valueEnd}) {
+		tokens = append(tokens, &analysis.Token{Term: []byte(word), Position: i + 1})
+	}
+	return tokens
+}
+
+var noMapping mapping.IndexMapping = bleve.NewIndexMapping()
+
+// build indexes the records. The bleve index is closed at once, with its goroutines: its segments are
+// plain memory, which the collector frees with the collection.
+func (c *collection) build(ctx context.Context) (err error) {
+	index, err := bleve.NewUsing("", noMapping, scorch.Name, scorch.Name, nil)
+	if err != nil {
+		return fmt.Errorf("cannot open a bleve index in memory: %w", err)
+	}
+	defer func() { err = errors.Join(err, index.Close()) }()
+
+	c.numbers = map[string][]numbered{}
+	for from := 0; from < c.n; from += perBatch {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		batch := index.NewBatch()
+		for doc := from; doc < min(from+perBatch, c.n); doc++ {
+			if err := batch.IndexAdvanced(c.document(doc)); err != nil {
+				return fmt.Errorf("cannot index record %d: %w", doc, err)
+			}
+		}
+		if err := index.Batch(batch); err != nil {
+			return fmt.Errorf("cannot index records: %w", err)
+		}
+	}
+
+	advanced, err := index.Advanced()
+	if err == nil {
+		c.reader, err = advanced.Reader()
+	}
+	if err == nil {
+		err = c.number()
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read bleve's index: %w", err)
+	}
+	return nil
+}
+
+// document is a record for bleve. Its numbers are kept beside.
+func (c *collection) document(doc int) *document.Document {
+	const options = bleveindex.IndexField | bleveindex.IncludeTermVectors
+	out := document.NewDocument(strconv.Itoa(doc))
+	value := uint64(0)
+	c.each(doc, func(path, text string) {
+		kind, known := c.fields[path]
+		if !known {
+			return
+		}
+		// Values of a list are apart: no phrase reaches from one to the next.
+		value++
+		out.AddField(document.NewTextFieldCustom(path, []uint64{value}, []byte(text), options, analyzer{kind}))
+		if n, ok := kind.numberOf(text); ok {
+			c.numbers[path] = append(c.numbers[path], numbered{uint32(doc), n})
+		}
+	})
+	return out
+}
+
+// number finds which record each of bleve's numbers is.
+func (c *collection) number() error {
+	all, err := c.reader.DocIDReaderAll()
+	if err != nil {
+		return err
+	}
+	c.toDoc = make([]uint32, c.n)
+	c.toInternal = make([]uint32, c.n)
+	for {
+		id, err := all.Next()
+		if err != nil || id == nil {
+			return errors.Join(err, all.Close())
+		}
+		internal := id.Value()
+		name, err := c.reader.ExternalID(id)
+		if err != nil {
+			return err
+		}
+		doc, err := strconv.Atoi(name)
+		if err != nil || doc >= c.n || internal >= uint64(c.n) {
+			return fmt.Errorf("record %q is none", name)
+		}
+		c.toDoc[internal] = uint32(doc)
+		c.toInternal[doc] = uint32(internal)
+	}
+}
+
+// prices yields the numbers of a price field, which no index has.
+type prices func(field string, yield func(doc uint32, n float64))
+
+// find returns the records that a query means, in their usual order; all of them for nil.
+func (c *collection) find(ctx context.Context, root *node, priced prices) ([]uint32, error) {
+	if root == nil {
+		all := make([]uint32, c.n)
+		for i := range all {
+			all[i] = uint32(i)
+		}
+		return all, nil
+	}
+
+	q, err := c.query(root, priced)
+	if err != nil {
+		return nil, err
+	}
+	searcher, err := q.Searcher(ctx, c.reader, noMapping, search.SearcherOptions{Score: "none"})
+	if err != nil {
+		return nil, fmt.Errorf("cannot search: %w", err)
+	}
+	defer func() { _ = searcher.Close() }() // it was only read
+
+	found := &search.SearchContext{DocumentMatchPool: search.NewDocumentMatchPool(searcher.DocumentMatchPoolSize()+1, 0)}
+	var docs []uint32
+	for {
+		match, err := searcher.Next(found)
+		if err != nil {
+			return nil, fmt.Errorf("cannot search: %w", err)
+		}
+		if match == nil {
+			slices.Sort(docs)
+			return docs, nil
+		}
+		docs = append(docs, c.toDoc[match.IndexInternalID.Value()])
+		found.DocumentMatchPool.Put(match)
+	}
+}
+
+// query makes bleve's query of a node.
+func (c *collection) query(n *node, priced prices) (query.Query, error) {
+	switch {
+	case n.term != nil && n.term.isRange:
+		return c.rangeQuery(n.term, priced), nil
+	case n.term != nil:
+		return c.wordQuery(n.term)
+	}
+
+	var must, not []query.Query
+	for _, part := range slices.Concat(n.all, n.any) {
+		q, err := c.query(part, priced)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case part.not && n.any == nil:
+			not = append(not, q)
+		case part.not:
+			must = append(must, query.NewBooleanQuery(nil, nil, []query.Query{q}))
+		default:
+			must = append(must, q)
+		}
+	}
+
+	switch {
+	case n.any != nil:
+		return query.NewDisjunctionQuery(must), nil
+	case not != nil:
+		return query.NewBooleanQuery(must, nil, not), nil
+	}
+	return query.NewConjunctionQuery(must), nil
+}
+
+// wordQuery makes the query of words beside each other.
+func (c *collection) wordQuery(t *term) (query.Query, error) {
+	isOne := t.kind == oneWord || t.kind == label
+	if len(t.words) == 1 && (isOne || !t.whole) {
+		if t.words[0] == "*" {
+			return termQuery(t.field, valueStart), nil
+		}
+		list, err := c.expand(t.field, t.words[0])
+		if err != nil {
+			return nil, err
+		}
+		any := make([]query.Query, len(list))
+		for i, word := range list {
+			any[i] = termQuery(t.field, word)
+		}
+		if len(any) == 1 {
+			return any[0], nil
+		}
+		return query.NewDisjunctionQuery(any), nil
+	}
+
+	var phrase [][]string
+	for _, word := range t.words {
+		list, err := c.expand(t.field, word)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			return query.NewMatchNoneQuery(), nil
+		}
+		phrase = append(phrase, list)
+	}
+	if t.whole {
+		phrase = slices.Concat([][]string{{valueStart}}, phrase, [][]string{{valueEnd}})
+	}
+	return query.NewMultiPhraseQuery(phrase, t.field), nil
+}
+
+func termQuery(field, word string) query.Query {
+	q := query.NewTermQuery(word)
+	q.SetField(field)
+	return q
+}
+
+// expand lists the words of a field that a word with stars stands for; a word without them is itself.
+func (c *collection) expand(field, pattern string) (list []string, err error) {
+	prefix, _, starred := strings.Cut(pattern, "*")
+	if !starred {
+		return []string{pattern}, nil
+	}
+
+	var dict bleveindex.FieldDict
+	if prefix == "" {
+		dict, err = c.reader.FieldDict(field)
+	} else {
+		dict, err = c.reader.FieldDictPrefix(field, []byte(prefix))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read bleve's words: %w", err)
+	}
+	defer func() { _ = dict.Close() }() // it was only read
+
+	for {
+		entry, err := dict.Next()
+		if err != nil || entry == nil {
+			return list, err
+		}
+		if entry.Term < " " || !fits(pattern, entry.Term) {
+			continue
+		}
+		list = append(list, entry.Term)
+		if len(list) > maxExpanded {
+			return nil, &refusal{fmt.Sprintf("%s stands for more than %d words of %s: write more letters of it", pattern,
+				maxExpanded, field)}
+		}
+	}
+}
+
+// refusal is a query that would cost too much.
+type refusal struct{ text string }
+
+func (r *refusal) Error() string { return "q is too wide: " + r.text }
+
+// rangeQuery marks the records whose numbers lie in a range.
+func (c *collection) rangeQuery(t *term, priced prices) query.Query {
+	q := &markedQuery{marks: make([]uint64, c.n/64+1)}
+	take := func(doc uint32, n float64) {
+		if t.holds(n) {
+			internal := c.toInternal[doc]
+			q.marks[internal/64] |= 1 << (internal % 64)
+		}
+	}
+	if _, indexed := c.fields[t.field]; !indexed {
+		priced(t.field, take)
+		return q
+	}
+	for _, row := range c.numbers[t.field] {
+		take(row.doc, row.n)
+	}
+	return q
+}
+
+// order is one name of orderBy.
+type order struct {
+	field string
+	down  bool
+}
+
+// sort orders records by some fields; what is equal in all stays in the usual order.
+func (c *collection) sort(docs []uint32, by []order, priced prices) {
+	columns := make([][]float64, len(by))
+	for i, o := range by {
+		columns[i] = c.column(o.field, priced)
+	}
+	slices.SortFunc(docs, func(a, b uint32) int {
+		for i, o := range by {
+			x := columns[i][a]
+			y := columns[i][b]
+			switch {
+			case x == y:
+			case x == absent || y == absent: // last in both directions
+				return cmp.Compare(x, y)
+			case o.down:
+				return cmp.Compare(y, x)
+			default:
+				return cmp.Compare(x, y)
+			}
+		}
+		return cmp.Compare(a, b)
+	})
+}
+
+// absent is greater than each number of a record.
+const absent = 1 << 62
+
+// column is the number by which each record is ordered in a field: the least of several.
+func (c *collection) column(field string, priced prices) []float64 {
+	if known, ok := c.ranks.Load(field); ok {
+		column, _ := known.([]float64) // nothing else is in it
+		return column
+	}
+
+	column := slices.Repeat([]float64{absent}, c.n)
+	least := func(doc uint32, n float64) { column[doc] = min(column[doc], n) }
+	kind, indexed := c.fields[field]
+	switch {
+	case !indexed: // prices differ from day to day
+		priced(field, least)
+		return column
+	case kind == number || kind == date:
+		for _, row := range c.numbers[field] {
+			least(row.doc, row.n)
+		}
+	default:
+		c.rankTexts(field, kind, column)
+	}
+	c.ranks.Store(field, column)
+	return column
+}
+
+// rankTexts fills a column with the ranks of texts, case and accents aside. A record with several has its
+// first one. Numbers of cards are in natural order.
+func (c *collection) rankTexts(field string, kind kind, column []float64) {
+	compare := cmp.Compare[string]
+	if kind == label {
+		compare = cardvocab.CompareNumbers
+	}
+	texts := make([]string, c.n)
+	for doc := range texts {
+		c.value(doc, field, func(text string) {
+			if texts[doc] == "" {
+				texts[doc] = plain(text)
+			}
+		})
+	}
+
+	sorted := slices.Clone(texts)
+	slices.SortFunc(sorted, compare)
+	sorted = slices.Compact(sorted)
+	for doc, text := range texts {
+		if text != "" {
+			rank, _ := slices.BinarySearchFunc(sorted, text, compare)
+			column[doc] = float64(rank)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package pokemontcg
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"ninepocket/internal/jsonwalk"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// records are the cards and sets of a snapshot, and their indexes. Snapshots with the same share them.
+type records struct {
+	key   string // snapshot.Manifest.CompanionKey
+	from  snapshot.Companion
+	cards collection
+	sets  collection
+	card  map[string]uint32 // by id
+	set   map[string]uint32
+	// values are the answers of the routes that list what a field has, by route.
+	values map[string][]byte
+}
+
+// valueRoutes are the routes that list values, with their fields.
+var valueRoutes = map[string]string{
+	"types": "types", "subtypes": "subtypes", "supertypes": "supertype", "rarities": "rarity",
+}
+
+// newRecords indexes what a snapshot has.
+func newRecords(ctx context.Context, key string, from *snapshot.Companion) (*records, error) {
+	r := &records{key: key, from: *from, values: map[string][]byte{}}
+	// What is walked later without a check is checked once.
+	for _, texts := range []*snapshot.Strings{&from.Cards.JSON, &from.Sets.JSON} {
+		for i := range texts.Len() {
+			v, err := jsonwalk.Parse(texts.Bytes(i))
+			if err != nil || v.Kind() != '{' {
+				return nil, fmt.Errorf("record %d of the companion is no JSON object", i)
+			}
+		}
+	}
+
+	r.cards = collection{
+		fields: withSetFields(), n: from.Cards.JSON.Len(),
+		each: func(doc int, yield func(path, text string)) {
+			eachValue("", r.cardJSON(doc), yield)
+			eachValue("set", r.setJSON(int(from.Cards.Set[doc])), yield)
+		},
+		value: func(doc int, path string, yield func(text string)) {
+			if below, ofSet := cutSet(path); ofSet {
+				at(r.setJSON(int(from.Cards.Set[doc])), below, yield)
+				return
+			}
+			at(r.cardJSON(doc), path, yield)
+		},
+	}
+	r.sets = collection{
+		fields: setFields, n: from.Sets.JSON.Len(),
+		each:  func(doc int, yield func(path, text string)) { eachValue("", r.setJSON(doc), yield) },
+		value: func(doc int, path string, yield func(text string)) { at(r.setJSON(doc), path, yield) },
+	}
+
+	r.card = rows(from.Cards.Ref.All())
+	r.set = rows(from.Sets.Ref.All())
+	r.listValues()
+	if err := r.sets.build(ctx); err != nil {
+		return nil, err
+	}
+	return r, r.cards.build(ctx)
+}
+
+func rows(refs iter.Seq[string]) map[string]uint32 {
+	all := map[string]uint32{}
+	for ref := range refs {
+		all[ref] = uint32(len(all))
+	}
+	return all
+}
+
+func (r *records) cardJSON(doc int) jsonwalk.Value { return r.from.Cards.JSON.Bytes(doc) }
+func (r *records) setJSON(doc int) jsonwalk.Value  { return r.from.Sets.JSON.Bytes(doc) }
+
+// listValues makes the answers of the routes that list values.
+func (r *records) listValues() {
+	for route, field := range valueRoutes {
+		seen := map[string]bool{}
+		for doc := range r.cards.n {
+			r.cards.value(doc, field, func(text string) { seen[text] = true })
+		}
+		dst := []byte(`{"data":[`)
+		for _, text := range slices.Sorted(maps.Keys(seen)) {
+			dst = wire.AppendString(comma(dst), text)
+		}
+		r.values[route] = append(dst, "]}"...)
+	}
+}

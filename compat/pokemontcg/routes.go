@@ -1,0 +1,311 @@
+package pokemontcg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ninepocket/access"
+	"ninepocket/access/keys"
+	"ninepocket/api"
+	"ninepocket/internal/jsonwalk"
+	"ninepocket/wire"
+)
+
+// The operations, as usage names them.
+const (
+	cardsSearch access.Operation = "compat_cards_search"
+	cardsGet    access.Operation = "compat_cards_get"
+	setsList    access.Operation = "compat_sets_list"
+	setsGet     access.Operation = "compat_sets_get"
+	valuesList  access.Operation = "compat_values"
+)
+
+const (
+	maxPageSize = 250
+	maxPage     = 1_000_000
+	maxNames    = 16 // of select and orderBy
+)
+
+var listParams = []string{"q", "page", "pageSize", "orderBy", "select"}
+
+// Operations returns the routes of the API.
+func (s *Service) Operations() []*api.Operation {
+	op := func(path string, name access.Operation, run func(*state, *api.Request, *api.Reply) *wire.APIError,
+		params ...string,
+	) *api.Operation {
+		return &api.Operation{
+			Name: name, Method: "GET", Path: "/v2/" + path, Surface: keys.Live, Cacheable: true, Params: params,
+			Run: func(r *api.Request, out *api.Reply) *wire.APIError { return s.run(r, out, run) },
+		}
+	}
+
+	list := []*api.Operation{
+		op("cards", cardsSearch, listCards, listParams...), op("cards/{id}", cardsGet, getCard, "select"),
+		op("sets", setsList, listSets, listParams...), op("sets/{id}", setsGet, getSet, "select"),
+	}
+	for route := range valueRoutes {
+		list = append(list, op(route, valuesList, func(st *state, _ *api.Request, out *api.Reply) *wire.APIError {
+			out.Shared = st.values[route]
+			return nil
+		}))
+	}
+	return list
+}
+
+// AppendError appends an error as this API spells it.
+func AppendError(dst []byte, status int, message string) []byte {
+	dst = wire.AppendText(dst, `{"error":{"message":`, message)
+	return append(wire.AppendInt(dst, `,"code":`, int64(status)), "}}"...)
+}
+
+// run gives an operation the state that answers now. It may be of the View before the request's.
+func (s *Service) run(
+	r *api.Request, out *api.Reply, run func(*state, *api.Request, *api.Reply) *wire.APIError,
+) *wire.APIError {
+	if f := r.Invalid(); f != nil {
+		return f
+	}
+	st := s.state.Load()
+	if st == nil {
+		return &wire.APIError{
+			Code: wire.TemporarilyUnavailable, RetryAfter: 5, Detail: "these cards are not loaded yet: try again in 5 seconds",
+		}
+	}
+	if r.Pinned && r.View != st.view {
+		r.View = st.view
+		return refuse(wire.SnapshotGone, "only the current snapshot answers here")
+	}
+	r.View = st.view
+	return run(st, r, out)
+}
+
+func refuse(code wire.Code, format string, args ...any) *wire.APIError {
+	return &wire.APIError{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// listCards answers GET /v2/cards.
+func listCards(st *state, r *api.Request, out *api.Reply) *wire.APIError {
+	return list(&st.cards, r, out, st.isPrice, st.priceOf, st.appendCard)
+}
+
+// listSets answers GET /v2/sets.
+func listSets(st *state, r *api.Request, out *api.Reply) *wire.APIError {
+	return list(&st.sets, r, out, nil, nil, st.appendSet)
+}
+
+// appendSet appends a set.
+func (s *state) appendSet(dst []byte, doc uint32) []byte { return append(dst, s.setJSON(int(doc))...) }
+
+// getCard answers GET /v2/cards/{id}.
+func getCard(st *state, r *api.Request, out *api.Reply) *wire.APIError {
+	return one(find(st.records.card, r), "card", r, out, st.appendCard)
+}
+
+// getSet answers GET /v2/sets/{id}.
+func getSet(st *state, r *api.Request, out *api.Reply) *wire.APIError {
+	return one(find(st.set, r), "set", r, out, st.appendSet)
+}
+
+// find finds the row of the path's id, -1 for none.
+func find(rows map[string]uint32, r *api.Request) int {
+	ref, ok := r.PathID()
+	row, known := rows[ref]
+	if !ok || !known {
+		return -1
+	}
+	return int(row)
+}
+
+// one answers with one record.
+func one(
+	doc int, thing string, r *api.Request, out *api.Reply, appendRecord func([]byte, uint32) []byte,
+) *wire.APIError {
+	if doc < 0 {
+		ref, _ := r.PathID()
+		return refuse(wire.NotFound, "there is no %s with the id %s", thing, api.QuoteInput(ref))
+	}
+	picked, f := selection(r)
+	if f != nil {
+		return f
+	}
+	out.Body = append(out.Body, `{"data":`...)
+	out.Body = append(picked.append(out.Body, uint32(doc), appendRecord), '}')
+	return nil
+}
+
+// list answers with a page of the records that a query means.
+func list(
+	c *collection, r *api.Request, out *api.Reply, isPrice func(string) bool, priced prices,
+	appendRecord func([]byte, uint32) []byte,
+) *wire.APIError {
+	page, f := whole(r, "page", 1, maxPage)
+	if f != nil {
+		return f
+	}
+	size, f := whole(r, "pageSize", maxPageSize, maxPageSize)
+	if f != nil {
+		return f
+	}
+	by, f := ordering(c, r, isPrice)
+	if f != nil {
+		return f
+	}
+	picked, f := selection(r)
+	if f != nil {
+		return f
+	}
+
+	docs, f := query2docs(c, r, isPrice, priced)
+	if f != nil {
+		return f
+	}
+	if len(by) > 0 {
+		c.sort(docs, by, priced)
+	}
+
+	total := len(docs)
+	from := min((page-1)*size, total)
+	docs = docs[from:min(from+size, total)]
+	out.Body = append(out.Body, `{"data":[`...)
+	for i, doc := range docs {
+		if i > 0 {
+			out.Body = append(out.Body, ',')
+		}
+		out.Body = picked.append(out.Body, doc, appendRecord)
+	}
+	out.Body = wire.AppendInt(out.Body, `],"page":`, int64(page))
+	out.Body = wire.AppendInt(out.Body, `,"pageSize":`, int64(size))
+	out.Body = wire.AppendInt(out.Body, `,"count":`, int64(len(docs)))
+	out.Body = append(wire.AppendInt(out.Body, `,"totalCount":`, int64(total)), '}')
+	return nil
+}
+
+// query2docs finds what the parameter q means.
+func query2docs(c *collection, r *api.Request, isPrice func(string) bool, priced prices) ([]uint32, *wire.APIError) {
+	q, _ := r.Args.Given("q")
+	root, err := parse(q, c.fields, isPrice)
+	var docs []uint32
+	if err == nil {
+		docs, err = c.find(context.Background(), root, priced)
+	}
+
+	_, isWrong := errors.AsType[*queryError](err)
+	_, isWide := errors.AsType[*refusal](err)
+	switch {
+	case isWrong || isWide:
+		return nil, refuse(wire.InvalidRequest, "%s", err)
+	case err != nil:
+		return nil, refuse(wire.InternalError, "the search failed on our side: try again")
+	}
+	return docs, nil
+}
+
+// whole reads a parameter that is a whole number from 1 on. A page size above the largest is the largest.
+func whole(r *api.Request, name string, otherwise, most int) (int, *wire.APIError) {
+	text, given := r.Args.Given(name)
+	if !given || text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, refuse(wire.InvalidRequest, "%s is a whole number from 1 to %d, not %s", name, most, api.QuoteInput(text))
+	}
+	return n, nil
+}
+
+// names parts a parameter with commas; none for an empty one.
+func names(r *api.Request, param string) ([]string, *wire.APIError) {
+	text, _ := r.Args.Given(param)
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	list := strings.Split(text, ",")
+	if len(list) > maxNames {
+		return nil, refuse(wire.InvalidRequest, "%s names %d fields at most", param, maxNames)
+	}
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	return list, nil
+}
+
+// ordering reads orderBy.
+func ordering(c *collection, r *api.Request, isPrice func(string) bool) (by []order, f *wire.APIError) {
+	list, f := names(r, "orderBy")
+	if f != nil {
+		return nil, f
+	}
+	for _, name := range list {
+		field, down := strings.CutPrefix(name, "-")
+		_, known := c.fields[field]
+		if !known && (isPrice == nil || !isPrice(field)) {
+			return nil, refuse(wire.InvalidRequest, "orderBy: there is no field %s", api.QuoteInput(field))
+		}
+		by = append(by, order{field, down})
+	}
+	return by, nil
+}
+
+// picked are the members of a record that a caller wants; none for all.
+type picked [][]string // of each, its path
+
+func selection(r *api.Request) (picked, *wire.APIError) {
+	list, f := names(r, "select")
+	if f != nil {
+		return nil, f
+	}
+	var p picked
+	for _, name := range list {
+		p = append(p, strings.Split(name, "."))
+	}
+	return p, nil
+}
+
+// append appends a record, or what is wanted of it.
+func (p picked) append(dst []byte, doc uint32, appendRecord func([]byte, uint32) []byte) []byte {
+	if len(p) == 0 {
+		return appendRecord(dst, doc)
+	}
+	return p.appendOf(dst, appendRecord(nil, doc))
+}
+
+// appendOf appends the wanted members of a value: of a list, those of each element.
+func (p picked) appendOf(dst []byte, v jsonwalk.Value) []byte {
+	switch v.Kind() {
+	case '[':
+		dst = append(dst, '[')
+		for element := range v.Elements() {
+			dst = p.appendOf(comma(dst), element)
+		}
+		return append(dst, ']')
+	case '{':
+	default:
+		return append(dst, v...)
+	}
+
+	dst = append(dst, '{')
+	for name, member := range v.Members() {
+		var below picked
+		whole := false
+		for _, path := range p {
+			if name.Is(path[0]) {
+				whole = whole || len(path) == 1
+				below = append(below, path[1:])
+			}
+		}
+		if below == nil {
+			continue
+		}
+
+		dst = append(append(comma(dst), name...), ':')
+		if whole {
+			dst = append(dst, member...)
+		} else {
+			dst = below.appendOf(dst, member)
+		}
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,369 @@
+package pokemontcg
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ninepocket/cardvocab"
+	"ninepocket/loader"
+	"ninepocket/loader/source"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+const (
+	game = "pokemon"
+	// storedNamespace is how catalogs call the ids of these cards.
+	storedNamespace = "pokemontcg"
+)
+
+// cardMembers are the members of a card in its file, in the order in which they are given. Images come
+// last, where a reply cuts them off.
+var cardMembers = []string{
+	"id", "name", "supertype", "subtypes", "level", "hp", "types", "evolvesFrom", "evolvesTo", "rules",
+	"ancientTrait", "abilities", "attacks", "weaknesses", "resistances", "retreatCost", "convertedRetreatCost",
+	"number", "artist", "rarity", "flavorText", "nationalPokedexNumbers", "legalities", "regulationMark", "images",
+}
+
+var setMembers = []string{
+	"id", "name", "series", "printedTotal", "total", "legalities", "ptcgoCode", "releaseDate", "updatedAt", "images",
+}
+
+// otherNames are the members that the second dialect of the files calls otherwise.
+var otherNames = map[string]string{"evolvesFrom": "baseEvolution", "evolvesTo": "evolvesInto"}
+
+// costs are the energies that the second dialect writes as letters.
+var costs = map[rune]string{
+	'G': "Grass", 'R': "Fire", 'W': "Water", 'L': "Lightning", 'P': "Psychic", 'F': "Fighting", 'D': "Darkness",
+	'M': "Metal", 'N': "Dragon", 'Y': "Fairy", 'C': "Colorless",
+}
+
+// Files are the records of pokemon-tcg-data, as the API gives them.
+type files struct {
+	sets, cards []entry
+	setRow      map[string]int
+	cardSeen    map[string]bool
+}
+
+// entry is a set or a card on its way into the section.
+type entry struct {
+	ref, set string
+	json     []byte
+	name     string // of a set
+	number   string
+	release  string // of a set, such as 2022/09/09
+}
+
+// Has reports whether a build with these sources writes the section.
+func Has(sources []loader.Input) bool {
+	return slices.ContainsFunc(sources, func(in loader.Input) bool { return in.Kind == source.KindPokemonTCG })
+}
+
+// Section makes the companion of a built catalog: all cards of the files, and those of the catalog that the
+// files lack. What the newest day of a TCGCSV feed says besides market prices goes with it.
+func Section(
+	ctx context.Context, c *snapshot.Catalog, sources []loader.Input, options source.Options,
+) (snapshot.Companion, error) {
+	read := &files{setRow: map[string]int{}, cardSeen: map[string]bool{}}
+	quoted := &newestQuotes{rows: map[quoteKey]source.Price{}, day: snapshot.NoDay}
+	for _, in := range sources {
+		if in.Kind != source.KindPokemonTCG && in.Kind != source.KindTCGCSV {
+			continue
+		}
+
+		src, err := source.Open(in.Kind, in.Path, options)
+		switch {
+		case err != nil:
+		case in.Kind == source.KindPokemonTCG:
+			err = source.ReadRaw(ctx, src, read.add)
+		default:
+			err = src.Prices(ctx, quoted)
+		}
+		if err != nil {
+			return snapshot.Companion{}, fmt.Errorf("cannot read %q for the companion: %w", in, err)
+		}
+	}
+
+	read.addCatalog(c)
+	return snapshot.Companion{Cards: read.cardTable(), Sets: read.setTable(), Quotes: quoted.table(c)}, nil
+}
+
+// add takes a set or a card of the files. The first of an id stands.
+func (f *files) add(r source.RawRecord) {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(r.JSON, &members) != nil {
+		return
+	}
+
+	if r.Set == "" {
+		if _, again := f.setRow[r.ID]; again {
+			return
+		}
+		f.setRow[r.ID] = len(f.sets)
+		f.sets = append(f.sets, entry{
+			ref: r.ID, json: object(members, setMembers), name: text(members["name"]),
+			release: text(members["releaseDate"]),
+		})
+		return
+	}
+
+	if f.cardSeen[r.ID] {
+		return
+	}
+	f.cardSeen[r.ID] = true
+	tidy(members)
+	f.cards = append(f.cards, entry{
+		ref: r.ID, set: r.Set, json: object(members, cardMembers), number: text(members["number"]),
+	})
+}
+
+// tidy gives a card of the second dialect the form of the first.
+func tidy(members map[string]jsontext.Value) {
+	for name, other := range otherNames {
+		if members[name] == nil && members[other] != nil {
+			members[name] = members[other]
+		}
+	}
+
+	if members["hp"].Kind() == '0' {
+		members["hp"] = wire.AppendString(nil, string(members["hp"]))
+	}
+	if rarity := text(members["rarity"]); rarity != "" && !strings.Contains(rarity, " ") {
+		members["rarity"] = wire.AppendString(nil, wordsTogether.ReplaceAllString(rarity, "$1 $2"))
+	}
+	if attacks := members["attacks"]; letters.Match(attacks) {
+		members["attacks"] = letters.ReplaceAllFunc(attacks, func(cost []byte) []byte {
+			return spellCost(text(cost[strings.IndexByte(string(cost), ':')+1:]))
+		})
+	}
+}
+
+var (
+	wordsTogether = regexp.MustCompile(`([a-z])([A-Z])`)
+	// letters is the cost of an attack that is text and not a list. Quotes in other texts are escaped.
+	letters = regexp.MustCompile(`"cost"\s*:\s*"[^"]*"`)
+)
+
+// spellCost spells the letters of a cost as the list of energies.
+func spellCost(cost string) []byte {
+	dst := []byte(`"cost":[`)
+	for _, letter := range cost {
+		if name, known := costs[letter]; known {
+			dst = wire.AppendString(comma(dst), name)
+		}
+	}
+	return append(dst, ']')
+}
+
+// text is the text of a JSON string, "" for anything else.
+func text(v jsontext.Value) (s string) {
+	v = jsontext.Value(strings.TrimSpace(string(v)))
+	if v.Kind() == '"' {
+		_ = json.Unmarshal(v, &s)
+	}
+	return s
+}
+
+// object writes the named members that are there. Empty lists and texts are not.
+func object(members map[string]jsontext.Value, names []string) []byte {
+	dst := []byte{'{'}
+	for _, name := range names {
+		v := members[name]
+		if v == nil || v.Compact() != nil || v.Kind() == 'n' || string(v) == "[]" || string(v) == `""` {
+			continue
+		}
+		dst = append(wire.AppendString(comma(dst), name), ':')
+		dst = append(dst, v...)
+	}
+	return append(dst, '}')
+}
+
+// addCatalog adds the cards of the catalog that the files lack, with their sets.
+func (f *files) addCatalog(c *snapshot.Catalog) {
+	setOf := map[string]string{} // our set → that of the files
+	for i := range c.Registry.Ref.Len() {
+		ref, ours := strings.CutPrefix(c.Registry.Ref.At(i), source.KindPokemonTCG+"\x00")
+		if _, known := f.setRow[ref]; ours && known && strings.HasPrefix(c.Registry.RefID.At(i), "set_") {
+			setOf[c.Registry.RefID.At(i)] = ref
+		}
+	}
+
+	for card := range c.Cards.ID.Len() {
+		set := c.Cards.Set[card]
+		if c.Games.Slug.At(int(c.Cards.Game[card])) != game || set == snapshot.NoSet || f.joined(c, card) {
+			continue
+		}
+
+		id := c.Sets.ID.At(int(set))
+		ref := cmp.Or(setOf[id], id)
+		if _, known := f.setRow[ref]; !known {
+			f.setRow[ref] = len(f.sets)
+			f.sets = append(f.sets, catalogSet(c, int(set)))
+		}
+		f.cards = append(f.cards, catalogCard(c, card, ref))
+	}
+}
+
+// joined reports whether a card of the catalog is one of the files.
+func (f *files) joined(c *snapshot.Catalog, card int) bool {
+	for k, to := c.Identifiers.Of.Range(card); k < to; k++ {
+		if c.Identifiers.Namespace.At(k) == storedNamespace && f.cardSeen[c.Identifiers.Value.At(k)] {
+			return true
+		}
+	}
+	return false
+}
+
+func catalogCard(c *snapshot.Catalog, card int, set string) entry {
+	id := c.Cards.ID.At(card)
+	dst := wire.AppendText(nil, `{"id":`, id)
+	dst = wire.AppendText(dst, `,"name":`, c.Cards.Name.At(card))
+	for _, member := range [][2]string{
+		{`,"number":`, c.Cards.Number.At(card)}, {`,"rarity":`, c.Cards.Rarity.At(card)},
+	} {
+		if member[1] != "" {
+			dst = wire.AppendText(dst, member[0], member[1])
+		}
+	}
+	return entry{ref: id, set: set, json: append(dst, '}'), number: c.Cards.Number.At(card)}
+}
+
+func catalogSet(c *snapshot.Catalog, set int) entry {
+	id := c.Sets.ID.At(set)
+	out := entry{ref: id, name: c.Sets.Name.At(set)}
+	dst := wire.AppendText(nil, `{"id":`, id)
+	dst = wire.AppendText(dst, `,"name":`, out.name)
+	if series := c.Sets.Series.At(set); series != "" {
+		dst = wire.AppendText(dst, `,"series":`, series)
+	}
+	if total := c.Sets.Total[set]; total > 0 {
+		dst = wire.AppendInt(dst, `,"total":`, int64(total))
+	}
+	if day := c.Sets.Release[set]; day != snapshot.NoDay {
+		out.release = slashes(day)
+		dst = wire.AppendText(dst, `,"releaseDate":`, out.release)
+	}
+	out.json = append(dst, '}')
+	return out
+}
+
+// slashes writes a day as this API does.
+func slashes(day snapshot.Day) string { return strings.ReplaceAll(day.String(), "-", "/") }
+
+// byRelease orders dates of sets: unknown ones come last.
+func byRelease(a, b string) int {
+	return cmp.Or(cmp.Compare(min(len(b), 1), min(len(a), 1)), cmp.Compare(a, b))
+}
+
+// setTable is the sets by release, then name and id.
+func (f *files) setTable() (out snapshot.CompanionSets) {
+	for _, set := range f.sortedSets() {
+		out.Ref.Append(set.ref)
+		out.JSON.Append(string(set.json))
+	}
+	return out
+}
+
+func (f *files) sortedSets() []entry {
+	sets := slices.Clone(f.sets)
+	slices.SortFunc(sets, func(a, b entry) int {
+		return cmp.Or(byRelease(a.release, b.release), cmp.Compare(a.name, b.name), cmp.Compare(a.ref, b.ref))
+	})
+	return sets
+}
+
+// cardTable is the cards by the release of their set, then number, set and id.
+func (f *files) cardTable() (out snapshot.CompanionCards) {
+	row := map[string]uint32{}
+	release := map[string]string{}
+	for i, set := range f.sortedSets() {
+		row[set.ref] = uint32(i)
+		release[set.ref] = set.release
+	}
+
+	slices.SortFunc(f.cards, func(a, b entry) int {
+		return cmp.Or(byRelease(release[a.set], release[b.set]), cardvocab.CompareNumbers(a.number, b.number),
+			cmp.Compare(row[a.set], row[b.set]), cmp.Compare(a.ref, b.ref))
+	})
+	for _, card := range f.cards {
+		out.Ref.Append(card.ref)
+		out.Set = append(out.Set, row[card.set])
+		out.JSON.Append(string(card.json))
+	}
+	return out
+}
+
+// quoteKey is a lane as a feed names it.
+type quoteKey struct{ ref, variant string }
+
+// newestQuotes gathers the rows of a feed's newest day.
+type newestQuotes struct {
+	source.Discard
+	day  snapshot.Day
+	rows map[quoteKey]source.Price
+}
+
+// Price takes a row that has more than a market price.
+func (q *newestQuotes) Price(row source.Price) {
+	switch {
+	case row.Day < q.day:
+		return
+	case row.Day > q.day:
+		q.day = row.Day
+		clear(q.rows)
+	}
+	if max(row.Low, row.Mid, row.High, row.DirectLow) >= 0 {
+		q.rows[quoteKey{strings.Clone(row.Ref), row.Variant}] = row
+	}
+}
+
+// table gives the rows to the lanes that the catalog shows for their variants.
+func (q *newestQuotes) table(c *snapshot.Catalog) (out snapshot.Quotes) {
+	refs := map[string][]string{} // by card's id
+	for i := range c.Registry.Ref.Len() {
+		if ref, is := strings.CutPrefix(c.Registry.Ref.At(i), source.KindTCGCSV+"\x00"); is {
+			refs[c.Registry.RefID.At(i)] = append(refs[c.Registry.RefID.At(i)], ref)
+		}
+	}
+
+	for card := range c.Cards.ID.Len() {
+		for _, lane := range shownLanes(c, card, nil) {
+			variant := c.Variants.At(int(c.Lanes.Variant[lane]))
+			for _, ref := range refs[c.Cards.ID.At(card)] {
+				row, found := q.rows[quoteKey{ref, variant}]
+				if !found {
+					continue
+				}
+				out.Lane = append(out.Lane, uint32(lane))
+				out.Low = append(out.Low, row.Low)
+				out.Mid = append(out.Mid, row.Mid)
+				out.High = append(out.High, row.High)
+				out.Direct = append(out.Direct, row.DirectLow)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// shownLanes appends a lane for each variant of a card: that of the display price, else the first.
+func shownLanes(c *snapshot.Catalog, card int, dst []int) []int {
+	from, to := c.Lanes.Of.Range(card)
+	for lane := from; lane < to; lane++ {
+		last := len(dst) - 1
+		switch {
+		case last < 0 || c.Lanes.Variant[dst[last]] != c.Lanes.Variant[lane]:
+			dst = append(dst, lane)
+		case c.Lanes.Flags[lane]&snapshot.LaneDisplay != 0:
+			dst[last] = lane
+		}
+	}
+	return dst
+}

@@ -1,0 +1,271 @@
+package pokemontcg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ninepocket/engine"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// Service answers the API from the current View of an engine.
+type Service struct {
+	store *snapshot.Store
+	log   *slog.Logger
+	state atomic.Pointer[state]
+	mu    sync.Mutex // of Prepare
+}
+
+// state is the records of a View, and where the catalog has their prices.
+type state struct {
+	*records
+	view *engine.View
+	// card is the catalog's card of each record, -1 for none.
+	card   []int32
+	quotes snapshot.Quotes
+	// keys are what the API calls the variants of the catalog.
+	keys []string
+}
+
+// New returns a service of a store's snapshots. It answers nothing before Prepare.
+func New(store *snapshot.Store, log *slog.Logger) *Service { return &Service{store: store, log: log} }
+
+// followInterval is how often Follow asks for the current View.
+const followInterval = 250 * time.Millisecond
+
+// Follow prepares each View that becomes the current one, until the context ends. Until a View is ready, the
+// one before it answers.
+func (s *Service) Follow(ctx context.Context, current func() *engine.View) {
+	var failed *engine.View
+	for tick := time.NewTicker(followInterval); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+
+		view := current()
+		if now := s.state.Load(); view == nil || view == failed || now != nil && now.view == view {
+			continue
+		}
+		if err := s.Prepare(ctx, view); err != nil && ctx.Err() == nil {
+			failed = view
+			s.log.Error("cannot answer the Pokémon TCG API from this snapshot", slog.String("snapshot_id", view.ID),
+				slog.Any("cause", err))
+		}
+	}
+}
+
+// Prepare makes a View the one that answers. It indexes cards only when they are others than before.
+func (s *Service) Prepare(ctx context.Context, view *engine.View) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	manifest, err := s.store.Manifest(view.ID)
+	if err != nil {
+		return err
+	}
+	companion, err := s.store.LoadCompanion(ctx, view.ID, len(view.Catalog.Lanes.Cents))
+	if errors.Is(err, snapshot.ErrNoCompanion) {
+		return fmt.Errorf("%w: build with a source pokemon-tcg-data:PATH", err)
+	}
+	if err != nil {
+		return err
+	}
+
+	next := &state{view: view, quotes: companion.Quotes}
+	key := manifest.CompanionKey()
+	if now := s.state.Load(); now != nil && now.key == key {
+		next.records = now.records
+	} else if next.records, err = newRecords(ctx, key, companion); err != nil {
+		return err
+	}
+
+	next.card = make([]int32, next.cards.n)
+	for doc := range next.card {
+		next.card[doc] = cardOf(view, next.from.Cards.Ref.At(doc))
+	}
+	for variant := range view.Catalog.Variants.All() {
+		next.keys = append(next.keys, printing(variant))
+	}
+	s.state.Store(next)
+	return nil
+}
+
+// cardOf finds the catalog's card of an id of this API, -1 for none.
+func cardOf(view *engine.View, ref string) int32 {
+	if card, own := view.Index.Card(ref); own {
+		return int32(card)
+	}
+	cards := view.Index.ByIdentifier(snapshot.PublicNamespace(storedNamespace) + ":" + ref)
+	if len(cards) == 0 {
+		return -1
+	}
+	return int32(cards[0])
+}
+
+// printing is what the API calls a variant: 1st_edition is 1stEditionNormal.
+func printing(variant string) string {
+	first, rest, _ := strings.Cut(variant, "_")
+	var b strings.Builder
+	b.WriteString(first)
+	for word := range strings.SplitSeq(rest, "_") {
+		if word != "" {
+			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	if variant == "1st_edition" {
+		b.WriteString("Normal")
+	}
+	return b.String()
+}
+
+// quote is what is known of a lane, in cents.
+type quote struct{ low, mid, high, market, direct int64 }
+
+// quotesOf yields the prices of a record's card by printing.
+func (s *state) quotesOf(doc uint32, lanes []int, yield func(key string, lane int, q quote)) {
+	card := s.card[doc]
+	if card < 0 {
+		return
+	}
+	c := s.view.Catalog
+	for _, lane := range shownLanes(c, int(card), lanes) {
+		q := quote{snapshot.NoCents, snapshot.NoCents, snapshot.NoCents, c.Lanes.Cents[lane], snapshot.NoCents}
+		if row, found := slices.BinarySearch(s.quotes.Lane, uint32(lane)); found {
+			q.low = s.quotes.Low[row]
+			q.mid = s.quotes.Mid[row]
+			q.high = s.quotes.High[row]
+			q.direct = s.quotes.Direct[row]
+		}
+		if max(q.low, q.mid, q.high, q.market, q.direct) >= 0 {
+			yield(s.keys[c.Lanes.Variant[lane]], lane, q)
+		}
+	}
+}
+
+// priceFields begin the fields that are prices.
+const priceFields = "tcgplayer.prices."
+
+// kinds are the prices of a printing by name.
+var kinds = map[string]func(quote) int64{
+	"low": func(q quote) int64 { return q.low }, "mid": func(q quote) int64 { return q.mid },
+	"high": func(q quote) int64 { return q.high }, "market": func(q quote) int64 { return q.market },
+	"directLow": func(q quote) int64 { return q.direct },
+}
+
+// isPrice reports whether a field is a price of a printing that the catalog has.
+func (s *state) isPrice(field string) bool {
+	rest, ok := strings.CutPrefix(field, priceFields)
+	key, name, _ := strings.Cut(rest, ".")
+	return ok && kinds[name] != nil && key != "" && slices.Contains(s.keys, key)
+}
+
+// priceOf yields the prices of a field in dollars.
+func (s *state) priceOf(field string, yield func(doc uint32, n float64)) {
+	key, name, _ := strings.Cut(strings.TrimPrefix(field, priceFields), ".")
+	cents := kinds[name]
+	var lanes [16]int
+	for doc := range s.card {
+		s.quotesOf(uint32(doc), lanes[:0], func(of string, _ int, q quote) {
+			if price := cents(q); of == key && price >= 0 {
+				yield(uint32(doc), float64(price)/100)
+			}
+		})
+	}
+}
+
+// appendCard appends a whole card.
+func (s *state) appendCard(dst []byte, doc uint32) []byte {
+	dst = s.appendOwn(dst, doc)
+	dst = append(dst, `,"set":`...)
+	dst = append(dst, s.setJSON(int(s.from.Cards.Set[doc]))...)
+	return append(s.appendPrices(dst, doc), '}')
+}
+
+// appendOwn appends what the record says of its card, with the operator's picture where there is one.
+func (s *state) appendOwn(dst []byte, doc uint32) []byte {
+	own := s.cardJSON(int(doc))
+	site := s.view.Site()
+	card := s.card[doc]
+	if card < 0 || !site.ShowsImage(s.view.Catalog.Cards.Image.At(int(card))) {
+		return append(dst, own[:len(own)-1]...)
+	}
+
+	// Quotes in texts are escaped: this is the member, which is the last one.
+	text := string(own[:len(own)-1])
+	text, _, _ = strings.Cut(text, `,"images":`)
+	dst = append(dst, text...)
+	file := s.view.Catalog.Cards.Image.At(int(card))
+	for _, name := range []string{`,"images":{"small":`, `,"large":`} {
+		dst = wire.AppendText(dst, name, site.Images)
+		dst = append(wire.AppendEscaped(dst[:len(dst)-1], file), '"')
+	}
+	return append(dst, '}')
+}
+
+// appendPrices appends the member tcgplayer of a card, unless nothing is known.
+func (s *state) appendPrices(dst []byte, doc uint32) []byte {
+	begin := len(dst)
+	c := s.view.Catalog
+	collected := snapshot.NoTime
+	var lanes [16]int
+	s.quotesOf(doc, lanes[:0], func(key string, lane int, q quote) {
+		if len(dst) == begin {
+			dst = append(dst, `,"tcgplayer":{"prices":{`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		collected = max(collected, c.Lanes.CollectedAt[lane])
+		dst = append(wire.AppendString(dst, key), ':')
+		dst = appendDollars(dst, `{"low":`, q.low)
+		dst = appendDollars(dst, `,"mid":`, q.mid)
+		dst = appendDollars(dst, `,"high":`, q.high)
+		dst = appendDollars(dst, `,"market":`, q.market)
+		dst = append(appendDollars(dst, `,"directLow":`, q.direct), '}')
+	})
+	if len(dst) == begin {
+		return dst
+	}
+
+	day := c.Date()
+	if collected != snapshot.NoTime {
+		day = snapshot.DayOf(collected)
+	}
+	dst = wire.AppendText(dst, `},"updatedAt":`, slashes(day))
+	return append(s.view.Site().AppendCardURL(dst, c, int(s.card[doc])), '}')
+}
+
+// appendDollars appends a member with cents as dollars, null for none.
+func appendDollars(dst []byte, name string, cents int64) []byte {
+	if cents < 0 {
+		return append(append(dst, name...), "null"...)
+	}
+	dst = wire.AppendInt(dst, name, cents/100)
+	if rest := cents % 100; rest > 0 {
+		dst = append(dst, '.', byte('0'+rest/10))
+		if rest%10 > 0 {
+			dst = append(dst, byte('0'+rest%10))
+		}
+	}
+	return dst
+}
+
+// cutSet parts the name of a field of a card's set.
+func cutSet(path string) (below string, ofSet bool) { return strings.CutPrefix(path, "set.") }
+
+// comma parts a member or an element from the one before it, if there is one.
+func comma(dst []byte) []byte {
+	if last := dst[len(dst)-1]; last == '[' || last == '{' {
+		return dst
+	}
+	return append(dst, ',')
+}
