@@ -25,6 +25,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/access/statedir"
+	"ninepocket/compat/pokemontcg"
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/limiter"
@@ -95,6 +96,7 @@ type Node struct {
 	cert        *certificate.Certificate // of the API; nil for plain HTTP
 	connLimiter *connlimit.Limiter       // of the API's connections
 	hooks       *notify.Sender           // nil without hooks
+	compat      *pokemontcg.Service      // nil when it is off
 	facts       atomic.Pointer[storeFacts]
 	draining    atomic.Bool    // true from the start of the drain
 	closers     []func() error // of everything that was opened, in that order
@@ -337,8 +339,12 @@ func (n *Node) newServer() (*server.Server, error) {
 		onAccess = n.access.Add
 	}
 	publishesAt, timed := config.Serve.PublishesAt()
+	compat, err := n.compatOptions()
+	if err != nil {
+		return nil, err
+	}
 	return server.New(server.Options{
-		OnAccess: onAccess, PublishesAt: publishesAt, PublishesDaily: timed,
+		Compat: compat, OnAccess: onAccess, PublishesAt: publishesAt, PublishesDaily: timed,
 		Engine: n.engine, Gate: access.NewGate(n.ring, n.store), Clock: n.clock, Cursors: n.cursors,
 		Metering:            n.store.Err,
 		BodyBudget:          bodyBudget(memoryLimit()),

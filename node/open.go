@@ -225,7 +225,10 @@ func (n *Node) openEngine(context.Context) error {
 	n.engine = engine.New(snapshot.OpenStore(n.Config.StoreFolder()), options)
 	// It is closed even if nothing can be loaded.
 	n.onClose(func() error { n.engine.Close(); return nil })
-	return n.engine.Open(time.Now())
+	if err := n.engine.Open(time.Now()); err != nil || !n.Config.Compat.PokemonTCG {
+		return err
+	}
+	return n.openCompat()
 }
 
 // handoverTimeout is how long a server with a passed socket waits for the previous server to

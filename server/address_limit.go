@@ -39,12 +39,13 @@ const (
 // rate algorithm); no cleanup is needed.
 type addressLimiter struct {
 	interval time.Duration // for one page
+	burst    int           // pages at once
 	seed     maphash.Seed
 	slots    []atomic.Int64
 }
 
 func newAddressLimiter(interval time.Duration) *addressLimiter {
-	return &addressLimiter{interval: interval, seed: maphash.MakeSeed(), slots: make([]atomic.Int64, slotCount)}
+	return &addressLimiter{interval: interval, burst: addressBurst, seed: maphash.MakeSeed(), slots: make([]atomic.Int64, slotCount)}
 }
 
 // allow counts pages for an address, or returns after how many seconds to retry. An unknown address
@@ -64,7 +65,7 @@ func (vs *addressLimiter) allow(addr netip.Addr, now access.Instant, pages int) 
 	for at := now.Mono * int64(time.Millisecond); ; {
 		whole := slot.Load()
 		next := max(whole, at) + int64(interval)
-		if late := time.Duration(next-at) - addressBurst*vs.interval; late > 0 {
+		if late := time.Duration(next-at) - time.Duration(vs.burst)*vs.interval; late > 0 {
 			return int(math.Ceil(late.Seconds()))
 		}
 		if slot.CompareAndSwap(whole, next) {

@@ -186,6 +186,9 @@ func (x *exchange) process() {
 func (x *exchange) authenticate() *wire.APIError {
 	key, ok := x.credentials.key()
 	if !ok {
+		if f, anonymous := x.asAnonymous(); anonymous {
+			return f
+		}
 		return x.surface.missingKeyError(&x.credentials)
 	}
 

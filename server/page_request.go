@@ -185,7 +185,7 @@ func (v *pageRequest) answeredAsProblem(f *wire.APIError) bool {
 // isAPI reports whether a path is one of the API's, existing or not. Well-known paths are requested
 // by programs: MCP clients look there for how to authorize, and would take a page for an answer.
 func isAPI(path string) bool {
-	for _, prefix := range []string{"/v1", mcpPath, "/.well-known"} {
+	for _, prefix := range []string{"/v1", compatPath, mcpPath, "/.well-known"} {
 		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '/') {
 			return true
 		}

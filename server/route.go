@@ -27,6 +27,7 @@ type route struct {
 	method    string
 	live      *operation
 	preview   *operation
+	surface   *surface        // of a contract of its own; nil for live or preview
 	handler   func(*exchange) // serves the route, and authenticates if it must; nil for operations
 	metric    metricKey       // of a route with a handler
 	metricRow int             // of metric
@@ -71,7 +72,7 @@ func (s *Server) routeTable() []*route {
 			p.live = &operation{Operation: op}
 		}
 	}
-	return s.withPages(table)
+	return s.withPages(s.withCompat(table))
 }
 
 // routesByMethod are the routes of one pattern, one for each method, and their Allow header.
@@ -157,6 +158,8 @@ func (s *Server) findRoutes(x *exchange) *routesByMethod {
 		return &s.cardRoutes
 	}
 
+	text = s.withoutSlash(text)
+	raw = raw[:len(text)]
 	// The router only compares text, and the parameter is used only while the request's memory is
 	// valid.
 	handler, _ := s.router.Lookup(router.MethodWild, text, x.Ctx)

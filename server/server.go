@@ -48,6 +48,8 @@ type Options struct {
 	AllowedHosts, AllowedOrigins []string
 	// ListenHost is the host of the listener, as configured; "" for the listener's address.
 	ListenHost string
+	// Compat is another API's contract; nil for none.
+	Compat *Compat
 	// OpenAPI is the OpenAPI document to serve; nil means that of BaseURL, ProductPrefix and
 	// Preview.
 	OpenAPI *OpenAPIDocument
@@ -90,6 +92,7 @@ type Server struct {
 	// instant returns a request's two clocks from its time of arrival. Simulations replace it.
 	instant    func(time.Time) (time.Time, access.Instant)
 	tools      *mcpServer
+	compat     *compat // nil without one
 	metrics    *metrics
 	assets     map[string]document // files of the site, by name
 	addresses  *addressLimiter     // of pages
@@ -144,6 +147,7 @@ func New(options Options) (*Server, error) {
 	s.connections.BodyBudget = options.BodyBudget
 	s.instant = func(at time.Time) (time.Time, access.Instant) { return at, s.Clock.At(at) }
 	s.tools = newMCPServer(&s.Options)
+	s.compat = newCompat(s.Compat)
 	s.service = api.Service{
 		Cursors: options.Cursors, Retained: options.Engine.Retained, IsPending: options.Engine.IsPending,
 		BaseURL: options.BaseURL, Tools: s.tools.Endpoint,

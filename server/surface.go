@@ -137,6 +137,9 @@ func (x *exchange) selectSurface() {
 		x.op = p.preview
 	} else {
 		x.surface = &liveSurface
+		if p.surface != nil {
+			x.surface = p.surface
+		}
 		x.op = p.live
 	}
 }

@@ -31,7 +31,7 @@ const NoStats = -1
 
 // Bounds that no plan exceeds (decision 14).
 const (
-	maxPerMinute   = 10_000_000
+	MaxPerMinute   = 10_000_000
 	maxCards       = 200
 	maxPrices      = 100
 	maxHistoryDays = 365
@@ -112,7 +112,7 @@ func (plan *Plan) problems(name string) (problems []error) {
 	if !validName(name) || plan.Name != name {
 		problems = append(problems, fmt.Errorf("cannot use plan %q: want a name of %s", name, nameRule))
 	}
-	bound("per_minute", int64(plan.PerMinute), 1, maxPerMinute)
+	bound("per_minute", int64(plan.PerMinute), 1, MaxPerMinute)
 	bound("per_day", plan.PerDay, 1, 1<<53)
 	bound("credits", plan.Credits, 0, 1<<53)
 	bound("max_cards", int64(plan.MaxCards), 1, maxCards)

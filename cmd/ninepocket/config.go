@@ -163,8 +163,37 @@ func addConfigFlags(cmd *cobra.Command, keys ...string) *configFlags {
 	flags := &configFlags{cmd: cmd, values: settings.Default()}
 	cmd.Flags().StringVar(&flags.path, "config", "", "TOML configuration `FILE`")
 	addFlags(cmd, &flags.values, keys...)
+	if len(keys) == 0 {
+		cmd.Flags().Var((*compatFlag)(&flags.values.Compat), "compat", "also answer programs of another API: `pokemontcg`")
+	}
 	return flags
 }
+
+// compatFlag is --compat NAME, which is compat.NAME = true in the file.
+type compatFlag settings.Compat
+
+// Set implements pflag.Value.
+func (c *compatFlag) Set(name string) error {
+	if name != compatPokemonTCG {
+		return errors.New("want " + compatPokemonTCG)
+	}
+	c.PokemonTCG = true
+	return nil
+}
+
+// String implements pflag.Value.
+func (c *compatFlag) String() string {
+	if c.PokemonTCG {
+		return compatPokemonTCG
+	}
+	return ""
+}
+
+// Type implements pflag.Value.
+func (c *compatFlag) Type() string { return "string" }
+
+// compatPokemonTCG is the one API that --compat names.
+const compatPokemonTCG = "pokemontcg"
 
 // addFlags defines the flags of the settings with the given keys, or of all that have one, with
 // values in config.
@@ -201,6 +230,9 @@ func (flags *configFlags) read() (settings.Merged, error) {
 		if setting.Flag && flags.cmd.Flags().Changed(setting.FlagName()) {
 			layered.Override(setting, &flags.values, "flag --"+setting.FlagName())
 		}
+	}
+	if compat := flags.cmd.Flags().Lookup("compat"); compat != nil && compat.Changed {
+		layered.Override(settings.ByKey("compat."+compatPokemonTCG), &flags.values, "flag --compat")
 	}
 	return layered, errors.Join(err, layered.Validate())
 }

@@ -93,6 +93,7 @@ func demo(cmd *cobra.Command, config settings.Config, catalog synth.Options) err
 
 	config.Store = filepath.Join(folder, "store")
 	config.State = folder
+	config.Compat.PokemonTCG = true
 	o := nodeOptions(cmd, config)
 	o.InMemory = true
 	o.Keys = ring
@@ -123,7 +124,7 @@ func buildDemo(cmd *cobra.Command, folder, store string, catalog synth.Options) 
 		return fmt.Errorf("cannot generate the demo: %w", err)
 	}
 
-	build := operate.Build{Store: store, Options: loader.Options{
+	build := operate.Build{Store: store, Companion: true, Options: loader.Options{
 		Sources: []loader.Input{{Kind: "native", Path: raw}}, Progress: progress.Update,
 	}}
 	made, err := build.Run(cmd.Context())

@@ -64,6 +64,7 @@ type Config struct {
 	TrustedProxies        []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"` // air: a tag is one text
 
 	Serve  Serve
+	Compat Compat
 	Feed   Feed
 	Daily  Daily
 	Backup Backup
@@ -80,6 +81,29 @@ type Config struct {
 // Serve is the [serve] table.
 type Serve struct {
 	NextPublication string `toml:"next_publication" help:"time of day in UTC at which the next snapshot is served, such as 20:30Z; clients see it in usage"` // air: a tag is one text
+}
+
+// Compat is the [compat] table.
+type Compat struct {
+	PokemonTCG bool   `toml:"pokemontcg" help:"also answer programs of the Pokémon TCG API, version 2, below /v2"`
+	Anonymous  string `toml:"anonymous" help:"plan of those of its callers that send no key; none refuses them"`
+}
+
+// checkCompat returns every problem of the table, joined.
+func (c *Config) checkCompat() error {
+	var wrong Problems
+	anonymous := c.Compat.Anonymous
+	if anonymous == "" {
+		return nil
+	}
+	plans, _ := c.PlanTable() // its errors are reported already
+	_, known := plans[anonymous]
+	wrong.AddIf(!known, "cannot use compat.anonymous %q: there is no such plan", anonymous)
+	wrong.AddIf(!c.Compat.PokemonTCG, "cannot use compat.anonymous: compat.pokemontcg is off")
+	wrong.AddIf(c.Control != "", "cannot use compat.anonymous: many servers bill only callers with a key")
+	wrong.AddIf(c.isBehindProxy(), "cannot use compat.anonymous: base_url tells of a proxy in front, and "+
+		"trusted_proxies names none, so that all callers would share one address")
+	return wrong.Err()
 }
 
 // publicationTime is how [serve] next_publication is written.
@@ -208,7 +232,7 @@ func (c *Config) Validate() error {
 	_, plans := c.PlanTable()
 	// All problems at once, so that an operator needs one restart.
 	return errors.Join(wrong.Err(), proxies, plans, c.GuardLimits().Validate(), c.CheckDaily(), c.checkFleet(),
-		c.checkMirror(), c.Notify.Validate())
+		c.checkMirror(), c.checkCompat(), c.Notify.Validate())
 }
 
 // MaxLead limits drain_lead: the whole drain must end before the timeout of service managers.
@@ -307,9 +331,12 @@ func (c *Config) Proxies() (all []netip.Prefix, err error) {
 
 // HidesClientIPs reports whether clients come through a proxy that is not trusted for their
 // addresses. It is true if pages are served, and the listener itself cannot answer the base URL.
-func (c *Config) HidesClientIPs() bool {
+func (c *Config) HidesClientIPs() bool { return !c.NoSite && c.isBehindProxy() }
+
+// isBehindProxy reports whether there is a proxy that is not trusted.
+func (c *Config) isBehindProxy() bool {
 	base, err := url.Parse(c.BaseURL)
-	if err != nil || base.Host == "" || c.NoSite || len(c.TrustedProxies) > 0 {
+	if err != nil || base.Host == "" || len(c.TrustedProxies) > 0 {
 		return false
 	}
 

@@ -35,6 +35,7 @@ type Setting struct {
 var Settings = slices.Concat(
 	fields[Config]("", func(config *Config, _ string) *Config { return config }),
 	fields[Serve]("serve.", func(config *Config, _ string) *Serve { return &config.Serve }),
+	fields[Compat]("compat.", func(config *Config, _ string) *Compat { return &config.Compat }),
 	fields[Feed]("feed.", func(config *Config, _ string) *Feed { return &config.Feed }),
 	fields[Daily]("daily.", func(config *Config, _ string) *Daily { return &config.Daily }),
 	fields[Backup]("backup.", func(config *Config, _ string) *Backup { return &config.Backup }),

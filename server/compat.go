@@ -1,0 +1,105 @@
+package server
+
+import (
+	"maps"
+	"strings"
+	"time"
+
+	"ninepocket/access/keys"
+	"ninepocket/api"
+	"ninepocket/wire"
+)
+
+// Compat is the contract of another API, below a path of its own. Its calls are metered as live ones.
+type Compat struct {
+	Operations []*api.Operation
+	// AppendError spells an error as that API does.
+	AppendError func(dst []byte, status int, message string) []byte
+	// Anonymous is the plan of callers without a key; nil refuses them. Its minute is each address's own, and
+	// its day is one for all.
+	Anonymous *keys.Plan
+}
+
+// compatPath begins the paths of Compat.
+const compatPath = "/v2"
+
+// anonymousTenant is the tenant that calls without a key are of.
+const anonymousTenant = "anonymous"
+
+// compatCodes are those of live, but for a key that is none.
+var compatCodes = func() map[wire.Code]wire.Meaning {
+	codes := maps.Clone(wire.LiveCodes)
+	codes[wire.Unauthorized] = codes[wire.PlanLimit]
+	return codes
+}()
+
+// compat is Compat as a server runs it.
+type compat struct {
+	surface   surface
+	anonymous *keys.Principal // nil when a key is needed
+	addresses *addressLimiter // of calls without a key
+}
+
+// newCompat returns nil for none.
+func newCompat(from *Compat) *compat {
+	if from == nil {
+		return nil
+	}
+
+	c := &compat{surface: liveSurface}
+	c.surface.codes = compatCodes
+	c.surface.errorType = "application/json"
+	c.surface.encodeError = func(dst []byte, _ string, f wire.APIError, _ string) []byte {
+		return from.AppendError(dst, compatCodes[f.Code].Status, f.Detail)
+	}
+	if plan := from.Anonymous; plan != nil {
+		// Half of the minute may come at once, and the other half in its course: never more in any 60 seconds.
+		half := max(1, plan.PerMinute/2)
+		c.addresses = newAddressLimiter(time.Minute / time.Duration(half))
+		c.addresses.burst = half
+		shared := *plan
+		shared.PerMinute = keys.MaxPerMinute
+		c.anonymous = &keys.Principal{
+			KeyID: anonymousTenant, Tenant: anonymousTenant, Name: "callers without a key", Surface: keys.Live, Plan: &shared,
+		}
+	}
+	return c
+}
+
+// withCompat adds the routes of Compat, each also with a slash at its end, as its callers write lists.
+func (s *Server) withCompat(table []*route) []*route {
+	if s.Compat == nil {
+		return table
+	}
+	for _, op := range s.Compat.Operations {
+		table = append(table, &route{
+			pattern: op.Path, method: op.Method, live: &operation{Operation: op}, surface: &s.compat.surface,
+		})
+	}
+	return table
+}
+
+// withoutSlash takes the slash off the end of a path of Compat.
+func (s *Server) withoutSlash(path string) string {
+	if s.compat == nil || !strings.HasPrefix(path, compatPath+"/") || strings.HasSuffix(path, "//") {
+		return path
+	}
+	return strings.TrimSuffix(path, "/")
+}
+
+// asAnonymous makes a call without any key one of the anonymous plan, where there is one. handled is false when the
+// call needs a key.
+func (x *exchange) asAnonymous() (f *wire.APIError, handled bool) {
+	c := x.s.compat
+	if c == nil || c.anonymous == nil || x.surface != &c.surface || x.credentials.malformed ||
+		x.credentials.header != nil || x.credentials.bearer != nil {
+		return nil, false
+	}
+	if wait := c.addresses.allow(x.s.clientAddr(x), x.now, 1); wait > 0 {
+		f = problem(wire.RateLimitExceeded, "this address asks too often: wait, or send a key of your own")
+		f.RetryAfter = wait
+		return f, true
+	}
+	x.metering.principal = c.anonymous
+	return nil, true
+}
