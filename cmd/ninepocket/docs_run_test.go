@@ -235,6 +235,8 @@ func (d *docsKit) demonstrates() {
 	said = d.pastes(strings.ReplaceAll(d.block("docs/API.md", "charizrd"), "curl -s ", "curl -sSf "), key...)
 	says(d.t, said, `"name":"Charizard"`, `"market_price_cents":45000`)
 
+	said = d.pastes(use+strings.ReplaceAll(d.block("docs/MOVE-FROM.md", "v2/cards"), "curl -s ", "curl -sSf "), key...)
+	says(d.t, said, `"name":"Charizard"`, `"totalCount":`, `"market":450,`, `"set":{"name":`, `"Common"`)
 	mcp := []string{"https://cards.example", server.API, "YOUR_KEY", server.Keys["pro"]}
 	says(d.t, d.pastes(d.block("docs/MCP.md", "tools/call"), mcp...), "Charizard")
 	says(d.t, d.pastes(d.block("docs/MCP.md", `"method":"server/discover"`), mcp...), "2026-07-28")
