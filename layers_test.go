@@ -95,15 +95,16 @@ var mayImport = map[string][]string{
 	"loader/history": {"snapshot"},
 	"loader/slug":    {},
 	"node": {
-		"access", "access/keys", "access/state", "access/statedir", "compat/pokemontcg", "engine", "engine/cursor", "fleet/control",
+		"access", "access/keys", "access/state", "access/statedir", "compat/pokemontcg", "engine", "engine/cursor",
+		"fleet/control",
 		"fleet/limiter", "fleet/mirror", "internal/accesslog", "internal/certificate", "internal/connlimit",
 		"internal/notify", "internal/registry", "internal/settings", "internal/counters", "internal/term",
 		"internal/wal", "server", "site", "snapshot", "wire",
 	},
 	"loader/source": {"snapshot"},
 	"operate": {
-		"compat/pokemontcg", "engine", "engine/cursor", "feed", "internal/notify", "loader", "loader/source", "snapshot", "snapshot/diff",
-		"snapshot/guard", "wire",
+		"compat/pokemontcg", "engine", "engine/cursor", "feed", "internal/notify", "loader", "loader/source",
+		"snapshot", "snapshot/diff", "snapshot/guard", "wire",
 	},
 	"operate/explain": {"feed", "snapshot", "snapshot/diff"},
 	"bench": {

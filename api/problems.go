@@ -31,11 +31,11 @@ func (r *Request) addItemError(n int, format string, args ...any) {
 	r.problem("items[%d]"+format, append([]any{n}, args...)...)
 }
 
-// invalid returns the error that names every recorded problem, nil without one.
-func (r *Request) invalid() *wire.APIError { return r.Invalid() }
+// Invalid returns the error of all problems with a request's parameters, nil for none.
+func Invalid(r *Request) *wire.APIError { return r.invalid() }
 
-// Invalid returns the error of all problems with the parameters, nil for none.
-func (r *Request) Invalid() *wire.APIError {
+// invalid returns the error that names every recorded problem, nil without one.
+func (r *Request) invalid() *wire.APIError {
 	p := &r.problems
 	if p.count == 0 {
 		return nil

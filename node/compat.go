@@ -11,10 +11,11 @@ import (
 
 // openCompat prepares the current snapshot for the Pokémon TCG API, and follows the engine. A snapshot
 // without its cards is served all the same: the next one may have them.
-func (n *Node) openCompat() error {
+func openCompat(n *Node) error {
 	n.compat = pokemontcg.New(snapshot.OpenStore(n.Config.StoreFolder()), n.Log)
 	follow, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
+	// The first requests find it ready.
 	if view := n.engine.View(); view != nil {
 		if err := n.compat.Prepare(follow, view); err != nil {
 			n.Log.Warn("the Pokémon TCG API cannot be answered yet", slog.Any("cause", err))
@@ -34,7 +35,7 @@ func (n *Node) openCompat() error {
 }
 
 // compatOptions returns the contract for the server, nil when it is off.
-func (n *Node) compatOptions() (*server.Compat, error) {
+func compatOptions(n *Node) (*server.Compat, error) {
 	if n.compat == nil {
 		return nil, nil
 	}

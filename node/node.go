@@ -339,7 +339,7 @@ func (n *Node) newServer() (*server.Server, error) {
 		onAccess = n.access.Add
 	}
 	publishesAt, timed := config.Serve.PublishesAt()
-	compat, err := n.compatOptions()
+	compat, err := compatOptions(n)
 	if err != nil {
 		return nil, err
 	}

@@ -228,7 +228,7 @@ func (n *Node) openEngine(context.Context) error {
 	if err := n.engine.Open(time.Now()); err != nil || !n.Config.Compat.PokemonTCG {
 		return err
 	}
-	return n.openCompat()
+	return openCompat(n)
 }
 
 // handoverTimeout is how long a server with a passed socket waits for the previous server to

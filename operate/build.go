@@ -139,10 +139,11 @@ func (b *Build) addCompanion(ctx context.Context, made *snapshot.Catalog) error 
 		made.Companion, err = pokemontcg.Section(ctx, made, b.Sources, source.Options{Unpack: b.Unpack})
 	case len(b.Sources) == 0 && b.Base != nil:
 		var old *snapshot.Companion
-		old, err = snapshot.OpenStore(b.Store).LoadCompanion(ctx, b.Base.ID, len(b.Base.Lanes.Cents))
+		old, err = snapshot.LoadCompanion(ctx, snapshot.OpenStore(b.Store), b.Base.ID, len(b.Base.Lanes.Cents))
 		if errors.Is(err, snapshot.ErrNoCompanion) {
 			return nil
 		}
+		// Quotes are of a day that is over.
 		if err == nil {
 			made.Companion = snapshot.Companion{Cards: old.Cards, Sets: old.Sets}
 		}

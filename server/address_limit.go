@@ -45,7 +45,9 @@ type addressLimiter struct {
 }
 
 func newAddressLimiter(interval time.Duration) *addressLimiter {
-	return &addressLimiter{interval: interval, burst: addressBurst, seed: maphash.MakeSeed(), slots: make([]atomic.Int64, slotCount)}
+	return &addressLimiter{
+		interval: interval, burst: addressBurst, seed: maphash.MakeSeed(), slots: make([]atomic.Int64, slotCount),
+	}
 }
 
 // allow counts pages for an address, or returns after how many seconds to retry. An unknown address

@@ -60,7 +60,8 @@ func newCompat(from *Compat) *compat {
 		shared := *plan
 		shared.PerMinute = keys.MaxPerMinute
 		c.anonymous = &keys.Principal{
-			KeyID: anonymousTenant, Tenant: anonymousTenant, Name: "callers without a key", Surface: keys.Live, Plan: &shared,
+			KeyID: anonymousTenant, Tenant: anonymousTenant, Name: "callers without a key", Surface: keys.Live,
+			Plan: &shared,
 		}
 	}
 	return c
@@ -87,14 +88,15 @@ func (s *Server) withoutSlash(path string) string {
 	return strings.TrimSuffix(path, "/")
 }
 
-// asAnonymous makes a call without any key one of the anonymous plan, where there is one. handled is false when the
-// call needs a key.
-func (x *exchange) asAnonymous() (f *wire.APIError, handled bool) {
-	c := x.s.compat
+// admitAnonymous makes a call without any key one of the anonymous plan, where there is one. handled is false
+// when the call needs a key.
+func (c *compat) admitAnonymous(x *exchange) (f *wire.APIError, handled bool) {
 	if c == nil || c.anonymous == nil || x.surface != &c.surface || x.credentials.malformed ||
 		x.credentials.header != nil || x.credentials.bearer != nil {
 		return nil, false
 	}
+
+	// The gate counts all of them as one tenant, whose day they share.
 	if wait := c.addresses.allow(x.s.clientAddr(x), x.now, 1); wait > 0 {
 		f = problem(wire.RateLimitExceeded, "this address asks too often: wait, or send a key of your own")
 		f.RetryAfter = wait

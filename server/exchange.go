@@ -186,7 +186,7 @@ func (x *exchange) process() {
 func (x *exchange) authenticate() *wire.APIError {
 	key, ok := x.credentials.key()
 	if !ok {
-		if f, anonymous := x.asAnonymous(); anonymous {
+		if f, anonymous := x.s.compat.admitAnonymous(x); anonymous {
 			return f
 		}
 		return x.surface.missingKeyError(&x.credentials)

@@ -54,7 +54,7 @@ func (m *Manifest) CompanionKey() (key string) {
 }
 
 // LoadCompanion reads what Load leaves out. lanes is how many lanes the catalog has.
-func (d *Store) LoadCompanion(ctx context.Context, id string, lanes int) (*Companion, error) {
+func LoadCompanion(ctx context.Context, d *Store, id string, lanes int) (*Companion, error) {
 	m, err := d.Manifest(id)
 	if err == nil && m.CompanionKey() == "" {
 		err = fmt.Errorf("snapshot %q: %w", id, ErrNoCompanion)
@@ -63,8 +63,9 @@ func (d *Store) LoadCompanion(ctx context.Context, id string, lanes int) (*Compa
 		return nil, err
 	}
 
+	// Only what is set apart is decoded: the catalog is in memory already.
 	c := &Catalog{}
-	reading := decodeOptions{file: d.sectionsOf(id), step: func() {}, companion: true}
+	reading := decodeOptions{file: sectionsOf(d, id), step: func() {}, companion: true}
 	for i := range m.Sections {
 		if table := tableOf(i, &m.Sections[i]); table == nil || !table.apart {
 			continue

@@ -210,7 +210,7 @@ func (d *Store) read(ctx context.Context, id string, strong bool, step func()) (
 	report := strong && errors.Is(own, fs.ErrNotExist)
 
 	c, err := decode(ctx, m, decodeOptions{
-		file: d.sectionsOf(id), verifySHA256: strong, withQuarantine: report, step: step,
+		file: sectionsOf(d, id), verifySHA256: strong, withQuarantine: report, step: step,
 	})
 	if err != nil {
 		return &StoredSnapshot{}, fmt.Errorf("snapshot %q: %w", id, err)
@@ -220,7 +220,7 @@ func (d *Store) read(ctx context.Context, id string, strong bool, step func()) (
 }
 
 // sectionsOf returns the function that reads the files of a snapshot's sections.
-func (d *Store) sectionsOf(id string) func(Section) ([]byte, error) {
+func sectionsOf(d *Store, id string) func(Section) ([]byte, error) {
 	return func(s Section) ([]byte, error) {
 		b, err := disk.ReadFile(d.disk, filepath.Join(d.Path(id), s.File))
 		if errors.Is(err, fs.ErrNotExist) {

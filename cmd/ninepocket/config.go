@@ -164,7 +164,8 @@ func addConfigFlags(cmd *cobra.Command, keys ...string) *configFlags {
 	cmd.Flags().StringVar(&flags.path, "config", "", "TOML configuration `FILE`")
 	addFlags(cmd, &flags.values, keys...)
 	if len(keys) == 0 {
-		cmd.Flags().Var((*compatFlag)(&flags.values.Compat), "compat", "also answer programs of another API: `pokemontcg`")
+		// The file has a table of these, which no flag can be.
+		cmd.Flags().Var((*compatFlag)(&flags.values.Compat), "compat", "also answer programs of an API: `pokemontcg`")
 	}
 	return flags
 }

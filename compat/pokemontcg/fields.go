@@ -65,6 +65,8 @@ func eachValue(path string, v jsonwalk.Value, yield func(path, text string)) {
 			}
 			eachValue(below, member, yield)
 		}
+
+	// Elements of a list have the path of the list.
 	case '[':
 		for element := range v.Elements() {
 			eachValue(path, element, yield)
@@ -93,6 +95,7 @@ func at(v jsonwalk.Value, path string, yield func(text string)) {
 
 // numberOf is the number or the day that a value of a field is, false for none.
 func (k kind) numberOf(text string) (float64, bool) {
+	// A time of day does not matter.
 	if k == date {
 		day, err := time.Parse("2006/01/02", strings.ReplaceAll(text[:min(len(text), 10)], "-", "/"))
 		return float64(day.Unix()), err == nil
@@ -143,9 +146,11 @@ func (k kind) split(text string) (list []string) {
 		return []string{text}
 	}
 
+	// Stars stand for letters.
 	for _, run := range strings.FieldsFunc(text, func(r rune) bool { return !isLetter(r) && r != '\'' }) {
-		if run = strings.Trim(run, "'"); run != "" {
-			list = append(list, run)
+		// Apostrophes at the ends are quotes.
+		if trimmed := strings.Trim(run, "'"); trimmed != "" {
+			list = append(list, trimmed)
 		}
 	}
 	return list
@@ -160,6 +165,7 @@ func fits(pattern, word string) bool {
 		return pattern == word
 	}
 
+	// Each part is found as early as it can be, so that most is left for those behind.
 	rest, ok := strings.CutPrefix(word, parts[0])
 	if !ok {
 		return false

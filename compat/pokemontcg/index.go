@@ -80,6 +80,7 @@ func (c *collection) build(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, index.Close()) }()
 
 	c.numbers = map[string][]numbered{}
+	// Batches bound the memory of analysis; each makes a segment.
 	for from := 0; from < c.n; from += perBatch {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -118,6 +119,7 @@ func (c *collection) document(doc int) *document.Document {
 		if !known {
 			return
 		}
+
 		// Values of a list are apart: no phrase reaches from one to the next.
 		value++
 		out.AddField(document.NewTextFieldCustom(path, []uint64{value}, []byte(text), options, analyzer{kind}))
@@ -134,6 +136,8 @@ func (c *collection) number() error {
 	if err != nil {
 		return err
 	}
+
+	// bleve numbers the records of a batch as it likes.
 	c.toDoc = make([]uint32, c.n)
 	c.toInternal = make([]uint32, c.n)
 	for {
@@ -142,6 +146,8 @@ func (c *collection) number() error {
 			return errors.Join(err, all.Close())
 		}
 		internal := id.Value()
+
+		// Our number is bleve's name of the record.
 		name, err := c.reader.ExternalID(id)
 		if err != nil {
 			return err
@@ -178,7 +184,10 @@ func (c *collection) find(ctx context.Context, root *node, priced prices) ([]uin
 	}
 	defer func() { _ = searcher.Close() }() // it was only read
 
-	found := &search.SearchContext{DocumentMatchPool: search.NewDocumentMatchPool(searcher.DocumentMatchPoolSize()+1, 0)}
+	// Matches are used again, so that a search of many does not allocate each.
+	found := &search.SearchContext{
+		DocumentMatchPool: search.NewDocumentMatchPool(searcher.DocumentMatchPoolSize()+1, 0),
+	}
 	var docs []uint32
 	for {
 		match, err := searcher.Next(found)
@@ -203,6 +212,7 @@ func (c *collection) query(n *node, priced prices) (query.Query, error) {
 		return c.wordQuery(n.term)
 	}
 
+	// What is left out stands beside what is wanted, where both are of one group.
 	var must, not []query.Query
 	for _, part := range slices.Concat(n.all, n.any) {
 		q, err := c.query(part, priced)
@@ -230,6 +240,7 @@ func (c *collection) query(n *node, priced prices) (query.Query, error) {
 
 // wordQuery makes the query of words beside each other.
 func (c *collection) wordQuery(t *term) (query.Query, error) {
+	// One word is found without positions, which a phrase needs.
 	isOne := t.kind == oneWord || t.kind == label
 	if len(t.words) == 1 && (isOne || !t.whole) {
 		if t.words[0] == "*" {
@@ -295,13 +306,14 @@ func (c *collection) expand(field, pattern string) (list []string, err error) {
 		if err != nil || entry == nil {
 			return list, err
 		}
+		// Marks of values are no words.
 		if entry.Term < " " || !fits(pattern, entry.Term) {
 			continue
 		}
 		list = append(list, entry.Term)
 		if len(list) > maxExpanded {
-			return nil, &refusal{fmt.Sprintf("%s stands for more than %d words of %s: write more letters of it", pattern,
-				maxExpanded, field)}
+			const text = "%s stands for more than %d words of %s: write more letters of it"
+			return nil, &refusal{fmt.Sprintf(text, pattern, maxExpanded, field)}
 		}
 	}
 }
@@ -315,7 +327,7 @@ func (r *refusal) Error() string { return "q is too wide: " + r.text }
 func (c *collection) rangeQuery(t *term, priced prices) query.Query {
 	q := &markedQuery{marks: make([]uint64, c.n/64+1)}
 	take := func(doc uint32, n float64) {
-		if t.holds(n) {
+		if t.contains(n) {
 			internal := c.toInternal[doc]
 			q.marks[internal/64] |= 1 << (internal % 64)
 		}
@@ -342,6 +354,7 @@ func (c *collection) sort(docs []uint32, by []order, priced prices) {
 	for i, o := range by {
 		columns[i] = c.column(o.field, priced)
 	}
+
 	slices.SortFunc(docs, func(a, b uint32) int {
 		for i, o := range by {
 			x := columns[i][a]
@@ -370,16 +383,17 @@ func (c *collection) column(field string, priced prices) []float64 {
 		return column
 	}
 
+	// Several requests may make the same column at once; either is right.
 	column := slices.Repeat([]float64{absent}, c.n)
-	least := func(doc uint32, n float64) { column[doc] = min(column[doc], n) }
+	lower := func(doc uint32, n float64) { column[doc] = min(column[doc], n) }
 	kind, indexed := c.fields[field]
 	switch {
 	case !indexed: // prices differ from day to day
-		priced(field, least)
+		priced(field, lower)
 		return column
 	case kind == number || kind == date:
 		for _, row := range c.numbers[field] {
-			least(row.doc, row.n)
+			lower(row.doc, row.n)
 		}
 	default:
 		c.rankTexts(field, kind, column)
@@ -404,6 +418,7 @@ func (c *collection) rankTexts(field string, kind kind, column []float64) {
 		})
 	}
 
+	// Equal texts have equal ranks, so that the next field decides.
 	sorted := slices.Clone(texts)
 	slices.SortFunc(sorted, compare)
 	sorted = slices.Compact(sorted)

@@ -29,6 +29,7 @@ type markedSearcher struct {
 // Next implements search.Searcher.
 func (s *markedSearcher) Next(ctx *search.SearchContext) (*search.DocumentMatch, error) {
 	for word := s.next / 64; word < uint64(len(s.marks)); word++ {
+		// Marks before the position are gone by.
 		rest := s.marks[word]
 		if word == s.next/64 {
 			rest = rest >> (s.next % 64) << (s.next % 64)

@@ -40,7 +40,8 @@ func readFiles(t testing.TB, dir string) []plainCard {
 	}
 
 	slices.SortFunc(all, func(a, b plainCard) int {
-		x, y := a.first("set.releaseDate"), b.first("set.releaseDate")
+		x := a.first("set.releaseDate")
+		y := b.first("set.releaseDate")
 		if (x == "") != (y == "") {
 			return cmp.Compare(y, x)
 		}
@@ -67,6 +68,7 @@ func second(card plainCard) {
 	if hp, ok := card["hp"].(float64); ok {
 		card["hp"] = strconv.Itoa(int(hp))
 	}
+
 	for to, from := range map[string]string{"evolvesFrom": "baseEvolution", "evolvesTo": "evolvesInto"} {
 		if card[to] == nil && card[from] != nil {
 			card[to] = card[from]
@@ -77,6 +79,7 @@ func second(card plainCard) {
 			card["rarity"] = regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(rarity, "$1 $2")
 		}
 	}
+
 	names := map[string]string{
 		"G": "Grass", "R": "Fire", "W": "Water", "L": "Lightning", "P": "Psychic", "F": "Fighting", "D": "Darkness",
 		"M": "Metal", "N": "Dragon", "Y": "Fairy", "C": "Colorless",
@@ -104,6 +107,8 @@ func naturally(a, b string) int {
 	}
 	x := parts.FindAllString(strings.ToLower(a), -1)
 	y := parts.FindAllString(strings.ToLower(b), -1)
+
+	// Runs of digits are numbers.
 	for i := range min(len(x), len(y)) {
 		n, errN := strconv.Atoi(x[i])
 		m, errM := strconv.Atoi(y[i])
@@ -120,7 +125,9 @@ func naturally(a, b string) int {
 
 // values are the texts of a field.
 func (c plainCard) values(field string) (list []string) {
+	// Lists stand for their elements.
 	var walk func(v any, path []string)
+
 	walk = func(v any, path []string) {
 		switch v := v.(type) {
 		case []any:
@@ -189,7 +196,7 @@ type condition struct {
 }
 
 // has makes field:value, with ! for the whole field.
-func has(whole bool, field, spelt, value string) condition {
+func has(whole bool, field, written, value string) condition {
 	pattern := strings.TrimSpace(wordsOf(field, value))
 	var b strings.Builder
 	for i, part := range strings.Split(pattern, "*") {
@@ -201,6 +208,7 @@ func has(whole bool, field, spelt, value string) condition {
 		}
 		b.WriteString(regexp.QuoteMeta(part))
 	}
+
 	expression := " " + b.String() + " "
 	if pattern == "*" {
 		expression = " .+ "
@@ -215,7 +223,7 @@ func has(whole bool, field, spelt, value string) condition {
 	if whole {
 		mark = "!"
 	}
-	return condition{mark + field + ":" + spelt, func(c plainCard) bool {
+	return condition{mark + field + ":" + written, func(c plainCard) bool {
 		return slices.ContainsFunc(c.wordsOf(field), re.MatchString)
 	}}
 }
@@ -237,7 +245,8 @@ func numeric(text string) float64 {
 
 // between makes field:[low TO high].
 func between(field, low, high string, openLow, openHigh bool) condition {
-	left, right := "[", "]"
+	left := "["
+	right := "]"
 	if openLow {
 		left = "{"
 	}
@@ -283,7 +292,8 @@ func orderedBy(cards []plainCard, by []string) {
 	slices.SortStableFunc(cards, func(a, b plainCard) int {
 		for _, name := range by {
 			field, down := strings.CutPrefix(name, "-")
-			x, y := a.first(field), b.first(field)
+			x := a.first(field)
+			y := b.first(field)
 			isNumber := slices.Contains([]string{"hp", "convertedRetreatCost", "set.printedTotal", "set.total", "level",
 				"set.releaseDate"}, field)
 			absentX := x == "" || isNumber && math.IsNaN(numeric(x))

@@ -132,6 +132,7 @@ func (p *parser) either(depth int) *node {
 func (p *parser) both(depth int) *node {
 	out := &node{}
 	for {
+		// OR ends the terms, and is read by the caller.
 		begin := p.pos
 		if p.next() == 0 || p.next() == ')' || p.takes("OR") {
 			p.pos = begin
@@ -140,6 +141,8 @@ func (p *parser) both(depth int) *node {
 			}
 			return out
 		}
+
+		// AND may stand between them, and says nothing.
 		if !p.takes("AND") || len(out.all) == 0 {
 			p.pos = begin
 			out.all = append(out.all, p.single(depth))
@@ -190,6 +193,7 @@ func (p *parser) term() *term {
 	if size < 0 || p.q[p.pos+size] != ':' {
 		p.fail("a word needs its field, as in name:charizard")
 	}
+	// The field is looked up before its value is read, since it decides what a value can be.
 	out.field = p.q[p.pos : p.pos+size]
 	p.pos += size + 1
 	p.known(out, begin)
@@ -230,6 +234,7 @@ func (p *parser) known(out *term, begin int) {
 			p.failAt(begin, "%q has members: name one of them, such as %s", out.field, firstBelow(p.fields, out.field))
 		}
 	}
+	// What looks like a slip is answered with the nearest name.
 	advice := ""
 	if near := cardvocab.Nearest(out.field, maps.Keys(p.fields)); near != "" {
 		advice = ": did you mean " + near + "?"
@@ -277,6 +282,7 @@ func (p *parser) words(out *term, value string) {
 		p.fail("a phrase has %d words at most", maxPhrase)
 	}
 
+	// Each star makes a word stand for many.
 	for i, word := range out.words {
 		// Stars beside each other are one.
 		for strings.Contains(word, "**") {
@@ -328,7 +334,7 @@ func (p *parser) bound(out *term, text string, open float64, begin int) float64 
 	return n
 }
 
-// holds reports whether a number lies in the range.
-func (t *term) holds(n float64) bool {
+// contains reports whether a number lies in the range.
+func (t *term) contains(n float64) bool {
 	return (n > t.low || n == t.low && !t.openLow) && (n < t.high || n == t.high && !t.openHigh)
 }

@@ -51,14 +51,20 @@ func madeFiles(t testing.TB, dir string) {
 				number = fmt.Sprintf("TG%02d", n)
 			}
 			card := map[string]any{
-				"id":   id + "-" + number,
-				"name": strings.TrimSpace(pick("Dark ", "", "Team Rocket's ", "Mr. ") + pick("Pikachu", "Mime", "Flabébé", "Farfetch’d", "Charizard") + pick("", " ex", " LV.X", "-GX", " δ")),
-				"supertype": pick("Pokémon", "Trainer"), "number": number, "artist": pick("Mitsuhiro Arita", "Ken Sugimori"),
-				"types": []string{pick("Fire", "Water"), pick("Fire", "Grass")}, "rarity": pick("Common", "Rare Holo", "Rare Holo VMAX"),
+				"id": id + "-" + number,
+				"name": pick("Dark ", "", "Team Rocket's ", "Mr. ") +
+					pick("Pikachu", "Mime", "Flabébé", "Farfetch’d", "Charizard") + pick("", " ex", " LV.X", "-GX", " δ"),
+				"supertype": pick("Pokémon", "Trainer"), "number": number,
+				"artist": pick("Mitsuhiro Arita", "Ken Sugimori"),
+				"types":  []string{pick("Fire", "Water"), pick("Fire", "Grass")},
+				"rarity": pick("Common", "Rare Holo", "Rare Holo VMAX"),
 				"images": map[string]string{"small": "https://pictures.example/" + number, "large": "l"},
 				"attacks": []map[string]any{
-					{"name": pick("Fire Spin", "Spin Fire"), "cost": []string{"Fire"}, "convertedEnergyCost": rng.IntN(4), "damage": pick("30", "100+", "")},
-					{"name": pick("Tackle", "Big Tackle"), "text": "Flip a coin. If \",\\\"images\\\":\" heads, stop."},
+					{
+						"name": pick("Fire Spin", "Spin Fire"), "cost": []string{"Fire"},
+						"convertedEnergyCost": rng.IntN(4), "damage": pick("30", "100+", ""),
+					},
+					{"name": pick("Tackle", "Big Tackle"), "text": `Flip a coin. If ",\"images\":" heads, stop.`},
 				},
 				"nationalPokedexNumbers": []int{rng.IntN(151) + 1, rng.IntN(151) + 1},
 			}
@@ -179,7 +185,9 @@ func (m *maker) condition(depth int) condition {
 func (m *maker) card() plainCard { return m.cards[m.rng.IntN(len(m.cards))] }
 
 func (m *maker) rangeOver() condition {
-	fields := []string{"hp", "nationalPokedexNumbers", "convertedRetreatCost", "number", "set.printedTotal", "set.releaseDate"}
+	fields := []string{
+		"hp", "nationalPokedexNumbers", "convertedRetreatCost", "number", "set.printedTotal", "set.releaseDate",
+	}
 	field := fields[m.rng.IntN(len(fields))]
 	bound := func() string {
 		list := m.card().values(field)
@@ -196,9 +204,9 @@ func (m *maker) rangeOver() condition {
 
 func (m *maker) word() condition {
 	fields := []string{
-		"name", "name", "name", "set.name", "set.id", "id", "number", "types", "subtypes", "supertype", "rarity", "artist",
-		"attacks.name", "attacks.damage", "set.series", "nationalPokedexNumbers", "hp", "evolvesFrom", "legalities.standard",
-		"abilities.name", "weaknesses.type", "attacks.text", "flavorText", "rules",
+		"name", "name", "name", "set.name", "set.id", "id", "number", "types", "subtypes", "supertype", "rarity",
+		"artist", "attacks.name", "attacks.damage", "set.series", "nationalPokedexNumbers", "hp", "evolvesFrom",
+		"legalities.standard", "abilities.name", "weaknesses.type", "attacks.text", "flavorText", "rules",
 	}
 	for {
 		field := fields[m.rng.IntN(len(fields))]
@@ -218,6 +226,7 @@ func (m *maker) word() condition {
 				continue
 			}
 		}
+
 		whole := m.rng.IntN(4) == 0
 		if !whole && len(words) > 1 {
 			from := m.rng.IntN(len(words))
@@ -228,14 +237,14 @@ func (m *maker) word() condition {
 			words[i] = m.starred(words[i])
 		}
 		text := strings.Join(words, " ")
-		spelt := `"` + text + `"`
+		written := `"` + text + `"`
 		if len(words) == 1 && m.rng.IntN(2) == 0 {
-			spelt = words[0]
+			written = words[0]
 		}
 		if m.rng.IntN(2) == 0 {
-			spelt = strings.ToUpper(spelt)
+			written = strings.ToUpper(written)
 		}
-		return has(whole, field, spelt, text)
+		return has(whole, field, written, text)
 	}
 }
 
@@ -253,7 +262,8 @@ func (m *maker) starred(word string) string {
 }
 
 var orders = []string{
-	"", "", "name", "-hp", "hp,name", "-set.releaseDate,number", "rarity,-name", "number", "set.name,number", "-convertedRetreatCost",
+	"", "", "name", "-hp", "hp,name", "-set.releaseDate,number", "rarity,-name", "number", "set.name,number",
+	"-convertedRetreatCost",
 }
 
 // agree compares many made queries, and those of public programs, with a reader of the files.
@@ -368,6 +378,7 @@ func TestRefusedQueries(t *testing.T) {
 		"name:" + strings.Repeat("a", 2000):                          "2000 are read",
 		"name:" + strings.Repeat("a-", 33):                           "32 words at most",
 	} {
+
 		_, err := parse(q, withSetFields(), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", q[:min(len(q), 40)], err, want)

@@ -56,6 +56,7 @@ func newRecords(ctx context.Context, key string, from *snapshot.Companion) (*rec
 			at(r.cardJSON(doc), path, yield)
 		},
 	}
+	// Sets are few, and searched as cards are.
 	r.sets = collection{
 		fields: setFields, n: from.Sets.JSON.Len(),
 		each:  func(doc int, yield func(path, text string)) { eachValue("", r.setJSON(doc), yield) },

@@ -65,19 +65,21 @@ func AppendError(dst []byte, status int, message string) []byte {
 func (s *Service) run(
 	r *api.Request, out *api.Reply, run func(*state, *api.Request, *api.Reply) *wire.APIError,
 ) *wire.APIError {
-	if f := r.Invalid(); f != nil {
+	if f := api.Invalid(r); f != nil {
 		return f
 	}
 	st := s.state.Load()
 	if st == nil {
 		return &wire.APIError{
-			Code: wire.TemporarilyUnavailable, RetryAfter: 5, Detail: "these cards are not loaded yet: try again in 5 seconds",
+			Code: wire.TemporarilyUnavailable, RetryAfter: 5,
+			Detail: "these cards are not loaded yet: try again in 5 seconds",
 		}
 	}
 	if r.Pinned && r.View != st.view {
 		r.View = st.view
 		return refuse(wire.SnapshotGone, "only the current snapshot answers here")
 	}
+	// The response names the snapshot that it is of.
 	r.View = st.view
 	return run(st, r, out)
 }
@@ -166,6 +168,7 @@ func list(
 		c.sort(docs, by, priced)
 	}
 
+	// A page behind the last one is empty.
 	total := len(docs)
 	from := min((page-1)*size, total)
 	docs = docs[from:min(from+size, total)]
@@ -192,6 +195,7 @@ func query2docs(c *collection, r *api.Request, isPrice func(string) bool, priced
 		docs, err = c.find(context.Background(), root, priced)
 	}
 
+	// What is wrong with the query is the caller's to know.
 	_, isWrong := errors.AsType[*queryError](err)
 	_, isWide := errors.AsType[*refusal](err)
 	switch {
@@ -204,14 +208,15 @@ func query2docs(c *collection, r *api.Request, isPrice func(string) bool, priced
 }
 
 // whole reads a parameter that is a whole number from 1 on. A page size above the largest is the largest.
-func whole(r *api.Request, name string, otherwise, most int) (int, *wire.APIError) {
+func whole(r *api.Request, name string, otherwise, limit int) (int, *wire.APIError) {
 	text, given := r.Args.Given(name)
 	if !given || text == "" {
 		return otherwise, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > most {
-		return 0, refuse(wire.InvalidRequest, "%s is a whole number from 1 to %d, not %s", name, most, api.QuoteInput(text))
+	if err != nil || n < 1 || n > limit {
+		return 0, refuse(wire.InvalidRequest, "%s is a whole number from 1 to %d, not %s", name, limit,
+			api.QuoteInput(text))
 	}
 	return n, nil
 }
@@ -288,6 +293,7 @@ func (p picked) appendOf(dst []byte, v jsonwalk.Value) []byte {
 
 	dst = append(dst, '{')
 	for name, member := range v.Members() {
+		// A member may be wanted whole, and parts of it besides.
 		var below picked
 		whole := false
 		for _, path := range p {

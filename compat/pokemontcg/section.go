@@ -114,6 +114,7 @@ func (f *files) add(r source.RawRecord) {
 		return
 	}
 
+	// A file of a set has no second card of an id, but another folder may.
 	if f.cardSeen[r.ID] {
 		return
 	}
@@ -132,6 +133,7 @@ func tidy(members map[string]jsontext.Value) {
 		}
 	}
 
+	// Numbers are texts there.
 	if members["hp"].Kind() == '0' {
 		members["hp"] = wire.AppendString(nil, string(members["hp"]))
 	}
@@ -140,7 +142,7 @@ func tidy(members map[string]jsontext.Value) {
 	}
 	if attacks := members["attacks"]; letters.Match(attacks) {
 		members["attacks"] = letters.ReplaceAllFunc(attacks, func(cost []byte) []byte {
-			return spellCost(text(cost[strings.IndexByte(string(cost), ':')+1:]))
+			return listCost(text(cost[strings.IndexByte(string(cost), ':')+1:]))
 		})
 	}
 }
@@ -151,8 +153,8 @@ var (
 	letters = regexp.MustCompile(`"cost"\s*:\s*"[^"]*"`)
 )
 
-// spellCost spells the letters of a cost as the list of energies.
-func spellCost(cost string) []byte {
+// listCost writes the letters of a cost as the list of energies.
+func listCost(cost string) []byte {
 	dst := []byte(`"cost":[`)
 	for _, letter := range cost {
 		if name, known := costs[letter]; known {
@@ -201,6 +203,7 @@ func (f *files) addCatalog(c *snapshot.Catalog) {
 			continue
 		}
 
+		// A set that the files have is theirs: what they lack of it stands among its cards.
 		id := c.Sets.ID.At(int(set))
 		ref := cmp.Or(setOf[id], id)
 		if _, known := f.setRow[ref]; !known {
@@ -238,6 +241,8 @@ func catalogCard(c *snapshot.Catalog, card int, set string) entry {
 func catalogSet(c *snapshot.Catalog, set int) entry {
 	id := c.Sets.ID.At(set)
 	out := entry{ref: id, name: c.Sets.Name.At(set)}
+
+	// Absent members are left out, as in the files.
 	dst := wire.AppendText(nil, `{"id":`, id)
 	dst = wire.AppendText(dst, `,"name":`, out.name)
 	if series := c.Sets.Series.At(set); series != "" {
@@ -281,6 +286,7 @@ func (f *files) sortedSets() []entry {
 
 // cardTable is the cards by the release of their set, then number, set and id.
 func (f *files) cardTable() (out snapshot.CompanionCards) {
+	// Cards name rows of sets.
 	row := map[string]uint32{}
 	release := map[string]string{}
 	for i, set := range f.sortedSets() {
@@ -336,6 +342,7 @@ func (q *newestQuotes) table(c *snapshot.Catalog) (out snapshot.Quotes) {
 	for card := range c.Cards.ID.Len() {
 		for _, lane := range shownLanes(c, card, nil) {
 			variant := c.Variants.At(int(c.Lanes.Variant[lane]))
+			// A card that two groups list has the prices of the first.
 			for _, ref := range refs[c.Cards.ID.At(card)] {
 				row, found := q.rows[quoteKey{ref, variant}]
 				if !found {

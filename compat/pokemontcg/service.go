@@ -73,7 +73,7 @@ func (s *Service) Prepare(ctx context.Context, view *engine.View) error {
 	if err != nil {
 		return err
 	}
-	companion, err := s.store.LoadCompanion(ctx, view.ID, len(view.Catalog.Lanes.Cents))
+	companion, err := snapshot.LoadCompanion(ctx, s.store, view.ID, len(view.Catalog.Lanes.Cents))
 	if errors.Is(err, snapshot.ErrNoCompanion) {
 		return fmt.Errorf("%w: build with a source pokemon-tcg-data:PATH", err)
 	}
@@ -85,9 +85,14 @@ func (s *Service) Prepare(ctx context.Context, view *engine.View) error {
 	key := manifest.CompanionKey()
 	if now := s.state.Load(); now != nil && now.key == key {
 		next.records = now.records
-	} else if next.records, err = newRecords(ctx, key, companion); err != nil {
+	} else {
+		next.records, err = newRecords(ctx, key, companion)
+	}
+	if err != nil {
 		return err
 	}
+
+	// Numbers of cards are others in each snapshot, and so are variants.
 
 	next.card = make([]int32, next.cards.n)
 	for doc := range next.card {
@@ -137,6 +142,7 @@ func (s *state) quotesOf(doc uint32, lanes []int, yield func(key string, lane in
 	if card < 0 {
 		return
 	}
+
 	c := s.view.Catalog
 	for _, lane := range shownLanes(c, int(card), lanes) {
 		q := quote{snapshot.NoCents, snapshot.NoCents, snapshot.NoCents, c.Lanes.Cents[lane], snapshot.NoCents}
@@ -146,6 +152,8 @@ func (s *state) quotesOf(doc uint32, lanes []int, yield func(key string, lane in
 			q.high = s.quotes.High[row]
 			q.direct = s.quotes.Direct[row]
 		}
+
+		// A lane may have a history alone.
 		if max(q.low, q.mid, q.high, q.market, q.direct) >= 0 {
 			yield(s.keys[c.Lanes.Variant[lane]], lane, q)
 		}
@@ -173,6 +181,7 @@ func (s *state) isPrice(field string) bool {
 func (s *state) priceOf(field string, yield func(doc uint32, n float64)) {
 	key, name, _ := strings.Cut(strings.TrimPrefix(field, priceFields), ".")
 	cents := kinds[name]
+	// No card has more variants: a slice of this array is not allocated for each.
 	var lanes [16]int
 	for doc := range s.card {
 		s.quotesOf(uint32(doc), lanes[:0], func(of string, _ int, q quote) {
@@ -236,6 +245,7 @@ func (s *state) appendPrices(dst []byte, doc uint32) []byte {
 		return dst
 	}
 
+	// Prices were seen when they were collected, at the latest on the day of the snapshot.
 	day := c.Date()
 	if collected != snapshot.NoTime {
 		day = snapshot.DayOf(collected)
