@@ -137,6 +137,8 @@ func (b *Build) addCompanion(ctx context.Context, made *snapshot.Catalog) error 
 	switch {
 	case b.Companion || pokemontcg.Has(b.Sources):
 		made.Companion, err = pokemontcg.Section(ctx, made, b.Sources, source.Options{Unpack: b.Unpack})
+
+	// Prices alone carry the catalog over, and this with it.
 	case len(b.Sources) == 0 && b.Base != nil:
 		var old *snapshot.Companion
 		old, err = snapshot.LoadCompanion(ctx, snapshot.OpenStore(b.Store), b.Base.ID, len(b.Base.Lanes.Cents))

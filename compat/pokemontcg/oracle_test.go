@@ -253,6 +253,7 @@ func between(field, low, high string, openLow, openHigh bool) condition {
 	if openHigh {
 		right = "}"
 	}
+
 	return condition{fmt.Sprintf("%s:%s%s TO %s%s", field, left, low, high, right), func(c plainCard) bool {
 		return slices.ContainsFunc(c.values(field), func(v string) bool {
 			n := numeric(v)

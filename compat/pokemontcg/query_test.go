@@ -53,7 +53,8 @@ func madeFiles(t testing.TB, dir string) {
 			card := map[string]any{
 				"id": id + "-" + number,
 				"name": pick("Dark ", "", "Team Rocket's ", "Mr. ") +
-					pick("Pikachu", "Mime", "Flabébé", "Farfetch’d", "Charizard") + pick("", " ex", " LV.X", "-GX", " δ"),
+					pick("Pikachu", "Mime", "Flabébé", "Farfetch’d", "Charizard") +
+					pick("", " ex", " LV.X", "-GX", " δ"),
 				"supertype": pick("Pokémon", "Trainer"), "number": number,
 				"artist": pick("Mitsuhiro Arita", "Ken Sugimori"),
 				"types":  []string{pick("Fire", "Water"), pick("Fire", "Grass")},

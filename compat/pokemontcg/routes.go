@@ -68,6 +68,7 @@ func (s *Service) run(
 	if f := api.Invalid(r); f != nil {
 		return f
 	}
+
 	st := s.state.Load()
 	if st == nil {
 		return &wire.APIError{
