@@ -141,6 +141,7 @@ func TestTCGCSVTree(t *testing.T) {
 			At: at(file, line), Ref: ref, Variant: variant, Condition: "ungraded", Day: day(t, "2026-08-22"),
 			Cents:      cents,
 			SourceAsOf: snapshot.NoTime, CollectedAt: ms(t, "2026-08-22T20:05:43Z"), Licensed: true,
+			Low: 1, Mid: 50, High: 999999, DirectLow: snapshot.NoCents,
 		}
 	}
 
