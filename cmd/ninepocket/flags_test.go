@@ -33,6 +33,7 @@ var badValues = map[string][]string{
 	"from":                        {"store", "s3://"},
 	"publisher":                   {"nonsense"},
 	"to":                          {"store", "s3://"},
+	"compat":                      {"magic", ""},
 	"drain-lead":                  {"-1s", "11s", "soon", "0.5"},
 	"expires":                     {"tomorrow", "2020-01-01T00:00:00Z"},
 	"format":                      {"xml"},
