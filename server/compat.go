@@ -46,25 +46,25 @@ func newCompat(from *Compat) *compat {
 		return nil
 	}
 
-	c := &compat{surface: liveSurface}
-	c.surface.codes = compatCodes
-	c.surface.errorType = "application/json"
-	c.surface.encodeError = func(dst []byte, _ string, f wire.APIError, _ string) []byte {
+	contract := &compat{surface: liveSurface}
+	contract.surface.codes = compatCodes
+	contract.surface.errorType = "application/json"
+	contract.surface.encodeError = func(dst []byte, _ string, f wire.APIError, _ string) []byte {
 		return from.AppendError(dst, compatCodes[f.Code].Status, f.Detail)
 	}
 	if plan := from.Anonymous; plan != nil {
 		// Half of the minute may come at once, and the other half in its course: never more in any 60 seconds.
 		half := max(1, plan.PerMinute/2)
-		c.addresses = newAddressLimiter(time.Minute / time.Duration(half))
-		c.addresses.burst = half
+		contract.addresses = newAddressLimiter(time.Minute / time.Duration(half))
+		contract.addresses.burst = half
 		shared := *plan
 		shared.PerMinute = keys.MaxPerMinute
-		c.anonymous = &keys.Principal{
+		contract.anonymous = &keys.Principal{
 			KeyID: anonymousTenant, Tenant: anonymousTenant, Name: "callers without a key", Surface: keys.Live,
 			Plan: &shared,
 		}
 	}
-	return c
+	return contract
 }
 
 // withCompat adds the routes of Compat, each also with a slash at its end, as its callers write lists.
@@ -90,18 +90,18 @@ func (s *Server) withoutSlash(path string) string {
 
 // admitAnonymous makes a call without any key one of the anonymous plan, where there is one. handled is false
 // when the call needs a key.
-func (c *compat) admitAnonymous(x *exchange) (f *wire.APIError, handled bool) {
-	if c == nil || c.anonymous == nil || x.surface != &c.surface || x.credentials.malformed ||
+func (contract *compat) admitAnonymous(x *exchange) (f *wire.APIError, handled bool) {
+	if contract == nil || contract.anonymous == nil || x.surface != &contract.surface || x.credentials.malformed ||
 		x.credentials.header != nil || x.credentials.bearer != nil {
 		return nil, false
 	}
 
 	// The gate counts all of them as one tenant, whose day they share.
-	if wait := c.addresses.allow(x.s.clientAddr(x), x.now, 1); wait > 0 {
+	if wait := contract.addresses.allow(x.s.clientAddr(x), x.now, 1); wait > 0 {
 		f = problem(wire.RateLimitExceeded, "this address asks too often: wait, or send a key of your own")
 		f.RetryAfter = wait
 		return f, true
 	}
-	x.metering.principal = c.anonymous
+	x.metering.principal = contract.anonymous
 	return nil, true
 }

@@ -54,8 +54,8 @@ func (m *Manifest) CompanionKey() (key string) {
 }
 
 // LoadCompanion reads what Load leaves out. lanes is how many lanes the catalog has.
-func LoadCompanion(ctx context.Context, d *Store, id string, lanes int) (*Companion, error) {
-	m, err := d.Manifest(id)
+func LoadCompanion(ctx context.Context, store *Store, id string, lanes int) (*Companion, error) {
+	m, err := store.Manifest(id)
 	if err == nil && m.CompanionKey() == "" {
 		err = fmt.Errorf("snapshot %q: %w", id, ErrNoCompanion)
 	}
@@ -65,7 +65,7 @@ func LoadCompanion(ctx context.Context, d *Store, id string, lanes int) (*Compan
 
 	// Only what is set apart is decoded: the catalog is in memory already.
 	c := &Catalog{}
-	reading := decodeOptions{file: sectionsOf(d, id), step: func() {}, companion: true}
+	reading := decodeOptions{file: sectionsOf(store, id), step: func() {}, companion: true}
 	for i := range m.Sections {
 		if table := tableOf(i, &m.Sections[i]); table == nil || !table.apart {
 			continue

@@ -220,9 +220,9 @@ func (d *Store) read(ctx context.Context, id string, strong bool, step func()) (
 }
 
 // sectionsOf returns the function that reads the files of a snapshot's sections.
-func sectionsOf(d *Store, id string) func(Section) ([]byte, error) {
+func sectionsOf(store *Store, id string) func(Section) ([]byte, error) {
 	return func(s Section) ([]byte, error) {
-		b, err := disk.ReadFile(d.disk, filepath.Join(d.Path(id), s.File))
+		b, err := disk.ReadFile(store.disk, filepath.Join(store.Path(id), s.File))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, &DamageError{s.Name, "is missing"}
 		}

@@ -55,10 +55,10 @@ func withSetFields() map[string]kind {
 }
 
 // eachValue yields the texts and numbers below a value by the path of their members, over lists too.
-func eachValue(path string, v jsonwalk.Value, yield func(path, text string)) {
-	switch v.Kind() {
+func eachValue(path string, value jsonwalk.Value, yield func(path, text string)) {
+	switch value.Kind() {
 	case '{':
-		for name, member := range v.Members() {
+		for name, member := range value.Members() {
 			below := name.Text()
 			if path != "" {
 				below = path + "." + below
@@ -68,28 +68,28 @@ func eachValue(path string, v jsonwalk.Value, yield func(path, text string)) {
 
 	// Elements of a list have the path of the list.
 	case '[':
-		for element := range v.Elements() {
+		for element := range value.Elements() {
 			eachValue(path, element, yield)
 		}
 	case '"':
-		yield(path, v.Text())
+		yield(path, value.Text())
 	case '0':
-		yield(path, string(v))
+		yield(path, string(value))
 	}
 }
 
 // at yields the texts below one path of a value.
-func at(v jsonwalk.Value, path string, yield func(text string)) {
+func at(value jsonwalk.Value, path string, yield func(text string)) {
 	name, rest, nested := strings.Cut(path, ".")
 	switch {
-	case v.Kind() == '[':
-		for element := range v.Elements() {
+	case value.Kind() == '[':
+		for element := range value.Elements() {
 			at(element, path, yield)
 		}
 	case nested:
-		at(v.Member(name), rest, yield)
+		at(value.Member(name), rest, yield)
 	default:
-		eachValue("", v.Member(name), func(_, text string) { yield(text) })
+		eachValue("", value.Member(name), func(_, text string) { yield(text) })
 	}
 }
 

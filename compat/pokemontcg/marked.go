@@ -14,10 +14,10 @@ import (
 type markedQuery struct{ marks []uint64 } // a bit for each of bleve's numbers
 
 // Searcher implements query.Query.
-func (q *markedQuery) Searcher(
+func (marks *markedQuery) Searcher(
 	context.Context, bleveindex.IndexReader, mapping.IndexMapping, search.SearcherOptions,
 ) (search.Searcher, error) {
-	return &markedSearcher{marks: q.marks}, nil
+	return &markedSearcher{marks: marks.marks}, nil
 }
 
 // markedSearcher steps over the marks.

@@ -31,45 +31,45 @@ var valueRoutes = map[string]string{
 
 // newRecords indexes what a snapshot has.
 func newRecords(ctx context.Context, key string, from *snapshot.Companion) (*records, error) {
-	r := &records{key: key, from: *from, values: map[string][]byte{}}
+	recs := &records{key: key, from: *from, values: map[string][]byte{}}
 	// What is walked later without a check is checked once.
 	for _, texts := range []*snapshot.Strings{&from.Cards.JSON, &from.Sets.JSON} {
 		for i := range texts.Len() {
-			v, err := jsonwalk.Parse(texts.Bytes(i))
-			if err != nil || v.Kind() != '{' {
+			value, err := jsonwalk.Parse(texts.Bytes(i))
+			if err != nil || value.Kind() != '{' {
 				return nil, fmt.Errorf("record %d of the companion is no JSON object", i)
 			}
 		}
 	}
 
-	r.cards = collection{
+	recs.cards = collection{
 		fields: withSetFields(), n: from.Cards.JSON.Len(),
 		each: func(doc int, yield func(path, text string)) {
-			eachValue("", r.cardJSON(doc), yield)
-			eachValue("set", r.setJSON(int(from.Cards.Set[doc])), yield)
+			eachValue("", recs.cardJSON(doc), yield)
+			eachValue("set", recs.setJSON(int(from.Cards.Set[doc])), yield)
 		},
 		value: func(doc int, path string, yield func(text string)) {
 			if below, ofSet := cutSet(path); ofSet {
-				at(r.setJSON(int(from.Cards.Set[doc])), below, yield)
+				at(recs.setJSON(int(from.Cards.Set[doc])), below, yield)
 				return
 			}
-			at(r.cardJSON(doc), path, yield)
+			at(recs.cardJSON(doc), path, yield)
 		},
 	}
 	// Sets are few, and searched as cards are.
-	r.sets = collection{
+	recs.sets = collection{
 		fields: setFields, n: from.Sets.JSON.Len(),
-		each:  func(doc int, yield func(path, text string)) { eachValue("", r.setJSON(doc), yield) },
-		value: func(doc int, path string, yield func(text string)) { at(r.setJSON(doc), path, yield) },
+		each:  func(doc int, yield func(path, text string)) { eachValue("", recs.setJSON(doc), yield) },
+		value: func(doc int, path string, yield func(text string)) { at(recs.setJSON(doc), path, yield) },
 	}
 
-	r.card = rows(from.Cards.Ref.All())
-	r.set = rows(from.Sets.Ref.All())
-	r.listValues()
-	if err := r.sets.build(ctx); err != nil {
+	recs.card = rows(from.Cards.Ref.All())
+	recs.set = rows(from.Sets.Ref.All())
+	recs.listValues()
+	if err := recs.sets.build(ctx); err != nil {
 		return nil, err
 	}
-	return r, r.cards.build(ctx)
+	return recs, recs.cards.build(ctx)
 }
 
 func rows(refs iter.Seq[string]) map[string]uint32 {
@@ -80,20 +80,20 @@ func rows(refs iter.Seq[string]) map[string]uint32 {
 	return all
 }
 
-func (r *records) cardJSON(doc int) jsonwalk.Value { return r.from.Cards.JSON.Bytes(doc) }
-func (r *records) setJSON(doc int) jsonwalk.Value  { return r.from.Sets.JSON.Bytes(doc) }
+func (recs *records) cardJSON(doc int) jsonwalk.Value { return recs.from.Cards.JSON.Bytes(doc) }
+func (recs *records) setJSON(doc int) jsonwalk.Value  { return recs.from.Sets.JSON.Bytes(doc) }
 
 // listValues makes the answers of the routes that list values.
-func (r *records) listValues() {
+func (recs *records) listValues() {
 	for route, field := range valueRoutes {
 		seen := map[string]bool{}
-		for doc := range r.cards.n {
-			r.cards.value(doc, field, func(text string) { seen[text] = true })
+		for doc := range recs.cards.n {
+			recs.cards.value(doc, field, func(text string) { seen[text] = true })
 		}
 		dst := []byte(`{"data":[`)
 		for _, text := range slices.Sorted(maps.Keys(seen)) {
 			dst = wire.AppendString(comma(dst), text)
 		}
-		r.values[route] = append(dst, "]}"...)
+		recs.values[route] = append(dst, "]}"...)
 	}
 }

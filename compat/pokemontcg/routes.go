@@ -38,7 +38,7 @@ func (s *Service) Operations() []*api.Operation {
 	) *api.Operation {
 		return &api.Operation{
 			Name: name, Method: "GET", Path: "/v2/" + path, Surface: keys.Live, Cacheable: true, Params: params,
-			Run: func(r *api.Request, out *api.Reply) *wire.APIError { return s.run(r, out, run) },
+			Run: func(request *api.Request, out *api.Reply) *wire.APIError { return s.run(request, out, run) },
 		}
 	}
 
@@ -63,9 +63,9 @@ func AppendError(dst []byte, status int, message string) []byte {
 
 // run gives an operation the state that answers now. It may be of the View before the request's.
 func (s *Service) run(
-	r *api.Request, out *api.Reply, run func(*state, *api.Request, *api.Reply) *wire.APIError,
+	request *api.Request, out *api.Reply, run func(*state, *api.Request, *api.Reply) *wire.APIError,
 ) *wire.APIError {
-	if f := api.Invalid(r); f != nil {
+	if f := api.Invalid(request); f != nil {
 		return f
 	}
 
@@ -76,13 +76,13 @@ func (s *Service) run(
 			Detail: "these cards are not loaded yet: try again in 5 seconds",
 		}
 	}
-	if r.Pinned && r.View != st.view {
-		r.View = st.view
+	if request.Pinned && request.View != st.view {
+		request.View = st.view
 		return refuse(wire.SnapshotGone, "only the current snapshot answers here")
 	}
 	// The response names the snapshot that it is of.
-	r.View = st.view
-	return run(st, r, out)
+	request.View = st.view
+	return run(st, request, out)
 }
 
 func refuse(code wire.Code, format string, args ...any) *wire.APIError {
@@ -90,31 +90,31 @@ func refuse(code wire.Code, format string, args ...any) *wire.APIError {
 }
 
 // listCards answers GET /v2/cards.
-func listCards(st *state, r *api.Request, out *api.Reply) *wire.APIError {
-	return list(&st.cards, r, out, st.isPrice, st.priceOf, st.appendCard)
+func listCards(st *state, request *api.Request, out *api.Reply) *wire.APIError {
+	return list(&st.cards, request, out, st.isPrice, st.priceOf, st.appendCard)
 }
 
 // listSets answers GET /v2/sets.
-func listSets(st *state, r *api.Request, out *api.Reply) *wire.APIError {
-	return list(&st.sets, r, out, nil, nil, st.appendSet)
+func listSets(st *state, request *api.Request, out *api.Reply) *wire.APIError {
+	return list(&st.sets, request, out, nil, nil, st.appendSet)
 }
 
 // appendSet appends a set.
 func (s *state) appendSet(dst []byte, doc uint32) []byte { return append(dst, s.setJSON(int(doc))...) }
 
 // getCard answers GET /v2/cards/{id}.
-func getCard(st *state, r *api.Request, out *api.Reply) *wire.APIError {
-	return one(find(st.records.card, r), "card", r, out, st.appendCard)
+func getCard(st *state, request *api.Request, out *api.Reply) *wire.APIError {
+	return one(find(st.records.card, request), "card", request, out, st.appendCard)
 }
 
 // getSet answers GET /v2/sets/{id}.
-func getSet(st *state, r *api.Request, out *api.Reply) *wire.APIError {
-	return one(find(st.set, r), "set", r, out, st.appendSet)
+func getSet(st *state, request *api.Request, out *api.Reply) *wire.APIError {
+	return one(find(st.set, request), "set", request, out, st.appendSet)
 }
 
 // find finds the row of the path's id, -1 for none.
-func find(rows map[string]uint32, r *api.Request) int {
-	ref, ok := r.PathID()
+func find(rows map[string]uint32, request *api.Request) int {
+	ref, ok := request.PathID()
 	row, known := rows[ref]
 	if !ok || !known {
 		return -1
@@ -124,13 +124,13 @@ func find(rows map[string]uint32, r *api.Request) int {
 
 // one answers with one record.
 func one(
-	doc int, thing string, r *api.Request, out *api.Reply, appendRecord func([]byte, uint32) []byte,
+	doc int, thing string, request *api.Request, out *api.Reply, appendRecord func([]byte, uint32) []byte,
 ) *wire.APIError {
 	if doc < 0 {
-		ref, _ := r.PathID()
+		ref, _ := request.PathID()
 		return refuse(wire.NotFound, "there is no %s with the id %s", thing, api.QuoteInput(ref))
 	}
-	picked, f := selection(r)
+	picked, f := selection(request)
 	if f != nil {
 		return f
 	}
@@ -141,27 +141,27 @@ func one(
 
 // list answers with a page of the records that a query means.
 func list(
-	c *collection, r *api.Request, out *api.Reply, isPrice func(string) bool, priced prices,
+	c *collection, request *api.Request, out *api.Reply, isPrice func(string) bool, priced prices,
 	appendRecord func([]byte, uint32) []byte,
 ) *wire.APIError {
-	page, f := whole(r, "page", 1, maxPage)
+	page, f := whole(request, "page", 1, maxPage)
 	if f != nil {
 		return f
 	}
-	size, f := whole(r, "pageSize", maxPageSize, maxPageSize)
+	size, f := whole(request, "pageSize", maxPageSize, maxPageSize)
 	if f != nil {
 		return f
 	}
-	by, f := ordering(c, r, isPrice)
+	by, f := ordering(c, request, isPrice)
 	if f != nil {
 		return f
 	}
-	picked, f := selection(r)
+	picked, f := selection(request)
 	if f != nil {
 		return f
 	}
 
-	docs, f := query2docs(c, r, isPrice, priced)
+	docs, f := query2docs(c, request, isPrice, priced)
 	if f != nil {
 		return f
 	}
@@ -188,8 +188,10 @@ func list(
 }
 
 // query2docs finds what the parameter q means.
-func query2docs(c *collection, r *api.Request, isPrice func(string) bool, priced prices) ([]uint32, *wire.APIError) {
-	q, _ := r.Args.Given("q")
+func query2docs(
+	c *collection, request *api.Request, isPrice func(string) bool, priced prices,
+) ([]uint32, *wire.APIError) {
+	q, _ := request.Args.Given("q")
 	root, err := parse(q, c.fields, isPrice)
 	var docs []uint32
 	if err == nil {
@@ -208,23 +210,25 @@ func query2docs(c *collection, r *api.Request, isPrice func(string) bool, priced
 	return docs, nil
 }
 
-// whole reads a parameter that is a whole number from 1 on. A page size above the largest is the largest.
-func whole(r *api.Request, name string, otherwise, limit int) (int, *wire.APIError) {
-	text, given := r.Args.Given(name)
+// whole reads a parameter that is a whole number from 1 on. One above the limit is the limit, as there.
+func whole(request *api.Request, name string, otherwise, limit int) (int, *wire.APIError) {
+	text, given := request.Args.Given(name)
 	if !given || text == "" {
 		return otherwise, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > limit {
-		return 0, refuse(wire.InvalidRequest, "%s is a whole number from 1 to %d, not %s", name, limit,
-			api.QuoteInput(text))
+	if errors.Is(err, strconv.ErrRange) && text[0] != '-' {
+		return limit, nil
 	}
-	return n, nil
+	if err != nil || n < 1 {
+		return 0, refuse(wire.InvalidRequest, "%s is a whole number from 1 on, not %s", name, api.QuoteInput(text))
+	}
+	return min(n, limit), nil
 }
 
 // names parts a parameter with commas; none for an empty one.
-func names(r *api.Request, param string) ([]string, *wire.APIError) {
-	text, _ := r.Args.Given(param)
+func names(request *api.Request, param string) ([]string, *wire.APIError) {
+	text, _ := request.Args.Given(param)
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
@@ -239,8 +243,8 @@ func names(r *api.Request, param string) ([]string, *wire.APIError) {
 }
 
 // ordering reads orderBy.
-func ordering(c *collection, r *api.Request, isPrice func(string) bool) (by []order, f *wire.APIError) {
-	list, f := names(r, "orderBy")
+func ordering(c *collection, request *api.Request, isPrice func(string) bool) (by []order, f *wire.APIError) {
+	list, f := names(request, "orderBy")
 	if f != nil {
 		return nil, f
 	}
@@ -258,46 +262,46 @@ func ordering(c *collection, r *api.Request, isPrice func(string) bool) (by []or
 // picked are the members of a record that a caller wants; none for all.
 type picked [][]string // of each, its path
 
-func selection(r *api.Request) (picked, *wire.APIError) {
-	list, f := names(r, "select")
+func selection(request *api.Request) (picked, *wire.APIError) {
+	list, f := names(request, "select")
 	if f != nil {
 		return nil, f
 	}
-	var p picked
+	var wanted picked
 	for _, name := range list {
-		p = append(p, strings.Split(name, "."))
+		wanted = append(wanted, strings.Split(name, "."))
 	}
-	return p, nil
+	return wanted, nil
 }
 
 // append appends a record, or what is wanted of it.
-func (p picked) append(dst []byte, doc uint32, appendRecord func([]byte, uint32) []byte) []byte {
-	if len(p) == 0 {
+func (wanted picked) append(dst []byte, doc uint32, appendRecord func([]byte, uint32) []byte) []byte {
+	if len(wanted) == 0 {
 		return appendRecord(dst, doc)
 	}
-	return p.appendOf(dst, appendRecord(nil, doc))
+	return wanted.appendOf(dst, appendRecord(nil, doc))
 }
 
 // appendOf appends the wanted members of a value: of a list, those of each element.
-func (p picked) appendOf(dst []byte, v jsonwalk.Value) []byte {
-	switch v.Kind() {
+func (wanted picked) appendOf(dst []byte, value jsonwalk.Value) []byte {
+	switch value.Kind() {
 	case '[':
 		dst = append(dst, '[')
-		for element := range v.Elements() {
-			dst = p.appendOf(comma(dst), element)
+		for element := range value.Elements() {
+			dst = wanted.appendOf(comma(dst), element)
 		}
 		return append(dst, ']')
 	case '{':
 	default:
-		return append(dst, v...)
+		return append(dst, value...)
 	}
 
 	dst = append(dst, '{')
-	for name, member := range v.Members() {
+	for name, member := range value.Members() {
 		// A member may be wanted whole, and parts of it besides.
 		var below picked
 		whole := false
-		for _, path := range p {
+		for _, path := range wanted {
 			if name.Is(path[0]) {
 				whole = whole || len(path) == 1
 				below = append(below, path[1:])

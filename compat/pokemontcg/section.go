@@ -69,7 +69,7 @@ func Has(sources []loader.Input) bool {
 // Section makes the companion of a built catalog: all cards of the files, and those of the catalog that the
 // files lack. What the newest day of a TCGCSV feed says besides market prices goes with it.
 func Section(
-	ctx context.Context, c *snapshot.Catalog, sources []loader.Input, options source.Options,
+	ctx context.Context, catalog *snapshot.Catalog, sources []loader.Input, options source.Options,
 ) (snapshot.Companion, error) {
 	read := &files{setRow: map[string]int{}, cardSeen: map[string]bool{}}
 	quoted := &newestQuotes{rows: map[quoteKey]source.Price{}, day: snapshot.NoDay}
@@ -91,37 +91,37 @@ func Section(
 		}
 	}
 
-	read.addCatalog(c)
-	return snapshot.Companion{Cards: read.cardTable(), Sets: read.setTable(), Quotes: quoted.table(c)}, nil
+	read.addCatalog(catalog)
+	return snapshot.Companion{Cards: read.cardTable(), Sets: read.setTable(), Quotes: quoted.table(catalog)}, nil
 }
 
 // add takes a set or a card of the files. The first of an id stands.
-func (f *files) add(r source.RawRecord) {
+func (f *files) add(raw source.RawRecord) {
 	var members map[string]jsontext.Value
-	if json.Unmarshal(r.JSON, &members) != nil {
+	if json.Unmarshal(raw.JSON, &members) != nil {
 		return
 	}
 
-	if r.Set == "" {
-		if _, again := f.setRow[r.ID]; again {
+	if raw.Set == "" {
+		if _, again := f.setRow[raw.ID]; again {
 			return
 		}
-		f.setRow[r.ID] = len(f.sets)
+		f.setRow[raw.ID] = len(f.sets)
 		f.sets = append(f.sets, entry{
-			ref: r.ID, json: object(members, setMembers), name: text(members["name"]),
+			ref: raw.ID, json: object(members, setMembers), name: text(members["name"]),
 			release: text(members["releaseDate"]),
 		})
 		return
 	}
 
 	// A file of a set has no second card of an id, but another folder may.
-	if f.cardSeen[r.ID] {
+	if f.cardSeen[raw.ID] {
 		return
 	}
-	f.cardSeen[r.ID] = true
+	f.cardSeen[raw.ID] = true
 	tidy(members)
 	f.cards = append(f.cards, entry{
-		ref: r.ID, set: r.Set, json: object(members, cardMembers), number: text(members["number"]),
+		ref: raw.ID, set: raw.Set, json: object(members, cardMembers), number: text(members["number"]),
 	})
 }
 
@@ -188,70 +188,71 @@ func object(members map[string]jsontext.Value, names []string) []byte {
 }
 
 // addCatalog adds the cards of the catalog that the files lack, with their sets.
-func (f *files) addCatalog(c *snapshot.Catalog) {
+func (f *files) addCatalog(catalog *snapshot.Catalog) {
 	setOf := map[string]string{} // our set → that of the files
-	for i := range c.Registry.Ref.Len() {
-		ref, ours := strings.CutPrefix(c.Registry.Ref.At(i), source.KindPokemonTCG+"\x00")
-		if _, known := f.setRow[ref]; ours && known && strings.HasPrefix(c.Registry.RefID.At(i), "set_") {
-			setOf[c.Registry.RefID.At(i)] = ref
+	for i := range catalog.Registry.Ref.Len() {
+		ref, ours := strings.CutPrefix(catalog.Registry.Ref.At(i), source.KindPokemonTCG+"\x00")
+		if _, known := f.setRow[ref]; ours && known && strings.HasPrefix(catalog.Registry.RefID.At(i), "set_") {
+			setOf[catalog.Registry.RefID.At(i)] = ref
 		}
 	}
 
-	for card := range c.Cards.ID.Len() {
-		set := c.Cards.Set[card]
-		if c.Games.Slug.At(int(c.Cards.Game[card])) != game || set == snapshot.NoSet || f.joined(c, card) {
+	for card := range catalog.Cards.ID.Len() {
+		set := catalog.Cards.Set[card]
+		other := catalog.Games.Slug.At(int(catalog.Cards.Game[card])) != game
+		if other || set == snapshot.NoSet || f.joined(catalog, card) {
 			continue
 		}
 
 		// A set that the files have is theirs: what they lack of it stands among its cards.
-		id := c.Sets.ID.At(int(set))
+		id := catalog.Sets.ID.At(int(set))
 		ref := cmp.Or(setOf[id], id)
 		if _, known := f.setRow[ref]; !known {
 			f.setRow[ref] = len(f.sets)
-			f.sets = append(f.sets, catalogSet(c, int(set)))
+			f.sets = append(f.sets, catalogSet(catalog, int(set)))
 		}
-		f.cards = append(f.cards, catalogCard(c, card, ref))
+		f.cards = append(f.cards, catalogCard(catalog, card, ref))
 	}
 }
 
 // joined reports whether a card of the catalog is one of the files.
-func (f *files) joined(c *snapshot.Catalog, card int) bool {
-	for k, to := c.Identifiers.Of.Range(card); k < to; k++ {
-		if c.Identifiers.Namespace.At(k) == storedNamespace && f.cardSeen[c.Identifiers.Value.At(k)] {
+func (f *files) joined(catalog *snapshot.Catalog, card int) bool {
+	for k, to := catalog.Identifiers.Of.Range(card); k < to; k++ {
+		if catalog.Identifiers.Namespace.At(k) == storedNamespace && f.cardSeen[catalog.Identifiers.Value.At(k)] {
 			return true
 		}
 	}
 	return false
 }
 
-func catalogCard(c *snapshot.Catalog, card int, set string) entry {
-	id := c.Cards.ID.At(card)
+func catalogCard(catalog *snapshot.Catalog, card int, set string) entry {
+	id := catalog.Cards.ID.At(card)
 	dst := wire.AppendText(nil, `{"id":`, id)
-	dst = wire.AppendText(dst, `,"name":`, c.Cards.Name.At(card))
+	dst = wire.AppendText(dst, `,"name":`, catalog.Cards.Name.At(card))
 	for _, member := range [][2]string{
-		{`,"number":`, c.Cards.Number.At(card)}, {`,"rarity":`, c.Cards.Rarity.At(card)},
+		{`,"number":`, catalog.Cards.Number.At(card)}, {`,"rarity":`, catalog.Cards.Rarity.At(card)},
 	} {
 		if member[1] != "" {
 			dst = wire.AppendText(dst, member[0], member[1])
 		}
 	}
-	return entry{ref: id, set: set, json: append(dst, '}'), number: c.Cards.Number.At(card)}
+	return entry{ref: id, set: set, json: append(dst, '}'), number: catalog.Cards.Number.At(card)}
 }
 
-func catalogSet(c *snapshot.Catalog, set int) entry {
-	id := c.Sets.ID.At(set)
-	out := entry{ref: id, name: c.Sets.Name.At(set)}
+func catalogSet(catalog *snapshot.Catalog, set int) entry {
+	id := catalog.Sets.ID.At(set)
+	out := entry{ref: id, name: catalog.Sets.Name.At(set)}
 
 	// Absent members are left out, as in the files.
 	dst := wire.AppendText(nil, `{"id":`, id)
 	dst = wire.AppendText(dst, `,"name":`, out.name)
-	if series := c.Sets.Series.At(set); series != "" {
+	if series := catalog.Sets.Series.At(set); series != "" {
 		dst = wire.AppendText(dst, `,"series":`, series)
 	}
-	if total := c.Sets.Total[set]; total > 0 {
+	if total := catalog.Sets.Total[set]; total > 0 {
 		dst = wire.AppendInt(dst, `,"total":`, int64(total))
 	}
-	if day := c.Sets.Release[set]; day != snapshot.NoDay {
+	if day := catalog.Sets.Release[set]; day != snapshot.NoDay {
 		out.release = slashes(day)
 		dst = wire.AppendText(dst, `,"releaseDate":`, out.release)
 	}
@@ -331,19 +332,19 @@ func (q *newestQuotes) Price(row source.Price) {
 }
 
 // table gives the rows to the lanes that the catalog shows for their variants.
-func (q *newestQuotes) table(c *snapshot.Catalog) (out snapshot.Quotes) {
+func (q *newestQuotes) table(catalog *snapshot.Catalog) (out snapshot.Quotes) {
 	refs := map[string][]string{} // by card's id
-	for i := range c.Registry.Ref.Len() {
-		if ref, is := strings.CutPrefix(c.Registry.Ref.At(i), source.KindTCGCSV+"\x00"); is {
-			refs[c.Registry.RefID.At(i)] = append(refs[c.Registry.RefID.At(i)], ref)
+	for i := range catalog.Registry.Ref.Len() {
+		if ref, is := strings.CutPrefix(catalog.Registry.Ref.At(i), source.KindTCGCSV+"\x00"); is {
+			refs[catalog.Registry.RefID.At(i)] = append(refs[catalog.Registry.RefID.At(i)], ref)
 		}
 	}
 
-	for card := range c.Cards.ID.Len() {
-		for _, lane := range shownLanes(c, card, nil) {
-			variant := c.Variants.At(int(c.Lanes.Variant[lane]))
+	for card := range catalog.Cards.ID.Len() {
+		for _, lane := range shownLanes(catalog, card, nil) {
+			variant := catalog.Variants.At(int(catalog.Lanes.Variant[lane]))
 			// A card that two groups list has the prices of the first.
-			for _, ref := range refs[c.Cards.ID.At(card)] {
+			for _, ref := range refs[catalog.Cards.ID.At(card)] {
 				row, found := q.rows[quoteKey{ref, variant}]
 				if !found {
 					continue
@@ -361,14 +362,14 @@ func (q *newestQuotes) table(c *snapshot.Catalog) (out snapshot.Quotes) {
 }
 
 // shownLanes appends a lane for each variant of a card: that of the display price, else the first.
-func shownLanes(c *snapshot.Catalog, card int, dst []int) []int {
-	from, to := c.Lanes.Of.Range(card)
+func shownLanes(catalog *snapshot.Catalog, card int, dst []int) []int {
+	from, to := catalog.Lanes.Of.Range(card)
 	for lane := from; lane < to; lane++ {
 		last := len(dst) - 1
 		switch {
-		case last < 0 || c.Lanes.Variant[dst[last]] != c.Lanes.Variant[lane]:
+		case last < 0 || catalog.Lanes.Variant[dst[last]] != catalog.Lanes.Variant[lane]:
 			dst = append(dst, lane)
-		case c.Lanes.Flags[lane]&snapshot.LaneDisplay != 0:
+		case catalog.Lanes.Flags[lane]&snapshot.LaneDisplay != 0:
 			dst[last] = lane
 		}
 	}

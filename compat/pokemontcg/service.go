@@ -137,25 +137,25 @@ func printing(variant string) string {
 type quote struct{ low, mid, high, market, direct int64 }
 
 // quotesOf yields the prices of a record's card by printing.
-func (s *state) quotesOf(doc uint32, lanes []int, yield func(key string, lane int, q quote)) {
+func (s *state) quotesOf(doc uint32, lanes []int, yield func(key string, lane int, known quote)) {
 	card := s.card[doc]
 	if card < 0 {
 		return
 	}
 
-	c := s.view.Catalog
-	for _, lane := range shownLanes(c, int(card), lanes) {
-		q := quote{snapshot.NoCents, snapshot.NoCents, snapshot.NoCents, c.Lanes.Cents[lane], snapshot.NoCents}
+	catalog := s.view.Catalog
+	for _, lane := range shownLanes(catalog, int(card), lanes) {
+		known := quote{snapshot.NoCents, snapshot.NoCents, snapshot.NoCents, catalog.Lanes.Cents[lane], snapshot.NoCents}
 		if row, found := slices.BinarySearch(s.quotes.Lane, uint32(lane)); found {
-			q.low = s.quotes.Low[row]
-			q.mid = s.quotes.Mid[row]
-			q.high = s.quotes.High[row]
-			q.direct = s.quotes.Direct[row]
+			known.low = s.quotes.Low[row]
+			known.mid = s.quotes.Mid[row]
+			known.high = s.quotes.High[row]
+			known.direct = s.quotes.Direct[row]
 		}
 
 		// A lane may have a history alone.
-		if max(q.low, q.mid, q.high, q.market, q.direct) >= 0 {
-			yield(s.keys[c.Lanes.Variant[lane]], lane, q)
+		if max(known.low, known.mid, known.high, known.market, known.direct) >= 0 {
+			yield(s.keys[catalog.Lanes.Variant[lane]], lane, known)
 		}
 	}
 }
@@ -165,9 +165,9 @@ const priceFields = "tcgplayer.prices."
 
 // kinds are the prices of a printing by name.
 var kinds = map[string]func(quote) int64{
-	"low": func(q quote) int64 { return q.low }, "mid": func(q quote) int64 { return q.mid },
-	"high": func(q quote) int64 { return q.high }, "market": func(q quote) int64 { return q.market },
-	"directLow": func(q quote) int64 { return q.direct },
+	"low": func(known quote) int64 { return known.low }, "mid": func(known quote) int64 { return known.mid },
+	"high": func(known quote) int64 { return known.high }, "market": func(known quote) int64 { return known.market },
+	"directLow": func(known quote) int64 { return known.direct },
 }
 
 // isPrice reports whether a field is a price of a printing that the catalog has.
@@ -184,8 +184,8 @@ func (s *state) priceOf(field string, yield func(doc uint32, n float64)) {
 	// No card has more variants: a slice of this array is not allocated for each.
 	var lanes [16]int
 	for doc := range s.card {
-		s.quotesOf(uint32(doc), lanes[:0], func(of string, _ int, q quote) {
-			if price := cents(q); of == key && price >= 0 {
+		s.quotesOf(uint32(doc), lanes[:0], func(of string, _ int, known quote) {
+			if price := cents(known); of == key && price >= 0 {
 				yield(uint32(doc), float64(price)/100)
 			}
 		})
@@ -224,34 +224,34 @@ func (s *state) appendOwn(dst []byte, doc uint32) []byte {
 // appendPrices appends the member tcgplayer of a card, unless nothing is known.
 func (s *state) appendPrices(dst []byte, doc uint32) []byte {
 	begin := len(dst)
-	c := s.view.Catalog
+	catalog := s.view.Catalog
 	collected := snapshot.NoTime
 	var lanes [16]int
-	s.quotesOf(doc, lanes[:0], func(key string, lane int, q quote) {
+	s.quotesOf(doc, lanes[:0], func(key string, lane int, known quote) {
 		if len(dst) == begin {
 			dst = append(dst, `,"tcgplayer":{"prices":{`...)
 		} else {
 			dst = append(dst, ',')
 		}
-		collected = max(collected, c.Lanes.CollectedAt[lane])
+		collected = max(collected, catalog.Lanes.CollectedAt[lane])
 		dst = append(wire.AppendString(dst, key), ':')
-		dst = appendDollars(dst, `{"low":`, q.low)
-		dst = appendDollars(dst, `,"mid":`, q.mid)
-		dst = appendDollars(dst, `,"high":`, q.high)
-		dst = appendDollars(dst, `,"market":`, q.market)
-		dst = append(appendDollars(dst, `,"directLow":`, q.direct), '}')
+		dst = appendDollars(dst, `{"low":`, known.low)
+		dst = appendDollars(dst, `,"mid":`, known.mid)
+		dst = appendDollars(dst, `,"high":`, known.high)
+		dst = appendDollars(dst, `,"market":`, known.market)
+		dst = append(appendDollars(dst, `,"directLow":`, known.direct), '}')
 	})
 	if len(dst) == begin {
 		return dst
 	}
 
 	// Prices were seen when they were collected, at the latest on the day of the snapshot.
-	day := c.Date()
+	day := catalog.Date()
 	if collected != snapshot.NoTime {
 		day = snapshot.DayOf(collected)
 	}
 	dst = wire.AppendText(dst, `},"updatedAt":`, slashes(day))
-	return append(s.view.Site().AppendCardURL(dst, c, int(s.card[doc])), '}')
+	return append(s.view.Site().AppendCardURL(dst, catalog, int(s.card[doc])), '}')
 }
 
 // appendDollars appends a member with cents as dollars, null for none.

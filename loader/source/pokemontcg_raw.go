@@ -38,18 +38,18 @@ func checkRaw(r *RawRecord) *recordError { return checkNamed(r.ID, r.name) }
 // ReadRaw reads the sets and cards of a pokemon-tcg-data source as its files have them. What is wrong
 // with a record was reported by Catalog, and is passed over.
 func ReadRaw(ctx context.Context, src Source, use func(RawRecord)) error {
-	s, ok := src.(*pokemonTCG)
+	files, ok := src.(*pokemonTCG)
 	if !ok {
 		return errors.New("cannot read whole records of another source than " + KindPokemonTCG)
 	}
-	if !s.hasCatalog {
+	if !files.hasCatalog {
 		return nil
 	}
 
 	var listed []perSetFile
-	dir := path.Join(s.prefix, "cards/en")
+	dir := path.Join(files.prefix, "cards/en")
 	parse := func(data []byte) ([]record[RawRecord], error) { return readArrayFile(data, checkRaw) }
-	err := readListing(ctx, s.in, path.Join(s.prefix, ptcgSets), "set", Discard{}, parse,
+	err := readListing(ctx, files.in, path.Join(files.prefix, ptcgSets), "set", Discard{}, parse,
 		func(set *RawRecord, _ Location) *recordError {
 			listed = append(listed, perSetFile{name: dir + "/" + set.ID + ".json", set: set.ID})
 			use(*set)
@@ -59,7 +59,7 @@ func ReadRaw(ctx context.Context, src Source, use func(RawRecord)) error {
 		return err
 	}
 
-	cards := jsonFiles(s.in, dir, checkRaw)
+	cards := jsonFiles(files.in, dir, checkRaw)
 	cards.use = func(card *RawRecord, _ Location, set string) *recordError {
 		card.Set = set
 		use(*card)
