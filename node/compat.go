@@ -2,35 +2,39 @@ package node
 
 import (
 	"context"
-	"log/slog"
+	"time"
 
 	"ninepocket/compat/pokemontcg"
 	"ninepocket/server"
 	"ninepocket/snapshot"
 )
 
+// firstWait is how long the start waits for the index: a small catalog answers from the first request on,
+// and a large one does not hold up the rest.
+const firstWait = time.Second
+
 // openCompat prepares the current snapshot for the Pokémon TCG API, and follows the engine. A snapshot
 // without its cards is served all the same: the next one may have them.
 func openCompat(n *Node) error {
 	n.compat = pokemontcg.New(snapshot.OpenStore(n.Config.StoreFolder()), n.Log)
 	follow, cancel := context.WithCancel(context.Background())
+	first := make(chan struct{})
 	done := make(chan struct{})
-	// The first requests find it ready.
-	if view := n.engine.View(); view != nil {
-		if err := n.compat.Prepare(follow, view); err != nil {
-			n.Log.Warn("the Pokémon TCG API cannot be answered yet", slog.Any("cause", err))
-		}
-	}
 
 	go func() {
 		defer close(done)
-		n.compat.Follow(follow, n.engine.View)
+		n.compat.Follow(follow, n.engine.View, func() { close(first) })
 	}()
 	n.onClose(func() error {
 		cancel()
 		<-done
 		return nil
 	})
+
+	select {
+	case <-first:
+	case <-time.After(firstWait):
+	}
 	return nil
 }
 

@@ -22,6 +22,9 @@ const (
 	date         // such as 2022/09/09
 )
 
+// isOne reports whether values are one word each.
+func (k kind) isOne() bool { return k == oneWord || k == label }
+
 // cardFields are what a query and an order can name, but for prices.
 var cardFields = map[string]kind{
 	"id": oneWord, "name": words, "supertype": words, "subtypes": words, "level": number, "hp": number,
@@ -136,7 +139,7 @@ func isASCII(text string) bool {
 // them. One word keeps its signs, and loses leading noughts.
 func (k kind) split(text string) (list []string) {
 	text = plain(text)
-	if k == oneWord || k == label {
+	if k.isOne() {
 		for len(text) > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9' {
 			text = text[1:]
 		}

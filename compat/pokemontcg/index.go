@@ -111,7 +111,6 @@ func (c *collection) build(ctx context.Context) (err error) {
 
 // document is a record for bleve. Its numbers are kept beside.
 func (c *collection) document(doc int) *document.Document {
-	const options = bleveindex.IndexField | bleveindex.IncludeTermVectors
 	out := document.NewDocument(strconv.Itoa(doc))
 	value := uint64(0)
 	c.each(doc, func(path, text string) {
@@ -120,6 +119,11 @@ func (c *collection) document(doc int) *document.Document {
 			return
 		}
 
+		// One word is in no phrase, and needs no positions.
+		options := bleveindex.IndexField
+		if !kind.isOne() {
+			options |= bleveindex.IncludeTermVectors
+		}
 		// Values of a list are apart: no phrase reaches from one to the next.
 		value++
 		out.AddField(document.NewTextFieldCustom(path, []uint64{value}, []byte(text), options, analyzer{kind}))
@@ -241,8 +245,7 @@ func (c *collection) query(n *node, priced prices) (query.Query, error) {
 // wordQuery makes the query of words beside each other.
 func (c *collection) wordQuery(t *term) (query.Query, error) {
 	// One word is found without positions, which a phrase needs.
-	isOne := t.kind == oneWord || t.kind == label
-	if len(t.words) == 1 && (isOne || !t.whole) {
+	if len(t.words) == 1 && (t.kind.isOne() || !t.whole) {
 		if t.words[0] == "*" {
 			return termQuery(t.field, valueStart), nil
 		}

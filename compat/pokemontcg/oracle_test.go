@@ -63,6 +63,8 @@ func readJSON(t testing.TB, path string, v any) {
 	}
 }
 
+var together = regexp.MustCompile(`([a-z])([A-Z])`)
+
 // second gives a card of the second dialect the form of the first.
 func second(card plainCard) {
 	if hp, ok := card["hp"].(float64); ok {
@@ -76,7 +78,7 @@ func second(card plainCard) {
 	}
 	if rarity, ok := card["rarity"].(string); ok {
 		if !strings.Contains(rarity, " ") {
-			card["rarity"] = regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(rarity, "$1 $2")
+			card["rarity"] = together.ReplaceAllString(rarity, "$1 $2")
 		}
 	}
 
@@ -100,13 +102,23 @@ func second(card plainCard) {
 
 var parts = regexp.MustCompile(`\d+|[a-z]|[^\x00-\x7f]`)
 
+// knownParts are the parts of numbers that were compared before.
+var knownParts = map[string][]string{}
+
+func partsOf(text string) []string {
+	if _, known := knownParts[text]; !known {
+		knownParts[text] = parts.FindAllString(strings.ToLower(text), -1)
+	}
+	return knownParts[text]
+}
+
 // naturally orders numbers of cards as people count.
 func naturally(a, b string) int {
 	if a == "" || b == "" {
 		return cmp.Compare(len(b), len(a))
 	}
-	x := parts.FindAllString(strings.ToLower(a), -1)
-	y := parts.FindAllString(strings.ToLower(b), -1)
+	x := partsOf(a)
+	y := partsOf(b)
 
 	// Runs of digits are numbers.
 	for i := range min(len(x), len(y)) {
@@ -177,22 +189,61 @@ func wordsOf(field, text string) string {
 	return " " + strings.Join(word.FindAllString(text, -1), " ") + " "
 }
 
-// wordsOf are the words of the values of a field, which are remembered.
-func (c plainCard) wordsOf(field string) []string {
-	known, ok := c["words "+field].([]string)
-	if !ok {
-		for _, v := range c.values(field) {
-			known = append(known, wordsOf(field, v))
-		}
-		c["words "+field] = known
+// deck is all cards, with what was asked of them before by field.
+type deck struct {
+	cards   []plainCard
+	columns map[string]*column
+	ranks   map[string][]float64
+}
+
+// column is a field of all cards: its values, each once, and which of them a card has.
+type column struct {
+	values []string
+	words  []string
+	number []float64
+	of     [][]int // by card
+}
+
+func (d *deck) column(field string) *column {
+	if known := d.columns[field]; known != nil {
+		return known
 	}
-	return known
+
+	made := &column{of: make([][]int, len(d.cards))}
+	row := map[string]int{}
+	for i, card := range d.cards {
+		for _, text := range card.values(field) {
+			if _, again := row[text]; !again {
+				row[text] = len(made.values)
+				made.values = append(made.values, text)
+				made.words = append(made.words, wordsOf(field, text))
+				made.number = append(made.number, numeric(text))
+			}
+			made.of[i] = append(made.of[i], row[text])
+		}
+	}
+	d.columns[field] = made
+	return made
+}
+
+// with marks the cards that have a value of a field which fits.
+func (d *deck) with(field string, fits func(*column, int) bool) []bool {
+	column := d.column(field)
+	good := make([]bool, len(column.values))
+	for i := range good {
+		good[i] = fits(column, i)
+	}
+	marks := make([]bool, len(d.cards))
+	for i, list := range column.of {
+		marks[i] = slices.ContainsFunc(list, func(value int) bool { return good[value] })
+	}
+	return marks
 }
 
 // condition is a made query: what it says, and which cards it means.
 type condition struct {
 	text  string
-	means func(plainCard) bool
+	means func(*deck) []bool
 }
 
 // has makes field:value, with ! for the whole field.
@@ -223,8 +274,8 @@ func has(whole bool, field, written, value string) condition {
 	if whole {
 		mark = "!"
 	}
-	return condition{mark + field + ":" + written, func(c plainCard) bool {
-		return slices.ContainsFunc(c.wordsOf(field), re.MatchString)
+	return condition{mark + field + ":" + written, func(d *deck) []bool {
+		return d.with(field, func(of *column, i int) bool { return re.MatchString(of.words[i]) })
 	}}
 }
 
@@ -254,29 +305,49 @@ func between(field, low, high string, openLow, openHigh bool) condition {
 		right = "}"
 	}
 
-	return condition{fmt.Sprintf("%s:%s%s TO %s%s", field, left, low, high, right), func(c plainCard) bool {
-		return slices.ContainsFunc(c.values(field), func(v string) bool {
-			n := numeric(v)
-			from := low == "*" && !math.IsNaN(n) || n > numeric(low) || !openLow && n == numeric(low)
-			to := high == "*" && !math.IsNaN(n) || n < numeric(high) || !openHigh && n == numeric(high)
+	return condition{fmt.Sprintf("%s:%s%s TO %s%s", field, left, low, high, right), func(d *deck) []bool {
+		least := numeric(low)
+		most := numeric(high)
+		return d.with(field, func(of *column, i int) bool {
+			n := of.number[i]
+			from := low == "*" && !math.IsNaN(n) || n > least || !openLow && n == least
+			to := high == "*" && !math.IsNaN(n) || n < most || !openHigh && n == most
 			return from && to
 		})
 	}}
 }
 
 func not(c condition) condition {
-	return condition{"-" + c.text, func(card plainCard) bool { return !c.means(card) }}
+	return condition{"-" + c.text, func(d *deck) []bool {
+		marks := c.means(d)
+		for i := range marks {
+			marks[i] = !marks[i]
+		}
+		return marks
+	}}
 }
 
 func allOf(list ...condition) condition {
-	return condition{joined(list, " "), func(card plainCard) bool {
-		return !slices.ContainsFunc(list, func(c condition) bool { return !c.means(card) })
+	return condition{joined(list, " "), func(d *deck) []bool {
+		marks := list[0].means(d)
+		for _, c := range list[1:] {
+			for i, also := range c.means(d) {
+				marks[i] = marks[i] && also
+			}
+		}
+		return marks
 	}}
 }
 
 func anyOf(list ...condition) condition {
-	return condition{"(" + joined(list, " OR ") + ")", func(card plainCard) bool {
-		return slices.ContainsFunc(list, func(c condition) bool { return c.means(card) })
+	return condition{"(" + joined(list, " OR ") + ")", func(d *deck) []bool {
+		marks := list[0].means(d)
+		for _, c := range list[1:] {
+			for i, also := range c.means(d) {
+				marks[i] = marks[i] || also
+			}
+		}
+		return marks
 	}}
 }
 
@@ -288,34 +359,64 @@ func joined(list []condition, by string) string {
 	return strings.Join(texts, by)
 }
 
+// byNumber are the fields that are ordered as numbers or days.
+var byNumber = []string{
+	"hp", "convertedRetreatCost", "set.printedTotal", "set.total", "level", "set.releaseDate",
+}
+
+// rank is where each card stands in the order of a field, NaN for nowhere.
+func (d *deck) rank(field string) []float64 {
+	if known := d.ranks[field]; known != nil {
+		return known
+	}
+
+	firsts := make([]string, len(d.cards))
+	for i, card := range d.cards {
+		firsts[i] = simple(card.first(field))
+	}
+	sorted := slices.Clone(firsts)
+	if field == "number" {
+		slices.SortFunc(sorted, naturally)
+	} else {
+		slices.Sort(sorted)
+	}
+
+	// Equal texts have one place.
+	place := map[string]float64{"": math.NaN()}
+	for i, text := range slices.Compact(sorted) {
+		switch {
+		case text == "":
+		case slices.Contains(byNumber, field):
+			place[text] = numeric(text)
+		default:
+			place[text] = float64(i)
+		}
+	}
+	ranks := make([]float64, len(d.cards))
+	for i, text := range firsts {
+		ranks[i] = place[text]
+	}
+	d.ranks[field] = ranks
+	return ranks
+}
+
 // orderedBy sorts cards by the fields of orderBy.
-func orderedBy(cards []plainCard, by []string) {
-	slices.SortStableFunc(cards, func(a, b plainCard) int {
+func (d *deck) orderedBy(cards []int, by []string) {
+	slices.SortStableFunc(cards, func(a, b int) int {
 		for _, name := range by {
 			field, down := strings.CutPrefix(name, "-")
-			x := a.first(field)
-			y := b.first(field)
-			isNumber := slices.Contains([]string{"hp", "convertedRetreatCost", "set.printedTotal", "set.total", "level",
-				"set.releaseDate"}, field)
-			absentX := x == "" || isNumber && math.IsNaN(numeric(x))
-			absentY := y == "" || isNumber && math.IsNaN(numeric(y))
-			if absentX || absentY {
-				if absentX != absentY {
-					if absentX {
-						return 1
-					}
-					return -1
-				}
+			x := d.rank(field)[a]
+			y := d.rank(field)[b]
+			switch {
+			case math.IsNaN(x) && math.IsNaN(y):
 				continue
+			case math.IsNaN(x):
+				return 1
+			case math.IsNaN(y):
+				return -1
 			}
 
-			c := cmp.Compare(simple(x), simple(y))
-			if isNumber {
-				c = cmp.Compare(numeric(x), numeric(y))
-			}
-			if field == "number" {
-				c = naturally(simple(x), simple(y))
-			}
+			c := cmp.Compare(x, y)
 			if down {
 				c = -c
 			}

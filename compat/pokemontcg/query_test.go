@@ -270,12 +270,13 @@ var orders = []string{
 // agree compares many made queries, and those of public programs, with a reader of the files.
 func agree(t *testing.T, dir string, made int) {
 	r := recordsOf(t, dir)
-	cards := readFiles(t, dir)
-	if len(cards) != r.cards.n {
-		t.Fatalf("%d cards are indexed, the files have %d", r.cards.n, len(cards))
+	all := readFiles(t, dir)
+	cards := &deck{cards: all, columns: map[string]*column{}, ranks: map[string][]float64{}}
+	if len(all) != r.cards.n {
+		t.Fatalf("%d cards are indexed, the files have %d", r.cards.n, len(all))
 	}
 
-	m := maker{rng: rand.New(rand.NewPCG(1, 44)), cards: cards}
+	m := maker{rng: rand.New(rand.NewPCG(1, 44)), cards: all}
 	list := slices.Clone(pageQueries)
 	for range made {
 		list = append(list, m.condition(2))
@@ -296,9 +297,9 @@ func agree(t *testing.T, dir string, made int) {
 			t.Fatalf("%s: %v", c.text, err)
 		}
 
-		var want []plainCard
-		for _, card := range cards {
-			if c.means(card) {
+		var want []int
+		for card, meant := range c.means(cards) {
+			if meant {
 				want = append(want, card)
 			}
 		}
@@ -310,10 +311,10 @@ func agree(t *testing.T, dir string, made int) {
 				by = append(by, order{field, down})
 			}
 			r.cards.sort(docs, by, nil)
-			orderedBy(want, strings.Split(sorted, ","))
+			cards.orderedBy(want, strings.Split(sorted, ","))
 		}
 		found += len(docs)
-		compareIDs(t, r, c.text+" by "+sorted, docs, want)
+		compareIDs(t, r, cards, c.text+" by "+sorted, docs, want)
 		if t.Failed() && i > 3 {
 			return
 		}
@@ -324,14 +325,15 @@ func agree(t *testing.T, dir string, made int) {
 	}
 }
 
-func compareIDs(t *testing.T, r *records, what string, docs []uint32, want []plainCard) {
+func compareIDs(t *testing.T, r *records, cards *deck, what string, docs []uint32, want []int) {
 	t.Helper()
 	if len(docs) != len(want) {
 		t.Errorf("%s: %d cards, want %d", what, len(docs), len(want))
 	}
 	for i := range min(len(docs), len(want)) {
-		if id := r.from.Cards.Ref.At(int(docs[i])); id != want[i].first("id") {
-			t.Errorf("%s: card %d is %s, want %s", what, i, id, want[i].first("id"))
+		meant := cards.cards[want[i]].first("id")
+		if id := r.from.Cards.Ref.At(int(docs[i])); id != meant {
+			t.Errorf("%s: card %d is %s, want %s", what, i, id, meant)
 			return
 		}
 	}

@@ -42,27 +42,32 @@ func New(store *snapshot.Store, log *slog.Logger) *Service { return &Service{sto
 const followInterval = 250 * time.Millisecond
 
 // Follow prepares each View that becomes the current one, until the context ends. Until a View is ready, the
-// one before it answers.
-func (s *Service) Follow(ctx context.Context, current func() *engine.View) {
-	var failed *engine.View
+// one before it answers. It calls tried when the first is ready or cannot be.
+func (s *Service) Follow(ctx context.Context, current func() *engine.View, tried func()) {
+	failed := s.next(ctx, current(), nil)
+	tried()
 	for tick := time.NewTicker(followInterval); ; {
 		select {
 		case <-ctx.Done():
 			tick.Stop()
 			return
 		case <-tick.C:
-		}
-
-		view := current()
-		if now := s.state.Load(); view == nil || view == failed || now != nil && now.view == view {
-			continue
-		}
-		if err := s.Prepare(ctx, view); err != nil && ctx.Err() == nil {
-			failed = view
-			s.log.Error("cannot answer the Pokémon TCG API from this snapshot", slog.String("snapshot_id", view.ID),
-				slog.Any("cause", err))
+			failed = s.next(ctx, current(), failed)
 		}
 	}
+}
+
+// next prepares a View, unless it answers already or failed before. It returns the last one that failed.
+func (s *Service) next(ctx context.Context, view, failed *engine.View) *engine.View {
+	if now := s.state.Load(); view == nil || view == failed || now != nil && now.view == view {
+		return failed
+	}
+	if err := s.Prepare(ctx, view); err != nil && ctx.Err() == nil {
+		s.log.Error("cannot answer the Pokémon TCG API from this snapshot", slog.String("snapshot_id", view.ID),
+			slog.Any("cause", err))
+		return view
+	}
+	return failed
 }
 
 // Prepare makes a View the one that answers. It indexes cards only when they are others than before.
@@ -93,7 +98,6 @@ func (s *Service) Prepare(ctx context.Context, view *engine.View) error {
 	}
 
 	// Numbers of cards are others in each snapshot, and so are variants.
-
 	next.card = make([]int32, next.cards.n)
 	for doc := range next.card {
 		next.card[doc] = cardOf(view, next.from.Cards.Ref.At(doc))
