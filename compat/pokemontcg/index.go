@@ -245,10 +245,10 @@ func (c *collection) query(n *node, priced prices) (query.Query, error) {
 // wordQuery makes the query of words beside each other.
 func (c *collection) wordQuery(t *term) (query.Query, error) {
 	// One word is found without positions, which a phrase needs.
+	if len(t.words) == 1 && t.words[0] == "*" {
+		return termQuery(t.field, valueStart), nil
+	}
 	if len(t.words) == 1 && (t.kind.isOne() || !t.whole) {
-		if t.words[0] == "*" {
-			return termQuery(t.field, valueStart), nil
-		}
 		list, err := c.expand(t.field, t.words[0])
 		if err != nil {
 			return nil, err

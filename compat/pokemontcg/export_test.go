@@ -1,0 +1,7 @@
+package pokemontcg
+
+// For tests from outside.
+var (
+	MadeFiles = madeFiles
+	RealFiles = realFiles
+)
