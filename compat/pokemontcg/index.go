@@ -27,7 +27,7 @@ const valueStart, valueEnd = "\x01", "\x02"
 
 const (
 	// perBatch is how many records are analysed at once, which bounds the memory of that.
-	perBatch = 4000
+	perBatch = 1000
 	// maxExpanded is how many words a word with stars may stand for.
 	maxExpanded = 2000
 )

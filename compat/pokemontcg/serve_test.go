@@ -124,9 +124,17 @@ func (s *served) get(path, key string) (status int, body string, header http.Hea
 // getFrom calls as a proxy of an address does.
 func (s *served) getFrom(address, path, key string) (status int, body string, header http.Header) {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, http.NoBody)
+	return s.do(http.MethodGet, address, path, key, "")
+}
+
+func (s *served) do(method, address, path, key, sent string) (status int, body string, header http.Header) {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(sent))
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	if sent != "" {
+		request.Header.Set("Content-Type", "application/json")
 	}
 	request.Header.Set("X-Forwarded-For", address)
 	if key != "" {
@@ -144,16 +152,17 @@ func (s *served) getFrom(address, path, key string) (status int, body string, he
 	return response.StatusCode, string(b), response.Header
 }
 
+// apiCard is a card or a set as the API answers it.
+type apiCard struct {
+	ID        string
+	TCGPlayer *struct {
+		Prices map[string]map[string]*float64
+	}
+}
+
 // page is a list as the API answers it.
 type page struct {
-	Data []struct {
-		ID, Name, Number, HP string
-		ReleaseDate          string
-		Set                  struct{ ID, Name, ReleaseDate string }
-		TCGPlayer            *struct {
-			Prices map[string]map[string]*float64
-		}
-	}
+	Data                              []apiCard
 	Page, PageSize, Count, TotalCount int
 }
 
