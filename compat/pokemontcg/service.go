@@ -33,6 +33,8 @@ type state struct {
 	quotes snapshot.Quotes
 	// keys are what the API calls the variants of the catalog.
 	keys []string
+	// columns are prices of all records that were asked for, by field.
+	columns sync.Map
 }
 
 // New returns a service of a store's snapshots. It answers nothing before Prepare.
@@ -183,17 +185,35 @@ func (s *state) isPrice(field string) bool {
 
 // priceOf yields the prices of a field in dollars.
 func (s *state) priceOf(field string, yield func(doc uint32, n float64)) {
+	for doc, price := range s.column(field) {
+		if price >= 0 {
+			yield(uint32(doc), float64(price)/100)
+		}
+	}
+}
+
+// column is a price of each record in cents. It is made once, so that a query of many prices is no more work
+// than one of many numbers.
+func (s *state) column(field string) []int64 {
+	if made, ok := s.columns.Load(field); ok {
+		column, _ := made.([]int64) // nothing else is in it
+		return column
+	}
+
 	key, name, _ := strings.Cut(strings.TrimPrefix(field, priceFields), ".")
 	cents := kinds[name]
+	column := slices.Repeat([]int64{snapshot.NoCents}, len(s.card))
 	// No card has more variants: a slice of this array is not allocated for each.
 	var lanes [16]int
 	for doc := range s.card {
 		s.quotesOf(uint32(doc), lanes[:0], func(of string, _ int, known quote) {
-			if price := cents(known); of == key && price >= 0 {
-				yield(uint32(doc), float64(price)/100)
+			if of == key {
+				column[doc] = cents(known)
 			}
 		})
 	}
+	s.columns.Store(field, column)
+	return column
 }
 
 // appendCard appends a whole card.
