@@ -59,6 +59,7 @@ func benchService(b *testing.B) map[string]*api.Operation {
 // BenchmarkAnswers measures operations without the pipeline around them.
 func BenchmarkAnswers(b *testing.B) {
 	all := benchService(b)
+
 	for _, c := range []struct{ name, path, ref, query string }{
 		{"card", "/v2/cards/{id}", "base1-4", ""},
 		{"page_250", "/v2/cards", "", ""},
@@ -67,6 +68,7 @@ func BenchmarkAnswers(b *testing.B) {
 		{"by_price", "/v2/cards", "", "orderBy=-tcgplayer.prices.holofoil.market&pageSize=1"},
 		{"select_250", "/v2/cards", "", "select=id,name,images,tcgplayer"},
 	} {
+		// A reply is used again, as the server does.
 		b.Run(c.name, func(b *testing.B) {
 			op := all[c.path]
 			var reply api.Reply

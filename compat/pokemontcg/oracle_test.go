@@ -306,12 +306,12 @@ func between(field, low, high string, openLow, openHigh bool) condition {
 	}
 
 	return condition{fmt.Sprintf("%s:%s%s TO %s%s", field, left, low, high, right), func(d *deck) []bool {
-		least := numeric(low)
-		most := numeric(high)
+		lowest := numeric(low)
+		highest := numeric(high)
 		return d.with(field, func(of *column, i int) bool {
 			n := of.number[i]
-			from := low == "*" && !math.IsNaN(n) || n > least || !openLow && n == least
-			to := high == "*" && !math.IsNaN(n) || n < most || !openHigh && n == most
+			from := low == "*" && !math.IsNaN(n) || n > lowest || !openLow && n == lowest
+			to := high == "*" && !math.IsNaN(n) || n < highest || !openHigh && n == highest
 			return from && to
 		})
 	}}

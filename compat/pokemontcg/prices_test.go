@@ -141,6 +141,8 @@ func TestRealPrices(t *testing.T) {
 	tree := readTree(t, path)
 	s := serves(t, func(*settings.Config) {},
 		loader.Input{Kind: source.KindTCGCSV, Path: path}, loader.Input{Kind: source.KindPokemonTCG, Path: files})
+
+	// Pages are compared one after the other.
 	joined := 0
 	cells := 0
 	for n := 1; ; n++ {
@@ -173,8 +175,8 @@ func comparePrices(t *testing.T, card apiCard, ours v1Card, tree map[string]map[
 		// A card that several products are joined to has the row of one of them.
 		market := int64(-1)
 		for _, price := range ours.Prices {
-			name, spelt := spellings[printing]
-			if !spelt {
+			name, known := spellings[printing]
+			if !known {
 				t.Fatalf("%s: printing %s is not in the table", card.ID, printing)
 			}
 			if price.Variant == strings.ToLower(strings.ReplaceAll(name, " ", "_")) && price.Cents != nil {

@@ -137,6 +137,8 @@ func (s *served) do(method, address, path, key, sent string) (status int, body s
 		request.Header.Set("Content-Type", "application/json")
 	}
 	request.Header.Set("X-Forwarded-For", address)
+
+	// Without a key a call is anonymous.
 	if key != "" {
 		request.Header.Set("X-Api-Key", key)
 	}
@@ -274,6 +276,8 @@ func (s *served) pages() {
 		if len(got.Data) == 0 {
 			break
 		}
+
+		// Pages of another size have the same order.
 		for i, card := range got.Data {
 			if at := (n-1)*70 + i; at < len(whole.Data) && whole.Data[at].ID != card.ID {
 				s.t.Fatalf("card %d is %s, and %s in a larger page", at, card.ID, whole.Data[at].ID)
@@ -383,6 +387,8 @@ func TestOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
+	// Load leaves out what LoadCompanion reads.
 	store := snapshot.OpenStore(dir)
 	loaded, err := store.Load(t.Context(), made.ID, func() {})
 	if err != nil || loaded.Companion.Cards.JSON.Len() != 0 {

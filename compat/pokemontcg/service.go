@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -94,6 +95,8 @@ func (s *Service) Prepare(ctx context.Context, view *engine.View) error {
 		next.records = now.records
 	} else {
 		next.records, err = newRecords(ctx, key, companion)
+		// Several times the memory of the index was used to make it.
+		debug.FreeOSMemory()
 	}
 	if err != nil {
 		return err
@@ -151,7 +154,8 @@ func (s *state) quotesOf(doc uint32, lanes []int, yield func(key string, lane in
 
 	catalog := s.view.Catalog
 	for _, lane := range shownLanes(catalog, int(card), lanes) {
-		known := quote{snapshot.NoCents, snapshot.NoCents, snapshot.NoCents, catalog.Lanes.Cents[lane], snapshot.NoCents}
+		const none = snapshot.NoCents
+		known := quote{none, none, none, catalog.Lanes.Cents[lane], none}
 		if row, found := slices.BinarySearch(s.quotes.Lane, uint32(lane)); found {
 			known.low = s.quotes.Low[row]
 			known.mid = s.quotes.Mid[row]
