@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Companion has the records of another API's contract (docs/MOVE-FROM.md), which a server reads only
@@ -44,13 +45,14 @@ const companionCards, companionSets = "companion_cards", "companion_sets"
 var ErrNoCompanion = errors.New("the snapshot has no cards of the other API")
 
 // CompanionKey is equal for two snapshots whose cards and sets of the other API are; "" for none.
-func (m *Manifest) CompanionKey() (key string) {
+func (m *Manifest) CompanionKey() string {
+	var key strings.Builder
 	for i := range m.Sections {
 		if s := &m.Sections[i]; s.Optional && (s.Name == companionCards || s.Name == companionSets) {
-			key += s.SHA256
+			key.WriteString(s.SHA256)
 		}
 	}
-	return key
+	return key.String()
 }
 
 // LoadCompanion reads what Load leaves out. lanes is how many lanes the catalog has.

@@ -1,6 +1,7 @@
 package pokemontcg
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -47,10 +48,7 @@ var setFields = map[string]kind{
 
 // withSetFields adds the fields of a card's set.
 func withSetFields() map[string]kind {
-	all := map[string]kind{}
-	for name, kind := range cardFields {
-		all[name] = kind
-	}
+	all := maps.Clone(cardFields)
 	for name, kind := range setFields {
 		all["set."+name] = kind
 	}

@@ -253,14 +253,14 @@ func (c *collection) wordQuery(t *term) (query.Query, error) {
 		if err != nil {
 			return nil, err
 		}
-		any := make([]query.Query, len(list))
+		either := make([]query.Query, len(list))
 		for i, word := range list {
-			any[i] = termQuery(t.field, word)
+			either[i] = termQuery(t.field, word)
 		}
-		if len(any) == 1 {
-			return any[0], nil
+		if len(either) == 1 {
+			return either[0], nil
 		}
-		return query.NewDisjunctionQuery(any), nil
+		return query.NewDisjunctionQuery(either), nil
 	}
 
 	var phrase [][]string

@@ -12,12 +12,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
 	"golang.org/x/text/unicode/norm"
-
-	"unicode"
 )
 
 // plainCard is a card as a reader of the files sees it: decoded, with its set.
@@ -90,7 +89,7 @@ func second(card plainCard) {
 	for _, attack := range attacks {
 		if cost, ok := attack.(map[string]any)["cost"].(string); ok {
 			list := []any{}
-			for _, letter := range strings.Split(cost, "") {
+			for letter := range strings.SplitSeq(cost, "") {
 				if names[letter] != "" {
 					list = append(list, names[letter])
 				}

@@ -256,7 +256,8 @@ func catalogSet(catalog *snapshot.Catalog, set int) entry {
 		out.release = slashes(day)
 		dst = wire.AppendText(dst, `,"releaseDate":`, out.release)
 	}
-	out.json = append(dst, '}')
+	dst = append(dst, '}')
+	out.json = dst
 	return out
 }
 
