@@ -411,6 +411,8 @@ func TestRefusedQueries(t *testing.T) {
 		"name:" + strings.Repeat("a-", 33):                           "32 words at most",
 	} {
 		_, err := parse(q, withSetFields(), nil)
+
+		// The message has the place and the reason.
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", q[:min(len(q), 40)], err, want)
 		}
