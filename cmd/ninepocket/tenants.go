@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
+	"ninepocket/fleet/control"
 	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
@@ -271,7 +274,7 @@ func tenantsSetPlan() *cobra.Command {
 			wrong.Add(want.Validate(change.At))
 		}
 		if f.Changed("plan") {
-			wrong.Add(checkPlan(want.Plan, want.Surface, f.Lookup("config").Value.String()))
+			wrong.Add(flags.checkPlan(cmd.Context(), want.Plan, want.Surface, f.Lookup("config").Value.String()))
 		}
 		if wrong.Err() != nil {
 			return fail(exitUsage, "", wrong.Err())
@@ -385,4 +388,161 @@ func (flags *tenantFlags) filesWithNames(config *settings.Config) []string {
 		}
 	}
 	return slices.DeleteFunc(files, func(path string) bool { return filepath.Base(path) == tombstone.Name })
+}
+
+// planFlags are the flags of commands on the plans of a fleet.
+type planFlags struct {
+	controlFlags
+	dry bool
+}
+
+// add adds the flags to a command that changes plans: change returns the plans to be written, nil for those to
+// be removed, and what becomes of them in words.
+func (flags *planFlags) add(
+	cmd *cobra.Command, change func(cmd *cobra.Command, args []string, db *control.DB, stored keys.Plans) (keys.Plans, error),
+) *cobra.Command {
+	cmd.Flags().BoolVar(&flags.dry, "dry-run", false, dryRunHelp)
+	return flags.controlFlags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
+		changes, err := db.PlanChanges(cmd.Context())
+		if err != nil {
+			return err
+		}
+		changed, err := change(cmd, args, db, control.PlansAfter(changes))
+		if err != nil {
+			return err
+		}
+
+		names := changed.Names()
+		if flags.dry {
+			cmd.PrintErrln("note: a dry run: what follows would be done, and nothing is changed")
+		} else if err = db.ChangePlans(cmd.Context(), changed); err == nil {
+			what := registry.Change{At: time.Now(), By: currentUser(), Command: cmd.CommandPath(), What: strings.Join(names, ", ")}
+			err = registry.Record(cmd.Context(), registry.ControlStore{DB: db}, what)
+		}
+		if err != nil {
+			return err
+		}
+		return printLine(cmd, flags.asJSON, changed, "%s: %d plans: %s", cmd.Name(), len(names), strings.Join(names, ", "))
+	})
+}
+
+func plansList() *cobra.Command {
+	var flags controlFlags
+	return flags.add(&cobra.Command{
+		Use: "list", Short: "List the plans of a fleet", Args: cobra.NoArgs,
+		Long: "Lists the plans of the control database with their limits and prices. Plans of the built-in ones or\n" +
+			"of a server's file that are not listed hold as that server has them.",
+		Example: "  ninepocket plans list --control postgres://ninepocket@db/ninepocket",
+	}, func(cmd *cobra.Command, _ []string, db *control.DB) error {
+		changes, err := db.PlanChanges(cmd.Context())
+		if err != nil {
+			return err
+		}
+		plans := control.PlansAfter(changes)
+		rows := []*keys.Plan{}
+		for _, name := range plans.Names() {
+			rows = append(rows, plans[name])
+		}
+		const header = "NAME\tPER_MINUTE\tPER_DAY\tMAX_CARDS\tMAX_PRICES\tHISTORY_DAYS\tSTATS\tPRICE\tINCLUDED\tOVERAGE"
+		return printTable(cmd, flags.asJSON, rows, header, planCells)
+	})
+}
+
+func planCells(plan *keys.Plan) []any {
+	price := cmp.Or(plan.Price, &keys.Price{})
+	amount := func(minor int64) string {
+		return strings.TrimSpace(keys.FormatAmount(minor, price.Currency) + " " + price.Currency)
+	}
+	return []any{
+		plan.Name, plan.PerMinute, plan.PerDay, plan.MaxCards, plan.MaxPrices, plan.HistoryDays, plan.StatsWindow,
+		amount(price.Month), price.Included, amount(price.Overage),
+	}
+}
+
+func plansSet() *cobra.Command {
+	var flags planFlags
+	var given settings.Config
+	const placeholder = "NAME"
+	cmd := &cobra.Command{
+		Use: "set NAME", Short: "Make or change a plan of a fleet", Args: cobra.ExactArgs(1),
+		Long: "Changes the limits and the price of a plan that are given; all others stay. Servers follow within 2\n" +
+			"seconds. While they differ the lower limits hold. A price is given whole, with its currency; bills\n" +
+			"count a day at the price that it ended with. A plan that the database does not have begins as the\n" +
+			"configuration has it, or as free.",
+		Example: "  ninepocket plans set pro --per-minute 900 --control postgres://ninepocket@db/ninepocket\n" +
+			"  ninepocket plans set pro --price 59.00 --included 100000 --overage-price 1.50 --currency USD",
+	}
+	var names []string
+	for _, setting := range settings.Settings {
+		if strings.HasPrefix(setting.Key, "plans.") {
+			names = append(names, flagOf(setting.Key))
+			defineFlag(cmd.Flags(), setting.Pointer(&given, placeholder), flagOf(setting.Key), setting.Help)
+		}
+	}
+
+	return flags.add(cmd, func(cmd *cobra.Command, args []string, _ *control.DB, stored keys.Plans) (keys.Plans, error) {
+		var wrong settings.Problems
+		names := slices.DeleteFunc(names, func(name string) bool { return !cmd.Flags().Changed(name) })
+		wrong.AddIf(len(names) == 0, "cannot change nothing of plan %q: give --per-minute or another limit", args[0])
+		for _, name := range names {
+			wrong.AddIf(name != "included" && cmd.Flags().Lookup(name).Value.String() == "0",
+				"cannot use --%s 0: it admits nothing; leave it out, or revoke the keys", name)
+		}
+		plans, err := settings.Plans(cmd.Flags().Lookup("config").Value.String())
+		wrong.Add(err)
+		given.Plans = map[string]*settings.Plan{args[0]: given.Plans[placeholder]}
+		plans, err = given.ChangePlans(plans.With(stored))
+		wrong.Add(err)
+		return keys.Plans{args[0]: plans[args[0]]}, fail(exitUsage, "", wrong.Err())
+	})
+}
+
+func plansRemove() *cobra.Command {
+	var flags planFlags
+	return flags.add(&cobra.Command{
+		Use: "remove NAME", Short: "Remove a plan that no key has from a fleet", Args: cobra.ExactArgs(1),
+		Long: "Removes a plan from the control database. One that keys have is refused, and their tenants are named.\n" +
+			"Where the file of a server has the plan, it holds there.",
+		Example: "  ninepocket plans remove trial --control postgres://ninepocket@db/ninepocket",
+	}, func(cmd *cobra.Command, args []string, db *control.DB, stored keys.Plans) (keys.Plans, error) {
+		if stored[args[0]] == nil {
+			return nil, fail(exitFailure, "run: ninepocket plans list",
+				fmt.Errorf("cannot remove plan %q: the database has none of that name", args[0]))
+		}
+		file, err := db.ReadKeys(cmd.Context())
+		if err != nil {
+			return nil, err
+		}
+		users := map[string]bool{}
+		for _, key := range file.Keys {
+			if key.Status(time.Now()) != "revoked" && file.Tenants[key.Tenant].PlanOf(key.Surface) == args[0] {
+				users[key.Tenant] = true
+			}
+		}
+		if len(users) > 0 {
+			return nil, fail(exitFailure, "run: ninepocket tenants set-plan TENANT --surface live --plan OTHER",
+				fmt.Errorf("cannot remove plan %q: keys of these tenants have it: %s", args[0],
+					strings.Join(slices.Sorted(maps.Keys(users)), ", ")))
+		}
+		return keys.Plans{args[0]: nil}, nil
+	})
+}
+
+func plansImport() *cobra.Command {
+	var flags planFlags
+	return flags.add(&cobra.Command{
+		Use: "import --config FILE", Short: "Take the plans of a configuration into a fleet", Args: cobra.NoArgs,
+		Long: "Enters the built-in plans, as the configuration has changed them, and its own ones with their prices.\n" +
+			"Plans that the database has stay as they are, and those that differ are named.",
+		Example: "  ninepocket plans import --config /etc/ninepocket/ninepocket.toml",
+	}, func(cmd *cobra.Command, _ []string, _ *control.DB, stored keys.Plans) (keys.Plans, error) {
+		plans, err := settings.Plans(cmd.Flags().Lookup("config").Value.String())
+		for name, plan := range stored {
+			if plans[name] != nil && !reflect.DeepEqual(plans[name], plan) {
+				cmd.PrintErrf("note: plan %s is there and differs: the fleet's stays\n", name)
+			}
+			delete(plans, name)
+		}
+		return plans, fail(exitUsage, "", err)
+	})
 }

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -20,6 +21,8 @@ type Fleet struct {
 	Lease    string `toml:"lease" help:"how long rights are taken ahead for plans above 1,000 a minute; 0s takes none"` // air: a tag is one text
 	Export   string `toml:"export" help:"time between two reports of what was charged"`
 	Prefix   string `toml:"prefix" help:"begins the names of all that is kept in Redis"`
+
+	KeysMaxAge string `toml:"keys_max_age" help:"how old the last keys and plans may be that a server starts with while PostgreSQL does not answer; 0s wants PostgreSQL"` // air: a tag is one text
 }
 
 // The limits of [fleet]. The client of a call that waits longer than maxTimeout is gone. A lease
@@ -33,6 +36,7 @@ const (
 	maxLease    = 5 * time.Second
 	minExport   = 100 * time.Millisecond
 	maxExport   = time.Minute
+	maxKeysAge  = 30 * 24 * time.Hour
 )
 
 // Acks are the values of fleet.acks.
@@ -70,13 +74,23 @@ func (c *Config) FleetOptions() (options limiter.Options, export time.Duration, 
 	return options, export, wrong.Err()
 }
 
+// KeysAge reads fleet.keys_max_age.
+func (c *Config) KeysAge() (time.Duration, error) {
+	d, err := time.ParseDuration(c.Fleet.KeysMaxAge)
+	if err != nil || d < 0 || d > maxKeysAge {
+		return 0, fmt.Errorf("cannot use fleet.keys_max_age %q: want a time from 0s to %s", c.Fleet.KeysMaxAge, maxKeysAge)
+	}
+	return d, nil
+}
+
 // ValidRedisPrefix reports whether names in Redis may begin with a text.
 func ValidRedisPrefix(s string) bool { return len(s) <= MaxPrefix && isBareKey(s) }
 
 // checkFleet returns every problem of the settings of a fleet.
 func (c *Config) checkFleet() error {
 	_, _, err := c.FleetOptions()
-	wrong := Problems{err, CheckMetering(c.Metering)}
+	_, tooOld := c.KeysAge()
+	wrong := Problems{err, tooOld, CheckMetering(c.Metering)}
 	if c.Control != "" {
 		wrong.Add(CheckControl(c.Control))
 	}
