@@ -44,8 +44,8 @@ func (n *Node) openControl(ctx context.Context) error {
 	}
 	maxAge, wrong := n.Config.KeysAge()
 	db, err := control.New(n.Config.Control)
-	if err = errors.Join(err, wrong); err != nil {
-		return err
+	if err != nil || wrong != nil {
+		return errors.Join(err, wrong)
 	}
 	// From here on keys and cursors come from the database.
 	n.fleet = &fleetNode{control: db, keys: db.ServerKeys(n.Config.State, time.Now), exportInterval: export}

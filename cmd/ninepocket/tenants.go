@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
@@ -390,17 +390,16 @@ func (flags *tenantFlags) filesWithNames(config *settings.Config) []string {
 	return slices.DeleteFunc(files, func(path string) bool { return filepath.Base(path) == tombstone.Name })
 }
 
-// planFlags are the flags of commands on the plans of a fleet.
+// planFlags are the flags of commands that change the plans of a fleet.
 type planFlags struct {
 	controlFlags
 	dry bool
 }
 
-// add adds the flags to a command that changes plans: change returns the plans to be written, nil for those to
-// be removed, and what becomes of them in words.
-func (flags *planFlags) add(
-	cmd *cobra.Command, change func(cmd *cobra.Command, args []string, db *control.DB, stored keys.Plans) (keys.Plans, error),
-) *cobra.Command {
+// planChange returns the plans to be written, nil for one to be removed, given those of the database.
+type planChange func(cmd *cobra.Command, args []string, db *control.DB, stored keys.Plans) (keys.Plans, error)
+
+func (flags *planFlags) add(cmd *cobra.Command, change planChange) *cobra.Command {
 	cmd.Flags().BoolVar(&flags.dry, "dry-run", false, dryRunHelp)
 	return flags.controlFlags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
 		changes, err := db.PlanChanges(cmd.Context())
@@ -412,17 +411,16 @@ func (flags *planFlags) add(
 			return err
 		}
 
-		names := changed.Names()
+		what := strings.Join(changed.Names(), ", ")
 		if flags.dry {
 			cmd.PrintErrln("note: a dry run: what follows would be done, and nothing is changed")
-		} else if err = db.ChangePlans(cmd.Context(), changed); err == nil {
-			what := registry.Change{At: time.Now(), By: currentUser(), Command: cmd.CommandPath(), What: strings.Join(names, ", ")}
-			err = registry.Record(cmd.Context(), registry.ControlStore{DB: db}, what)
-		}
-		if err != nil {
+		} else if err := db.ChangePlans(cmd.Context(), changed); err != nil {
 			return err
+		} else {
+			log := accountFlags{Store: registry.ControlStore{DB: db}}
+			log.record(cmd, registry.Change{At: time.Now(), Command: "plans " + cmd.Name(), What: what})
 		}
-		return printLine(cmd, flags.asJSON, changed, "%s: %d plans: %s", cmd.Name(), len(names), strings.Join(names, ", "))
+		return printLine(cmd, flags.asJSON, changed, "%s: %d plans: %s", cmd.Name(), len(changed), what)
 	})
 }
 
@@ -430,33 +428,35 @@ func plansList() *cobra.Command {
 	var flags controlFlags
 	return flags.add(&cobra.Command{
 		Use: "list", Short: "List the plans of a fleet", Args: cobra.NoArgs,
-		Long: "Lists the plans of the control database with their limits and prices. Plans of the built-in ones or\n" +
-			"of a server's file that are not listed hold as that server has them.",
+		Long: "Lists the plans of the control database with their limits and prices. A plan that is not listed is\n" +
+			"what the file of each server says.",
 		Example: "  ninepocket plans list --control postgres://ninepocket@db/ninepocket",
 	}, func(cmd *cobra.Command, _ []string, db *control.DB) error {
 		changes, err := db.PlanChanges(cmd.Context())
 		if err != nil {
 			return err
 		}
+
 		plans := control.PlansAfter(changes)
 		rows := []*keys.Plan{}
 		for _, name := range plans.Names() {
 			rows = append(rows, plans[name])
 		}
-		const header = "NAME\tPER_MINUTE\tPER_DAY\tMAX_CARDS\tMAX_PRICES\tHISTORY_DAYS\tSTATS\tPRICE\tINCLUDED\tOVERAGE"
+		const header = "NAME\tPER_MINUTE\tPER_DAY\tMAX_CARDS\tMAX_PRICES\tHISTORY_DAYS\tSTATS_DAYS\tPRICE\tINCLUDED\tOVERAGE"
 		return printTable(cmd, flags.asJSON, rows, header, planCells)
 	})
 }
 
 func planCells(plan *keys.Plan) []any {
-	price := cmp.Or(plan.Price, &keys.Price{})
-	amount := func(minor int64) string {
-		return strings.TrimSpace(keys.FormatAmount(minor, price.Currency) + " " + price.Currency)
-	}
-	return []any{
+	cells := []any{
 		plan.Name, plan.PerMinute, plan.PerDay, plan.MaxCards, plan.MaxPrices, plan.HistoryDays, plan.StatsWindow,
-		amount(price.Month), price.Included, amount(price.Overage),
 	}
+	price := plan.Price
+	if price == nil {
+		return append(cells, "none", "", "")
+	}
+	return append(cells, keys.FormatAmount(price.Month, price.Currency)+" "+price.Currency, price.Included,
+		keys.FormatAmount(price.Overage, price.Currency))
 }
 
 func plansSet() *cobra.Command {
@@ -465,35 +465,38 @@ func plansSet() *cobra.Command {
 	const placeholder = "NAME"
 	cmd := &cobra.Command{
 		Use: "set NAME", Short: "Make or change a plan of a fleet", Args: cobra.ExactArgs(1),
-		Long: "Changes the limits and the price of a plan that are given; all others stay. Servers follow within 2\n" +
-			"seconds. While they differ the lower limits hold. A price is given whole, with its currency; bills\n" +
-			"count a day at the price that it ended with. A plan that the database does not have begins as the\n" +
-			"configuration has it, or as free.",
+		Long: "Changes the limits of a plan that are given; all others stay. Servers follow within 2 seconds, and\n" +
+			"while they differ the lower limits hold. A price is given whole, with its currency; bills count a\n" +
+			"day at the price that it ended with. A plan that the database does not have begins as it is in\n" +
+			"the configuration.",
 		Example: "  ninepocket plans set pro --per-minute 900 --control postgres://ninepocket@db/ninepocket\n" +
 			"  ninepocket plans set pro --price 59.00 --included 100000 --overage-price 1.50 --currency USD",
 	}
-	var names []string
 	for _, setting := range settings.Settings {
 		if strings.HasPrefix(setting.Key, "plans.") {
-			names = append(names, flagOf(setting.Key))
 			defineFlag(cmd.Flags(), setting.Pointer(&given, placeholder), flagOf(setting.Key), setting.Help)
 		}
 	}
 
-	return flags.add(cmd, func(cmd *cobra.Command, args []string, _ *control.DB, stored keys.Plans) (keys.Plans, error) {
-		var wrong settings.Problems
-		names := slices.DeleteFunc(names, func(name string) bool { return !cmd.Flags().Changed(name) })
-		wrong.AddIf(len(names) == 0, "cannot change nothing of plan %q: give --per-minute or another limit", args[0])
-		for _, name := range names {
-			wrong.AddIf(name != "included" && cmd.Flags().Lookup(name).Value.String() == "0",
-				"cannot use --%s 0: it admits nothing; leave it out, or revoke the keys", name)
-		}
-		plans, err := settings.Plans(cmd.Flags().Lookup("config").Value.String())
-		wrong.Add(err)
+	// Mistakes are named before the database is asked.
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		given.Plans = map[string]*settings.Plan{args[0]: given.Plans[placeholder]}
-		plans, err = given.ChangePlans(plans.With(stored))
+		wrong := settings.Problems{}
+		nothing := *given.Plans[args[0]] == settings.Plan{}
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			nothing = nothing || f.Value.String() == "0" && f.Name != "included"
+		})
+		wrong.AddIf(nothing, "cannot change plan %q: give a limit or a price, and no limit that is 0", args[0])
+		_, err := given.PlanTable()
 		wrong.Add(err)
-		return keys.Plans{args[0]: plans[args[0]]}, fail(exitUsage, "", wrong.Err())
+		return fail(exitUsage, "", wrong.Err())
+	}
+	return flags.add(cmd, func(cmd *cobra.Command, args []string, _ *control.DB, all keys.Plans) (keys.Plans, error) {
+		plans, err := settings.Plans(cmd.Flags().Lookup("config").Value.String())
+		if err == nil {
+			plans, err = given.ChangePlans(plans.With(all))
+		}
+		return keys.Plans{args[0]: plans[args[0]]}, fail(exitUsage, "", err)
 	})
 }
 
@@ -501,18 +504,19 @@ func plansRemove() *cobra.Command {
 	var flags planFlags
 	return flags.add(&cobra.Command{
 		Use: "remove NAME", Short: "Remove a plan that no key has from a fleet", Args: cobra.ExactArgs(1),
-		Long: "Removes a plan from the control database. One that keys have is refused, and their tenants are named.\n" +
+		Long: "Removes a plan from the control database. One that keys have is refused, and their tenants named.\n" +
 			"Where the file of a server has the plan, it holds there.",
 		Example: "  ninepocket plans remove trial --control postgres://ninepocket@db/ninepocket",
 	}, func(cmd *cobra.Command, args []string, db *control.DB, stored keys.Plans) (keys.Plans, error) {
-		if stored[args[0]] == nil {
-			return nil, fail(exitFailure, "run: ninepocket plans list",
-				fmt.Errorf("cannot remove plan %q: the database has none of that name", args[0]))
-		}
 		file, err := db.ReadKeys(cmd.Context())
 		if err != nil {
 			return nil, err
 		}
+		if stored[args[0]] == nil {
+			return nil, fail(exitFailure, "run: ninepocket plans list",
+				fmt.Errorf("cannot remove plan %q: the database has none of that name", args[0]))
+		}
+
 		users := map[string]bool{}
 		for _, key := range file.Keys {
 			if key.Status(time.Now()) != "revoked" && file.Tenants[key.Tenant].PlanOf(key.Surface) == args[0] {
@@ -532,17 +536,18 @@ func plansImport() *cobra.Command {
 	var flags planFlags
 	return flags.add(&cobra.Command{
 		Use: "import --config FILE", Short: "Take the plans of a configuration into a fleet", Args: cobra.NoArgs,
-		Long: "Enters the built-in plans, as the configuration has changed them, and its own ones with their prices.\n" +
+		Long: "Enters the built-in plans, as the configuration has changed them, and its own ones, with prices.\n" +
 			"Plans that the database has stay as they are, and those that differ are named.",
 		Example: "  ninepocket plans import --config /etc/ninepocket/ninepocket.toml",
 	}, func(cmd *cobra.Command, _ []string, _ *control.DB, stored keys.Plans) (keys.Plans, error) {
 		plans, err := settings.Plans(cmd.Flags().Lookup("config").Value.String())
-		for name, plan := range stored {
-			if plans[name] != nil && !reflect.DeepEqual(plans[name], plan) {
+		for _, name := range stored.Names() {
+			if plans[name] != nil && !reflect.DeepEqual(plans[name], stored[name]) {
 				cmd.PrintErrf("note: plan %s is there and differs: the fleet's stays\n", name)
 			}
 			delete(plans, name)
 		}
+
 		return plans, fail(exitUsage, "", err)
 	})
 }

@@ -20,8 +20,12 @@ type PlanChange struct {
 // PlanChanges returns all changes of plans, the oldest first.
 func (db *DB) PlanChanges(ctx context.Context) (all []PlanChange, err error) {
 	var change PlanChange
-	err = db.each(ctx, db.timeout, []any{&change.At, &change.Name, &change.Plan},
-		func() { all = append(all, change); change.Plan = nil }, "select changed_at, name, record from ninepocket.plans order by number")
+	add := func() {
+		all = append(all, change)
+		change.Plan = nil
+	}
+	err = db.each(ctx, db.timeout, []any{&change.At, &change.Name, &change.Plan}, add,
+		"select changed_at, name, record from ninepocket.plans order by number")
 	return all, err
 }
 

@@ -89,7 +89,11 @@ func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 		return nil, false, err
 	}
 	next.At = source.LastSuccess()
-	next.File = file
+	// Deleted tenants have no keys, and their names go from the copy.
+	next.File = &keys.File{Version: file.Version, Tenants: map[string]*keys.Tenant{}, Keys: file.Keys}
+	for _, key := range file.Keys {
+		next.File.Tenants[key.Tenant] = file.Tenants[key.Tenant]
+	}
 	source.heard.Store(&next)
 	source.outage.Store(false)
 
@@ -150,7 +154,8 @@ func (source *ServerKeys) write(ctx context.Context, heard heardKeys) error {
 	}
 	text, unfit := json.Marshal(heard)
 	sum := sha256.Sum256(text)
-	if err = errors.Join(err, unfit); err == nil {
+	err = errors.Join(err, unfit)
+	if err == nil {
 		err = statedir.ReplaceFile(source.path, append(hex.AppendEncode(nil, sum[:]), text...))
 	}
 	if err == nil {

@@ -78,7 +78,8 @@ func (c *Config) FleetOptions() (options limiter.Options, export time.Duration, 
 func (c *Config) KeysAge() (time.Duration, error) {
 	d, err := time.ParseDuration(c.Fleet.KeysMaxAge)
 	if err != nil || d < 0 || d > maxKeysAge {
-		return 0, fmt.Errorf("cannot use fleet.keys_max_age %q: want a time from 0s to %s", c.Fleet.KeysMaxAge, maxKeysAge)
+		return 0, fmt.Errorf("cannot use fleet.keys_max_age %q: want a time from 0s to %s", c.Fleet.KeysMaxAge,
+			maxKeysAge)
 	}
 	return d, nil
 }
