@@ -442,7 +442,7 @@ func plansList() *cobra.Command {
 		for _, name := range plans.Names() {
 			rows = append(rows, plans[name])
 		}
-		const header = "NAME\tPER_MINUTE\tPER_DAY\tMAX_CARDS\tMAX_PRICES\tHISTORY_DAYS\tSTATS_DAYS\tPRICE\tINCLUDED\tOVERAGE"
+		const header = "NAME\tPER_MINUTE\tPER_DAY\tMAX_CARDS\tMAX_PRICES\tDAYS\tSTATS\tPRICE\tINCLUDED\tOVERAGE"
 		return printTable(cmd, flags.asJSON, rows, header, planCells)
 	})
 }

@@ -34,7 +34,6 @@ type ServerKeys struct {
 
 	// Of the goroutine that reads.
 	copied    bool // the next Read returns the copy
-	changed   bool // something did since the last Read without an error
 	reported  string
 	writtenAt time.Time
 }
@@ -69,6 +68,7 @@ func (source *ServerKeys) Begin(incarnation string) { source.incarnation.Store(&
 // Read implements [keys.Source].
 func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 	next := *source.heard.Load()
+	before := next.sum
 	if source.copied {
 		source.copied = false
 		return next.File, true, nil
@@ -80,14 +80,25 @@ func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 		}
 	}
 
-	file, changed, err := source.KeySource.Read(ctx)
-	source.changed = source.changed || changed
-	if err == nil {
-		err = source.readPlans(ctx, &next)
+	var text string
+	// Plans come first: a change of keys is said once, and one of plans until both could be read.
+	err := source.db.query(ctx, func(ctx context.Context) error {
+		return source.db.pool.QueryRow(ctx, `select md5(t), case when md5(t) = $3 then '' else t end
+			from ninepocket.shared_plans($1, $2) t`, *source.incarnation.Load(), SilenceThreshold, before).
+			Scan(&next.sum, &text)
+	})
+	if err == nil && text != "" {
+		next.Plans = &sharedPlans{}
+		err = json.Unmarshal([]byte(text), next.Plans)
 	}
 	if err != nil {
 		return nil, false, err
 	}
+	file, changed, err := source.KeySource.Read(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+
 	next.At = source.LastSuccess()
 	// Deleted tenants have no keys, and their names go from the copy.
 	next.File = &keys.File{Version: file.Version, Tenants: map[string]*keys.Tenant{}, Keys: file.Keys}
@@ -96,28 +107,13 @@ func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 	}
 	source.heard.Store(&next)
 	source.outage.Store(false)
+	changed = changed || next.sum != before
 
-	// Keys matter more than the rest: the next call tries again, and fleet check names who does not report.
-	_ = source.write(ctx, next)
-	changed = source.changed
-	source.changed = false
-	return file, changed, nil
-}
-
-// readPlans reads the plans of the database and of other servers.
-func (source *ServerKeys) readPlans(ctx context.Context, into *heardKeys) error {
-	var text string
-	err := source.db.query(ctx, func(ctx context.Context) error {
-		return source.db.pool.QueryRow(ctx, `select md5(t), case when md5(t) = $3 then '' else t end
-			from ninepocket.shared_plans($1, $2) t`, *source.incarnation.Load(), SilenceThreshold, into.sum).
-			Scan(&into.sum, &text)
-	})
-	if err == nil && text != "" {
-		into.Plans = &sharedPlans{}
-		source.changed = true
-		err = json.Unmarshal([]byte(text), into.Plans)
+	// Keys matter more than the rest: fleet check names who does not report, and a later call tries again.
+	if *source.incarnation.Load() != "" {
+		_ = source.write(ctx, next, changed)
 	}
-	return err
+	return file, changed, nil
 }
 
 // Plans implements [keys.PlanSource]. What the database does not have is as configured.
@@ -134,23 +130,20 @@ func (source *ServerKeys) Plans(configured keys.Plans) keys.Plans {
 }
 
 // write reports the plans of this server without the others', and copies what was heard.
-func (source *ServerKeys) write(ctx context.Context, heard heardKeys) error {
-	incarnation := *source.incarnation.Load()
-	if incarnation == "" {
-		return nil
-	}
+func (source *ServerKeys) write(ctx context.Context, heard heardKeys, changed bool) error {
 	plans, err := json.Marshal(source.configured.Load().With(heard.Plans.Stored))
-	due := source.changed || source.reported != string(plans) || source.now().Sub(source.writtenAt) >= writeInterval
+	due := changed || source.reported != string(plans) || source.now().Sub(source.writtenAt) >= writeInterval
 	if err != nil || !due {
 		return err
 	}
 
+	source.writtenAt = time.Time{} // due until it is done
 	found, err := source.db.CursorKeys(ctx)
 	if err == nil {
 		heard.CursorKeys = found
 		source.heard.Store(&heard)
-		err = source.db.exec(ctx, source.db.timeout, "select ninepocket.report_plans($1, $2)", incarnation,
-			string(plans))
+		err = source.db.exec(ctx, source.db.timeout, "select ninepocket.report_plans($1, $2)",
+			*source.incarnation.Load(), string(plans))
 	}
 	text, unfit := json.Marshal(heard)
 	sum := sha256.Sum256(text)
