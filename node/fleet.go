@@ -42,10 +42,13 @@ func (n *Node) openControl(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	maxAge, wrong := n.Config.KeysAge()
+	maxAge, err := time.ParseDuration(n.Config.Fleet.KeysMaxAge)
+	if err != nil {
+		return err
+	}
 	db, err := control.New(n.Config.Control)
-	if err != nil || wrong != nil {
-		return errors.Join(err, wrong)
+	if err != nil {
+		return err
 	}
 	// From here on keys and cursors come from the database.
 	n.fleet = &fleetNode{control: db, keys: db.ServerKeys(n.Config.State, time.Now), exportInterval: export}

@@ -93,13 +93,12 @@ func withControl(cmd *cobra.Command, url string, do func(*control.DB) error) err
 }
 
 // plans returns the plans that keys may have: those of the configuration, and of a fleet's database, which win.
-func (flags *accountFlags) plans(
-	ctx context.Context, config string,
-) (plans keys.Plans, changes []control.PlanChange, err error) {
-	plans, err = settings.Plans(config)
-	if err == nil {
-		changes, err = flags.PlanChanges(ctx)
+func (flags *accountFlags) plans(ctx context.Context, config string) (keys.Plans, []control.PlanChange, error) {
+	plans, err := settings.Plans(config)
+	if err != nil {
+		return nil, nil, err
 	}
+	changes, err := flags.PlanChanges(ctx)
 	return plans.With(control.PlansAfter(changes)), changes, err
 }
 

@@ -170,7 +170,7 @@ func (flags *accountFlags) checkPlan(ctx context.Context, plan string, surface k
 		where = "those of " + path
 	}
 	if len(changes) > 0 {
-		where += ", and of the database of the fleet"
+		where = "those of the database of the fleet, nor of " + where
 	}
 
 	if plan == "" {

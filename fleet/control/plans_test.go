@@ -126,6 +126,10 @@ func TestUpgradedDatabase(t *testing.T) {
 	if got := problems(); !strings.HasPrefix(got, "plans stand in the database") {
 		t.Error(got)
 	}
+	server.SQL(t, url, "update ninepocket.servers set started_at = now()") // the earlier version is back
+	if got := problems(); !strings.Contains(got, "does not report its plans") {
+		t.Error(got)
+	}
 
 	// A removed plan is in the history alone.
 	do(t, upgraded.ChangePlans(t.Context(), keys.Plans{"pro": nil}))

@@ -108,12 +108,12 @@ create or replace function ninepocket.shared_plans(server text, silence interval
 			from ninepocket.server_plans r left join ninepocket.servers s using (incarnation)
 			where r.incarnation <> server and s.forgotten_at is null and r.reported_at > now() - silence))::text $$;
 
--- What fleet check says of plans, a row a problem.
+-- What fleet check says of plans, a row a problem. A report of before the last start is that of another version.
 create or replace function ninepocket.plan_problems(silence interval) returns setof text language sql stable as $$
 	with live as (
 		select s.incarnation || ' at ' || s.host as server, s.version, p.plans
 		from ninepocket.servers s left join ninepocket.server_plans p
-			on p.incarnation = s.incarnation and p.reported_at > now() - silence
+			on p.incarnation = s.incarnation and p.reported_at > now() - silence and p.reported_at >= s.started_at
 		where s.forgotten_at is null and s.seen_at > now() - silence)
 	select 'server ' || server || ' of version ' || version || ' does not report its plans and takes them from its file '
 		|| 'alone: upgrade it, and change no plan until then'

@@ -19,7 +19,7 @@ import (
 )
 
 // writeInterval is how often a server reports its plans and copies what it heard, also when nothing changed.
-const writeInterval = 5 * time.Minute
+const writeInterval = time.Minute
 
 // ServerKeys is the source of keys and plans of a server. It reports the plans of this server to the others,
 // and while theirs differ the lower limits hold. What it hears is copied into the state directory, for a start

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -60,6 +59,7 @@ func (c *Config) FleetOptions() (options limiter.Options, export time.Duration, 
 		MaxIdempotencyRecords: c.MaxIdempotencyRecords,
 	}
 	export = duration("export", given.Export, minExport, maxExport)
+	duration("keys_max_age", given.KeysMaxAge, 0, maxKeysAge)
 	// 0s, for no lease, is less than minLease.
 	if d, err := time.ParseDuration(given.Lease); err != nil || d != 0 {
 		options.Lease = duration("lease", given.Lease, minLease, maxLease)
@@ -74,24 +74,13 @@ func (c *Config) FleetOptions() (options limiter.Options, export time.Duration, 
 	return options, export, wrong.Err()
 }
 
-// KeysAge reads fleet.keys_max_age.
-func (c *Config) KeysAge() (time.Duration, error) {
-	d, err := time.ParseDuration(c.Fleet.KeysMaxAge)
-	if err != nil || d < 0 || d > maxKeysAge {
-		return 0, fmt.Errorf("cannot use fleet.keys_max_age %q: want a time from 0s to %s", c.Fleet.KeysMaxAge,
-			maxKeysAge)
-	}
-	return d, nil
-}
-
 // ValidRedisPrefix reports whether names in Redis may begin with a text.
 func ValidRedisPrefix(s string) bool { return len(s) <= MaxPrefix && isBareKey(s) }
 
 // checkFleet returns every problem of the settings of a fleet.
 func (c *Config) checkFleet() error {
 	_, _, err := c.FleetOptions()
-	_, tooOld := c.KeysAge()
-	wrong := Problems{err, tooOld, CheckMetering(c.Metering)}
+	wrong := Problems{err, CheckMetering(c.Metering)}
 	if c.Control != "" {
 		wrong.Add(CheckControl(c.Control))
 	}
