@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -36,6 +37,9 @@ func (n *Node) adminHandler() http.Handler {
 		_, _ = w.Write([]byte("ok\n"))
 		if n.limiter != nil && n.limiter.Unavailable() != nil {
 			_, _ = w.Write([]byte("metering: unavailable\n"))
+		}
+		if n.fleet != nil && n.fleet.keys.CopiedAt() != "" {
+			_, _ = fmt.Fprintf(w, "keys: of %s, PostgreSQL does not answer\n", n.fleet.keys.CopiedAt())
 		}
 	})
 

@@ -27,7 +27,9 @@ const cursorKeysName = "cursor.key"
 func (n *Node) openCursorKeys(ctx context.Context) error {
 	var keys []cursor.Key
 	var err error
-	if n.fleet != nil {
+	if n.fleet != nil && n.fleet.cursorKeys != nil {
+		keys = n.fleet.cursorKeys
+	} else if n.fleet != nil {
 		keys, err = n.fleet.control.CursorKeys(ctx)
 	} else {
 		keys, err = ownCursorKey(n.Config.State)

@@ -3,12 +3,14 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"time"
 
 	"ninepocket/access/statedir"
 	"ninepocket/engine"
+	"ninepocket/engine/cursor"
 	"ninepocket/fleet/control"
 	"ninepocket/fleet/limiter"
 )
@@ -24,7 +26,8 @@ const lastExportTimeout = 5 * time.Second
 // fleetNode is what a server of a fleet has in addition.
 type fleetNode struct {
 	control        *control.DB
-	keys           *control.KeySource
+	keys           *control.ServerKeys
+	cursorKeys     []cursor.Key // of before an outage that the start met
 	exporter       *control.Exporter
 	exportInterval time.Duration
 }
@@ -39,13 +42,33 @@ func (n *Node) openControl(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	db, err := control.Open(ctx, n.Config.Control)
+	maxAge, err := time.ParseDuration(n.Config.Fleet.KeysMaxAge)
+	if err != nil {
+		return err
+	}
+	db, err := control.New(n.Config.Control)
 	if err != nil {
 		return err
 	}
 	// From here on keys and cursors come from the database.
-	n.fleet = &fleetNode{control: db, exportInterval: export}
+	n.fleet = &fleetNode{control: db, keys: db.ServerKeys(n.Config.State, time.Now), exportInterval: export}
 	n.onClose(func() error { db.Close(); return nil })
+
+	// While it does not answer, a start goes on with what this server heard of last.
+	err = db.Prepare(ctx)
+	if errors.Is(err, control.ErrUnavailable) && maxAge > 0 {
+		var unfit error
+		n.fleet.cursorKeys, unfit = n.fleet.keys.UseCopy(maxAge)
+		if unfit != nil {
+			return fmt.Errorf("%w; %w", err, unfit)
+		}
+		n.Log.Warn("serving with the last keys and plans, for the database does not answer",
+			slog.String("of", n.fleet.keys.CopiedAt()), slog.Any("cause", err))
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
 
 	// Two servers would each admit the whole limit.
 	if n.Config.Metering == "" {
@@ -74,9 +97,15 @@ func (n *Node) openExport(ctx context.Context) error {
 
 	n.fleet.exporter, err = n.fleet.control.NewExporter(ctx, control.ExportOptions{
 		Incarnation: incarnation, Host: Hostname(), Version: n.Version, Source: n.journal, Now: time.Now,
+		Later:  n.fleet.cursorKeys != nil,
 		Served: n.servedState, Report: eventLog{n.Log}.exportChanged, OnLag: eventLog{n.Log}.ledgerBehind,
 	})
-	return err
+	n.fleet.keys.Begin(incarnation)
+	if err != nil || n.fleet.cursorKeys != nil {
+		return err
+	}
+	// The others know the plans of this server before it answers a call.
+	return n.ring.Reload()
 }
 
 // Hostname returns this machine's name for messages.

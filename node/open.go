@@ -105,7 +105,6 @@ func (n *Node) openKeys(context.Context) error {
 	if n.fleet == nil {
 		n.ring, err = keys.OpenRing(n.Config.State, plans)
 	} else {
-		n.fleet.keys = n.fleet.control.KeySource(time.Now)
 		n.ring, err = keys.RingFrom(n.fleet.keys, plans)
 		none = fmt.Errorf("%s: %w", n.fleet.control, registry.ErrNoKeys)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -89,6 +90,16 @@ func withControl(cmd *cobra.Command, url string, do func(*control.DB) error) err
 		err = do(db)
 	}
 	return withHint(err, slices.Concat(controlHints, stateHints), settings.Redact(url))
+}
+
+// plans returns the plans that keys may have: those of the configuration, and of a fleet's database, which win.
+func (flags *accountFlags) plans(ctx context.Context, config string) (keys.Plans, []control.PlanChange, error) {
+	plans, err := settings.Plans(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	changes, err := flags.PlanChanges(ctx)
+	return plans.With(control.PlansAfter(changes)), changes, err
 }
 
 // record appends a change to the key log. The keys are changed already, so an error is only

@@ -175,17 +175,24 @@ func addFlags(cmd *cobra.Command, config *settings.Config, keys ...string) {
 			continue
 		}
 
-		switch ptr := setting.Pointer(config, "").(type) {
-		case *string:
-			f.StringVar(ptr, setting.FlagName(), *ptr, setting.Help)
-		case *bool:
-			f.BoolVar(ptr, setting.FlagName(), *ptr, setting.Help)
-		case *int:
-			f.IntVar(ptr, setting.FlagName(), *ptr, setting.Help)
-		default:
-			// A programming error in the tags.
-			panic("flag of a kind that no flag has: " + setting.Key)
-		}
+		defineFlag(f, setting.Pointer(config, ""), setting.FlagName(), setting.Help)
+	}
+}
+
+// defineFlag defines the flag of a setting.
+func defineFlag(f *pflag.FlagSet, value any, name, help string) {
+	switch ptr := value.(type) {
+	case *string:
+		f.StringVar(ptr, name, *ptr, help)
+	case *bool:
+		f.BoolVar(ptr, name, *ptr, help)
+	case *int:
+		f.IntVar(ptr, name, *ptr, help)
+	case *int64:
+		f.Int64Var(ptr, name, *ptr, help)
+	default:
+		// A programming error in the tags.
+		panic("flag of a kind that no flag has: " + name)
 	}
 }
 

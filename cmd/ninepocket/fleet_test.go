@@ -501,7 +501,7 @@ func TestFleetMessages(t *testing.T) {
 	f(exitOK, "hint: control is given and metering is not", "config", "check", "--store", c.store, "--state", state,
 		"--control", c.control)
 	out, text := c.does(exitRefused, "fleet", "check", "--control", c.control)
-	if !strings.Contains(out, "WRONG") || !strings.Contains(text, "1 of 4 findings are wrong") {
+	if !strings.Contains(out, "WRONG") || !strings.Contains(text, "1 of 5 findings are wrong") {
 		t.Errorf("fleet check says %s%s", out, text)
 	}
 

@@ -78,7 +78,8 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 	if text := differentImages(servers); text != "" {
 		all = append(all, Finding{"images", false, text})
 	}
-	return all, nil
+	plans, err := db.checkPlans(ctx)
+	return append(all, plans...), err
 }
 
 // differentImages names the first two servers with different folders of card images, "" if all that

@@ -63,6 +63,21 @@ func Open(ctx context.Context, url string) (*DB, error) {
 
 // openWithTimeout is Open with another answerTimeout, for tests on busy machines.
 func openWithTimeout(ctx context.Context, url string, timeout time.Duration) (*DB, error) {
+	db, err := newDB(url, timeout)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Prepare(ctx); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// New returns the database at a URL without asking it; Prepare does.
+func New(url string) (*DB, error) { return newDB(url, answerTimeout) }
+
+func newDB(url string, timeout time.Duration) (*DB, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// The text of the error may contain the URL, and so a password.
@@ -73,16 +88,11 @@ func openWithTimeout(ctx context.Context, url string, timeout time.Duration) (*D
 	config.ConnConfig.RuntimeParams["application_name"] = "ninepocket"
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the database of the fleet: %w", ErrURL)
 	}
-	db := &DB{pool: pool, host: hostOf(&config.ConnConfig.Config), timeout: timeout}
-	if err := db.prepare(ctx); err != nil {
-		pool.Close()
-		return nil, err
-	}
-	return db, nil
+	return &DB{pool: pool, host: hostOf(&config.ConnConfig.Config), timeout: timeout}, nil
 }
 
 // hostOf returns the host and name of a database, without user and password.
@@ -100,8 +110,8 @@ func (db *DB) Close() { db.pool.Close() }
 // String names the database for messages.
 func (db *DB) String() string { return "PostgreSQL at " + db.host }
 
-// prepare creates the schema if it is missing, and refuses one of another version.
-func (db *DB) prepare(ctx context.Context) error {
+// Prepare creates what is missing of the schema, and refuses one of another version.
+func (db *DB) Prepare(ctx context.Context) error {
 	have, err := db.schemaVersion(ctx)
 	if err == nil && have == 0 {
 		err = db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
@@ -122,11 +132,11 @@ func (db *DB) prepare(ctx context.Context) error {
 	return err
 }
 
-// schemaVersion reads the version of the schema, 0 if there is none.
+// schemaVersion reads the version of the schema, 0 if there is none, or what was added last is missing.
 func (db *DB) schemaVersion(ctx context.Context) (have int, err error) {
 	err = db.query(ctx, func(ctx context.Context) error {
 		var there bool
-		err := db.pool.QueryRow(ctx, "select to_regclass('ninepocket.usage') is not null").Scan(&there)
+		err := db.pool.QueryRow(ctx, "select to_regclass('ninepocket.server_plans') is not null").Scan(&there)
 		if err != nil || !there {
 			return err
 		}

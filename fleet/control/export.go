@@ -52,6 +52,7 @@ type ExportOptions struct {
 	Host        string // machine's name in messages
 	Version     string // of the program
 	Source      Source
+	Later       bool // the first Export registers, not NewExporter
 	Now         func() time.Time
 	// Served returns what is served now.
 	Served func() ServedState
@@ -67,6 +68,7 @@ type Exporter struct {
 	db      *DB
 	options ExportOptions
 	session string
+	begun   bool // registered, and compared with the ledger
 
 	aggregatedThrough calendar.Day // days up to it are aggregated: their rows are not sent again
 	pending           map[access.LedgerRow]access.Counts
@@ -96,28 +98,38 @@ func (db *DB) NewExporter(ctx context.Context, options ExportOptions) (*Exporter
 		db: db, options: options, session: rand.Text(), pending: map[access.LedgerRow]access.Counts{},
 		lastUses: map[string]time.Time{}, lastSent: map[access.LedgerRow]access.Counts{},
 	}
-	if err := ex.register(ctx); err != nil {
-		return nil, err
-	}
-
-	rows, used, err := options.Source.Totals(ex.aggregatedThrough + 1)
-	if err != nil {
-		return nil, err
-	}
-	differ, less, err := ex.compare(ctx, rows)
-	if err != nil {
-		return nil, err
-	}
-	for part := range slices.Chunk(less, chunkRows) {
-		err := db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return ex.reconcile(ctx, tx, part) })
-		if err != nil {
+	if !options.Later {
+		if err := ex.begin(ctx); err != nil {
 			return nil, err
 		}
 	}
-
-	ex.buffer(differ, used)
 	ex.lastSuccess.Store(options.Now().UnixNano())
 	return ex, nil
+}
+
+// begin registers the server, and makes pending what the ledger lacks.
+func (ex *Exporter) begin(ctx context.Context) error {
+	if err := ex.register(ctx); err != nil {
+		return err
+	}
+
+	rows, used, err := ex.options.Source.Totals(ex.aggregatedThrough + 1)
+	if err != nil {
+		return err
+	}
+	differ, less, err := ex.compare(ctx, rows)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(less, chunkRows) {
+		err := ex.db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return ex.reconcile(ctx, tx, part) })
+		if err != nil {
+			return err
+		}
+	}
+	ex.buffer(differ, used)
+	ex.begun = true
+	return nil
 }
 
 // compare returns the rows whose counts differ from the ledger's, and of these the rows with lower
@@ -293,6 +305,11 @@ func (ex *Exporter) report(err error) {
 // Export sends the rows that changed. Rows that could not be sent stay pending until the next time.
 func (ex *Exporter) Export(ctx context.Context) error {
 	now := ex.options.Now()
+	if !ex.begun {
+		if err := ex.begin(ctx); err != nil {
+			return err
+		}
+	}
 	rows, used, err := ex.options.Source.Changed()
 	if err != nil {
 		return fmt.Errorf("cannot read what was charged: %w", err)
