@@ -106,7 +106,10 @@ func (n *Node) openKeys(context.Context) error {
 		n.ring, err = keys.OpenRing(n.Config.State, plans)
 	} else {
 		n.fleet.keys = n.fleet.control.KeySource(time.Now)
-		n.ring, err = keys.RingFrom(n.fleet.keys, plans)
+		err = n.fleet.keys.RememberRevocations(n.Config.State, Hostname(), eventLog{n.Log}.revocationsMissing)
+		if err == nil {
+			n.ring, err = keys.RingFrom(n.fleet.keys, plans)
+		}
 		none = fmt.Errorf("%s: %w", n.fleet.control, registry.ErrNoKeys)
 	}
 	if err == nil && n.ring.Len() == 0 {

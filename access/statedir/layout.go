@@ -30,6 +30,8 @@ const (
 	// IncarnationName is the file with the incarnation: 16 hexadecimal digits, and the SHA-256 of these.
 	IncarnationName = "incarnation"
 	HooksName       = "hooks.json"
+	// RevokedName is what a server of a fleet knows to be revoked.
+	RevokedName = "revoked.json"
 )
 
 // lockTimeout is how long a writer waits for another one.
