@@ -192,9 +192,10 @@ const restoredFor = 7 * 24 * time.Hour
 // printRestored tells on stderr what servers wrote again into a database that was an older copy.
 func printRestored(cmd *cobra.Command, db *control.DB, servers []control.Server) error {
 	since := time.Now().Add(-restoredFor)
-	for i := range servers {
-		if text := servers[i].Restored(since); text != "" {
-			cmd.PrintErrln(text)
+	for _, server := range servers {
+		if server.RestoredAt != nil && server.RestoredAt.After(since) {
+			cmd.PrintErrf("the ledger was an older copy at %s: incarnation %s wrote again %d rows that it lacked\n",
+				server.RestoredAt.UTC().Format(time.RFC3339), server.Incarnation, server.RestoredRows)
 		}
 	}
 
@@ -220,7 +221,11 @@ func fleetRevive() *cobra.Command {
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the log of keys")
 	flags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
 		now := time.Now()
-		key, err := db.ReviveKey(cmd.Context(), args[0], now)
+		var key *keys.Key
+		err := db.UpdateKeys(cmd.Context(), func(file *keys.File) (err error) {
+			key, err = file.Revive(args[0], now)
+			return err
+		})
 		if err != nil {
 			return err
 		}

@@ -162,13 +162,12 @@ func (db *DB) addMissing(ctx context.Context, failed error) error {
 	if !errors.Is(failed, ErrPermission) {
 		return failed
 	}
-	var complete, lacks bool
+	var complete bool
 	err := db.query(ctx, func(ctx context.Context) error {
-		return db.pool.QueryRow(ctx, `select `+completeSQL+`, to_regclass('ninepocket.lineage') is null`).
-			Scan(&complete, &lacks)
+		return db.pool.QueryRow(ctx, "select "+completeSQL).Scan(&complete)
 	})
-	if err == nil && complete && lacks {
-		err = db.create(ctx, false)
+	if err == nil && complete {
+		err = db.prepare(ctx)
 	}
 	return errors.Join(failed, err)
 }

@@ -218,7 +218,7 @@ func (r *keyCache) applyChanges(ctx context.Context, tx pgx.Tx) error {
 	if err != nil {
 		return err
 	}
-	if !known {
+	if !known || last.version < r.last.version {
 		*r = keyCache{file: keys.NewFile(), indexByID: map[string]int{}}
 	}
 
@@ -274,7 +274,10 @@ var _ keys.Source = (*KeySource)(nil)
 
 // KeySource returns a source of the keys in the database.
 func (db *DB) KeySource(now func() time.Time) *KeySource {
-	return &KeySource{db: db, cache: keyCache{file: keys.NewFile()}, now: now}
+	source := &KeySource{db: db, cache: keyCache{file: keys.NewFile()}, now: now}
+	source.revoked.times = map[string]time.Time{}
+	source.revoked.report = func([]string, error) {}
+	return source
 }
 
 // Read implements [keys.Source].

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"ninepocket/access/keys"
 	"ninepocket/access/statedir"
 	"ninepocket/internal/disk"
@@ -21,8 +19,8 @@ import (
 const (
 	// revokeTimeout bounds the statement that revokes keys again: the reading of keys waits for it.
 	revokeTimeout = time.Second
-	// revokeInterval is the time between two tries of it.
-	revokeInterval = 10 * time.Second
+	// retryInterval is the time until what failed is tried again.
+	retryInterval = 10 * time.Second
 )
 
 // revocations are the keys that a server knows to be revoked. They only grow, whatever database comes
@@ -35,8 +33,7 @@ type revocations struct {
 	times    map[string]time.Time // when they were revoked, by key id
 	unsaved  bool
 	lost     []string     // ids that the database has as not revoked
-	tryAfter time.Time    // when these may be revoked again
-	problem  string       // that was reported last
+	tryAfter time.Time    // after an error
 	total    atomic.Int64 // of ids that were lost
 }
 
@@ -72,9 +69,6 @@ func (source *KeySource) MissingRevocations() int64 { return source.revoked.tota
 // apply returns a file in which every key is revoked that was once, and remembers new revocations. The
 // file itself is not changed.
 func (own *revocations) apply(file *keys.File) *keys.File {
-	if own.times == nil {
-		own.times = map[string]time.Time{}
-	}
 	var lost []string
 	out := *file
 	out.Keys = slices.Clone(file.Keys)
@@ -99,49 +93,29 @@ func (own *revocations) apply(file *keys.File) *keys.File {
 		}
 	}
 
-	own.tell(lost)
+	// Each is reported once.
+	fresh := slices.DeleteFunc(slices.Clone(lost), func(id string) bool { return slices.Contains(own.lost, id) })
+	own.lost = lost
+	if len(fresh) > 0 {
+		own.total.Add(int64(len(fresh)))
+		own.report(fresh, nil)
+	}
 	return &out
 }
 
-// tell reports keys that the database lost the revocation of, each once.
-func (own *revocations) tell(lost []string) {
-	known := own.lost
-	own.lost = lost
-	fresh := slices.DeleteFunc(slices.Clone(lost), func(id string) bool { return slices.Contains(known, id) })
-	if len(fresh) == 0 {
-		return
-	}
-
-	own.total.Add(int64(len(fresh)))
-	own.tryAfter = time.Time{}
-	if own.report != nil {
-		own.report(fresh, nil)
-	}
-}
-
-// settle stores what is new, and revokes again what the database lost. A problem is reported when it
-// begins or changes; the next Read tries again.
+// settle stores what is new, and revokes again what the database lost.
 func (own *revocations) settle(ctx context.Context, db *DB, now time.Time) {
-	if own.path == "" {
+	if own.path == "" || now.Before(own.tryAfter) {
 		return
 	}
-
 	err := own.save()
-	if len(own.lost) > 0 && !now.Before(own.tryAfter) {
-		own.tryAfter = now.Add(revokeInterval)
+	if len(own.lost) > 0 {
 		err = errors.Join(err, own.revokeAgain(ctx, db))
-	} else if len(own.lost) > 0 && err == nil {
-		return // the last try is the last known
 	}
-
-	problem := ""
 	if err != nil {
-		problem = err.Error()
-	}
-	if problem != own.problem && err != nil && own.report != nil {
+		own.tryAfter = now.Add(retryInterval)
 		own.report(nil, err)
 	}
-	own.problem = problem
 }
 
 // save stores the revocations that the file does not have.
@@ -170,22 +144,11 @@ func (own *revocations) revokeAgain(ctx context.Context, db *DB) error {
 	return db.exec(ctx, revokeTimeout, "select ninepocket.revoke_again($1, $2, $3)", own.server, own.lost, times)
 }
 
-// ReviveKey lets a revoked key live again, against what servers remember of it.
-func (db *DB) ReviveKey(ctx context.Context, id string, now time.Time) (key *keys.Key, err error) {
-	err = db.UpdateKeys(ctx, func(file *keys.File) (err error) {
-		key, err = file.Revive(id, now)
-		return err
-	})
-	return key, err
-}
-
-// RevokedAgain are the keys that servers revoked again since an instant, the oldest first.
+// RevokedAgain returns the ids of the keys that servers revoked again since an instant.
 func (db *DB) RevokedAgain(ctx context.Context, since time.Time) (ids []string, err error) {
-	err = db.query(ctx, func(ctx context.Context) error {
-		rows, _ := db.pool.Query(ctx, `select entry->>'key' from ninepocket.key_log
-			where entry->>'command' = 'revoke-again' and (entry->>'at')::timestamptz >= $1 order by number`, since)
-		ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		return err
-	})
-	return slices.Compact(ids), err
+	var id string
+	err = db.each(ctx, db.timeout, []any{&id}, func() { ids = append(ids, id) },
+		`select distinct entry->>'key' from ninepocket.key_log
+		where entry->>'command' = 'revoke-again' and (entry->>'at')::timestamptz >= $1 order by 1`, since)
+	return ids, err
 }

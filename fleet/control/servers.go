@@ -83,15 +83,6 @@ func (server *Server) Problem(reserved string) string {
 		formatDuration(server.SilentFor), reserved)
 }
 
-// Restored returns a message about a server for which the ledger was an older copy since an instant.
-func (server *Server) Restored(since time.Time) string {
-	if server.RestoredAt == nil || server.RestoredAt.Before(since) {
-		return ""
-	}
-	return fmt.Sprintf("the ledger was an older copy at %s: incarnation %s wrote again the %d rows that it lacked",
-		server.RestoredAt.UTC().Format(time.RFC3339), server.Incarnation, server.RestoredRows)
-}
-
 // formatDuration formats a duration in the largest unit of which there are at least two.
 func formatDuration(d time.Duration) string {
 	switch {
