@@ -219,6 +219,7 @@ func fleetRevive() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the log of keys")
+
 	flags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
 		now := time.Now()
 		var key *keys.Key
@@ -229,6 +230,7 @@ func fleetRevive() *cobra.Command {
 		if err != nil {
 			return err
 		}
+
 		account := accountFlags{Store: registry.ControlStore{DB: db}}
 		account.record(cmd, registry.Change{
 			At: now, Command: "revive", Tenant: key.Tenant, Key: key.ID, Surface: key.Surface, Reason: reason,

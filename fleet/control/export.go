@@ -200,8 +200,8 @@ func (ex *Exporter) readReported(ctx context.Context) (map[access.LedgerRow]acce
 // register makes this process the only one that exports under the server id.
 func (ex *Exporter) register(ctx context.Context) error {
 	return ex.db.query(ctx, func(ctx context.Context) error {
-		return ex.db.pool.QueryRow(ctx, `insert into ninepocket.servers as s (incarnation, session, host, version, reports)
-			values ($1, $2, $3, $4, $5::bigint + 1)
+		return ex.db.pool.QueryRow(ctx, `insert into ninepocket.servers as s
+			(incarnation, session, host, version, reports) values ($1, $2, $3, $4, $5::bigint + 1)
 			on conflict (incarnation) do update set session = excluded.session, host = excluded.host,
 				version = excluded.version, seen_at = now(), forgotten_at = null,
 				started_at = case when $5 = 0 then now() else s.started_at end,
@@ -449,7 +449,8 @@ func (ex *Exporter) inReport(
 		case errors.Is(err, pgx.ErrNoRows) || err == nil && reports <= ex.reports:
 			return errOlder
 		case err == nil && session != ex.session:
-			return fmt.Errorf("cannot report to %s as incarnation %s: %w", ex.db, ex.options.Incarnation, ErrSessionTaken)
+			return fmt.Errorf("cannot report to %s as incarnation %s: %w", ex.db, ex.options.Incarnation,
+				ErrSessionTaken)
 		case err != nil:
 			return err
 		}
