@@ -36,7 +36,7 @@ language sql security definer set search_path = '' as $$
 				or (k.record->>'revived_at')::timestamptz < x.at::timestamptz)
 		returning k.id, k.tenant),
 	entered as (
-		insert into ninepocket.key_log (entry) select jsonb_build_object('at', now(), 'by', 'incarnation ' || server,
+		insert into ninepocket.key_log (entry) select jsonb_build_object('at', now(), 'by', 'server ' || server,
 			'command', 'revoke-again', 'tenant', tenant, 'key', id, 'reason', 'the database was an older copy')
 		from again)
 	select id from again

@@ -462,3 +462,26 @@ func TestOlderLedgerWithOldDays(t *testing.T) {
 	do(t, ex.Export(t.Context()))
 	wantBills(t, db, b)
 }
+
+// TestImportAfterARevival imports a machine on which a key was revoked before it was revived in the
+// fleet: it lives on. A later revocation of the machine ends it.
+func TestImportAfterARevival(t *testing.T) {
+	db, _ := open(t)
+	key, _ := create(t, db, "acme")
+	revoke(t, db, key.ID)
+	machine, err := db.ReadKeys(t.Context())
+	do(t, err)
+	do(t, db.UpdateKeys(t.Context(), func(f *keys.File) error { _, err := f.Revive(key.ID, time.Now()); return err }))
+
+	for _, after := range []time.Duration{0, time.Hour} {
+		at := machine.Keys[0].RevokedAt.Add(after)
+		machine.Keys[0].RevokedAt = &at
+		_, err := db.ImportKeys(t.Context(), machine)
+		do(t, err)
+		read, err := db.ReadKeys(t.Context())
+		do(t, err)
+		if revoked := read.Keys[0].RevokedAt != nil; revoked != (after > 0) {
+			t.Errorf("revoked on the machine %s after: %t", after, revoked)
+		}
+	}
+}
