@@ -51,9 +51,9 @@ func TestFleetRestored(t *testing.T) {
 	}
 	c.eventually("the bill is whole", func() bool { return c.billed("other") == 10 })
 	c.eventually("the key is revoked in the database again", func() bool {
-		_, notes := c.does(exitOK, "fleet", "status", "--control", c.control)
-		return strings.Contains(notes, "keys revoked again") && strings.Contains(notes, id) &&
-			strings.Contains(notes, "the ledger was an older copy")
+		_, said := c.does(exitOK, "fleet", "status", "--control", c.control)
+		return strings.Contains(said, "keys revoked again") && strings.Contains(said, id) &&
+			strings.Contains(said, "the ledger was an older copy")
 	})
 	for _, s := range servers {
 		if code := status(s, revoked); code != http.StatusUnauthorized {
@@ -69,8 +69,8 @@ func TestFleetRestored(t *testing.T) {
 	if !strings.Contains(log, "revive") || !strings.Contains(log, "revoke-again") {
 		t.Errorf("the log of keys lacks a revival:\n%s", log)
 	}
-	_, notes := c.does(exitFailure, "fleet", "revive", "key_nobody", "--reason", "x", "--control", c.control)
-	if !strings.Contains(notes, "key_nobody") {
-		t.Errorf("a key that there is not: %s", notes)
+	_, said := c.does(exitFailure, "fleet", "revive", "key_nobody", "--reason", "x", "--control", c.control)
+	if !strings.Contains(said, "key_nobody") {
+		t.Errorf("a key that there is not: %s", said)
 	}
 }
