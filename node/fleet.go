@@ -99,6 +99,7 @@ func (n *Node) openExport(ctx context.Context) error {
 		Incarnation: incarnation, Host: Hostname(), Version: n.Version, Source: n.journal, Now: time.Now,
 		Later:  n.fleet.cursorKeys != nil,
 		Served: n.servedState, Report: eventLog{n.Log}.exportChanged, OnLag: eventLog{n.Log}.ledgerBehind,
+		OnOlder: eventLog{n.Log}.ledgerOlder,
 	})
 	n.fleet.keys.Begin(incarnation)
 	if err != nil || n.fleet.cursorKeys != nil {
@@ -141,6 +142,22 @@ func (events eventLog) exportChanged(err error) {
 // ledgerBehind logs that charges could not be exported for a long time.
 func (events eventLog) ledgerBehind(by time.Duration, err error) {
 	events.log.Error("the ledger is behind", slog.String("cause", control.LagMessage(by, err)))
+}
+
+// ledgerOlder logs that the ledger is an older copy, and what it lacked.
+func (events eventLog) ledgerOlder(rows int) {
+	events.log.Error("the ledger is an older copy: what it lacks is written again", slog.Int("rows", rows))
+}
+
+// revocationsMissing logs that the database has revoked keys as not revoked, or why they cannot be
+// stored or revoked again.
+func (events eventLog) revocationsMissing(ids []string, err error) {
+	if err != nil {
+		events.log.Error("revoked keys stay refused here, and cannot be written", slog.Any("cause", err))
+		return
+	}
+	events.log.Error("the database lacks revocations: these keys stay refused, and are revoked again; "+
+		"to let one live: ninepocket fleet revive", slog.Any("keys", ids))
 }
 
 // followCursorKeys reads the secrets that sign cursors at an interval until ctx is done. After an

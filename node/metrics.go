@@ -85,7 +85,7 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 
 	if n.fleet != nil {
-		out.fleet(n.fleet.exporter, n.fleet.keys.LastSuccess(), now)
+		out.fleet(n.fleet.exporter, n.fleet.keys.LastSuccess(), now, n.fleet.keys.MissingRevocations())
 	}
 	if n.limiter != nil {
 		stats := n.limiter.LimiterStats()
@@ -354,7 +354,7 @@ func (out sink) metering(stats access.StoreStats, now time.Time) {
 }
 
 // fleet sends the metrics of the control database.
-func (out sink) fleet(exporter *control.Exporter, keysReadAt, now time.Time) {
+func (out sink) fleet(exporter *control.Exporter, keysReadAt, now time.Time, missing int64) {
 	out.ageGauge("fleet_ledger_age_seconds", "Time since the ledger had everything that this server charged.", now,
 		exporter.LastSuccess())
 	gauge(out, "fleet_ledger_rows_pending", "Rows of the ledger that wait to be reported.", exporter.Pending())
@@ -362,6 +362,10 @@ func (out sink) fleet(exporter *control.Exporter, keysReadAt, now time.Time) {
 		keysReadAt)
 	gauge(out, "fleet_silent_servers", "Other servers that have not reported for ten minutes and are not forgotten.",
 		exporter.SilentServers())
+	counter(out, "fleet_ledger_older_total", "Times that the ledger was older than what this server had reported.",
+		exporter.TimesOlder())
+	counter(out, "fleet_revocations_missing_total",
+		"Revoked keys that the database had as not revoked; this server refuses them.", missing)
 }
 
 // limiter sends the metrics of the limits in Redis.

@@ -105,7 +105,10 @@ func (n *Node) openKeys(context.Context) error {
 	if n.fleet == nil {
 		n.ring, err = keys.OpenRing(n.Config.State, plans)
 	} else {
-		n.ring, err = keys.RingFrom(n.fleet.keys, plans)
+		err = n.fleet.keys.RememberRevocations(n.Config.State, Hostname(), eventLog{n.Log}.revocationsMissing)
+		if err == nil {
+			n.ring, err = keys.RingFrom(n.fleet.keys, plans)
+		}
 		none = fmt.Errorf("%s: %w", n.fleet.control, registry.ErrNoKeys)
 	}
 	if err == nil && n.ring.Len() == 0 {

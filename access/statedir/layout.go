@@ -32,6 +32,8 @@ const (
 	// FleetKeysName is what a server of a fleet heard last of keys and plans.
 	FleetKeysName = "fleet-keys.json"
 	HooksName     = "hooks.json"
+	// RevokedName is what a server of a fleet knows to be revoked.
+	RevokedName = "revoked.json"
 )
 
 // lockTimeout is how long a writer waits for another one.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/control"
 	"ninepocket/fleet/limiter"
+	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
 	"ninepocket/node"
 )
@@ -180,8 +182,64 @@ func fleetStatus() *cobra.Command {
 			err = errors.Join(err, wrong)
 			cmd.PrintErrln(rows[i].Problem(reserved))
 		}
-		return err
+		return errors.Join(err, printRestored(cmd, db, rows))
 	})
+}
+
+// restoredFor is how long fleet status tells of a database that was restored.
+const restoredFor = 7 * 24 * time.Hour
+
+// printRestored tells on stderr what servers wrote again into a database that was an older copy.
+func printRestored(cmd *cobra.Command, db *control.DB, servers []control.Server) error {
+	since := time.Now().Add(-restoredFor)
+	for _, server := range servers {
+		if server.RestoredAt != nil && server.RestoredAt.After(since) {
+			cmd.PrintErrf("the ledger was an older copy at %s: incarnation %s wrote again %d rows that it lacked\n",
+				server.RestoredAt.UTC().Format(time.RFC3339), server.Incarnation, server.RestoredRows)
+		}
+	}
+
+	ids, err := db.RevokedAgain(cmd.Context(), since)
+	if len(ids) > 0 {
+		cmd.PrintErrf("keys revoked again, as the database was an older copy: %s; to let one live: fleet revive ID\n",
+			strings.Join(ids, ", "))
+	}
+	return err
+}
+
+func fleetRevive() *cobra.Command {
+	var flags controlFlags
+	var reason string
+	cmd := &cobra.Command{
+		Use: "revive ID --reason TEXT", Short: "Let a revoked key work again, within 2 seconds",
+		Long: "Servers remember the keys that were revoked. Where the database is an older copy, which lacks a\n" +
+			"revocation, they go on refusing the key and revoke it again. This takes one revocation back, in the\n" +
+			"database and at every server. The key of a suspended tenant stays suspended.",
+		Example: "  ninepocket fleet revive key_1a2b3c --reason 'revoked by mistake, restored on purpose'",
+		Args:    cobra.ExactArgs(1),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the log of keys")
+
+	flags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
+		now := time.Now()
+		var key *keys.Key
+		err := db.UpdateKeys(cmd.Context(), func(file *keys.File) (err error) {
+			key, err = file.Revive(args[0], now)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+
+		account := accountFlags{Store: registry.ControlStore{DB: db}}
+		account.record(cmd, registry.Change{
+			At: now, Command: "revive", Tenant: key.Tenant, Key: key.ID, Surface: key.Surface, Reason: reason,
+		})
+		row := map[string]any{"id": key.ID, "status": key.Status(now)}
+		return printLine(cmd, flags.asJSON, row, "revived %s: it is %s", key.ID, key.Status(now))
+	})
+	require(cmd, "reason")
+	return cmd
 }
 
 // limiterFlags are the flags of the Redis of a fleet, which is optional.

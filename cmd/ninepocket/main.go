@@ -129,7 +129,7 @@ func rootCommand() *cobra.Command {
 		parentCommand("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(),
 			stateRepair()),
 		parentCommand("fleet", "Look at what many servers share, and take one machine into it",
-			fleetCheck(), fleetStatus(), fleetForget(), fleetImport()))
+			fleetCheck(), fleetStatus(), fleetForget(), fleetRevive(), fleetImport()))
 	root.AddCommand(versionCommand(), unpackCommand())
 	addConfigurations(root)
 	addCompletions(root)

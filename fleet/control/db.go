@@ -41,13 +41,25 @@ var (
 	ErrSchemaVersion = errors.New("it cannot be used by this version")
 	// ErrURL: the URL of the database is invalid.
 	ErrURL = errors.New("want postgres://USER@HOST/DATABASE")
+	// errRestoring: a copy is being restored, and not all of it is there. The error is temporary.
+	errRestoring = fmt.Errorf("cannot use a database that is being restored: %w", ErrUnavailable)
 )
 
 // domainErrors are errors of this package that transactions return; explain passes them unchanged.
-var domainErrors = []error{ErrOtherSends, ErrSessionTaken, ErrNoSuchServer, ErrServerAlive, errOtherNumber}
+var domainErrors = []error{ErrOtherSends, ErrSessionTaken, ErrNoSuchServer, ErrServerAlive, errOtherNumber,
+	errRestoring, errOlder}
 
-//go:embed schema.sql
-var schema string
+// schema is the schema of the first version, and additions what later ones added to it.
+var (
+	//go:embed schema.sql
+	schema string
+	//go:embed additions.sql
+	additions string
+)
+
+// completeSQL is true unless a copy is being restored: restores make foreign keys after all rows.
+const completeSQL = `exists (
+	select from pg_constraint where conrelid = to_regclass('ninepocket.keys') and contype = 'f')`
 
 // DB is the database of a fleet. It is safe for concurrent use.
 type DB struct {
@@ -110,19 +122,13 @@ func (db *DB) Close() { db.pool.Close() }
 // String names the database for messages.
 func (db *DB) String() string { return "PostgreSQL at " + db.host }
 
-// Prepare creates what is missing of the schema, and refuses one of another version.
+// Prepare creates the schema if it is missing, adds what it lacks, and refuses one of another version.
 func (db *DB) Prepare(ctx context.Context) error {
-	have, err := db.schemaVersion(ctx)
-	if err == nil && have == 0 {
-		err = db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", schemaLock)
-			if err == nil {
-				_, err = tx.Exec(ctx, schema)
-			}
-			return err
-		})
+	have, whole, err := db.schemaVersion(ctx)
+	if err == nil && (have == 0 || have == wantSchemaVersion && !whole) {
+		err = db.create(ctx, have == 0)
 		if err == nil {
-			have, err = db.schemaVersion(ctx)
+			have, _, err = db.schemaVersion(ctx)
 		}
 	}
 
@@ -132,17 +138,49 @@ func (db *DB) Prepare(ctx context.Context) error {
 	return err
 }
 
-// schemaVersion reads the version of the schema, 0 if there is none, or what was added last is missing.
-func (db *DB) schemaVersion(ctx context.Context) (have int, err error) {
+// create runs the statements of the additions, and before them those of the schema if that is missing.
+func (db *DB) create(ctx context.Context, missing bool) error {
+	return db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", schemaLock)
+		if err == nil && missing {
+			_, err = tx.Exec(ctx, schema)
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, additions)
+		}
+		return err
+	})
+}
+
+// schemaVersion reads the version of the schema, 0 if there is none, and whether it has all additions.
+func (db *DB) schemaVersion(ctx context.Context) (have int, whole bool, err error) {
 	err = db.query(ctx, func(ctx context.Context) error {
 		var there bool
-		err := db.pool.QueryRow(ctx, "select to_regclass('ninepocket.server_plans') is not null").Scan(&there)
+		err := db.pool.QueryRow(ctx, `select to_regclass('ninepocket.usage') is not null,
+			to_regclass('ninepocket.lineage') is not null and to_regclass('ninepocket.server_plans') is not null`).
+			Scan(&there, &whole)
 		if err != nil || !there {
 			return err
 		}
 		return db.pool.QueryRow(ctx, "select form from ninepocket.control").Scan(&have)
 	})
-	return have, err
+	return have, whole, err
+}
+
+// addMissing adds what the schema lacks if a statement failed for it: the database may be a copy of an
+// earlier version's. It returns the error of the statement, which the next try does not have.
+func (db *DB) addMissing(ctx context.Context, failed error) error {
+	if !errors.Is(failed, ErrPermission) {
+		return failed
+	}
+	var complete bool
+	err := db.query(ctx, func(ctx context.Context) error {
+		return db.pool.QueryRow(ctx, "select "+completeSQL).Scan(&complete)
+	})
+	if err == nil && complete {
+		err = db.Prepare(ctx)
+	}
+	return errors.Join(failed, err)
 }
 
 // query runs statements that a caller waits for.

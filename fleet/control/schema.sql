@@ -76,64 +76,6 @@ create table if not exists ninepocket.ledger (
 );
 create index if not exists ledger_incarnation on ninepocket.ledger (incarnation, day);
 
--- Changes of plans: the last one of a name is in force, and one without a record removes it. Bills of earlier days need
--- the others.
-create table if not exists ninepocket.plans (
-	number      bigint generated always as identity primary key,
-	name        text not null,
-	changed_at  timestamptz not null default now(),
-	record      jsonb
-);
-create or replace view ninepocket.present_plans as
-	select name, record from (select distinct on (name) name, record from ninepocket.plans order by name, number desc) p
-	where record is not null;
-
--- The limits that each server would give by the database and its own file. A database without it gets what is missing:
--- see Prepare.
-create table if not exists ninepocket.server_plans (
-	incarnation text primary key,
-	plans       jsonb not null,
-	reported_at timestamptz not null default now()
-);
-create or replace function ninepocket.report_plans(server text, plans jsonb) returns void language sql as $$
-	insert into ninepocket.server_plans (incarnation, plans)
-	select server, jsonb_object_agg(key, value - 'price') from jsonb_each(report_plans.plans)
-	on conflict (incarnation) do update set plans = excluded.plans, reported_at = now() $$;
-
--- The plans of the database, and those of all servers but one: the silent and the forgotten hold nobody back.
-create or replace function ninepocket.shared_plans(server text, silence interval) returns text language sql stable as $$
-	select jsonb_build_object(
-		'Stored', (select coalesce(jsonb_object_agg(name, record), '{}') from ninepocket.present_plans),
-		'Others', (select coalesce(jsonb_agg(r.plans order by r.incarnation), '[]')
-			from ninepocket.server_plans r left join ninepocket.servers s using (incarnation)
-			where r.incarnation <> server and s.forgotten_at is null and r.reported_at > now() - silence))::text $$;
-
--- What fleet check says of plans, a row a problem. A report of before the last start is that of another version.
-create or replace function ninepocket.plan_problems(silence interval) returns setof text language sql stable as $$
-	with live as (
-		select s.incarnation || ' at ' || s.host as server, s.version, p.plans
-		from ninepocket.servers s left join ninepocket.server_plans p
-			on p.incarnation = s.incarnation and p.reported_at > now() - silence and p.reported_at >= s.started_at
-		where s.forgotten_at is null and s.seen_at > now() - silence)
-	select 'server ' || server || ' of version ' || version || ' does not report its plans and takes them from its file '
-		|| 'alone: upgrade it, and change no plan until then'
-	from live where plans is null
-	union all
-	select 'servers have different limits of plan ' || names.name || ', and the lower ones hold: ' || string_agg(
-			server || ' has ' || coalesce(plans -> names.name ->> 'per_minute', 'none') || ' a minute', ', ' order by server)
-		|| '; run: ninepocket plans import --config FILE, or give all servers the same file'
-	from live, (select distinct jsonb_object_keys(plans) as name from live) names
-	where plans is not null group by names.name
-	having count(distinct coalesce(plans -> names.name, 'null')) > 1
-	union all
-	select 'plans of keys that are not in the database, so that servers take them from their files: '
-		|| string_agg(distinct plan, ', ') || '; run: ninepocket plans import --config FILE'
-	from (select coalesce(t.record -> 'plans' ->> (k.record ->> 'surface'), t.record ->> 'plan') as plan
-			from ninepocket.keys k join ninepocket.tenants t on t.name = k.tenant
-			where k.record ->> 'surface' <> 'sandbox' and k.record ->> 'revoked_at' is null
-				and coalesce((k.record ->> 'expires_at')::timestamptz, 'infinity') > now()) used
-	where plan not in (select name from ninepocket.present_plans) having count(*) > 0 $$;
-
 create or replace view ninepocket.usage as
 	select tenant, key, day, op, sum(calls)::bigint as calls, sum(charged)::bigint as charged
 	from ninepocket.ledger group by tenant, key, day, op;

@@ -71,7 +71,7 @@ func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 	before := next.sum
 	if source.copied {
 		source.copied = false
-		return next.File, true, nil
+		return source.revoked.apply(next.File), true, nil
 	}
 	// An upgrade may have met the outage.
 	if source.outage.Load() {
@@ -92,7 +92,7 @@ func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 		err = json.Unmarshal([]byte(text), next.Plans)
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, false, source.db.addMissing(ctx, err)
 	}
 	file, changed, err := source.KeySource.Read(ctx)
 	if err != nil {
