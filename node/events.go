@@ -3,6 +3,8 @@ package node
 import (
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"ninepocket/access"
@@ -10,12 +12,25 @@ import (
 	"ninepocket/access/statedir"
 )
 
-// warnKeysWithoutPlan logs the keys that get 503 because the plan of their tenant is not
-// configured.
+// warnKeysWithoutPlan logs the tenants whose keys get 503 because their plan is not configured: a line a plan, and
+// each tenant once until it has a plan that is.
 func (n *Node) warnKeysWithoutPlan() {
+	n.planless.Lock()
+	defer n.planless.Unlock()
+	known := map[[2]string]bool{}
+	tenants := map[string][]string{}
 	for _, u := range n.ring.WithoutPlan(time.Now()) {
-		n.Log.Warn("keys are answered 503: the plan of their tenant is not configured",
-			slog.String("plan", u.Plan), slog.String("tenant", u.Tenant), slog.Any("keys", u.Keys))
+		named := [2]string{u.Tenant, u.Plan}
+		known[named] = true
+		if !n.planless.known[named] {
+			tenants[u.Plan] = append(tenants[u.Plan], u.Tenant)
+		}
+	}
+
+	n.planless.known = known
+	for _, plan := range slices.Sorted(maps.Keys(tenants)) {
+		n.Log.Warn("keys are answered 503: the plan of their tenants is not configured",
+			slog.String("plan", plan), slog.Any("tenants", tenants[plan]))
 	}
 }
 

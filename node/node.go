@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -96,8 +97,13 @@ type Node struct {
 	connLimiter *connlimit.Limiter       // of the API's connections
 	hooks       *notify.Sender           // nil without hooks
 	facts       atomic.Pointer[storeFacts]
-	draining    atomic.Bool    // true from the start of the drain
-	closers     []func() error // of everything that was opened, in that order
+	planless    struct { // tenants that the log has named
+		sync.Mutex
+		known map[[2]string]bool // and their plans
+	}
+	reloading sync.Mutex     // locked during a reload
+	draining  atomic.Bool    // true from the start of the drain
+	closers   []func() error // of everything that was opened, in that order
 }
 
 // Serve opens a server, serves until ctx is done, drains, and closes everything in reverse order.
