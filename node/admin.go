@@ -219,7 +219,7 @@ func (n *Node) reloadAll() error {
 	n.reloading.Lock()
 	defer n.reloading.Unlock()
 	err := n.reloadConfig()
-	n.warnKeysWithoutPlan()
+	n.warnKeysWithoutPlan(true)
 	err = errors.Join(err, n.engine.Retry(time.Now()))
 	if err != nil {
 		// Errors that reloadAll finds first are not logged by the watchers.

@@ -3,7 +3,6 @@ package node
 import (
 	"errors"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
@@ -12,25 +11,24 @@ import (
 	"ninepocket/access/statedir"
 )
 
-// warnKeysWithoutPlan logs the tenants whose keys get 503 because their plan is not configured: a line a plan, and
-// each tenant once until it has a plan that is.
-func (n *Node) warnKeysWithoutPlan() {
+// warnKeysWithoutPlan logs the keys that get 503 because the plan of their tenant is not configured: all of them, or
+// those that it has not named since the last time that it named all.
+func (n *Node) warnKeysWithoutPlan(all bool) {
 	n.planless.Lock()
 	defer n.planless.Unlock()
-	known := map[[2]string]bool{}
-	tenants := map[string][]string{}
-	for _, u := range n.ring.WithoutPlan(time.Now()) {
-		named := [2]string{u.Tenant, u.Plan}
-		known[named] = true
-		if !n.planless.known[named] {
-			tenants[u.Plan] = append(tenants[u.Plan], u.Tenant)
-		}
+	if all || n.planless.known == nil {
+		n.planless.known = map[string]bool{}
 	}
 
-	n.planless.known = known
-	for _, plan := range slices.Sorted(maps.Keys(tenants)) {
-		n.Log.Warn("keys are answered 503: the plan of their tenants is not configured",
-			slog.String("plan", plan), slog.Any("tenants", tenants[plan]))
+	for _, u := range n.ring.WithoutPlan(time.Now()) {
+		fresh := slices.DeleteFunc(u.Keys, func(key string) bool { return n.planless.known[u.Plan+" "+key] })
+		if len(fresh) > 0 {
+			n.Log.Warn("keys are answered 503: the plan of their tenant is not configured",
+				slog.String("plan", u.Plan), slog.String("tenant", u.Tenant), slog.Any("keys", fresh))
+		}
+		for _, key := range fresh {
+			n.planless.known[u.Plan+" "+key] = true
+		}
 	}
 }
 
@@ -55,7 +53,7 @@ func (events eventLog) clockStepped(by time.Duration) {
 func (n *Node) keysChanged(changed bool, err error) {
 	if changed {
 		n.Log.Info("keys changed")
-		n.warnKeysWithoutPlan()
+		n.warnKeysWithoutPlan(false)
 		if err := n.renameDeleted(); err != nil {
 			n.Log.Error("the name of a deleted tenant stays in the state directory until the next checkpoint",
 				slog.Any("cause", err))

@@ -97,9 +97,9 @@ type Node struct {
 	connLimiter *connlimit.Limiter       // of the API's connections
 	hooks       *notify.Sender           // nil without hooks
 	facts       atomic.Pointer[storeFacts]
-	planless    struct { // tenants that the log has named
+	planless    struct { // keys without a plan that the log has named, with its name
 		sync.Mutex
-		known map[[2]string]bool // and their plans
+		known map[string]bool
 	}
 	reloading sync.Mutex     // locked during a reload
 	draining  atomic.Bool    // true from the start of the drain
@@ -167,7 +167,7 @@ func (n *Node) run(ctx context.Context) error {
 
 	n.openHooks()
 	// Logged at each start: an operator who configured the plans reads the log now.
-	n.warnKeysWithoutPlan()
+	n.warnKeysWithoutPlan(true)
 
 	// All tasks end when one of them fails or when ctx is done.
 	group, ctx := errgroup.WithContext(ctx)

@@ -74,6 +74,13 @@ func TestRightsOverServers(t *testing.T) {
 			strings.Contains(metrics, "ninepocket_fleet_redis_up 0") &&
 			strings.Contains(metrics, "ninepocket_metering_up 1")
 	})
+	for path, want := range map[string]int{
+		"/readyz?for=api": http.StatusServiceUnavailable, "/readyz?for=pages": http.StatusBadRequest,
+	} {
+		if status, text := c.asks(servers[0].Admin+path, ""); status != want {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
 	if !strings.Contains(c.heard.String(), "the limiter is unavailable") {
 		t.Errorf("the log does not say it:\n%s", c.heard.String())
 	}

@@ -79,7 +79,8 @@ func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
 func (f *Fleet) plan() error {
 	f.Plan = Plan{
 		Bind: "127.0.0.1", Places: map[string]string{}, TrustedProxies: "127.0.0.1",
-		Password: rand.Text(), Servers: rand.Text(), Internal: rand.Text(), Sentinels: rand.Text(), AccessKey: rand.Text(), Secret: rand.Text(),
+		Password: rand.Text(), ServerPassword: rand.Text(), InternalPassword: rand.Text(),
+		SentinelPassword: rand.Text(), AccessKey: rand.Text(), Secret: rand.Text(),
 		Folder: func(name string) string { return filepath.Join(f.options.Folder, name) },
 	}
 
@@ -236,7 +237,7 @@ func (f *Fleet) startPostgres(ctx context.Context) error {
 // roles makes the roles of the database, and gives them what there is by now.
 func (f *Fleet) roles(ctx context.Context) error {
 	return f.as(ctx, f.processes[Postgres], "psql", "-X", "-q", "-h", f.Folder(Postgres), "-p", f.port(Postgres),
-		"-U", "np", "-d", "cards", "-v", "admin_password="+f.Password, "-v", "servers_password="+f.Plan.Servers,
+		"-U", "np", "-d", "cards", "-v", "admin_password="+f.Password, "-v", "servers_password="+f.ServerPassword,
 		"-f", filepath.Join(f.options.Folder, "roles.sql"))
 }
 
@@ -417,9 +418,9 @@ func (f *Fleet) SendRedis(name string, words ...string) string {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
 
-	login := []string{"AUTH", "np", f.Plan.Servers}
+	login := []string{"AUTH", "np", f.ServerPassword}
 	if slices.Contains(Sentinels, name) {
-		login = []string{"AUTH", f.Plan.Sentinels}
+		login = []string{"AUTH", f.SentinelPassword}
 	}
 	answers := bufio.NewReader(conn)
 	sendRedis(conn, login)

@@ -47,15 +47,15 @@ type Plan struct {
 	Places map[string]string        // HOST:PORT by name; of a server's admin listener, NAME/admin
 	Folder func(name string) string // of a process's data
 
-	BaseURL        string // of the proxy
-	Password       string // of PostgreSQL's superuser np, and of np_admin
-	Servers        string // password of servers, in PostgreSQL and Redis
-	Internal       string // password of replicas and Sentinels, in Redis
-	Sentinels      string // password of the Sentinels
-	AccessKey      string // of the store
-	Secret         string
-	Publisher      string // key that may sign publications
-	TrustedProxies string
+	BaseURL          string // of the proxy
+	Password         string // of PostgreSQL's superuser np, and of np_admin
+	ServerPassword   string // password of servers, in PostgreSQL and Redis
+	InternalPassword string // password of replicas and Sentinels, in Redis
+	SentinelPassword string // password of the Sentinels
+	AccessKey        string // of the store
+	Secret           string
+	Publisher        string // key that may sign publications
+	TrustedProxies   string
 }
 
 func (p *Plan) host(name string) string {
@@ -89,7 +89,8 @@ func (p *Plan) Metering() string {
 	for _, name := range Sentinels {
 		all = append(all, p.Places[name])
 	}
-	return "redis+sentinel://np:" + p.Servers + "@" + strings.Join(all, ",") + "/cards?sentinel_password=" + p.Sentinels
+	return "redis+sentinel://np:" + p.ServerPassword + "@" + strings.Join(all, ",") + "/cards?sentinel_password=" +
+		p.SentinelPassword
 }
 
 // Credentials returns the environment variables with the credentials of the store.
@@ -131,7 +132,7 @@ func (p *Plan) redis(name string) []string {
 // is the primary. A flag instead would win at each start: a primary that restarts would follow one
 // of its replicas, and writes that this replica lacks would be lost.
 func (p *Plan) RedisConfig(name string) string {
-	login := "masteruser replica\nmasterauth " + p.Internal + "\n"
+	login := "masteruser replica\nmasterauth " + p.InternalPassword + "\n"
 	if first := Redis[0]; name != first {
 		return login + "replicaof " + p.host(first) + " " + p.port(first) + "\n"
 	}
@@ -140,8 +141,8 @@ func (p *Plan) RedisConfig(name string) string {
 
 // withPasswords puts the passwords into a file of this folder.
 func (p *Plan) withPasswords(text string) string {
-	return strings.NewReplacer("SERVERS_PASSWORD", p.Servers, "INTERNAL_PASSWORD", p.Internal,
-		"SENTINEL_PASSWORD", p.Sentinels).Replace(text)
+	return strings.NewReplacer("SERVERS_PASSWORD", p.ServerPassword, "INTERNAL_PASSWORD", p.InternalPassword,
+		"SENTINEL_PASSWORD", p.SentinelPassword).Replace(text)
 }
 
 // Sentinel returns the configuration of a Sentinel.
@@ -164,7 +165,7 @@ func (p *Plan) server(name string) []string {
 
 // serverEnv has the settings that a list of processes must not show.
 func (p *Plan) serverEnv() []string {
-	return append(p.Credentials(), "NINEPOCKET_CONTROL="+p.controlAs("np_servers:"+p.Servers),
+	return append(p.Credentials(), "NINEPOCKET_CONTROL="+p.controlAs("np_servers:"+p.ServerPassword),
 		"NINEPOCKET_METERING="+p.Metering(), "NINEPOCKET_PUBLISHERS="+p.Publisher,
 		"NINEPOCKET_TRUSTED_PROXIES="+p.TrustedProxies)
 }
