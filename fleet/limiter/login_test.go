@@ -160,4 +160,3 @@ func TestParameters(t *testing.T) {
 		}
 	}
 }
-
