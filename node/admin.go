@@ -27,7 +27,7 @@ import (
 func (n *Node) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	mux.HandleFunc("GET /readyz", n.readyz)
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { readyz(n, w, r) })
 
 	mux.HandleFunc("GET /-/snapshot", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -55,7 +55,7 @@ func (n *Node) adminHandler() http.Handler {
 
 // readyz reports whether requests can be answered: all of them, or those of the API with ?for=api. A server
 // without its Redis still serves pages; for the API another one may be well.
-func (n *Node) readyz(w http.ResponseWriter, r *http.Request) {
+func readyz(n *Node, w http.ResponseWriter, r *http.Request) {
 	purpose := r.URL.Query().Get("for")
 	unmetered := n.limiter != nil && n.limiter.Unavailable() != nil
 	why := n.notReady()
@@ -241,7 +241,7 @@ func (n *Node) reloadConfig() error {
 		if err == nil {
 			err = n.ring.SetPlans(changed)
 		}
-		err = errors.Join(err, n.reloadFleet(&fresh))
+		err = errors.Join(err, reloadFleet(n, &fresh))
 		// The log names settings that need a restart, or an operator would wait for them.
 		if keys := n.Config.FixedChanges(&fresh); len(keys) > 0 {
 			n.Log.Warn("settings wait for a restart", slog.Any("keys", keys))

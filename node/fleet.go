@@ -147,7 +147,7 @@ func (n *Node) exportLast(ctx context.Context) {
 }
 
 // reloadFleet reads passwords and certificates of PostgreSQL and Redis again, and tries them.
-func (n *Node) reloadFleet(fresh *settings.Config) (err error) {
+func reloadFleet(n *Node, fresh *settings.Config) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*lastExportTimeout)
 	defer cancel()
 	taken := false

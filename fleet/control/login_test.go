@@ -124,7 +124,8 @@ func TestLoginIsReadAgain(t *testing.T) {
 	text, err := os.ReadFile(file("next"))
 	do(t, err)
 	do(t, os.WriteFile(file("root"), text, 0o600))
-	if taken, err = db.Reload(t.Context(), given); taken || !errors.Is(err, ErrPermission) {
+	taken, err = db.Reload(t.Context(), given)
+	if taken || !errors.Is(err, ErrPermission) {
 		t.Errorf("an old password: %t, %v", taken, err)
 	}
 	if _, err := db.ReadKeys(t.Context()); err != nil {
@@ -171,7 +172,8 @@ func TestPooler(t *testing.T) {
 	for i, db := range []*DB{one, two, one} {
 		group.Go(func() {
 			source := newMemorySource()
-			source.charge(access.LedgerRow{Tenant: "acme", Key: key.ID, Day: today, Operation: access.CardsGet}, 3, noon())
+			row := access.LedgerRow{Tenant: "acme", Key: key.ID, Day: today, Operation: access.CardsGet}
+			source.charge(row, 3, noon())
 			ex := exporter(t, db, fmt.Sprintf("%016x", i), source)
 			for range 10 {
 				_, err := db.ReadKeys(t.Context())
@@ -206,8 +208,9 @@ func startPooler(t *testing.T, bouncer string, database *url.URL) string {
 	password, _ := database.User.Password()
 	const readable = 0o644
 	do(t, os.WriteFile(filepath.Join(dir, "users.txt"), fmt.Appendf(nil, "%q %q\n", "np", password), readable))
-	text := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%s\n[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port=%s\n"+
-		"unix_socket_dir=\nauth_type=plain\nauth_file=%s/users.txt\npool_mode=transaction\ndefault_pool_size=3\n",
+	text := fmt.Sprintf("[databases]\n* = host=127.0.0.1 port=%s\n"+
+		"[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port=%s\nunix_socket_dir=\nauth_type=plain\n"+
+		"auth_file=%s/users.txt\npool_mode=transaction\ndefault_pool_size=3\n",
 		database.Port(), port, dir)
 	do(t, os.WriteFile(filepath.Join(dir, "pgbouncer.ini"), []byte(text), readable))
 

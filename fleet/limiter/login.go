@@ -55,7 +55,9 @@ func applyParameters(option *rueidis.ClientOption, query string) error {
 		readPassword(&option.Password, values.Get("password_file")),
 		readPassword(&option.Sentinel.Password, values.Get("sentinel_password_file")),
 	}
-	root, cert, key := values.Get("sslrootcert"), values.Get("sslcert"), values.Get("sslkey")
+	root := values.Get("sslrootcert")
+	cert := values.Get("sslcert")
+	key := values.Get("sslkey")
 	switch {
 	case root+cert+key == "":
 	case option.TLSConfig == nil:

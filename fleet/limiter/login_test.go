@@ -24,7 +24,8 @@ func usersFile(t testing.TB) string {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "users.acl")
-	full := strings.NewReplacer("SERVERS_PASSWORD", "first-word", "INTERNAL_PASSWORD", "inner-word").Replace(string(text))
+	full := strings.NewReplacer("SERVERS_PASSWORD", "first-word", "INTERNAL_PASSWORD", "inner-word").
+		Replace(string(text))
 	// The test itself needs no login; what nobody may do without one is tested of the file as it is.
 	full = strings.Replace(full, "user default off", "user default on nopass ~* &* +@all", 1)
 	write(t, file, full)

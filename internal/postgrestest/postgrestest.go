@@ -349,6 +349,7 @@ func (s *Server) UseTLS(t testing.TB, url, certFile, keyFile string) {
 			t.Fatal(err)
 		}
 	}
+
 	s.SQL(t, url, "alter system set ssl = on")
 	s.SQL(t, url, "select pg_reload_conf()")
 	// It reads its files a moment later.
@@ -367,6 +368,7 @@ func (s *Server) File(t testing.TB, url, file string, variables ...string) {
 	for _, variable := range variables {
 		args = append(args, "-v", variable)
 	}
+
 	cmd, err := s.command("psql", append(args, url)...)
 	if err != nil {
 		t.Fatal(err)
