@@ -13,6 +13,7 @@ import (
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/control"
 	"ninepocket/fleet/limiter"
+	"ninepocket/internal/settings"
 )
 
 // cursorKeysInterval is the time between two reads of the secrets that sign cursors: a new secret
@@ -191,6 +192,28 @@ func (n *Node) exportLast(ctx context.Context) {
 	}
 }
 
+// reloadFleet reads passwords and certificates of PostgreSQL and Redis again, and tries them.
+func reloadFleet(n *Node, fresh *settings.Config) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*lastExportTimeout)
+	defer cancel()
+	taken := false
+	if n.fleet != nil {
+		taken, err = n.fleet.control.Reload(ctx, fresh.Control)
+		if taken {
+			n.Config.Control = fresh.Control
+		}
+	}
+
+	var wrong error
+	if n.limiter != nil {
+		taken, wrong = n.limiter.Reload(ctx, fresh.Metering)
+		if taken {
+			n.Config.Metering = fresh.Metering
+		}
+	}
+	return errors.Join(err, wrong)
+}
+
 // limiterChanged logs that the limiter is unavailable, that it is available again, or that it lost
 // writes.
 func (events eventLog) limiterChanged(err error) {
@@ -200,6 +223,9 @@ func (events eventLog) limiterChanged(err error) {
 		events.log.Info("the limiter is available again")
 	case lost:
 		events.log.Error("the limiter lost writes", slog.Any("cause", err))
+	case errors.Is(err, limiter.ErrNew):
+		events.log.Warn("calls are answered 503 for a minute, and cost nothing: nobody knows what was granted before",
+			slog.Any("cause", err))
 	default:
 		events.log.Error("the limiter is unavailable: calls are answered 503, and cost nothing", slog.Any("cause", err))
 	}

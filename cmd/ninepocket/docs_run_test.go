@@ -175,7 +175,8 @@ func (d *docsKit) joins() {
 	control := database.Database(d.t)
 	export := "export NINEPOCKET_CONTROL='" + control + "'\n"
 	server, stop := d.starts(d.block(page, "keys create --tenant acme"), "ninepocket serve",
-		"postgres://np:PASSWORD@db.internal/cards?sslmode=verify-full", control, "/var/lib/ninepocket/", d.folder+"/",
+		"postgres://np_admin:PASSWORD@db.internal/cards?sslmode=verify-full", control,
+		"/var/lib/ninepocket/", d.folder+"/",
 		"--tenant acme", "--tenant other") // acme is on the machine, on another plan
 	answer := d.pastes(`curl -sS -H "X-API-Key: $(cat key)" ` + server.API + "/v1/games")
 	says(d.t, answer, `"data":[`)

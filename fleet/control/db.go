@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -64,6 +65,7 @@ const completeSQL = `exists (
 // DB is the database of a fleet. It is safe for concurrent use.
 type DB struct {
 	pool    *pgxpool.Pool
+	url     atomic.Pointer[string]
 	host    string
 	timeout time.Duration
 }
@@ -99,12 +101,57 @@ func newDB(url string, timeout time.Duration) (*DB, error) {
 	config.ConnConfig.ConnectTimeout = timeout
 	config.ConnConfig.RuntimeParams["application_name"] = "ninepocket"
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	// Statements without names: a pooler such as PgBouncer may give each transaction another session.
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	db := &DB{host: hostOf(&config.ConnConfig.Config), timeout: timeout}
+	db.url.Store(&url)
+	config.BeforeConnect = func(_ context.Context, next *pgx.ConnConfig) error { db.login(next); return nil }
+	db.pool, err = pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the database of the fleet: %w", ErrURL)
 	}
-	return &DB{pool: pool, host: hostOf(&config.ConnConfig.Config), timeout: timeout}, nil
+	return db, nil
+}
+
+// login sets the user, password and certificates of a new connection, from the URL and its files as they are now.
+// Files that cannot be read leave those of before.
+func (db *DB) login(next *pgx.ConnConfig) {
+	fresh, err := pgx.ParseConfig(*db.url.Load())
+	if err != nil {
+		return
+	}
+	next.User = fresh.User
+	next.Password = fresh.Password
+	next.TLSConfig = fresh.TLSConfig
+	next.Fallbacks = fresh.Fallbacks
+}
+
+// Reload tries a URL, with its files as they are now, and takes it for all connections. It takes no URL of
+// another database: that needs a restart.
+func (db *DB) Reload(ctx context.Context, url string) (taken bool, err error) {
+	fresh, err := pgx.ParseConfig(url)
+	if err != nil {
+		return false, fmt.Errorf("cannot use %s with what is configured now: %w", db, ErrURL)
+	}
+	if hostOf(&fresh.Config) != db.host {
+		return false, nil
+	}
+	err = db.query(ctx, func(ctx context.Context) error {
+		conn, err := pgx.ConnectConfig(ctx, fresh)
+		if err == nil {
+			err = conn.Close(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+
+	// Connections that are in use end when they are given back.
+	db.url.Store(&url)
+	db.pool.Reset()
+	return true, nil
 }
 
 // hostOf returns the host and name of a database, without user and password.
@@ -235,9 +282,10 @@ func (db *DB) explain(err error) error {
 		return fmt.Errorf("cannot reach %s: %w: %s", db, ErrUnavailable, cause(err))
 	}
 	kind := ErrPermission
-	switch reported.Code[:2] {
-	case "25", "28", "3D", "42": // a standby, a wrong password or user, no such database, no permission
-	case "22", "23": // a value that only another version of the schema can store
+	switch class := reported.Code[:2]; {
+	case reported.Code == "42501", class == "25", class == "28", class == "3D":
+		// No permission, a standby, a wrong password or user, no such database.
+	case class == "22", class == "23", class == "42": // a value or a name that only another version's schema has
 		kind = ErrSchemaVersion
 	default:
 		return fmt.Errorf("cannot reach %s: %w: %s (%s)", db, ErrUnavailable, reported.Message, reported.Code)

@@ -156,9 +156,11 @@ func onlineReplicas(info map[string]string) (n int) {
 	return n
 }
 
-// parseURL parses redis://, rediss:// and redis+sentinel://. It returns the hosts for messages, without
-// the password. A Redis that does not answer for twice an exchange is disconnected.
+// parseURL parses redis://, rediss:// and redis+sentinel://, and reads the files that its parameters name. It
+// returns the hosts for messages, without the password. A Redis that does not answer for twice an exchange
+// is disconnected.
 func parseURL(text string, exchange time.Duration) (option rueidis.ClientOption, host string, err error) {
+	text, query, _ := strings.Cut(text, "?")
 	scheme, rest, _ := strings.Cut(text, "://")
 	user := ""
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
@@ -189,7 +191,7 @@ func parseURL(text string, exchange time.Duration) (option rueidis.ClientOption,
 	switch {
 	case sentinel:
 		option.Sentinel = rueidis.SentinelOption{
-			MasterSet: name, Dialer: option.Dialer, // Sentinels get no password
+			MasterSet: name, Dialer: option.Dialer, // its login is a parameter: it is another than Redis'
 		}
 	case name != "":
 		option.SelectDB, err = strconv.Atoi(name)
@@ -199,11 +201,11 @@ func parseURL(text string, exchange time.Duration) (option rueidis.ClientOption,
 	}
 	if scheme == "rediss" {
 		option.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-		if !sentinel {
-			option.TLSConfig.ServerName, _, _ = net.SplitHostPort(option.InitAddress[0])
-		}
-		option.Sentinel.TLSConfig = option.TLSConfig
 	}
+	if err := applyParameters(&option, query); err != nil {
+		return option, "", fmt.Errorf("cannot meter with %q: %w", shown, err)
+	}
+	option.Sentinel.TLSConfig = option.TLSConfig
 	return option, hosts, nil
 }
 

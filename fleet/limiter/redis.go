@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/redis/rueidis"
 )
@@ -15,7 +16,7 @@ import (
 // redisDialer connects to a Redis by its address.
 type redisDialer struct {
 	options *Options
-	target  rueidis.ClientOption
+	url     atomic.Pointer[string]
 	host    string // for messages
 	scripts [scriptCount]loadedScript
 	metrics *metrics
@@ -26,11 +27,12 @@ type loadedScript struct{ source, hash string }
 
 // newRedisDialer returns the dialer of the Redis in options.
 func newRedisDialer(options *Options, m *metrics) (*redisDialer, error) {
-	target, host, err := parseURL(options.URL, options.exchange)
+	_, host, err := parseURL(options.URL, options.exchange)
 	if err != nil {
 		return nil, err
 	}
-	r := &redisDialer{options: options, target: target, host: host, metrics: m}
+	r := &redisDialer{options: options, host: host, metrics: m}
+	r.url.Store(&options.URL)
 	r.hashScripts(sources())
 	return r, nil
 }
@@ -55,7 +57,7 @@ type connections struct {
 
 // dial implements [dialer]. It loads the scripts.
 func (r *redisDialer) dial(ctx context.Context) (wire, string, error) {
-	client, err := rueidis.NewClient(r.target)
+	client, err := r.connect()
 	if err != nil {
 		return nil, "", fmt.Errorf("redis at %s: %w", r.host, err)
 	}
@@ -71,6 +73,15 @@ func (r *redisDialer) dial(ctx context.Context) (wire, string, error) {
 		err = r.load(ctx, cs.conns[0])
 	}
 	return cs, run, err
+}
+
+// connect makes a client with the passwords and certificates of now.
+func (r *redisDialer) connect() (rueidis.Client, error) {
+	target, _, err := parseURL(*r.url.Load(), r.options.exchange)
+	if err != nil {
+		return nil, err
+	}
+	return rueidis.NewClient(target)
 }
 
 // dedicate makes the connections, and checks that they lead to one process.

@@ -144,7 +144,7 @@ func withRedis(options *Options, do func(rueidis.DedicatedClient, *redisDialer) 
 	if err != nil {
 		return err
 	}
-	client, err := rueidis.NewClient(r.target)
+	client, err := r.connect()
 	if err != nil {
 		return fmt.Errorf("cannot reach redis at %s: %w", r.host, err)
 	}

@@ -145,7 +145,9 @@ func (c *Follower) checkCurrent(ctx context.Context) (done PullResult, tag strin
 	if err := c.loadTrust(); err != nil {
 		return done, "", err
 	}
-	content, tag, err := c.bucket.get(ctx, currentName, c.currentTag)
+	asking, cancel := context.WithTimeout(ctx, currentTimeout)
+	defer cancel()
+	content, tag, err := c.bucket.get(asking, currentName, c.currentTag)
 	if err == nil || errors.Is(err, errNotModified) {
 		c.update(func(s *Stats) { s.AnsweredAt = time.Now().Truncate(time.Millisecond) })
 	}

@@ -332,7 +332,15 @@ func TestFollow(t *testing.T) {
 			}
 		}
 		broken.Store(false)
+		well := time.Since(began)
 		time.Sleep(10 * time.Minute)
+		// A read that hangs is ended before the next.
+		if soon := polls()[len(failed)] - well + currentTimeout; soon > 10*time.Second {
+			t.Errorf("a store that is well again is asked %s later", soon)
+		}
+		if worst := maxRetryWait*6/5 + currentTimeout; worst > 10*time.Second {
+			t.Errorf("a store that is well again may be asked %s later", worst)
+		}
 		if n := len(polls()) - len(failed); n < 240 || n > 375 {
 			t.Errorf("%d polls in ten minutes", n)
 		}

@@ -120,6 +120,10 @@ func meteringProblem(s string) string {
 	if s == "" {
 		return ""
 	}
+	s, parameters, _ := strings.Cut(s, "?")
+	if _, err := limiter.ParseParameters(parameters); err != nil {
+		return err.Error()
+	}
 	scheme, rest, _ := strings.Cut(s, "://")
 	// A password may contain an @.
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {

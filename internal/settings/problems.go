@@ -69,7 +69,7 @@ func CheckFolder(name, value string) error {
 var passwords = regexp.MustCompile(`(://[^:\n]*:).*@`)
 
 // parameters matches passwords in parameters of a URL, or in a connection string.
-var parameters = regexp.MustCompile(`(?i)\b((?:ssl)?password\s*=\s*)[^&\s"]+`)
+var parameters = regexp.MustCompile(`(?i)\b([a-z_]*password\s*=\s*)[^&\s"]+`)
 
 // hooks matches what of a file may be a secret of [notify].
 var hooks = regexp.MustCompile(`\b((?:secret|url)"?\s*=\s*).*|whsec_\S*`)
