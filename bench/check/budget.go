@@ -3,7 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -88,12 +91,36 @@ type budgetResult struct {
 	met      bool
 }
 
-func (p plan) judge(figures gobench.Figures) []budgetResult {
+func (p *plan) judge(figures gobench.Figures) []budgetResult {
 	var out []budgetResult
 	for i := range p.Budgets {
 		out = append(out, p.Budgets[i].judge(figures))
 	}
 	return out
+}
+
+// exceeded returns the runs whose times exceed a budget. Figures that do not depend on the machine are
+// believed at once.
+func (p *plan) exceeded(figures gobench.Figures) []run {
+	var out []run
+	for i := range p.Runs {
+		measures := func(b budget) bool {
+			return gobench.WallClock(b.Unit) && p.Runs[i].has(b.Benchmark) && !b.judge(figures).met
+		}
+		if slices.ContainsFunc(p.Budgets, measures) {
+			out = append(out, p.Runs[i])
+		}
+	}
+	return out
+}
+
+// has reports whether a run measures a benchmark, by package and function.
+func (r *run) has(benchmark string) bool {
+	pkg, name, _ := strings.Cut(benchmark, ".")
+	function, _, _ := strings.Cut(name, "/")
+	pattern, _, _ := strings.Cut(r.Bench, "$/")
+	matched, err := regexp.MatchString(pattern, function)
+	return err == nil && matched && slices.Contains(r.Packages, "./"+pkg)
 }
 
 func (b *budget) judge(figures gobench.Figures) budgetResult {

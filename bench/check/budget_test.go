@@ -1,11 +1,14 @@
 package main
 
 import (
+
 	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ninepocket/bench/gobench"
 )
 
 const output = `goos: linux
@@ -57,4 +60,37 @@ func TestCheck(t *testing.T) {
 	f(one(`"benchmark": "engine.BenchmarkCard", "unit": "allocs/op", "atmost": 1`), "atmost")
 	f(`{"runs": [{"packages": []}]}`, "needs packages and bench")
 	f(`{}`, "ok")
+}
+
+// TestExceeded finds the runs behind an exceeded ratio, and none for a count that is exceeded.
+func TestExceeded(t *testing.T) {
+	p, err := parsePlan([]byte(`{
+		"runs": [
+			{"packages": ["./bench"], "bench": "^BenchmarkOperations$/^30000$"},
+			{"packages": ["./bench"], "bench": "^(BenchmarkGetCard|BenchmarkReads)$"},
+			{"packages": ["./mcp"], "bench": "^BenchmarkOperations$"}
+		],
+		"budgets": [
+			{"name": "a", "benchmark": "bench.BenchmarkOperations/30000/a",
+				"over": "bench.BenchmarkGetCard", "at_most": 3},
+			{"name": "b", "benchmark": "bench.BenchmarkReads/b", "unit": "allocs/op", "at_most": 0}
+		]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	figures := gobench.Figures{
+		"bench.BenchmarkOperations/30000/a": {"ns/op": {40}},
+		"bench.BenchmarkGetCard":            {"ns/op": {10}},
+		"bench.BenchmarkReads/b":            {"allocs/op": {1}},
+	}
+	if got := p.exceeded(figures); len(got) != 1 || got[0].Bench != p.Runs[0].Bench {
+		t.Errorf("40 over 10 with 3 allowed exceeds in %v, want the run of operations", got)
+	}
+
+	// A shorter time of another try settles it.
+	figures["bench.BenchmarkOperations/30000/a"]["ns/op"] = []float64{40, 20}
+	if got := p.exceeded(figures); len(got) != 0 {
+		t.Errorf("20 over 10 with 3 allowed exceeds in %v, want none", got)
+	}
 }
