@@ -91,7 +91,7 @@ type budgetResult struct {
 	met      bool
 }
 
-func (p plan) judge(figures gobench.Figures) []budgetResult {
+func (p *plan) judge(figures gobench.Figures) []budgetResult {
 	var out []budgetResult
 	for i := range p.Budgets {
 		out = append(out, p.Budgets[i].judge(figures))

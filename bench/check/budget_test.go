@@ -1,13 +1,13 @@
 package main
 
 import (
-	"ninepocket/bench/gobench"
-
 	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ninepocket/bench/gobench"
 )
 
 const output = `goos: linux
