@@ -165,7 +165,7 @@ func (n *Node) openMirror(ctx context.Context) error {
 	}
 	// The engine follows this folder like any other store.
 	dir := snapshot.OpenStore(n.Config.StoreCache)
-	follower, err := newFollower(&n.Config, n.Log)
+	follower, err := newFollower(&n.Config, n.Log, n.highestEpoch)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,9 @@ func (n *Node) openMirror(ctx context.Context) error {
 }
 
 // newFollower returns the follower of the bucket of a configuration.
-func newFollower(config *settings.Config, log *slog.Logger) (*mirror.Follower, error) {
+func newFollower(
+	config *settings.Config, log *slog.Logger, floor func(context.Context) uint64,
+) (*mirror.Follower, error) {
 	publishers, err := settings.ParsePublishers(config.Publishers)
 	if err != nil {
 		return nil, err
@@ -201,7 +203,7 @@ func newFollower(config *settings.Config, log *slog.Logger) (*mirror.Follower, e
 	if err != nil {
 		return nil, err
 	}
-	options := mirror.FollowerOptions{Publishers: publishers, RetainFor: cursor.Lifetime, Log: log}
+	options := mirror.FollowerOptions{Publishers: publishers, RetainFor: cursor.Lifetime, Floor: floor, Log: log}
 	return mirror.NewFollower(mirror.Open(place), snapshot.OpenStore(config.StoreCache), options), nil
 }
 

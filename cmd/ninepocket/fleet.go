@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/control"
 	"ninepocket/fleet/limiter"
+	"ninepocket/fleet/mirror"
 	"ninepocket/internal/settings"
 	"ninepocket/node"
 )
@@ -49,12 +51,18 @@ func fleetCheck() *cobra.Command {
 	var flags controlFlags
 	var redis limiter.Options
 	var acks string
+	var store string
+	var publishers []string
 	cmd := &cobra.Command{
 		Use: "check", Short: "Check what a fleet needs of its engines; exit 3 when something is wrong",
 		Long: "Looks at PostgreSQL: that it can be reached and written, its version, that it keeps what it\n" +
-			"answered, how far its clock is from this machine's, servers that do not report, and whether all have\n" +
-			"the same card images. With --metering it looks at Redis too: its version, that it evicts nothing, its\n" +
-			"replicas or its disk, its clock.",
+			"answered, how far its clock is from this machine's, that it wants a password, and servers: those that\n" +
+			"do not report, and whether all have the same keys, publication, clock and card images. With --metering\n" +
+			"it looks at Redis too: its version, memory, replicas or disk, clock and passwords, and grants a right\n" +
+			"on a key of its own as servers do. With --store s3://… it reads what is published, as a server does.\n" +
+			"Below what is wrong stands a command.",
+		Example: "  ninepocket fleet check\n" +
+			"  ninepocket fleet check --control postgres://np@db/cards --metering redis+sentinel://m1,m2,m3/cards",
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&redis.URL, "metering", "",
@@ -62,7 +70,12 @@ func fleetCheck() *cobra.Command {
 	cmd.Flags().StringVar(&acks, "acks", "replica", "what a grant of rights waits for: replica, aof or none")
 	cmd.Flags().IntVar(&redis.Replicas, "replicas", 1, "replicas that must have a grant, with --acks replica")
 	flags.define(cmd)
-	for _, key := range []string{"metering", "fleet.acks", "fleet.replicas"} {
+	cmd.Flags().StringVar(&redis.Prefix, "prefix", settings.Default().Fleet.Prefix, "fleet.prefix of the servers")
+	cmd.Flags().StringVar(&store, "store", "", "`URL` of the publications, s3://…"+ofConfiguration)
+	cmd.Flags().StringSliceVar(&publishers, "publishers", nil, "`ID:KEY` that may sign them"+ofConfiguration)
+	for _, key := range []string{
+		"metering", "fleet.acks", "fleet.replicas", "fleet.prefix", "store", "publishers",
+	} {
 		configured(cmd, optional, key)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -73,41 +86,84 @@ func fleetCheck() *cobra.Command {
 		}
 
 		// An unavailable engine is a finding, so that the other one is still checked.
-		all := inspectPostgres(cmd, flags.control)
+		all, epoch := inspectPostgres(cmd, flags.control)
 		if redis.URL != "" {
 			all = append(all, inspectRedis(cmd.Context(), redis)...)
+		}
+		if strings.HasPrefix(store, mirror.Scheme) {
+			all = append(all, inspectStore(cmd.Context(), store, publishers, epoch))
 		}
 		return flags.print(cmd, all)
 	}
 	return cmd
 }
 
-// inspectPostgres checks the database of a fleet.
-func inspectPostgres(cmd *cobra.Command, url string) (all []control.Finding) {
+// inspectPostgres checks the database of a fleet, and returns the highest epoch that it knows.
+func inspectPostgres(cmd *cobra.Command, url string) (all []control.Finding, epoch uint64) {
 	err := withControl(cmd, url, func(db *control.DB) (err error) {
 		all, err = db.Check(cmd.Context(), time.Now)
+		if err == nil {
+			epoch, err = db.HighestEpoch(cmd.Context())
+		}
 		return err
 	})
 	if err != nil {
-		return []control.Finding{{What: "postgresql", Text: err.Error()}}
+		all = []control.Finding{{What: "postgresql", Text: err.Error(), Command: "ninepocket fleet status"}}
 	}
-	return all
+	return all, epoch
+}
+
+// inspectStore reads what is published as a server without a folder does, which takes nothing below an epoch.
+func inspectStore(ctx context.Context, store string, publishers []string, epoch uint64) control.Finding {
+	trusted, err := settings.ParsePublishers(publishers)
+	var bucket *mirror.Bucket
+	if err == nil {
+		bucket, err = openBucket(store)
+	}
+	var done mirror.PullResult
+	if err == nil {
+		options := mirror.FollowerOptions{Publishers: trusted, Floor: func(context.Context) uint64 { return epoch }}
+		done, err = mirror.Inspect(ctx, bucket, options)
+	}
+
+	if err != nil {
+		const again = "ninepocket snapshot pull --from %s --store \"$(mktemp -d)\" --publisher %s"
+		return control.Finding{
+			What: "store", Text: err.Error(),
+			Command: fmt.Sprintf(again, shellWords([]string{settings.Redact(store)}), strings.Join(publishers, ",")),
+		}
+	}
+	return control.Finding{
+		What: "store", Good: true,
+		Text: fmt.Sprintf("%s: epoch %d, snapshot %s, signed by %s", bucket, done.Epoch, done.ID, done.By),
+	}
 }
 
 // inspectRedis checks the Redis of a fleet.
 func inspectRedis(ctx context.Context, redis limiter.Options) (all []control.Finding) {
 	clock := access.StartClock(time.Now())
 	redis.Now = func() access.Instant { return clock.At(time.Now()) }
-	found, err := limiter.Check(ctx, redis)
+	found, err := limiter.Inspect(ctx, redis)
 	if err != nil {
-		return []control.Finding{{What: "redis", Text: "cannot look at redis: " + err.Error()}}
+		return []control.Finding{{
+			What: "redis", Text: "cannot look at redis: " + err.Error(),
+			Command: "ninepocket config print",
+		}}
 	}
-	if len(found) == 0 {
-		return []control.Finding{{What: "redis", Good: true, Text: "redis: version, memory, replicas and clock"}}
+	if len(found.Findings) == 0 {
+		bound := "without a bound"
+		if found.Bound > 0 {
+			bound = "of " + limiter.Megabytes(found.Bound)
+		}
+		return []control.Finding{{
+			What: "redis", Good: true,
+			Text: fmt.Sprintf("redis: version, clock and password; it granted a right with %d replicas; memory: %s %s",
+				found.Replicas, limiter.Megabytes(found.Used), bound),
+		}}
 	}
 
-	for _, finding := range found {
-		all = append(all, control.Finding{What: "redis", Text: "redis: " + finding})
+	for _, finding := range found.Findings {
+		all = append(all, control.Finding{What: "redis", Text: "redis: " + finding.Text, Command: finding.Command})
 	}
 	return all
 }
@@ -133,6 +189,9 @@ func (flags *controlFlags) print(cmd *cobra.Command, all []control.Finding) erro
 				mark = "WRONG"
 			}
 			fmt.Fprintf(out, "%s  %s\n", mark, found.Text)
+			if found.Command != "" {
+				fmt.Fprintf(out, "       %s\n", found.Command)
+			}
 		}
 	})
 	if err != nil {

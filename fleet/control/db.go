@@ -126,7 +126,9 @@ func (db *DB) prepare(ctx context.Context) error {
 func (db *DB) schemaVersion(ctx context.Context) (have int, err error) {
 	err = db.query(ctx, func(ctx context.Context) error {
 		var there bool
-		err := db.pool.QueryRow(ctx, "select to_regclass('ninepocket.usage') is not null").Scan(&there)
+		err := db.pool.QueryRow(ctx, `select to_regclass('ninepocket.usage') is not null
+			and exists (select from pg_attribute where attrelid = to_regclass('ninepocket.servers')
+				and attname = 'clock_ms')`).Scan(&there)
 		if err != nil || !there {
 			return err
 		}

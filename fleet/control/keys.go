@@ -250,6 +250,7 @@ type KeySource struct {
 	cache       keyCache
 	now         func() time.Time
 	lastSuccess atomic.Int64 // when the database last answered, Unix nanoseconds
+	version     atomic.Int64 // of the keys that were read last
 }
 
 var _ keys.Source = (*KeySource)(nil)
@@ -266,6 +267,7 @@ func (keys *KeySource) Read(ctx context.Context) (*keys.File, bool, error) {
 		return nil, false, err
 	}
 	keys.lastSuccess.Store(keys.now().UnixNano())
+	keys.version.Store(keys.cache.version)
 	return keys.cache.file, changed, nil
 }
 
@@ -279,6 +281,9 @@ func (keys *KeySource) LastSuccess() time.Time {
 	}
 	return time.Time{}
 }
+
+// Version returns the version of the keys that were read last.
+func (keys *KeySource) Version() int64 { return keys.version.Load() }
 
 // AppendKeyLog appends a JSON object to the log of commands that changed keys.
 func (db *DB) AppendKeyLog(ctx context.Context, entry []byte) error {

@@ -60,6 +60,11 @@ create table if not exists ninepocket.servers (
 	rolled      date not null default '1970-01-01'
 );
 
+-- What servers report since later versions; null = an older one does not say.
+alter table ninepocket.servers
+	add column if not exists keys_version bigint, -- of the keys that it has
+	add column if not exists clock_ms bigint; -- its clock, less this one's
+
 -- Totals, which only grow. What a state directory lost, as after it was restored from an older copy, stays counted:
 -- lost_calls and lost_charged are added to what it reports.
 create table if not exists ninepocket.ledger (

@@ -16,7 +16,8 @@ import (
 type redisDialer struct {
 	options *Options
 	target  rueidis.ClientOption
-	host    string // for messages
+	host    string   // for messages
+	nodes   []string // addresses of the primary, if they are known
 	scripts [scriptCount]loadedScript
 	metrics *metrics
 }
@@ -152,6 +153,12 @@ func (cs *connections) heartbeat(ctx context.Context) error {
 	err := conn.Do(ctx, conn.B().Set().Key(name).Value("").Px(heartbeatTTL).Build()).Error()
 	if skew, bad := cs.clockSkew(ctx, conn); bad == nil {
 		cs.metrics.clockSkew.Store(skew)
+	}
+	// A Redis that does not say it is metered all the same.
+	if text, bad := conn.Do(ctx, conn.B().Info().Section("memory").Build()).ToString(); bad == nil {
+		used, bound := memoryOf(readInfo(text))
+		cs.metrics.memoryUsed.Store(used)
+		cs.metrics.memoryBound.Store(bound)
 	}
 	return err
 }
