@@ -3,8 +3,6 @@ package control
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +14,9 @@ const minPostgresVersion = 140_000
 
 // maxClockSkew is the largest difference of a server's clock and the database's that is not reported.
 const maxClockSkew = 250 * time.Millisecond
+
+// psql begins commands on the database of the configuration.
+const psql = `psql "$NINEPOCKET_CONTROL"`
 
 // Finding is the result of one check.
 type Finding struct {
@@ -51,29 +52,19 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 	}
 
 	addFinding := func(what string, good bool, is, isNot, command string) {
-		text := db.String() + " " + is
-		if good {
-			command = ""
-		} else {
-			text = db.String() + " " + isNot
+		found := Finding{what, good, db.String() + " " + is, ""}
+		if !good {
+			found = Finding{what, good, db.String() + " " + isNot, command}
 		}
-		all = append(all, Finding{what, good, text, command})
-	}
-	psql := func(statements ...string) string {
-		config := db.pool.Config().ConnConfig
-		line := fmt.Sprintf("psql -h %s -p %d -U %s %s", config.Host, config.Port, config.User, config.Database)
-		for _, statement := range statements {
-			line += " -c " + strconv.Quote(statement)
-		}
-		return line
+		all = append(all, found)
 	}
 	addFinding("version", number >= minPostgresVersion, "is version "+version,
-		"is version "+version+", 14 or later is needed", psql("select version()"))
+		"is version "+version+", 14 or later is needed", psql+` -c "select version()"`)
 	addFinding("primary", !standby, "can be written", "is a standby: give the one that is written",
-		psql("select * from pg_stat_wal_receiver"))
+		psql+` -c "select * from pg_stat_wal_receiver"`)
 	addFinding("durable", durable, "keeps what it answered when its machine fails",
 		"may lose what it answered when its machine fails: set fsync and synchronous_commit on",
-		psql("alter system set fsync = on", "alter system set synchronous_commit = on", "select pg_reload_conf()"))
+		psql+` -c "alter system set fsync = on" -c "alter system set synchronous_commit = on" -c "select pg_reload_conf()"`)
 
 	// The database read its clock at some instant between before and after.
 	skew := time.Duration(0)
@@ -88,7 +79,7 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 	if db.isOpen(ctx) {
 		all = append(all, Finding{
 			"password", false, db.String() + " answers without a password: whoever reaches it can read and " +
-				"change everything; let pg_hba.conf want scram-sha-256", psql("show hba_file"),
+				"change everything; let pg_hba.conf want scram-sha-256", psql + ` -c "show hba_file"`,
 		})
 	}
 
@@ -138,20 +129,17 @@ const maxServerSkew = 2 * time.Second
 
 // differences returns what servers that report have not as the database or the other servers have it.
 func (db *DB) differences(ctx context.Context, servers []Server) (all []Finding, err error) {
-	var version int64
+	var version, epoch int64
 	err = db.query(ctx, func(ctx context.Context) error {
-		return db.pool.QueryRow(ctx, "select version from ninepocket.control").Scan(&version)
+		return db.pool.QueryRow(ctx, `select version, (select coalesce(max(epoch), 0) from ninepocket.servers
+			where forgotten_at is null and seen_at > now() - $1::interval) from ninepocket.control`,
+			SilenceThreshold).Scan(&version, &epoch)
 	})
-	reporting := slices.DeleteFunc(slices.Clone(servers), func(s Server) bool {
-		return s.SilentFor > 0 || s.ForgottenAt != nil || s.ExportedAt == nil
-	})
-	var epoch int64
-	for i := range reporting {
-		epoch = max(epoch, reporting[i].Epoch)
-	}
-
-	for i := range reporting {
-		server := &reporting[i]
+	for i := range servers {
+		server := &servers[i]
+		if server.SilentFor > 0 || server.ForgottenAt != nil || server.ExportedAt == nil {
+			continue
+		}
 		find := func(what, format string, args ...any) {
 			all = append(all, Finding{what, false, serverLabel(server) + " " + fmt.Sprintf(format, args...) +
 				", as of " + server.SeenAt.UTC().Format(time.TimeOnly) + " UTC", "ninepocket fleet status --json"})
