@@ -100,19 +100,6 @@ func (n *Node) servedState() control.ServedState {
 	return out
 }
 
-// highestEpoch returns the highest epoch that the fleet served: 0 while its database is away, for what was
-// pulled must not depend on it.
-func (n *Node) highestEpoch(ctx context.Context) uint64 {
-	if n.fleet == nil {
-		return 0
-	}
-	epoch, err := n.fleet.control.HighestEpoch(ctx)
-	if err != nil {
-		n.Log.Warn("cannot ask which publications the fleet served: this one is taken up", slog.Any("cause", err))
-	}
-	return epoch
-}
-
 // exportChanged logs that charges cannot be exported, or that the export has recovered.
 func (events eventLog) exportChanged(err error) {
 	switch {

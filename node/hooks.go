@@ -56,7 +56,7 @@ func SendHooks(ctx context.Context, config settings.Config, log *slog.Logger) (s
 		}
 	}
 	if err == nil && config.UsesBucket() {
-		n.mirror, err = newFollower(&config, log, nil)
+		n.mirror, err = newFollower(&config, nil, log)
 	}
 
 	if err == nil {

@@ -73,16 +73,18 @@ func fleetCheck() *cobra.Command {
 	cmd.Flags().StringVar(&redis.Prefix, "prefix", settings.Default().Fleet.Prefix, "fleet.prefix of the servers")
 	cmd.Flags().StringVar(&store, "store", "", "`URL` of the publications, s3://…"+ofConfiguration)
 	cmd.Flags().StringSliceVar(&publishers, "publishers", nil, "`ID:KEY` that may sign them"+ofConfiguration)
-	for _, key := range []string{
-		"metering", "fleet.acks", "fleet.replicas", "fleet.prefix", "store", "publishers",
-	} {
+	for _, key := range strings.Fields("metering fleet.acks fleet.replicas fleet.prefix store publishers") {
 		configured(cmd, optional, key)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var wrong settings.Problems
 		if redis.URL != "" {
-			if err := checkLimiter(&redis, acks); err != nil {
-				return fail(exitUsage, "", err)
-			}
+			wrong.Add(checkLimiter(&redis, acks))
+		}
+		trusted, err := settings.ParsePublishers(publishers)
+		wrong.Add(err)
+		if err := wrong.Err(); err != nil {
+			return fail(exitUsage, "", err)
 		}
 
 		// An unavailable engine is a finding, so that the other one is still checked.
@@ -91,7 +93,7 @@ func fleetCheck() *cobra.Command {
 			all = append(all, inspectRedis(cmd.Context(), redis)...)
 		}
 		if strings.HasPrefix(store, mirror.Scheme) {
-			all = append(all, inspectStore(cmd.Context(), store, publishers, epoch))
+			all = append(all, inspectStore(cmd.Context(), store, trusted, epoch))
 		}
 		return flags.print(cmd, all)
 	}
@@ -108,35 +110,25 @@ func inspectPostgres(cmd *cobra.Command, url string) (all []control.Finding, epo
 		return err
 	})
 	if err != nil {
-		all = []control.Finding{{What: "postgresql", Text: err.Error(), Command: "ninepocket fleet status"}}
+		return []control.Finding{{What: "postgresql", Text: err.Error()}}, 0
 	}
 	return all, epoch
 }
 
 // inspectStore reads what is published as a server without a folder does, which takes nothing below an epoch.
-func inspectStore(ctx context.Context, store string, publishers []string, epoch uint64) control.Finding {
-	trusted, err := settings.ParsePublishers(publishers)
-	var bucket *mirror.Bucket
-	if err == nil {
-		bucket, err = openBucket(store)
-	}
+func inspectStore(ctx context.Context, store string, trusted []mirror.Publisher, epoch uint64) control.Finding {
+	floor := func(context.Context) (uint64, error) { return epoch, nil }
 	var done mirror.PullResult
+	bucket, err := openBucket(store)
 	if err == nil {
-		options := mirror.FollowerOptions{Publishers: trusted, Floor: func(context.Context) uint64 { return epoch }}
-		done, err = mirror.Inspect(ctx, bucket, options)
+		done, err = mirror.Inspect(ctx, bucket, mirror.FollowerOptions{Publishers: trusted, Floor: floor})
 	}
-
 	if err != nil {
-		const again = "ninepocket snapshot pull --from %s --store \"$(mktemp -d)\" --publisher %s"
-		return control.Finding{
-			What: "store", Text: err.Error(),
-			Command: fmt.Sprintf(again, shellWords([]string{settings.Redact(store)}), strings.Join(publishers, ",")),
-		}
+		const again = "ninepocket snapshot pull --store \"$(mktemp -d)\" --from "
+		return control.Finding{What: "store", Text: err.Error(), Command: again + shellWords([]string{store})}
 	}
-	return control.Finding{
-		What: "store", Good: true,
-		Text: fmt.Sprintf("%s: epoch %d, snapshot %s, signed by %s", bucket, done.Epoch, done.ID, done.By),
-	}
+	text := fmt.Sprintf("%s: epoch %d, snapshot %s, signed by %s", bucket, done.Epoch, done.ID, done.By)
+	return control.Finding{What: "store", Good: true, Text: text}
 }
 
 // inspectRedis checks the Redis of a fleet.
@@ -145,21 +137,12 @@ func inspectRedis(ctx context.Context, redis limiter.Options) (all []control.Fin
 	redis.Now = func() access.Instant { return clock.At(time.Now()) }
 	found, err := limiter.Inspect(ctx, redis)
 	if err != nil {
-		return []control.Finding{{
-			What: "redis", Text: "cannot look at redis: " + err.Error(),
-			Command: "ninepocket config print",
-		}}
+		return []control.Finding{{What: "redis", Text: "cannot look at redis: " + err.Error()}}
 	}
 	if len(found.Findings) == 0 {
-		bound := "without a bound"
-		if found.Bound > 0 {
-			bound = "of " + limiter.Megabytes(found.Bound)
-		}
-		return []control.Finding{{
-			What: "redis", Good: true,
-			Text: fmt.Sprintf("redis: version, clock and password; it granted a right with %d replicas; memory: %s %s",
-				found.Replicas, limiter.Megabytes(found.Used), bound),
-		}}
+		const good = "redis: version, clock, password, a right with %d replicas, %s of memory (maxmemory %s)"
+		text := fmt.Sprintf(good, found.Replicas, limiter.Megabytes(found.Used), limiter.Megabytes(found.Bound))
+		return []control.Finding{{What: "redis", Good: true, Text: text}}
 	}
 
 	for _, finding := range found.Findings {
@@ -189,7 +172,7 @@ func (flags *controlFlags) print(cmd *cobra.Command, all []control.Finding) erro
 				mark = "WRONG"
 			}
 			fmt.Fprintf(out, "%s  %s\n", mark, found.Text)
-			if found.Command != "" {
+			if found.Command != "" && !found.Good {
 				fmt.Fprintf(out, "       %s\n", found.Command)
 			}
 		}

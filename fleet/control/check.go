@@ -52,11 +52,8 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 	}
 
 	addFinding := func(what string, good bool, is, isNot, command string) {
-		found := Finding{what, good, db.String() + " " + is, ""}
-		if !good {
-			found = Finding{what, good, db.String() + " " + isNot, command}
-		}
-		all = append(all, found)
+		text := map[bool]string{true: is, false: isNot}[good]
+		all = append(all, Finding{what, good, db.String() + " " + text, command})
 	}
 	addFinding("version", number >= minPostgresVersion, "is version "+version,
 		"is version "+version+", 14 or later is needed", psql+` -c "select version()"`)
@@ -67,22 +64,13 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 		psql+` -c "alter system set fsync = on" -c "alter system set synchronous_commit = on" -c "select pg_reload_conf()"`)
 
 	// The database read its clock at some instant between before and after.
-	skew := time.Duration(0)
-	switch {
-	case theirs.Before(before):
-		skew = before.Sub(theirs)
-	case theirs.After(after):
-		skew = theirs.Sub(after)
-	}
+	skew := max(0, before.Sub(theirs), theirs.Sub(after))
 	off := fmt.Sprintf("has a clock that is %.2f s from this machine's", skew.Seconds())
 	addFinding("clock", skew <= maxClockSkew, off, off+": days go by it, run chrony on both", "chronyc tracking")
 	if db.isOpen(ctx) {
-		all = append(all, Finding{
-			"password", false, db.String() + " answers without a password: whoever reaches it can read and " +
-				"change everything; let pg_hba.conf want scram-sha-256", psql + ` -c "show hba_file"`,
-		})
+		addFinding("password", false, "", "answers without a password: whoever reaches it can read and change "+
+			"everything; let pg_hba.conf want scram-sha-256", psql+` -c "show hba_file"`)
 	}
-
 	servers, err := db.Servers(ctx)
 	if err != nil {
 		return nil, err
@@ -113,8 +101,7 @@ func (db *DB) isOpen(ctx context.Context) bool {
 	config.Password = ""
 	config.Fallbacks = nil
 	if config.TLSConfig != nil {
-		config.TLSConfig = config.TLSConfig.Clone()
-		config.TLSConfig.Certificates = nil
+		config.TLSConfig.Certificates = nil // of the copy
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {

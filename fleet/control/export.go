@@ -421,7 +421,6 @@ func mergeLastUses(ctx context.Context, tx pgx.Tx, uses map[string]time.Time) er
 // heartbeat stores that this server is alive and what it serves, and counts the silent servers.
 func (ex *Exporter) heartbeat(ctx context.Context) error {
 	served := ex.options.Served()
-	clock := ex.options.Now()
 	var silent, keysVersion int64
 
 	err := ex.db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
@@ -436,7 +435,7 @@ func (ex *Exporter) heartbeat(ctx context.Context) error {
 			select count(*), (select version from ninepocket.control) from ninepocket.servers
 			where incarnation <> $1 and forgotten_at is null and seen_at < now() - $5::interval`,
 			ex.options.Incarnation, served.Snapshot, int64(served.Epoch), int64(len(ex.pending)), SilenceThreshold,
-			served.Images, served.Keys, clock).Scan(&silent, &keysVersion)
+			served.Images, served.Keys, ex.options.Now()).Scan(&silent, &keysVersion)
 	})
 	if err == nil {
 		ex.silentServers.Store(silent)

@@ -54,33 +54,32 @@ func (r *redisDialer) check(ctx context.Context, conn rueidis.DedicatedClient) e
 	}
 	info := readInfo(text)
 	var found []Finding
-	find := func(command, format string, args ...any) {
-		found = append(found, Finding{fmt.Sprintf(format, args...), command})
+	find := func(words, format string, args ...any) {
+		found = append(found, Finding{fmt.Sprintf(format, args...), r.cli(r.nodes[0], words)})
 	}
-	cli := func(words string) string { return r.cli(r.primary(), words) }
 
 	if major, _, _ := strings.Cut(info["redis_version"], "."); atoi(major) < minMajor {
-		find(cli("info server"), "it is version %s, %d.0 is needed", info["redis_version"], minMajor)
+		find("info server", "it is version %s, %d.0 is needed", info["redis_version"], minMajor)
 	}
 	if policy := info["maxmemory_policy"]; policy != "noeviction" {
-		find(cli("config set maxmemory-policy noeviction"),
+		find("config set maxmemory-policy noeviction",
 			"it evicts keys (maxmemory-policy %s): set noeviction, or quotas start again when memory is full", policy)
 	}
 	if info["role"] != "master" {
-		find(cli("info replication"), "it is a replica itself: give the primary, or redis+sentinel://")
+		find("info replication", "it is a replica itself: give the primary, or redis+sentinel://")
 	} else if have := len(onlineReplicas(info)); r.options.Acks == AcksReplica && have < r.options.Replicas {
 		needs := "a replica"
 		if r.options.Replicas > 1 {
 			needs = strconv.Itoa(r.options.Replicas) + " replicas"
 		}
-		find(cli("info replication"),
+		find("info replication",
 			`acks = "replica" needs %s, it has %d: add one, or run one Redis with appendfsync always and acks = "aof"`,
 			needs, have)
 	}
 	if r.options.Acks == AcksAOF {
 		set, err := conn.Do(ctx, conn.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
 		if err != nil || info["aof_enabled"] != "1" || set["appendfsync"] != "always" {
-			find(cli("config set appendonly yes appendfsync always"), `acks = "aof" needs appendonly yes and appendfsync always`)
+			find("config set appendonly yes appendfsync always", `acks = "aof" needs appendonly yes and appendfsync always`)
 		}
 	}
 	if err := r.checkClock(ctx, conn, find); err != nil {
@@ -105,7 +104,7 @@ func (r *redisDialer) checkClock(ctx context.Context, conn rueidis.DedicatedClie
 		if skew < 0 {
 			way = "behind"
 		}
-		find("chronyc tracking", "its clock is %.1f s %s this machine: windows and days go by it, run chrony on both",
+		find("time", "its clock is %.1f s %s this machine: windows and days go by it, run chrony on both",
 			float64(max(skew, -skew))/1000, way)
 	}
 	return nil
@@ -155,11 +154,7 @@ func onlineReplicas(info map[string]string) map[string]int {
 		if !strings.HasPrefix(name, "slave") || !strings.Contains(value, "state=online") {
 			continue
 		}
-		fields := map[string]string{}
-		for field := range strings.SplitSeq(value, ",") {
-			key, text, _ := strings.Cut(field, "=")
-			fields[key] = text
-		}
+		fields := readInfo(strings.NewReplacer(",", "\n", "=", ":").Replace(value))
 		all[net.JoinHostPort(fields["ip"], fields["port"])] = atoi(fields["offset"])
 	}
 	return all

@@ -1,15 +1,14 @@
 package limiter
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -57,7 +56,7 @@ func (r *redisDialer) inspect(ctx context.Context, conn rueidis.DedicatedClient,
 
 	out.Used, out.Bound = memoryOf(before)
 	if out.Bound > 0 && out.Used >= out.Bound/100*fullPercent {
-		find(r.cli(r.primary(), fmt.Sprintf("config set maxmemory %d", 2*max(out.Used, out.Bound))),
+		find(r.cli(r.nodes[0], fmt.Sprintf("config set maxmemory %d", 2*max(out.Used, out.Bound))),
 			"its memory is full: %s are used of %s; at the bound every call is 503", Megabytes(out.Used),
 			Megabytes(out.Bound))
 	}
@@ -65,15 +64,26 @@ func (r *redisDialer) inspect(ctx context.Context, conn rueidis.DedicatedClient,
 	out.Replicas = len(replicas)
 	if before["role"] == "master" {
 		if err := r.tryTake(ctx, conn); err != nil {
-			find(r.cli(r.primary(), "info"), "it grants no right: %s", err)
+			find(r.cli(r.nodes[0], "info"), "it grants no right: %s", err)
 		}
-		if err := r.findStill(ctx, conn, replicas, find); err != nil {
+		// A replica that lives says that it has what was written just now.
+		wait := conn.B().Wait().Numreplicas(int64(len(replicas))).Timeout(stillTimeout.Milliseconds()).Build()
+		_ = conn.Do(ctx, wait)
+		after, err := r.info(ctx, conn)
+		if err != nil {
 			return err
+		}
+		for address, offset := range onlineReplicas(after) {
+			if behind := atoi(after["master_repl_offset"]) - offset; behind > 0 && offset <= replicas[address] {
+				find(r.cli(address, "info replication"), "its replica %s stands still: %d bytes behind", address, behind)
+			}
 		}
 	}
 
-	for _, address := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(
-		r.target.InitAddress, r.nodes, slices.Collect(maps.Keys(replicas)))))) {
+	for _, name := range slices.Concat(r.target.InitAddress, r.nodes) {
+		replicas[name] = 0
+	}
+	for _, address := range slices.Sorted(maps.Keys(replicas)) {
 		if r.isOpen(ctx, address) {
 			find("", "%s answers without a password: whoever reaches it can read and change everything; "+
 				"set one (docs/FLEET.md)", address)
@@ -95,10 +105,8 @@ func (r *redisDialer) tryTake(ctx context.Context, conn rueidis.DedicatedClient)
 	defer conn.Do(context.WithoutCancel(ctx), conn.B().Del().Key(names...).Build())
 
 	results := r.doMulti(ctx, conn, []*queuedCommand{{command: &take}})
-	if err := firstConnError(results); err != nil {
-		return err
-	}
 	answer, err := readReply(results[0])
+	err = cmp.Or(firstConnError(results), err)
 	if err == nil && (answer.intAt(0) != statusGranted || answer.intAt(2) != 1) {
 		err = fmt.Errorf("its script answers %v", answer.ints)
 	}
@@ -112,54 +120,23 @@ func (r *redisDialer) tryTake(ctx context.Context, conn rueidis.DedicatedClient)
 	return err
 }
 
-// findStill names replicas whose offset is the one from before something was written.
-func (r *redisDialer) findStill(ctx context.Context, conn rueidis.DedicatedClient, before map[string]int,
-	find func(string, string, ...any),
-) error {
-	wait := conn.B().Wait().Numreplicas(int64(len(before))).Timeout(stillTimeout.Milliseconds()).Build()
-	if have, err := conn.Do(ctx, wait).AsInt64(); err != nil || have >= int64(len(before)) {
-		return err
-	}
-	info, err := r.info(ctx, conn)
-	if err != nil {
-		return err
-	}
-	for address, offset := range onlineReplicas(info) {
-		if offset <= before[address] {
-			find(r.cli(address, "info replication"), "its replica %s stands still: %d bytes behind", address,
-				atoi(info["master_repl_offset"])-offset)
-		}
-	}
-	return nil
-}
-
 // isOpen reports whether a Redis or a Sentinel answers somebody without a password and a certificate.
 func (r *redisDialer) isOpen(ctx context.Context, address string) bool {
-	ctx, cancel := context.WithTimeout(ctx, r.options.exchange)
-	defer cancel()
-	conn, err := r.target.Dialer.DialContext(ctx, "tcp", address)
+	option := rueidis.ClientOption{
+		InitAddress: []string{address}, ForceSingleClient: true, DisableCache: true, DisableRetry: true,
+		Dialer: r.target.Dialer, ConnWriteTimeout: r.options.exchange,
+	}
+	if r.target.TLSConfig != nil {
+		option.TLSConfig = r.target.TLSConfig.Clone()
+		option.TLSConfig.Certificates = nil
+		option.TLSConfig.GetClientCertificate = nil
+	}
+	client, err := rueidis.NewClient(option)
 	if err != nil {
 		return false
 	}
-	defer conn.Close()
-	if r.target.TLSConfig != nil {
-		plain := r.target.TLSConfig.Clone()
-		plain.Certificates = nil
-		plain.GetClientCertificate = nil
-		if plain.ServerName == "" {
-			plain.ServerName, _, _ = net.SplitHostPort(address)
-		}
-		conn = tls.Client(conn, plain)
-	}
-
-	deadline, _ := ctx.Deadline()
-	_ = conn.SetDeadline(deadline)
-	answer := make([]byte, len("+PONG"))
-	_, err = conn.Write([]byte("PING\r\n"))
-	if err == nil {
-		_, err = conn.Read(answer)
-	}
-	return err == nil && string(answer) == "+PONG"
+	defer client.Close()
+	return client.Do(ctx, client.B().Ping().Build()).Error() == nil
 }
 
 // info reads everything that Redis says of itself.
@@ -176,23 +153,18 @@ func memoryOf(info map[string]string) (used, bound int64) {
 // Megabytes spells a number of bytes.
 func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// primary returns the address of the primary for commands: of the first Sentinel while nobody knows it.
-func (r *redisDialer) primary() string {
-	return append(slices.Clone(r.nodes), r.target.InitAddress...)[0]
-}
-
 // cli returns a command that an operator can run on a Redis. It asks for the password.
 func (r *redisDialer) cli(address, words string) string {
 	host, port, _ := net.SplitHostPort(address)
-	line := []string{"redis-cli", "-h", host, "-p", port}
+	line := "redis-cli -h " + host + " -p " + port
 	if r.target.TLSConfig != nil {
-		line = append(line, "--tls")
+		line += " --tls"
 	}
 	if r.target.Username != "" {
-		line = append(line, "--user", r.target.Username)
+		line += " --user " + r.target.Username
 	}
 	if r.target.Password != "" {
-		line = append(line, "--askpass")
+		line += " --askpass"
 	}
-	return strings.Join(append(line, words), " ")
+	return line + " " + words
 }

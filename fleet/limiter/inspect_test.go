@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"ninepocket/access"
 	"ninepocket/internal/redistest"
 )
@@ -60,7 +62,7 @@ func TestInspect(t *testing.T) {
 	full := strconv.FormatInt(before.Used/2, 10)
 	config := func(name, value string) {
 		t.Helper()
-		if got := tryAs(r, password, "CONFIG", "SET", name, value); got != "OK" {
+		if got := tryAs(t, r, password, "CONFIG", "SET", name, value); got != "OK" {
 			t.Fatal(got)
 		}
 	}
@@ -72,12 +74,28 @@ func TestInspect(t *testing.T) {
 	replica.Signal(syscall.SIGSTOP)
 	inspect(url, "it grants no right: 0 of 1 replicas had it", "its replica "+replica.Address()+" stands still")
 	replica.Signal(syscall.SIGCONT)
-	if left := tryAs(r, password, "DBSIZE"); left != "0" {
+	if left := tryAs(t, r, password, "DBSIZE"); left != "0" {
 		t.Errorf("%s keys are left", left)
 	}
 }
 
 // tryAs sends a command to a Redis with a password.
-func tryAs(r *redistest.Process, password string, words ...string) string {
-	return r.TryAfter([]string{"AUTH", password}, words...)
+func tryAs(t *testing.T, r *redistest.Process, password string, words ...string) string {
+	t.Helper()
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{r.Address()}, Password: password, DisableCache: true, ForceSingleClient: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	answer := client.Do(t.Context(), client.B().Arbitrary(words...).Build())
+	if n, err := answer.AsInt64(); err == nil {
+		return strconv.FormatInt(n, 10)
+	}
+	text, err := answer.ToString()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

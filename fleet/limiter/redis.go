@@ -17,7 +17,7 @@ type redisDialer struct {
 	options *Options
 	target  rueidis.ClientOption
 	host    string   // for messages
-	nodes   []string // addresses of the primary, if they are known
+	nodes   []string // addresses of the primary, of Sentinels while it is not known
 	scripts [scriptCount]loadedScript
 	metrics *metrics
 }
@@ -31,7 +31,7 @@ func newRedisDialer(options *Options, m *metrics) (*redisDialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &redisDialer{options: options, target: target, host: host, metrics: m}
+	r := &redisDialer{options: options, target: target, host: host, nodes: target.InitAddress, metrics: m}
 	r.hashScripts(sources())
 	return r, nil
 }

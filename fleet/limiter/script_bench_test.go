@@ -22,7 +22,8 @@ func BenchmarkScript(b *testing.B) {
 		perKey int // calls in a window before it begins anew
 	}{
 		{"cheapest", "#!lua\nreturn redis.call('HMGET',KEYS[1],'t','s:'..ARGV[1])", 1 << 40},
-		{"writes", "#!lua\nredis.call('RPUSH',KEYS[2],1) redis.call('HSET',KEYS[1],'t',1,'s:'..ARGV[1],'1 2 3') return 1", 1 << 40},
+		{"writes", "#!lua\nredis.call('RPUSH',KEYS[2],1)\n" +
+			"redis.call('HSET',KEYS[1],'t',1,'s:'..ARGV[1],'1 2 3') return 1", 1 << 40},
 		{"take/first", sources()[scriptTake], 1},
 		{"take/busy", sources()[scriptTake], 1 << 40},
 	} {
@@ -49,7 +50,8 @@ func BenchmarkScript(b *testing.B) {
 				if c.perKey == 1 {
 					n = i
 				}
-				rk := redisKeys{prefix: "np", tenant: "t" + number(int64(n)), incarnation: "0123456789abcdef", sessionID: "abcdefghij"}
+				rk := redisKeys{prefix: "np", incarnation: "0123456789abcdef", sessionID: "abcdefghij"}
+				rk.tenant = "t" + number(int64(n))
 				period := quotaPeriod{name: "d20000", from: clock - 1000, till: clock + 80_000_000}
 				names := rk.admitKeys(&admitRequest{subject: "k" + number(int64(n)), period: period})
 				seq := int64(i/tenants + 1)

@@ -36,8 +36,9 @@ type FollowerOptions struct {
 	Publishers []Publisher
 	// RetainFor is how long a snapshot is retained after it was current: a cursor may still name it.
 	RetainFor time.Duration
-	// Floor returns the highest epoch that a server of the fleet served: none below it is taken up. Nil = 0.
-	Floor func(context.Context) uint64
+	// Floor returns the highest epoch that a server of the fleet served: none below it is taken up. Nil, and an
+	// error, is 0: what was published must not depend on a database.
+	Floor func(context.Context) (uint64, error)
 	Log   *slog.Logger // nil logs nothing
 }
 
@@ -220,7 +221,7 @@ func (c *Follower) checkCurrent(ctx context.Context) (done PullResult, tag strin
 		done.Changed = true
 	}
 	if done.Changed && c.options.Floor != nil {
-		if floor := c.options.Floor(ctx); done.Epoch < floor {
+		if floor, err := c.options.Floor(ctx); err == nil && done.Epoch < floor {
 			return done, "", fmt.Errorf("cannot pull from %s: epoch %d is published, this fleet served %d: %w", c.bucket,
 				done.Epoch, floor, ErrBelowFleet)
 		}

@@ -216,37 +216,20 @@ func (r *Process) Try(words ...string) string {
 	return ""
 }
 
-// TryAfter sends a command after another one over the same connection, such as AUTH.
-func (r *Process) TryAfter(first []string, words ...string) string {
-	answer, _ := r.askAfter(first, words)
-	return answer
-}
-
 // ask sends a command once, and reports whether there was a response.
-func (r *Process) ask(words ...string) (answer string, ok bool) { return r.askAfter(nil, words) }
-
-func (r *Process) askAfter(first, words []string) (answer string, ok bool) {
+func (r *Process) ask(words ...string) (answer string, ok bool) {
 	conn, err := net.DialTimeout("tcp", r.Address(), time.Second)
 	if err != nil {
 		return "", false
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-	in := bufio.NewReader(conn)
-	send := func(words []string) {
-		fmt.Fprintf(conn, "*%d\r\n", len(words))
-		for _, word := range words {
-			fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(word), word)
-		}
+	fmt.Fprintf(conn, "*%d\r\n", len(words))
+	for _, word := range words {
+		fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(word), word)
 	}
-	if first != nil {
-		send(first)
-		if line, err := in.ReadString('\n'); err != nil || !strings.HasPrefix(line, "+") {
-			return line, false
-		}
-	}
-	send(words)
 
+	in := bufio.NewReader(conn)
 	line, err := in.ReadString('\n')
 	if err != nil {
 		return "", false
