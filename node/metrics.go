@@ -390,7 +390,8 @@ func (out sink) limiter(stats *limiter.Stats) {
 	gauge(out, "fleet_redis_clock_difference_seconds", "The clock of Redis, less this machine's.",
 		stats.ClockSkew.Seconds())
 	gauge(out, "fleet_redis_memory_bytes", "Memory that Redis uses.", stats.MemoryUsed)
-	gauge(out, "fleet_redis_memory_max_bytes", "Its maxmemory, at which every call is 503; 0 = none.", stats.MemoryBound)
+	gauge(out, "fleet_redis_memory_max_bytes", "Its maxmemory, at which every call is 503; 0 = none.",
+		stats.MemoryBound)
 }
 
 // mirror sends the metrics of the bucket.
@@ -405,6 +406,7 @@ func (out sink) mirror(stats mirror.Stats, made engine.Stats, now time.Time) {
 		"By how much the last snapshot came live after the time that all servers were given.", made.Late.Seconds())
 	gauge(out, "fleet_published_epoch", "Epoch that the store of many servers publishes, whether it is here or not.",
 		stats.PublishedEpoch)
+
 	for i, reason := range mirror.RefusalReasons {
 		counter(out, "fleet_publications_refused_total", "Tries to take up a publication that must not be taken up.",
 			stats.Refused[i], "reason", reason)

@@ -124,8 +124,8 @@ func inspectStore(ctx context.Context, store string, trusted []mirror.Publisher,
 		done, err = mirror.Inspect(ctx, bucket, mirror.FollowerOptions{Publishers: trusted, Floor: floor})
 	}
 	if err != nil {
-		const again = "ninepocket snapshot pull --store \"$(mktemp -d)\" --from "
-		return control.Finding{What: "store", Text: err.Error(), Command: again + shellWords([]string{store})}
+		again := "ninepocket snapshot pull --store \"$(mktemp -d)\" --from " + shellWords([]string{store})
+		return control.Finding{What: "store", Text: err.Error(), Command: again}
 	}
 	text := fmt.Sprintf("%s: epoch %d, snapshot %s, signed by %s", bucket, done.Epoch, done.ID, done.By)
 	return control.Finding{What: "store", Good: true, Text: text}
@@ -140,8 +140,8 @@ func inspectRedis(ctx context.Context, redis limiter.Options) (all []control.Fin
 		return []control.Finding{{What: "redis", Text: "cannot look at redis: " + err.Error()}}
 	}
 	if len(found.Findings) == 0 {
-		const good = "redis: version, clock, password, a right with %d replicas, %s of memory (maxmemory %s)"
-		text := fmt.Sprintf(good, found.Replicas, limiter.Megabytes(found.Used), limiter.Megabytes(found.Bound))
+		const good = "redis: version, replicas, clock, password, a right granted, %s of memory (maxmemory %s)"
+		text := fmt.Sprintf(good, limiter.Megabytes(found.Used), limiter.Megabytes(found.Bound))
 		return []control.Finding{{What: "redis", Good: true, Text: text}}
 	}
 

@@ -61,7 +61,8 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 		psql+` -c "select * from pg_stat_wal_receiver"`)
 	addFinding("durable", durable, "keeps what it answered when its machine fails",
 		"may lose what it answered when its machine fails: set fsync and synchronous_commit on",
-		psql+` -c "alter system set fsync = on" -c "alter system set synchronous_commit = on" -c "select pg_reload_conf()"`)
+		psql+` -c "alter system set fsync = on" -c "alter system set synchronous_commit = on" `+
+			`-c "select pg_reload_conf()"`)
 
 	// The database read its clock at some instant between before and after.
 	skew := max(0, before.Sub(theirs), theirs.Sub(after))
@@ -122,6 +123,8 @@ func (db *DB) differences(ctx context.Context, servers []Server) (all []Finding,
 			where forgotten_at is null and seen_at > now() - $1::interval) from ninepocket.control`,
 			SilenceThreshold).Scan(&version, &epoch)
 	})
+
+	// A server of an older version does not say everything.
 	for i := range servers {
 		server := &servers[i]
 		if server.SilentFor > 0 || server.ForgottenAt != nil || server.ExportedAt == nil {
@@ -131,6 +134,7 @@ func (db *DB) differences(ctx context.Context, servers []Server) (all []Finding,
 			all = append(all, Finding{what, false, serverLabel(server) + " " + fmt.Sprintf(format, args...) +
 				", as of " + server.SeenAt.UTC().Format(time.TimeOnly) + " UTC", "ninepocket fleet status --json"})
 		}
+
 		if server.KeysVersion != nil && *server.KeysVersion != version {
 			find("keys", "has keys of version %d, the database of %d: a revocation may not be in force",
 				*server.KeysVersion, version)

@@ -61,9 +61,8 @@ create table if not exists ninepocket.servers (
 );
 
 -- What servers report since later versions; null = an older one does not say.
-alter table ninepocket.servers
-	add column if not exists keys_version bigint, -- of the keys that it has
-	add column if not exists clock_ms bigint; -- its clock, less this one's
+-- keys_version is of the keys that a server has, clock_ms its clock, less this one's.
+alter table ninepocket.servers add column if not exists keys_version bigint, add column if not exists clock_ms bigint;
 
 -- Totals, which only grow. What a state directory lost, as after it was restored from an older copy, stays counted:
 -- lost_calls and lost_charged are added to what it reports.

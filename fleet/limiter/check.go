@@ -79,7 +79,8 @@ func (r *redisDialer) check(ctx context.Context, conn rueidis.DedicatedClient) e
 	if r.options.Acks == AcksAOF {
 		set, err := conn.Do(ctx, conn.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
 		if err != nil || info["aof_enabled"] != "1" || set["appendfsync"] != "always" {
-			find("config set appendonly yes appendfsync always", `acks = "aof" needs appendonly yes and appendfsync always`)
+			find("config set appendonly yes appendfsync always",
+				`acks = "aof" needs appendonly yes and appendfsync always`)
 		}
 	}
 	if err := r.checkClock(ctx, conn, find); err != nil {
@@ -92,7 +93,9 @@ func (r *redisDialer) check(ctx context.Context, conn rueidis.DedicatedClient) e
 }
 
 // checkClock compares the clock of Redis with this machine's.
-func (r *redisDialer) checkClock(ctx context.Context, conn rueidis.DedicatedClient, find func(string, string, ...any)) error {
+func (r *redisDialer) checkClock(
+	ctx context.Context, conn rueidis.DedicatedClient, find func(string, string, ...any),
+) error {
 	skew, err := r.clockSkew(ctx, conn)
 	if err != nil {
 		return err

@@ -14,22 +14,17 @@ import (
 	"github.com/redis/rueidis"
 )
 
-const (
-	// fullPercent is from which part of its bound the memory of Redis counts as full.
-	fullPercent = 90
-	// stillTimeout is how long a replica may take to say that it has what was written just now.
-	stillTimeout = 1500 * time.Millisecond
-)
+// stillTimeout is how long a replica may take to say that it has what was written just now.
+const stillTimeout = 1500 * time.Millisecond
 
 // Inspection is what Inspect saw.
 type Inspection struct {
 	Used, Bound int64 // bytes of memory; no bound = 0
-	Replicas    int   // that are connected
 	Findings    []Finding
 }
 
-// Inspect checks a Redis as a server does at its start, grants a right on a key of its own as servers do,
-// and looks for what answers without a password.
+// Inspect checks a Redis as a server does at its start, and does what servers do: it grants a right on a key
+// of its own. It also looks for what answers without a password.
 func Inspect(ctx context.Context, options Options) (out Inspection, err error) {
 	options.setDefaults()
 	err = withRedis(&options, func(conn rueidis.DedicatedClient, r *redisDialer) error {
@@ -55,13 +50,12 @@ func (r *redisDialer) inspect(ctx context.Context, conn rueidis.DedicatedClient,
 	}
 
 	out.Used, out.Bound = memoryOf(before)
-	if out.Bound > 0 && out.Used >= out.Bound/100*fullPercent {
+	if out.Bound > 0 && out.Used >= out.Bound/10*9 {
 		find(r.cli(r.nodes[0], fmt.Sprintf("config set maxmemory %d", 2*max(out.Used, out.Bound))),
 			"its memory is full: %s are used of %s; at the bound every call is 503", Megabytes(out.Used),
 			Megabytes(out.Bound))
 	}
 	replicas := onlineReplicas(before)
-	out.Replicas = len(replicas)
 	if before["role"] == "master" {
 		if err := r.tryTake(ctx, conn); err != nil {
 			find(r.cli(r.nodes[0], "info"), "it grants no right: %s", err)
@@ -75,7 +69,8 @@ func (r *redisDialer) inspect(ctx context.Context, conn rueidis.DedicatedClient,
 		}
 		for address, offset := range onlineReplicas(after) {
 			if behind := atoi(after["master_repl_offset"]) - offset; behind > 0 && offset <= replicas[address] {
-				find(r.cli(address, "info replication"), "its replica %s stands still: %d bytes behind", address, behind)
+				find(r.cli(address, "info replication"), "its replica %s stands still, %d bytes behind", address,
+					behind)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,11 +39,13 @@ func TestInspect(t *testing.T) {
 		}
 		return found
 	}
+
+	// As it was set up, without a password.
 	open := []string{r.Address() + " answers without a password", replica.Address() + " answers without a password"}
 	if r.Address() > replica.Address() {
-		open[0], open[1] = open[1], open[0]
+		slices.Reverse(open)
 	}
-	if found := inspect(r.URL(), open...); found.Replicas != 1 || found.Used == 0 || found.Bound != 0 {
+	if found := inspect(r.URL(), open...); found.Used == 0 || found.Bound != 0 {
 		t.Errorf("%+v", found)
 	}
 	sentinel := redistest.Sentinel(t, r, "cards")
@@ -54,6 +57,7 @@ func TestInspect(t *testing.T) {
 		t.Errorf("with an open Sentinel: %+v (%v)", found, err)
 	}
 
+	// With a password, and full.
 	for _, one := range []*redistest.Process{r, replica} {
 		one.Try("CONFIG", "SET", "requirepass", password)
 	}
@@ -89,6 +93,8 @@ func tryAs(t *testing.T, r *redistest.Process, password string, words ...string)
 		t.Fatal(err)
 	}
 	defer client.Close()
+
+	// Numbers and texts are spelt alike.
 	answer := client.Do(t.Context(), client.B().Arbitrary(words...).Build())
 	if n, err := answer.AsInt64(); err == nil {
 		return strconv.FormatInt(n, 10)

@@ -62,7 +62,8 @@ func BenchmarkScript(b *testing.B) {
 					take.args[1] = "1"
 					take.args[2] = "0"
 				}
-				multi = append(multi, conn.B().Evalsha().Sha1(hash).Numkeys(4).Key(take.keys...).Arg(take.args...).Build())
+				multi = append(multi,
+					conn.B().Evalsha().Sha1(hash).Numkeys(4).Key(take.keys...).Arg(take.args...).Build())
 				if len(multi) == 8 || i == b.N-1 {
 					for _, result := range conn.DoMulti(context.Background(), multi...) {
 						if err := result.Error(); err != nil {

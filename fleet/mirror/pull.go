@@ -222,8 +222,8 @@ func (c *Follower) checkCurrent(ctx context.Context) (done PullResult, tag strin
 	}
 	if done.Changed && c.options.Floor != nil {
 		if floor, err := c.options.Floor(ctx); err == nil && done.Epoch < floor {
-			return done, "", fmt.Errorf("cannot pull from %s: epoch %d is published, this fleet served %d: %w", c.bucket,
-				done.Epoch, floor, ErrBelowFleet)
+			return done, "", fmt.Errorf("cannot pull from %s: epoch %d is published, this fleet served %d: %w",
+				c.bucket, done.Epoch, floor, ErrBelowFleet)
 		}
 	}
 	c.update(func(s *Stats) {
