@@ -61,8 +61,7 @@ func fleetCheck() *cobra.Command {
 			"it looks at Redis too: its version, memory, replicas or disk, clock and passwords, and grants a right\n" +
 			"on a key of its own as servers do. With --store s3://… it reads what is published, as a server does.\n" +
 			"Below what is wrong stands a command.",
-		Example: "  ninepocket fleet check\n" +
-			"  ninepocket fleet check --control postgres://np@db/cards --metering redis+sentinel://m1,m2,m3/cards",
+		Example: "  ninepocket fleet check --config /etc/ninepocket/ninepocket.toml",
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&redis.URL, "metering", "",
@@ -103,10 +102,8 @@ func fleetCheck() *cobra.Command {
 // inspectPostgres checks the database of a fleet, and returns the highest epoch that it knows.
 func inspectPostgres(cmd *cobra.Command, url string) (all []control.Finding, epoch uint64) {
 	err := withControl(cmd, url, func(db *control.DB) (err error) {
+		epoch, _ = db.HighestEpoch(cmd.Context()) // what is wrong with it is a finding
 		all, err = db.Check(cmd.Context(), time.Now)
-		if err == nil {
-			epoch, err = db.HighestEpoch(cmd.Context())
-		}
 		return err
 	})
 	if err != nil {
