@@ -97,15 +97,6 @@ func TestTortureFleet(t *testing.T) {
 	pause(ctx, 5*time.Second)
 	began := time.Now()
 	faults := 2
-	for _, name := range w.Names() {
-		w.killed(name)
-		w.paused(name)
-		faults += 2
-	}
-	// Whichever it is by now.
-	w.killed(w.primary())
-	w.paused(w.primary())
-
 	rounds, err := strconv.Atoi(os.Getenv("NINEPOCKET_TORTURE"))
 	if err != nil {
 		t.Fatal(err)
@@ -123,6 +114,15 @@ func TestTortureFleet(t *testing.T) {
 		w.revoked(2*round + 1)
 		faults++
 	}
+
+	for _, name := range w.Names() {
+		w.killed(name)
+		w.paused(name)
+		faults += 2
+	}
+	// Whichever it is by now.
+	w.killed(w.primary())
+	w.paused(w.primary())
 	w.Logf("%d faults in %s; %d keys were held to two seconds after their revocation", faults,
 		time.Since(began).Round(time.Second), w.revocations)
 

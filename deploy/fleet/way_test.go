@@ -54,6 +54,8 @@ func (ws *ways) lead(server, name, address string) string {
 	if ws.all[server] == nil {
 		ws.all[server] = map[string]*way{}
 	}
+
+	// A server that is started again goes the way of before.
 	w := ws.all[server][name]
 	if w == nil {
 		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
@@ -155,6 +157,7 @@ func (w *way) pass(from, to net.Conn, answers bool) {
 		if err != nil {
 			return
 		}
+
 		said := buffer[:n]
 		if answers {
 			ports, own := w.ways.ports(w.server)
@@ -162,6 +165,7 @@ func (w *way) pass(from, to net.Conn, answers bool) {
 				said = bytes.ReplaceAll(said, ports[i], own[i])
 			}
 		}
+
 		switch w.now() {
 		case blackHole:
 			continue
@@ -254,6 +258,8 @@ func (w *torture) restored(ctx context.Context) {
 			w.Fatalf("%s: %v: %s", name, err, out)
 		}
 	}
+
+	// The servers report on meanwhile: the copy lacks it.
 	run("pg_dump", "--clean", "--if-exists", "--schema", "ninepocket", "--file", dump, w.Control())
 	pause(ctx, 15*time.Second)
 	began := time.Now()

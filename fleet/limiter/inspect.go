@@ -23,8 +23,8 @@ type Inspection struct {
 	Findings    []Finding
 }
 
-// Inspect checks a Redis as a server does at its start, and does what servers do: it grants a right on a key
-// of its own. It also looks for what answers without a password.
+// Inspect checks a Redis as a server does at its start. It grants a right on a key of its own as servers do, and
+// it looks for what answers without a password.
 func Inspect(ctx context.Context, options Options) (out Inspection, err error) {
 	options.setDefaults()
 	err = withRedis(&options, func(conn rueidis.DedicatedClient, r *redisDialer) error {
