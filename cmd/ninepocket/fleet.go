@@ -62,7 +62,7 @@ func fleetCheck() *cobra.Command {
 			"on a key of its own as servers do. With --store s3://… it reads what is published, as a server does.\n" +
 			"Below what is wrong stands a command.",
 		Example: "  ninepocket fleet check --config /etc/ninepocket/ninepocket.toml",
-		Args: cobra.NoArgs,
+		Args:    cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&redis.URL, "metering", "",
 		"Redis or Valkey `URL` of the fleet"+ofConfiguration)

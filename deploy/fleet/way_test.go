@@ -196,7 +196,7 @@ func (w *torture) cutOff(server, engine string, state network) {
 }
 
 // revoked revokes a new key that all servers answered. Nobody may answer it two seconds later.
-func (w *torture) revoked(n int) {
+func (w *torture) revoked(n int) (denied func(after string)) {
 	w.Helper()
 	tenant := fmt.Sprintf("gone-%d", n)
 	out, err := w.Ninepocket(w.Context(), "keys", "create", "--control", w.Control(), "--tenant", tenant, "--surface",
@@ -232,21 +232,26 @@ func (w *torture) revoked(n int) {
 	if _, err := w.Ninepocket(w.Context(), "keys", "revoke", made.ID, "--control", w.Control()); err != nil {
 		w.Fatal(err)
 	}
-	began := time.Now()
-	for _, name := range fleet.Servers {
-		for asked(name) != http.StatusUnauthorized {
-			if time.Since(began) > 2*time.Second {
-				w.Errorf("%s answers a key %s after its revocation: %d", name, time.Since(began), asked(name))
-				break
+	denied = func(after string) {
+		began := time.Now()
+		for _, name := range fleet.Servers {
+			for asked(name) != http.StatusUnauthorized {
+				if time.Since(began) > 2*time.Second {
+					w.Errorf("%s answers a revoked key 2 s after %s", name, after)
+					break
+				}
+				pause(w.Context(), 20*time.Millisecond)
 			}
-			pause(w.Context(), 20*time.Millisecond)
 		}
 	}
+	denied("its revocation")
 	w.revocations++
+	return denied
 }
 
-// restored copies the database, lets the servers charge for a while, and puts the copy in its place.
-func (w *torture) restored(ctx context.Context) {
+// restored copies the database, lets the servers charge for a while, revokes a key, and puts the copy in its
+// place: the key stays revoked, and bills are right without any restart.
+func (w *torture) restored(ctx context.Context, n int) {
 	w.Helper()
 	dump := filepath.Join(w.folder, "dump.sql")
 	run := func(name string, args ...string) {
@@ -261,10 +266,12 @@ func (w *torture) restored(ctx context.Context) {
 
 	// The servers report on meanwhile: the copy lacks it.
 	run("pg_dump", "--clean", "--if-exists", "--schema", "ninepocket", "--file", dump, w.Control())
-	pause(ctx, 15*time.Second)
+	pause(ctx, 10*time.Second)
+	denied := w.revoked(n)
 	began := time.Now()
 	run("psql", "-q", "-v", "ON_ERROR_STOP=1", "--single-transaction", "-f", dump, w.Control())
 	w.healed("PostgreSQL was restored from a copy of 15 s ago", began)
+	denied("an older copy of the database was restored")
 }
 
 // postgresProgram finds a program of PostgreSQL.
