@@ -55,8 +55,9 @@ func TestFleetCheckReadsTheStore(t *testing.T) {
 	check("good   s3://")
 	check("epoch 1, snapshot " + m.ID + ", signed by ops")
 
-	postgrestest.Start(t).SQL(t, c.control, "insert into ninepocket.servers (incarnation, session, host, version, epoch) "+
-		"values ('s1', 's', 'h', 'v', 4)")
+	postgrestest.Start(t).SQL(t, c.control,
+		"insert into ninepocket.servers (incarnation, session, host, version, epoch) "+
+			"values ('s1', 's', 'h', 'v', 4)")
 	check("epoch 1 is published, this fleet served 4: refused as a rollback; publish again, with --above that one\n" +
 		"       ninepocket snapshot pull --store")
 }

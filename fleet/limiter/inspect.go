@@ -80,8 +80,8 @@ func (r *redisDialer) inspect(ctx context.Context, conn rueidis.DedicatedClient,
 	}
 	for _, address := range slices.Sorted(maps.Keys(replicas)) {
 		if r.isOpen(ctx, address) {
-			find(r.cli(address, "acl list"), "%s answers without a password: whoever reaches it can read and change everything; "+
-				"set one (docs/FLEET.md)", address)
+			find(r.cli(address, "acl list"), "%s answers without a password: whoever reaches it can read and "+
+				"change everything; set one (docs/FLEET.md)", address)
 		}
 	}
 	return nil
