@@ -122,6 +122,9 @@ func Hostname() string {
 // servedState returns what this server serves now.
 func (n *Node) servedState() control.ServedState {
 	out := control.ServedState{Snapshot: n.engine.View().ID, Epoch: n.engine.Stats().Epoch}
+	if n.fleet != nil {
+		out.Keys = n.fleet.keys.Version()
+	}
 	if n.images != nil {
 		out.Images = n.images.ListHash()
 	}

@@ -57,7 +57,7 @@ func SendHooks(ctx context.Context, config settings.Config, log *slog.Logger) (s
 		}
 	}
 	if err == nil && config.UsesBucket() {
-		n.mirror, err = newFollower(&config, log)
+		n.mirror, err = newFollower(&config, nil, log)
 	}
 
 	if err == nil {

@@ -167,7 +167,7 @@ func (n *Node) openMirror(ctx context.Context) error {
 	}
 	// The engine follows this folder like any other store.
 	dir := snapshot.OpenStore(n.Config.StoreCache)
-	follower, err := newFollower(&n.Config, n.Log)
+	follower, err := newFollower(&n.Config, n.fleet, n.Log)
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (n *Node) openMirror(ctx context.Context) error {
 }
 
 // newFollower returns the follower of the bucket of a configuration.
-func newFollower(config *settings.Config, log *slog.Logger) (*mirror.Follower, error) {
+func newFollower(config *settings.Config, fleet *fleetNode, log *slog.Logger) (*mirror.Follower, error) {
 	publishers, err := settings.ParsePublishers(config.Publishers)
 	if err != nil {
 		return nil, err
@@ -204,6 +204,9 @@ func newFollower(config *settings.Config, log *slog.Logger) (*mirror.Follower, e
 		return nil, err
 	}
 	options := mirror.FollowerOptions{Publishers: publishers, RetainFor: cursor.Lifetime, Log: log}
+	if fleet != nil {
+		options.Floor = fleet.control.HighestEpoch
+	}
 	return mirror.NewFollower(mirror.Open(place), snapshot.OpenStore(config.StoreCache), options), nil
 }
 

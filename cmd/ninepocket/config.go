@@ -343,7 +343,10 @@ func checkPlaces(cmd *cobra.Command) error {
 
 		switch f.Name {
 		case "store", "state":
-			wrong.Add(settings.CheckFolder(f.Name, value))
+			// fleet check looks at a bucket.
+			if cmd.Flags().Lookup("publishers") == nil {
+				wrong.Add(settings.CheckFolder(f.Name, value))
+			}
 		case "control":
 			wrong.Add(settings.CheckControl(value))
 		}

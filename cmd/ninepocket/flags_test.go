@@ -37,6 +37,7 @@ var badValues = map[string][]string{
 	"activate-in":                 {"-1s", "soon"},
 	"from":                        {"store", "s3://"},
 	"publisher":                   {"nonsense"},
+	"publishers":                  {"nonsense"},
 	"to":                          {"store", "s3://"},
 	"drain-lead":                  {"-1s", "11s", "soon", "0.5"},
 	"expires":                     {"tomorrow", "2020-01-01T00:00:00Z"},

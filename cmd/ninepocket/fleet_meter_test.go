@@ -129,6 +129,21 @@ func TestRightsAreRefused(t *testing.T) {
 		}
 	}
 
+	// What is full grants nothing, however it is set up.
+	full := redistest.Start(t, "--maxmemory", "1mb")
+	out, _ = c.does(exitRefused, "fleet", "check", "--control", c.control, "--metering", full.URL(), "--acks", "none")
+	for _, line := range []string{
+		"WRONG  redis: its memory is full: ", "of 1.0 MB", "       redis-cli -h 127.0.0.1 -p " + full.Port(),
+		"WRONG  redis: it grants no right: OOM", "WRONG  redis: " + full.Address() + " answers without a password",
+	} {
+		if !strings.Contains(out, line) {
+			t.Errorf("%s\nlacks %s", out, line)
+		}
+	}
+	if strings.Contains(out, "good   redis") {
+		t.Errorf("a full Redis is good:\n%s", out)
+	}
+
 	// What no server takes is refused before anything is asked, and without its password.
 	_, said = c.does(exitUsage, "fleet", "check", "--control", c.control, "--acks", "all", "--replicas", "0",
 		"--metering", r.URL()+"?password=secret-word")

@@ -34,6 +34,8 @@ type Options struct {
 	Folder  string // for the data of all processes; it is created
 	Listen  string // HOST:PORT of the proxy, port 0 for any
 	Catalog string // a native source directory with the first day
+	// Way leads servers to engines, see Plan.
+	Way func(server, name, address string) string
 }
 
 // Fleet is a running fleet.
@@ -78,7 +80,7 @@ func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
 // plan chooses an address for each process.
 func (f *Fleet) plan() error {
 	f.Plan = Plan{
-		Bind: "127.0.0.1", Places: map[string]string{}, TrustedProxies: "127.0.0.1",
+		Way: f.options.Way, Bind: "127.0.0.1", Places: map[string]string{}, TrustedProxies: "127.0.0.1",
 		Password: rand.Text(), ServerPassword: rand.Text(), InternalPassword: rand.Text(),
 		SentinelPassword: rand.Text(), AccessKey: rand.Text(), Secret: rand.Text(),
 		Folder: func(name string) string { return filepath.Join(f.options.Folder, name) },

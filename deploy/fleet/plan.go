@@ -6,6 +6,7 @@ package fleet
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -56,6 +57,22 @@ type Plan struct {
 	Secret           string
 	Publisher        string // key that may sign publications
 	TrustedProxies   string
+
+	// Way returns the address at which a server reaches a process; nil = where it listens.
+	Way func(server, name, address string) string
+}
+
+// seenBy returns the plan as a server sees it.
+func (p *Plan) seenBy(server string) *Plan {
+	if p.Way == nil {
+		return p
+	}
+	seen := *p
+	seen.Places = maps.Clone(p.Places)
+	for _, name := range slices.Concat(Redis, Sentinels, []string{Postgres, Store}) {
+		seen.Places[name] = p.Way(server, name, p.Places[name])
+	}
+	return &seen
 }
 
 func (p *Plan) host(name string) string {
@@ -106,7 +123,7 @@ func (p *Plan) Command(name string) (line, env []string) {
 	case slices.Contains(Sentinels, name):
 		return []string{"redis-sentinel", p.Folder(name) + "/sentinel.conf"}, nil
 	case slices.Contains(Servers, name):
-		return p.server(name), p.serverEnv()
+		return p.seenBy(name).server(name), p.seenBy(name).serverEnv()
 	case name == Postgres:
 		return []string{"postgres", "-c", "max_connections=100"}, nil
 	case name == Store:

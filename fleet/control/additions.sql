@@ -4,6 +4,10 @@ alter table ninepocket.servers add column if not exists reports bigint not null 
 alter table ninepocket.servers add column if not exists restored_at timestamptz; -- when reports was found lower last
 alter table ninepocket.servers add column if not exists restored_rows bigint not null default 0; -- lacking then
 
+-- keys_version is of the keys that a server has, clock_ms its clock, less this one's; null = it is older and says none.
+alter table ninepocket.servers add column if not exists keys_version bigint;
+alter table ninepocket.servers add column if not exists clock_ms bigint;
+
 -- The lineage of each version of the keys. Two databases that went apart have the same versions with other lineages. A
 -- trigger enters it, so that changes by earlier versions of the program have one too.
 create table if not exists ninepocket.lineage (
@@ -86,7 +90,7 @@ create or replace function ninepocket.plan_problems(silence interval) returns se
 	union all
 	select 'servers have different limits of plan ' || names.name || ', and the lower ones hold: ' || string_agg(
 			server || ' has ' || coalesce(plans -> names.name ->> 'per_minute', 'none') || ' a minute', ', ' order by server)
-		|| '; run: ninepocket plans import --config FILE, or give all servers the same file'
+		|| '; one file for all would do, too; run: ninepocket plans import --config FILE'
 	from live, (select distinct jsonb_object_keys(plans) as name from live) names
 	where plans is not null group by names.name
 	having count(distinct coalesce(plans -> names.name, 'null')) > 1

@@ -204,8 +204,9 @@ func (db *DB) schemaVersion(ctx context.Context) (have int, whole bool, err erro
 	err = db.query(ctx, func(ctx context.Context) error {
 		var there bool
 		err := db.pool.QueryRow(ctx, `select to_regclass('ninepocket.usage') is not null,
-			to_regclass('ninepocket.lineage') is not null and to_regclass('ninepocket.server_plans') is not null`).
-			Scan(&there, &whole)
+			to_regclass('ninepocket.lineage') is not null and to_regclass('ninepocket.server_plans') is not null
+			and exists (select from pg_attribute where attrelid = to_regclass('ninepocket.servers')
+				and attname = 'clock_ms')`).Scan(&there, &whole)
 		if err != nil || !there {
 			return err
 		}
@@ -217,7 +218,7 @@ func (db *DB) schemaVersion(ctx context.Context) (have int, whole bool, err erro
 // addMissing adds what the schema lacks if a statement failed for it: the database may be a copy of an
 // earlier version's. It returns the error of the statement, which the next try does not have.
 func (db *DB) addMissing(ctx context.Context, failed error) error {
-	if !errors.Is(failed, ErrPermission) {
+	if !errors.Is(failed, ErrSchemaVersion) {
 		return failed
 	}
 	var complete bool

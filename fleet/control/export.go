@@ -89,6 +89,7 @@ type Exporter struct {
 	pendingRows   atomic.Int64 // length of pending
 	silentServers atomic.Int64
 	timesOlder    atomic.Int64
+	keysBehind    atomic.Int64 // changes of keys that the database has and this server has not
 }
 
 // ServedState is the snapshot, epoch and image set that a server currently serves.
@@ -96,6 +97,7 @@ type ServedState struct {
 	Snapshot string
 	Epoch    uint64
 	Images   string // hash of its folder of card images, "" without one
+	Keys     int64  // version of the keys that it has
 }
 
 // NewExporter registers a server and returns its exporter. If the ledger has more than the state
@@ -504,20 +506,22 @@ func mergeLastUses(ctx context.Context, tx pgx.Tx, uses map[string]time.Time) er
 // heartbeat stores that this server is alive and what it serves, and counts the silent servers.
 func (ex *Exporter) heartbeat(ctx context.Context) error {
 	served := ex.options.Served()
-	var silent int64
+	var silent, keysVersion int64
 
 	err := ex.inReport(ctx, ex.db.timeout, func(ctx context.Context, tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `with own as (
 				update ninepocket.servers set seen_at = now(), exported_at = now(), snapshot = $2, epoch = $3,
-					pending = $4, images = $6, forgotten_at = null
+					pending = $4, images = $6, forgotten_at = null, keys_version = $7,
+					clock_ms = round(extract(epoch from $8::timestamptz - clock_timestamp()) * 1000)
 				where incarnation = $1)
-			select count(*) from ninepocket.servers
+			select count(*), (select version from ninepocket.control) from ninepocket.servers
 			where incarnation <> $1 and forgotten_at is null and seen_at < now() - $5::interval`,
 			ex.options.Incarnation, served.Snapshot, int64(served.Epoch), int64(len(ex.pending)), SilenceThreshold,
-			served.Images).Scan(&silent)
+			served.Images, served.Keys, ex.options.Now()).Scan(&silent, &keysVersion)
 	})
 	if err == nil {
 		ex.silentServers.Store(silent)
+		ex.keysBehind.Store(keysVersion - served.Keys)
 	}
 	return err
 }
@@ -555,6 +559,9 @@ func (ex *Exporter) SilentServers() int64 { return ex.silentServers.Load() }
 
 // TimesOlder returns how often the ledger was older than what this server had reported.
 func (ex *Exporter) TimesOlder() int64 { return ex.timesOlder.Load() }
+
+// KeysBehind returns how many changes of keys the database has that this server has not.
+func (ex *Exporter) KeysBehind() int64 { return ex.keysBehind.Load() }
 
 // LagMessage returns a message that the ledger is behind, with the cause.
 func LagMessage(by time.Duration, err error) string {

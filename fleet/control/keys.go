@@ -268,6 +268,7 @@ type KeySource struct {
 	revoked     revocations
 	now         func() time.Time
 	lastSuccess atomic.Int64 // when the database last answered, Unix nanoseconds
+	version     atomic.Int64 // of the keys that were read last
 }
 
 var _ keys.Source = (*KeySource)(nil)
@@ -292,6 +293,7 @@ func (source *KeySource) Read(ctx context.Context) (*keys.File, bool, error) {
 		source.file = source.revoked.apply(source.cache.file)
 	}
 	source.lastSuccess.Store(source.now().UnixNano())
+	source.version.Store(source.cache.last.version)
 	return source.file, changed, nil
 }
 
@@ -305,6 +307,9 @@ func (source *KeySource) LastSuccess() time.Time {
 	}
 	return time.Time{}
 }
+
+// Version returns the version of the keys that were read last.
+func (source *KeySource) Version() int64 { return source.version.Load() }
 
 // AppendKeyLog appends a JSON object to the log of commands that changed keys.
 func (db *DB) AppendKeyLog(ctx context.Context, entry []byte) error {

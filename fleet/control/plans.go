@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,10 +53,13 @@ func (db *DB) ChangePlans(ctx context.Context, changed keys.Plans) error {
 // that stand in files alone.
 func (db *DB) checkPlans(ctx context.Context) (all []Finding, err error) {
 	var text string
-	add := func() { all = append(all, Finding{"plans", false, text}) }
+	add := func() {
+		problem, command, _ := strings.Cut(text, "; run: ")
+		all = append(all, Finding{"plans", false, problem, command})
+	}
 	err = db.each(ctx, db.timeout, []any{&text}, add, "select ninepocket.plan_problems($1)", SilenceThreshold)
 	if err == nil && len(all) == 0 {
-		all = []Finding{{"plans", true, "plans stand in the database, and are the same at all servers"}}
+		all = []Finding{{"plans", true, "plans stand in the database, and are the same at all servers", ""}}
 	}
 	return all, err
 }

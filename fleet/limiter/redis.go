@@ -17,7 +17,9 @@ import (
 type redisDialer struct {
 	options *Options
 	url     atomic.Pointer[string]
-	host    string // for messages
+	host    string               // for messages
+	target  rueidis.ClientOption // as configured at the start
+	nodes   []string             // addresses of the primary, of Sentinels while it is not known
 	scripts [scriptCount]loadedScript
 	metrics *metrics
 }
@@ -27,11 +29,11 @@ type loadedScript struct{ source, hash string }
 
 // newRedisDialer returns the dialer of the Redis in options.
 func newRedisDialer(options *Options, m *metrics) (*redisDialer, error) {
-	_, host, err := parseURL(options.URL, options.exchange)
+	target, host, err := parseURL(options.URL, options.exchange)
 	if err != nil {
 		return nil, err
 	}
-	r := &redisDialer{options: options, host: host, metrics: m}
+	r := &redisDialer{options: options, target: target, host: host, nodes: target.InitAddress, metrics: m}
 	r.url.Store(&options.URL)
 	r.hashScripts(sources())
 	return r, nil
@@ -163,6 +165,12 @@ func (cs *connections) heartbeat(ctx context.Context) error {
 	err := conn.Do(ctx, conn.B().Set().Key(name).Value("").Px(heartbeatTTL).Build()).Error()
 	if skew, bad := cs.clockSkew(ctx, conn); bad == nil {
 		cs.metrics.clockSkew.Store(skew)
+	}
+	// A Redis that does not say it is metered all the same.
+	if text, bad := conn.Do(ctx, conn.B().Info().Section("memory").Build()).ToString(); bad == nil {
+		used, bound := memoryOf(readInfo(text))
+		cs.metrics.memoryUsed.Store(used)
+		cs.metrics.memoryBound.Store(bound)
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -149,6 +151,7 @@ func withRedis(options *Options, do func(rueidis.DedicatedClient, *redisDialer) 
 		return fmt.Errorf("cannot reach redis at %s: %w", r.host, err)
 	}
 	defer client.Close()
+	r.nodes = slices.Sorted(maps.Keys(client.Nodes()))
 	conn, release := client.Dedicate()
 	defer release()
 

@@ -264,6 +264,25 @@ func TestPullRollback(t *testing.T) {
 		}
 		w.refuses(server, nil, want[i])
 		w.contains(server, last, 3)
+		stats := server.Stats()
+		if stats.Refused != [len(RefusalReasons)]uint64{uint64(i + 1)} || stats.PublishedEpoch != 0 {
+			t.Errorf("%+v", stats)
+		}
+	}
+
+	// A server with an empty folder asks what the fleet served.
+	fresh := w.server()
+	fresh.options.Floor = func(context.Context) (uint64, error) { return 3, nil }
+	w.refuses(fresh, ErrBelowFleet, "epoch 2 is published, this fleet served 3: refused as a rollback")
+	options := fresh.options
+	_, err := Inspect(t.Context(), fresh.bucket, options)
+	if !errors.Is(err, ErrBelowFleet) || fresh.Stats().Refused[0] != 1 {
+		t.Errorf("%v, %+v", err, fresh.Stats())
+	}
+	model.Put("prod/CURRENT", stored[2])
+	w.pulls(fresh, last, 3)
+	if done, err := Inspect(t.Context(), fresh.bucket, options); err != nil || done.Epoch != 3 || done.ID != last {
+		t.Errorf("%+v: %v", done, err)
 	}
 	model.Put("prod/CURRENT", stored[2])
 	w.pulls(server, last, 3)
