@@ -108,6 +108,7 @@ func inspectPostgres(cmd *cobra.Command, url string) (all []control.Finding, epo
 		return err
 	})
 	if err != nil {
+		// Without a floor the store is looked at all the same.
 		return []control.Finding{{What: "postgresql", Text: err.Error()}}, 0
 	}
 	return all, epoch
@@ -170,6 +171,7 @@ func (flags *controlFlags) print(cmd *cobra.Command, all []control.Finding) erro
 				mark = "WRONG"
 			}
 			fmt.Fprintf(out, "%s  %s\n", mark, found.Text)
+			// A line of its own, to be pasted as it is.
 			if found.Command != "" && !found.Good {
 				fmt.Fprintf(out, "       %s\n", found.Command)
 			}
@@ -260,6 +262,7 @@ func fleetRevive() *cobra.Command {
 
 	flags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
 		now := time.Now()
+		// The log gets what was done, not what was tried.
 		var key *keys.Key
 		err := db.UpdateKeys(cmd.Context(), func(file *keys.File) (err error) {
 			key, err = file.Revive(args[0], now)
@@ -380,6 +383,7 @@ func (flags *controlFlags) forget(cmd *cobra.Command, db *control.DB, redis limi
 	if err := db.Forget(cmd.Context(), incarnation); err != nil {
 		return err
 	}
+	// Units of a Redis that was not named come back with the end of their day.
 	if redis.URL == "" {
 		const hint = "forgot %s; with --metering what it held in Redis is free again, too"
 		return printLine(cmd, flags.asJSON, out, hint, incarnation)

@@ -85,7 +85,7 @@ create or replace function ninepocket.plan_problems(silence interval) returns se
 			on p.incarnation = s.incarnation and p.reported_at > now() - silence and p.reported_at >= s.started_at
 		where s.forgotten_at is null and s.seen_at > now() - silence)
 	select 'server ' || server || ' of version ' || version || ' does not report its plans and takes them from its file '
-		|| 'alone: upgrade it, and change no plan until then'
+		|| 'alone: upgrade it, and change no plan until then; run: ninepocket fleet status --json'
 	from live where plans is null
 	union all
 	select 'servers have different limits of plan ' || names.name || ', and the lower ones hold: ' || string_agg(

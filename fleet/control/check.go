@@ -100,6 +100,7 @@ func (db *DB) isOpen(ctx context.Context) bool {
 	if strings.HasPrefix(config.Host, "/") {
 		return false
 	}
+	// A fallback would try again with what is taken away here.
 	config.Password = ""
 	config.Fallbacks = nil
 	if config.TLSConfig != nil {
@@ -144,6 +145,7 @@ func (db *DB) differences(ctx context.Context, servers []Server) (all []Finding,
 			find("clock", "has a clock that is %.1f s from the database's: run chrony there",
 				float64(*server.ClockMillis)/1000)
 		}
+		// Servers that are well take a publication within seconds of each other.
 		if server.Epoch < epoch {
 			find("publication", "serves epoch %d, others %d: look at its log", server.Epoch, epoch)
 		}

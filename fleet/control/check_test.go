@@ -18,6 +18,7 @@ func TestCheckComparesServers(t *testing.T) {
 		if ex.KeysBehind() != 0 {
 			t.Errorf("%s is %d changes behind", name, ex.KeysBehind())
 		}
+		do(t, db.exec(t.Context(), time.Minute, "select ninepocket.report_plans($1, '{"free": {"per_minute": 60}}')", name))
 	}
 	if all := wrongOf(t, db); len(all) != 0 {
 		t.Errorf("equal servers: %q", all)
@@ -98,7 +99,7 @@ func TestOlderSchema(t *testing.T) {
 	older := `insert into ninepocket.servers (incarnation, session, host, version, exported_at)
 		values ('old', 's', 'h', 'v', now())`
 	do(t, again.exec(t.Context(), time.Minute, older))
-	if all := wrongOf(t, again); len(all) != 0 {
+	if all := wrongOf(t, again); len(all) != 1 || !strings.Contains(all[0], "does not report its plans") {
 		t.Errorf("an older server: %q", all)
 	}
 }

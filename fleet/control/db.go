@@ -134,6 +134,7 @@ func (db *DB) Reload(ctx context.Context, url string) (taken bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("cannot use %s with what is configured now: %w", db, ErrURL)
 	}
+	// Bills of two databases must not mix in one process.
 	if hostOf(&fresh.Config) != db.host {
 		return false, nil
 	}
@@ -189,6 +190,7 @@ func (db *DB) Prepare(ctx context.Context) error {
 func (db *DB) create(ctx context.Context, missing bool) error {
 	return db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", schemaLock)
+		// Two servers that start at once wait here for each other.
 		if err == nil && missing {
 			_, err = tx.Exec(ctx, schema)
 		}
@@ -221,6 +223,7 @@ func (db *DB) addMissing(ctx context.Context, failed error) error {
 	if !errors.Is(failed, ErrSchemaVersion) {
 		return failed
 	}
+	// A restore that is under way has not all rows yet, and would meet what is added.
 	var complete bool
 	err := db.query(ctx, func(ctx context.Context) error {
 		return db.pool.QueryRow(ctx, "select "+completeSQL).Scan(&complete)

@@ -136,6 +136,7 @@ func (ex *Exporter) resume(ctx context.Context) (rows int, err error) {
 			return 0, err
 		}
 	}
+	// What was sent before is not believed any more.
 	clear(ex.lastSent)
 	ex.buffer(differ, used)
 	ex.begun = true
@@ -521,6 +522,7 @@ func (ex *Exporter) heartbeat(ctx context.Context) error {
 	})
 	if err == nil {
 		ex.silentServers.Store(silent)
+		// Negative in a database that is an older copy.
 		ex.keysBehind.Store(keysVersion - served.Keys)
 	}
 	return err

@@ -78,6 +78,7 @@ func (own *revocations) apply(file *keys.File) *keys.File {
 
 	for i, key := range out.Keys {
 		at, known := own.times[key.ID]
+		// A suspension goes both ways; what only grows is a revocation.
 		ended := key.RevokedAt != nil && !key.Suspended()
 		switch {
 		case ended && !known:
@@ -111,6 +112,7 @@ func (own *revocations) settle(ctx context.Context, db *DB, now time.Time) {
 	if own.path == "" || now.Before(own.tryAfter) {
 		return
 	}
+	// First the disk: a crash must not forget what the database lacks.
 	err := own.save()
 	if len(own.lost) > 0 {
 		err = errors.Join(err, own.revokeAgain(ctx, db))

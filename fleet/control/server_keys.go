@@ -87,6 +87,7 @@ func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 			from ninepocket.shared_plans($1, $2) t`, *source.incarnation.Load(), SilenceThreshold, before).
 			Scan(&next.sum, &text)
 	})
+	// The text is empty while the plans are those of before.
 	if err == nil && text != "" {
 		next.Plans = &sharedPlans{}
 		err = json.Unmarshal([]byte(text), next.Plans)
@@ -119,6 +120,7 @@ func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 // Plans implements [keys.PlanSource]. What the database does not have is as configured.
 func (source *ServerKeys) Plans(configured keys.Plans) keys.Plans {
 	source.configured.Store(&configured)
+	// Of all servers the lowest limit holds: a caller may ask any of them.
 	shared := source.heard.Load().Plans
 	plans := configured.With(shared.Stored)
 	for _, others := range shared.Others {
@@ -145,6 +147,7 @@ func (source *ServerKeys) write(ctx context.Context, heard heardKeys, changed bo
 		err = source.db.exec(ctx, source.db.timeout, "select ninepocket.report_plans($1, $2)",
 			*source.incarnation.Load(), string(plans))
 	}
+	// The sum comes first, so that half a file is known as one.
 	text, unfit := json.Marshal(heard)
 	sum := sha256.Sum256(text)
 	err = errors.Join(err, unfit)
@@ -176,6 +179,7 @@ func (source *ServerKeys) UseCopy(maxAge time.Duration) ([]cursor.Key, error) {
 			copied.Database, copied.At.Format(time.RFC3339), maxAge)
 	}
 
+	// The age of the keys is that of the copy until the database answers.
 	source.heard.Store(&copied)
 	source.lastSuccess.Store(copied.At.UnixNano())
 	source.copied = true
