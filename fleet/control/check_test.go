@@ -18,7 +18,8 @@ func TestCheckComparesServers(t *testing.T) {
 		if ex.KeysBehind() != 0 {
 			t.Errorf("%s is %d changes behind", name, ex.KeysBehind())
 		}
-		do(t, db.exec(t.Context(), time.Minute, "select ninepocket.report_plans($1, '{"free": {"per_minute": 60}}')", name))
+		const plans = `{"free": {"per_minute": 60}}`
+		do(t, db.exec(t.Context(), time.Minute, "select ninepocket.report_plans($1, $2)", name, plans))
 	}
 	if all := wrongOf(t, db); len(all) != 0 {
 		t.Errorf("equal servers: %q", all)
