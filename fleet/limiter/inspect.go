@@ -132,6 +132,7 @@ func (r *redisDialer) isOpen(ctx context.Context, address string) bool {
 		option.TLSConfig.GetClientCertificate = nil
 	}
 
+	// One that wants a password lets no client begin.
 	client, err := rueidis.NewClient(option)
 	if err != nil {
 		return false
