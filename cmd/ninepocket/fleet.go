@@ -109,7 +109,8 @@ func inspectPostgres(cmd *cobra.Command, url string) (all []control.Finding, epo
 	})
 	if err != nil {
 		// Without a floor the store is looked at all the same.
-		return []control.Finding{{What: "postgresql", Text: err.Error()}}, 0
+		const command = `pg_isready -d "$NINEPOCKET_CONTROL"`
+		return []control.Finding{{What: "postgresql", Text: err.Error(), Command: command}}, 0
 	}
 	return all, epoch
 }

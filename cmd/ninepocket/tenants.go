@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -411,7 +412,7 @@ func (flags *planFlags) add(cmd *cobra.Command, change planChange) *cobra.Comman
 			return err
 		}
 
-		what := strings.Join(changed.Names(), ", ")
+		what := cmp.Or(strings.Join(changed.Names(), ", "), "nothing")
 		if flags.dry {
 			cmd.PrintErrln("note: a dry run: what follows would be done, and nothing is changed")
 		} else if err := db.ChangePlans(cmd.Context(), changed); err != nil {
