@@ -490,7 +490,7 @@ func TestFleetMessages(t *testing.T) {
 	f(exitNotReady, "cannot serve without keys: cannot reach PostgreSQL at 127.0.0.1:1/cards",
 		append(serve, "--control", away)...)
 	f(exitFailure, "hint: look at --control, and whether PostgreSQL runs there", "keys", "list", "--control", away)
-	f(exitFailure, "give the user of --control the database", "fleet", "status", "--control",
+	f(exitFailure, "look at the password of --control", "fleet", "status", "--control",
 		strings.Replace(c.control, postgrestest.Password, "wrong-word", 1))
 	f(exitFailure, "it has none yet", "keys", "list", "--control", c.control)
 	f(exitUsage, "cannot use --state and --control", "keys", "list", "--control", c.control, "--state", state)
