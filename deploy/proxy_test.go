@@ -169,10 +169,16 @@ func TestRedisIsClosed(t *testing.T) {
 	}
 	defer conn.Close()
 	for _, c := range [][2]string{
-		{"AUTH np SERVERS_PASSWORD", "+OK"}, {"SET np:a 1", "+OK"}, {"SET other 1", "-NOPERM"},
+		{"AUTH np SERVERS_PASSWORD", "+OK"},
+		{"SET np:a 1", "+OK"},
+		{"SET other 1", "-NOPERM"},
 		{"FLUSHALL", "-NOPERM"},
-		{"CONFIG GET appendfsync", "*2"}, {"CONFIG SET maxmemory 1", "-NOPERM"}, {"ROLE", "*3"},
-		{"ACL LIST", "-NOPERM"}, {"REPLICAOF 127.0.0.1 1", "-NOPERM"}, {"WAIT 0 1", ":0"},
+		{"CONFIG GET appendfsync", "*2"},
+		{"CONFIG SET maxmemory 1", "-NOPERM"},
+		{"ROLE", "*3"},
+		{"ACL LIST", "-NOPERM"},
+		{"REPLICAOF 127.0.0.1 1", "-NOPERM"},
+		{"WAIT 0 1", ":0"},
 	} {
 		fmt.Fprintf(conn, "%s\r\n", c[0])
 		answer := make([]byte, 4096)

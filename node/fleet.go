@@ -199,22 +199,22 @@ func (n *Node) exportLast(ctx context.Context) {
 func reloadFleet(n *Node, fresh *settings.Config) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*lastExportTimeout)
 	defer cancel()
-	taken := false
 	if n.fleet != nil {
-		taken, err = n.fleet.control.Reload(ctx, fresh.Control)
+		taken, unfit := n.fleet.control.Reload(ctx, fresh.Control)
 		if taken {
 			n.Config.Control = fresh.Control
 		}
+		err = unfit
 	}
 
-	var wrong error
 	if n.limiter != nil {
-		taken, wrong = n.limiter.Reload(ctx, fresh.Metering)
+		taken, unfit := n.limiter.Reload(ctx, fresh.Metering)
 		if taken {
 			n.Config.Metering = fresh.Metering
 		}
+		err = errors.Join(err, unfit)
 	}
-	return errors.Join(err, wrong)
+	return err
 }
 
 // limiterChanged logs that the limiter is unavailable, that it is available again, or that it lost

@@ -73,7 +73,7 @@ func fleetCheck() *cobra.Command {
 	cmd.Flags().StringVar(&redis.Prefix, "prefix", settings.Default().Fleet.Prefix, "fleet.prefix of the servers")
 	cmd.Flags().StringVar(&store, "store", "", "`URL` of the publications, s3://…"+ofConfiguration)
 	cmd.Flags().StringSliceVar(&publishers, "publishers", nil, "`ID:KEY` that may sign them"+ofConfiguration)
-	for _, key := range strings.Fields("metering fleet.acks fleet.replicas fleet.prefix store publishers") {
+	for key := range strings.FieldsSeq("metering fleet.acks fleet.replicas fleet.prefix store publishers") {
 		configured(cmd, optional, key)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -420,7 +420,7 @@ func (flags *planFlags) add(cmd *cobra.Command, change planChange) *cobra.Comman
 			log := accountFlags{Store: registry.ControlStore{DB: db}}
 			log.record(cmd, registry.Change{At: time.Now(), Command: "plans " + cmd.Name(), What: what})
 		}
-		return printLine(cmd, flags.asJSON, changed, "%s: %d plans: %s", cmd.Name(), len(changed), what)
+		return printLine(cmd, flags.asJSON, changed, "plans %s: %s", cmd.Name(), what)
 	})
 }
 

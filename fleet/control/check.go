@@ -106,6 +106,7 @@ func (db *DB) isOpen(ctx context.Context) bool {
 	if config.TLSConfig != nil {
 		config.TLSConfig.Certificates = nil // of the copy
 	}
+
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return false

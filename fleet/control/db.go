@@ -47,8 +47,9 @@ var (
 )
 
 // domainErrors are errors of this package that transactions return; explain passes them unchanged.
-var domainErrors = []error{ErrOtherSends, ErrSessionTaken, ErrNoSuchServer, ErrServerAlive, errOtherNumber,
-	errRestoring, errOlder}
+var domainErrors = []error{
+	ErrOtherSends, ErrSessionTaken, ErrNoSuchServer, ErrServerAlive, errOtherNumber, errRestoring, errOlder,
+}
 
 // schema is the schema of the first version, and additions what later ones added to it.
 var (

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -108,10 +109,10 @@ func TestRestoredToTheSameVersion(t *testing.T) {
 
 			restore(t, url, copied)
 			revoked, fresh := after(t, db, old)
-			if err := f.status(t, text); (err == keys.ErrRevoked) != revoked {
+			if err := f.status(t, text); errors.Is(err, keys.ErrRevoked) != revoked {
 				t.Errorf("the key of the copy: %v, and revoked there: %t", err, revoked)
 			}
-			if err := f.status(t, gone); err != keys.ErrInvalid {
+			if err := f.status(t, gone); !errors.Is(err, keys.ErrInvalid) {
 				t.Errorf("a key that the database does not have: %v", err)
 			}
 			for _, text := range fresh {
@@ -143,7 +144,7 @@ func TestOlderProgramsHaveALineage(t *testing.T) {
 	}
 	restore(t, url, copied)
 	older(`"revoked_at": "2026-11-20T00:00:00Z"`)
-	if err := f.status(t, text); err != keys.ErrRevoked {
+	if err := f.status(t, text); !errors.Is(err, keys.ErrRevoked) {
 		t.Errorf("a key that an older program revoked after a restore: %v", err)
 	}
 }
@@ -168,7 +169,7 @@ func TestCopyOfAnEarlierVersion(t *testing.T) {
 	if f.ring.Reload() == nil {
 		t.Error("a database without a lineage is believed")
 	}
-	if err := f.status(t, text); err != keys.ErrRevoked {
+	if err := f.status(t, text); !errors.Is(err, keys.ErrRevoked) {
 		t.Errorf("the next try: %v, want that the key is revoked", err)
 	}
 	do(t, ex.Export(t.Context()))
@@ -202,7 +203,7 @@ func TestHalfRestored(t *testing.T) {
 		}
 	}
 	restore(t, url, copied)
-	if err := f.status(t, later); err != keys.ErrInvalid {
+	if err := f.status(t, later); !errors.Is(err, keys.ErrInvalid) {
 		t.Errorf("a key that the whole copy does not have: %v", err)
 	}
 }
@@ -219,7 +220,7 @@ func TestRevocationsOnlyGrow(t *testing.T) {
 	revoke(t, db, key.ID)
 	do(t, db.UpdateKeys(t.Context(), func(f *keys.File) error { return f.Suspend("other", noon()) }))
 	for range 2 { // the second stores it
-		if err := f.status(t, text); err != keys.ErrRevoked {
+		if err := f.status(t, text); !errors.Is(err, keys.ErrRevoked) {
 			t.Fatal(err)
 		}
 	}
@@ -227,7 +228,7 @@ func TestRevocationsOnlyGrow(t *testing.T) {
 	// A server that was off meanwhile begins with the copy.
 	restore(t, url, copied)
 	f = follow(t, db, state)
-	if _, err := f.ring.FindCached([]byte(text), 0, nil); err != keys.ErrRevoked {
+	if _, err := f.ring.FindCached([]byte(text), 0, nil); !errors.Is(err, keys.ErrRevoked) {
 		t.Errorf("revoked before the restore: %v", err)
 	}
 	if err := f.status(t, suspended); err != nil {
@@ -239,7 +240,7 @@ func TestRevocationsOnlyGrow(t *testing.T) {
 
 	// By now it is revoked for all, and the log says by whom.
 	fresh := follow(t, db, t.TempDir())
-	if err := fresh.status(t, text); err != keys.ErrRevoked {
+	if err := fresh.status(t, text); !errors.Is(err, keys.ErrRevoked) {
 		t.Errorf("a new server: %v", err)
 	}
 	ids, err := db.RevokedAgain(t.Context(), time.Now().Add(-time.Hour))
@@ -278,7 +279,7 @@ func TestRevocationsOnlyGrow(t *testing.T) {
 	revoke(t, db, key.ID)
 	_ = f.status(t, text)
 	restore(t, url, copied)
-	if err := f.status(t, text); err != keys.ErrRevoked {
+	if err := f.status(t, text); !errors.Is(err, keys.ErrRevoked) {
 		t.Errorf("revoked after it was revived, and before a restore: %v", err)
 	}
 }
@@ -304,11 +305,11 @@ func TestAnyPast(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, seed))
 
 	texts := map[string]string{} // by id
-	make := func() {
+	makeKey := func() {
 		key, text := create(t, db, fmt.Sprint("t", random.IntN(3)))
 		texts[key.ID] = text
 	}
-	make()
+	makeKey()
 	copies := []string{dump(t, url)}
 	states := []string{t.TempDir(), t.TempDir()}
 	followers := []*follower{follow(t, db, states[0]), follow(t, db, states[1])}
@@ -319,7 +320,7 @@ func TestAnyPast(t *testing.T) {
 		do(t, err)
 		switch random.IntN(7) {
 		case 0, 1:
-			make()
+			makeKey()
 		case 2, 3:
 			revoke(t, db, file.Keys[random.IntN(len(file.Keys))].ID)
 		case 4:
@@ -354,7 +355,7 @@ func TestAnyPast(t *testing.T) {
 			case heard[i][id]:
 				want = keys.ErrRevoked
 			}
-			if err != want {
+			if !errors.Is(err, want) {
 				t.Fatalf("step %d: server %d says %v to %s, want %v", step, i, err, id, want)
 			}
 		}
@@ -376,7 +377,7 @@ func TestRevokedWithinTwoSeconds(t *testing.T) {
 	readable := time.Now()
 	for {
 		_, err := f.ring.FindCached([]byte(text), 0, nil)
-		if err == keys.ErrRevoked {
+		if errors.Is(err, keys.ErrRevoked) {
 			return
 		}
 		if by := time.Since(readable); by > 2*time.Second {

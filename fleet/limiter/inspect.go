@@ -129,6 +129,8 @@ func (r *redisDialer) isOpen(ctx context.Context, address string) bool {
 		option.TLSConfig.Certificates = nil
 		option.TLSConfig.GetClientCertificate = nil
 	}
+
+	// One that wants a password lets no client begin.
 	client, err := rueidis.NewClient(option)
 	if err != nil {
 		return false

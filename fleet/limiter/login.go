@@ -101,8 +101,8 @@ func readCertificates(config *tls.Config, root, cert, key string) error {
 // Reload reads the files of a URL again, tries to log in with it, and takes it for the connections to come. Those
 // that there are stay. It takes no URL of another place: that needs a restart.
 func (store *Store) Reload(ctx context.Context, url string) (taken bool, err error) {
-	r, real := store.options.dialer.(*redisDialer)
-	if !real || placeOf(url) != placeOf(*r.url.Load()) {
+	r, ok := store.options.dialer.(*redisDialer)
+	if !ok || placeOf(url) != placeOf(*r.url.Load()) {
 		return false, nil
 	}
 	target, _, err := parseURL(url, store.options.exchange)

@@ -324,7 +324,7 @@ func Inspect(ctx context.Context, bucket *Bucket, options FollowerOptions) (Pull
 	if err != nil {
 		return PullResult{}, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	c := NewFollower(bucket, snapshot.OpenStore(dir), options)
 	done, _, err := c.checkCurrent(ctx)
 	if err == nil {

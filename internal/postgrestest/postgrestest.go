@@ -351,9 +351,11 @@ func (s *Server) UseTLS(t testing.TB, url, certFile, keyFile string) {
 	}
 
 	s.SQL(t, url, "alter system set ssl = on")
+	before := s.SQL(t, url, "select clock_timestamp()")
 	s.SQL(t, url, "select pg_reload_conf()")
-	// It reads its files a moment later.
-	time.Sleep(200 * time.Millisecond)
+	// It reads its files a moment later, and new sessions say when.
+	for s.SQL(t, url, "select pg_conf_load_time() > '"+strings.TrimSpace(before)+"'") != "t" {
+	}
 }
 
 // File runs a file of statements in the database of a URL, with variables NAME=VALUE of psql.
@@ -363,7 +365,7 @@ func (s *Server) File(t testing.TB, url, file string, variables ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer text.Close()
+	defer func() { _ = text.Close() }()
 	args := []string{"-X", "-q", "-A", "-t"}
 	for _, variable := range variables {
 		args = append(args, "-v", variable)

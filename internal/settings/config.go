@@ -164,8 +164,10 @@ func Default() Config {
 			ImageInterval: feed.DefaultImageInterval.String(),
 		},
 		Daily: Daily{Sources: []string{PulledFeed}, RetainSnapshots: DefaultRetention},
-		Fleet: Fleet{Acks: "replica", Replicas: 1, Timeout: "100ms", Lease: "500ms", Export: "5s", Prefix: "np",
-			KeysMaxAge: "24h"},
+		Fleet: Fleet{
+			Acks: "replica", Replicas: 1, Timeout: "100ms", Lease: "500ms", Export: "5s", Prefix: "np",
+			KeysMaxAge: "24h",
+		},
 	}
 }
 
