@@ -294,6 +294,7 @@ func (w *torture) higherPlan(name string) {
 	file := filepath.Join(w.folder, "higher.toml")
 	text := fmt.Sprintf("[plans.free]\nper_minute = %d\n", 10*tenants[0].perMinute)
 	err := os.WriteFile(file, []byte(text), 0o600)
+
 	if err == nil {
 		err = os.Setenv("NINEPOCKET_CONFIG", file) //nolint:usetesting // of this one start
 	}
@@ -305,6 +306,7 @@ func (w *torture) higherPlan(name string) {
 	if err != nil {
 		w.Fatal(err)
 	}
+
 	w.healed("a start of "+name+" with a higher plan", time.Now())
 	if _, err := w.Ninepocket(w.Context(), "fleet", "check", "--control", w.Control()); err == nil {
 		w.Error("fleet check finds nothing wrong with plans that differ")

@@ -179,6 +179,7 @@ func (s *simServer) halt() {
 		r.stop()
 	}
 	s.routines = nil
+
 	// An inline usage log has written all calls that were answered.
 	if err := s.usageLog.Close(); err != nil {
 		s.w.t.Fatal(err)

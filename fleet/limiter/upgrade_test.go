@@ -52,6 +52,8 @@ func TestOlderScript(t *testing.T) {
 			args := append(slices.Clone(c.args), number(rc.now/1e6), number(rc.now%1e6))
 
 			answers := map[string][]int64{}
+			var versions []string
+			var multi []rueidis.Completed
 			for version, hash := range takes {
 				sha := hash()
 				if c.script == scriptLease {
@@ -62,11 +64,15 @@ func TestOlderScript(t *testing.T) {
 					keys = append(keys, prefix+name+version+key)
 				}
 				b := client.B().Evalsha().Sha1(sha).Numkeys(int64(len(keys))).Key(keys...).Arg(args...)
-				out, err := client.Do(t.Context(), b.Build()).AsIntSlice()
+				versions = append(versions, version)
+				multi = append(multi, b.Build())
+			}
+			for i, result := range client.DoMulti(t.Context(), multi...) {
+				out, err := result.AsIntSlice()
 				if err != nil {
 					t.Fatal(err)
 				}
-				answers[version] = out
+				answers[versions[i]] = out
 			}
 
 			got := answers["mixed"]
