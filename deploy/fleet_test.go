@@ -19,9 +19,10 @@ func inContainers() *fleet.Plan {
 	p := &fleet.Plan{
 		Bind: "0.0.0.0", Places: map[string]string{fleet.Postgres: "postgres:5432", fleet.Store: "store:7070"},
 		BaseURL: "${BASE_URL}", Password: "${POSTGRES_PASSWORD}", ServerPassword: "${SERVERS_PASSWORD}",
-		InternalPassword: "$$INTERNAL_PASSWORD", SentinelPassword: "${SENTINEL_PASSWORD}",
-		AccessKey: "${STORE_ACCESS_KEY}",
-		Secret:    "${STORE_SECRET}", Publisher: "${PUBLISHER}", TrustedProxies: "10.89.7.0/24",
+		AdminPassword: "${ADMIN_PASSWORD}", InternalPassword: "$$INTERNAL_PASSWORD",
+		SentinelPassword: "${SENTINEL_PASSWORD}",
+		AccessKey:        "${STORE_ACCESS_KEY}",
+		Secret:           "${STORE_SECRET}", Publisher: "${PUBLISHER}", TrustedProxies: "10.89.7.0/24",
 		Folder: func(name string) string {
 			switch {
 			case slices.Contains(fleet.Servers, name):

@@ -17,8 +17,9 @@ import (
 var controlHints = []errorHint{
 	hint(exitFailure, "look at --control, and whether PostgreSQL runs there and lets this machine in (pg_hba.conf)",
 		control.ErrUnavailable),
-	hint(exitFailure, "give the user of --control the database: create database NAME owner USER; and look at its "+
-		"password", control.ErrPermission),
+	hint(exitFailure, "look at the password of --control; after an upgrade give a command as np_admin (ninepocket "+
+		"fleet status), then run deploy/fleet/roles.sql; without roles: create database NAME owner USER",
+		control.ErrPermission),
 	hint(exitFailure, "use one version of ninepocket for all servers, and PostgreSQL 14 or later",
 		control.ErrSchemaVersion),
 	hint(exitUsage, "--control wants postgres://USER@HOST/DATABASE", control.ErrURL),

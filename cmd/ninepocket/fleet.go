@@ -140,7 +140,11 @@ func inspectRedis(ctx context.Context, redis limiter.Options) (all []control.Fin
 	}
 	if len(found.Findings) == 0 {
 		const good = "redis: version, replicas, clock, password, a right granted, %s of memory (maxmemory %s)"
-		text := fmt.Sprintf(good, limiter.Megabytes(found.Used), limiter.Megabytes(found.Bound))
+		bound := "none"
+		if found.Bound > 0 {
+			bound = limiter.Megabytes(found.Bound)
+		}
+		text := fmt.Sprintf(good, limiter.Megabytes(found.Used), bound)
 		return []control.Finding{{What: "redis", Good: true, Text: text}}
 	}
 

@@ -81,8 +81,8 @@ func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
 func (f *Fleet) plan() error {
 	f.Plan = Plan{
 		Way: f.options.Way, Bind: "127.0.0.1", Places: map[string]string{}, TrustedProxies: "127.0.0.1",
-		Password: rand.Text(), ServerPassword: rand.Text(), InternalPassword: rand.Text(),
-		SentinelPassword: rand.Text(), AccessKey: rand.Text(), Secret: rand.Text(),
+		Password: rand.Text(), AdminPassword: rand.Text(), ServerPassword: rand.Text(),
+		InternalPassword: rand.Text(), SentinelPassword: rand.Text(), AccessKey: rand.Text(), Secret: rand.Text(),
 		Folder: func(name string) string { return filepath.Join(f.options.Folder, name) },
 	}
 

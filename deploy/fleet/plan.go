@@ -50,6 +50,7 @@ type Plan struct {
 
 	BaseURL          string // of the proxy
 	Password         string // of PostgreSQL's superuser np, and of np_admin
+	AdminPassword    string // password of admin, in Redis
 	ServerPassword   string // password of servers, in PostgreSQL and Redis
 	InternalPassword string // password of replicas and Sentinels, in Redis
 	SentinelPassword string // password of the Sentinels
@@ -158,8 +159,8 @@ func (p *Plan) RedisConfig(name string) string {
 
 // withPasswords puts the passwords into a file of this folder.
 func (p *Plan) withPasswords(text string) string {
-	return strings.NewReplacer("SERVERS_PASSWORD", p.ServerPassword, "INTERNAL_PASSWORD", p.InternalPassword,
-		"SENTINEL_PASSWORD", p.SentinelPassword).Replace(text)
+	return strings.NewReplacer("ADMIN_PASSWORD", p.AdminPassword, "SERVERS_PASSWORD", p.ServerPassword,
+		"INTERNAL_PASSWORD", p.InternalPassword, "SENTINEL_PASSWORD", p.SentinelPassword).Replace(text)
 }
 
 // Sentinel returns the configuration of a Sentinel.

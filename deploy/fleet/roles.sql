@@ -17,6 +17,10 @@ alter role np_servers password :'servers_password';
 
 grant create on database :"DBNAME" to np_admin;
 create schema if not exists ninepocket;
+-- Whoever owned the tables goes on with them: servers that still log in so are cut off by nothing. When none does any
+-- more: revoke np_admin from THAT_ROLE.
+select format('grant np_admin to %I', rolname) from pg_roles where rolname <> 'np_admin' and not rolsuper
+	and not pg_has_role('np_admin', oid, 'member') and oid in (select relowner from pg_class where relnamespace = 'ninepocket'::regnamespace) \gexec
 alter schema ninepocket owner to np_admin;
 select format('alter table ninepocket.%I owner to np_admin', relname) from pg_class
 	where relnamespace = 'ninepocket'::regnamespace and relkind in ('r', 'v') \gexec

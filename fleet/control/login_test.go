@@ -88,6 +88,20 @@ func TestRoles(t *testing.T) {
 	}
 }
 
+// TestRolesOfOneOwner takes over the tables of a role under its server, which goes on.
+func TestRolesOfOneOwner(t *testing.T) {
+	server := postgrestest.Start(t)
+	super := server.Database(t)
+	server.SQL(t, super, "create role one_owner login password 'owner-word'; do $$ begin execute format("+
+		"'alter database %I owner to one_owner', current_database()); end $$")
+	db := connect(t, as(t, super, "one_owner", "owner-word", ""))
+	create(t, db, "acme")
+	roles(t, server, super)
+	roles(t, server, super)
+	create(t, db, "later")
+	create(t, connect(t, as(t, super, "np_admin", "admin-word", "")), "last")
+}
+
 // TestLoginIsReadAgain changes password and certificate of a PostgreSQL over TLS under a server: a reload takes
 // them, a wrong one is refused and named.
 func TestLoginIsReadAgain(t *testing.T) {

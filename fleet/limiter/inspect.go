@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -123,6 +124,7 @@ func (r *redisDialer) isOpen(ctx context.Context, address string) bool {
 		InitAddress: []string{address}, ForceSingleClient: true, DisableCache: true, DisableRetry: true,
 		Dialer: r.target.Dialer, ConnWriteTimeout: r.options.exchange,
 	}
+
 	// The server's certificate is believed as before, and none is shown.
 	if r.target.TLSConfig != nil {
 		option.TLSConfig = r.target.TLSConfig.Clone()
@@ -160,7 +162,10 @@ func (r *redisDialer) cli(address, words string) string {
 	if r.target.TLSConfig != nil {
 		line += " --tls"
 	}
-	if r.target.Username != "" {
+	switch {
+	case r.target.Username != "" && strings.HasPrefix(words, "config set"):
+		line += " --user admin" // as users.acl has it: servers must not change how Redis is set
+	case r.target.Username != "":
 		line += " --user " + r.target.Username
 	}
 	if r.target.Password != "" {

@@ -24,8 +24,8 @@ func usersFile(t testing.TB) string {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "users.acl")
-	full := strings.NewReplacer("SERVERS_PASSWORD", "first-word", "INTERNAL_PASSWORD", "inner-word").
-		Replace(string(text))
+	full := strings.NewReplacer("ADMIN_PASSWORD", "admin-word", "SERVERS_PASSWORD", "first-word",
+		"INTERNAL_PASSWORD", "inner-word").Replace(string(text))
 	// The test itself needs no login; what nobody may do without one is tested of the file as it is.
 	full = strings.Replace(full, "user default off", "user default on nopass ~* &* +@all", 1)
 	write(t, file, full)
@@ -94,6 +94,16 @@ func TestLoginRotates(t *testing.T) {
 	s := startServer(t, url, "np", func(o *Options) { o.Report = said.add })
 	p := newTenants(t, keys.Live, keys.Plan{PerMinute: 600, PerDay: 10_000}, "one").principal(t, "one")
 	eventually(t, "a call is granted", func() bool { return s.do(p, access.CardsGet) })
+
+	// Somebody can do what docs/FLEET.md says, and it is not the servers.
+	for user, want := range map[string]bool{"admin": true, "np": false} {
+		for _, words := range []string{"ACL SETUSER np >second-word", "CONFIG SET masterauth new"} {
+			got := r.Try(append([]string{"ACL", "DRYRUN", user}, strings.Fields(words)...)...)
+			if (got == "OK") != want {
+				t.Errorf("%s may %s: %v", user, words, got)
+			}
+		}
+	}
 
 	// Two passwords for a while, a new certificate, and the old password goes.
 	if got := r.Try("ACL", "SETUSER", "np", ">second-word"); got != "OK" {
