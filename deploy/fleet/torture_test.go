@@ -69,6 +69,7 @@ func TestTortureFleet(t *testing.T) {
 	keys["poor"] = w.key("poor", "preview", "preview", "--credits", fmt.Sprint(credits))
 	pause(t.Context(), 3*time.Second) // in which all servers hear of them
 	products := w.products(keys["partner"])
+	w.higherPlan(fleet.Servers[2])
 
 	ctx, stop := context.WithCancel(t.Context())
 	var load sync.WaitGroup
@@ -111,6 +112,7 @@ func TestTortureFleet(t *testing.T) {
 		}
 		w.revoked(round)
 	}
+	w.importPlans()
 
 	for _, name := range w.Names() {
 		w.killed(name)

@@ -286,3 +286,42 @@ func postgresProgram(name string) (string, error) {
 	}
 	return found[len(found)-1], nil
 }
+
+// higherPlan starts a server again with a file of its own, whose free plan has ten times the limit. Until
+// plans stand in the database, the limit of the others holds there too.
+func (w *torture) higherPlan(name string) {
+	w.Helper()
+	file := filepath.Join(w.folder, "higher.toml")
+	text := fmt.Sprintf("[plans.free]\nper_minute = %d\n", 10*tenants[0].perMinute)
+	err := os.WriteFile(file, []byte(text), 0o600)
+
+	if err == nil {
+		err = os.Setenv("NINEPOCKET_CONFIG", file) //nolint:usetesting // of this one start
+	}
+	if err == nil {
+		w.Kill(name)
+		err = w.Restart(w.Context(), name)
+		_ = os.Unsetenv("NINEPOCKET_CONFIG")
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+
+	w.healed("a start of "+name+" with a higher plan", time.Now())
+	if _, err := w.Ninepocket(w.Context(), "fleet", "check", "--control", w.Control()); err == nil {
+		w.Error("fleet check finds nothing wrong with plans that differ")
+	}
+}
+
+// importPlans takes plans as they are built in into the database.
+func (w *torture) importPlans() {
+	w.Helper()
+	file := filepath.Join(w.folder, "plans.toml")
+	err := os.WriteFile(file, nil, 0o600)
+	if err == nil {
+		_, err = w.Ninepocket(w.Context(), "plans", "import", "--control", w.Control(), "--config", file)
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+}
