@@ -56,7 +56,11 @@ demo: build ## build and serve a synthetic catalog with ready keys (DEMO_FLAGS='
 .PHONY: fleet-demo
 fleet-demo: build ## three servers behind a proxy with Redis, PostgreSQL and an S3-compatible store, as plain processes (DEMO_FLAGS='--listen 127.0.0.1:8080')
 	$(GO) build -trimpath -buildvcs=false -o bin/fleet-demo ./deploy/fleet/demo
-	@exec bin/fleet-demo $(DEMO_FLAGS)
+	@PATH="$$PWD/bin:$$PATH"; command -v versitygw >/dev/null || $(MAKE) bin/versitygw; exec bin/fleet-demo $(DEMO_FLAGS)
+
+# The S3-compatible store of the demo and the torture, pinned by a module of its own.
+bin/versitygw: tools/s3store/go.mod
+	$(GO) -C tools/s3store build -trimpath -o '$(CURDIR)/$@' github.com/versity/versitygw/cmd/versitygw
 
 .PHONY: test
 test: ## run every test in random order, with the race detector where a C compiler is (PKG=./engine RUN=TestView)
@@ -101,8 +105,9 @@ torture: ## kill servers, publishers and the engines of a fleet at random moment
 	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestFleetKilled|TestFleetFaults|TestSwapTorture|TestSlowClients|TestHandover|TestFloods|TestDescriptors|TestAPIErrors|TestMounted|TestDamaged|TestBegun|TestTenMinutes$$|TestYear$$|TestContinuity$$|TestUniverse|TestPlanted|TestCheckpointBits)' -count=1 -v -timeout 120m ./access ./cmd/ninepocket ./operate ./server
 
 .PHONY: torture-fleet
-torture-fleet: ## kill and pause each process of a fleet in turn, under load, and hold what clients saw against the bills; hold 100 publications on three servers to 250 ms (5 min)
-	NINEPOCKET_TORTURE=1 $(GO) test -run '^TestTortureFleet$$' -count=1 -v -timeout 20m ./deploy/fleet
+torture-fleet: ## kill and pause each process of a fleet in turn, make each server's way to its engines a black hole, refuse and slow, restore PostgreSQL and revoke keys, ROUNDS=1 times under load, and hold what clients saw against the bills; hold 100 publications on three servers to 250 ms (5 min)
+	@PATH="$$PWD/bin:$$PATH"; command -v versitygw >/dev/null || $(MAKE) bin/versitygw; set -x; \
+	NINEPOCKET_TORTURE=$(or $(ROUNDS),1) $(GO) test -run '^TestTortureFleet$$' -count=1 -v -timeout $$((20 + 5 * $(or $(ROUNDS),1)))m ./deploy/fleet
 	NINEPOCKET_TORTURE=1 $(GO) test -run '^TestPublicationsTogether$$' -count=1 -v -timeout 20m ./cmd/ninepocket
 
 .PHONY: sim

@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	"engine/enginetest":  {"engine", "internal/fixture", "snapshot"},
 	"cardvocab":          {},
 	"feed":               {"internal/disk", "snapshot"},
-	"fleet/control":      {"access", "access/keys", "calendar", "engine/cursor"},
+	"fleet/control":      {"access", "access/keys", "access/statedir", "calendar", "engine/cursor", "internal/disk"},
 	"fleet/limiter":      {"access", "access/keys", "calendar", "internal/counters"},
 	"fleet/mirror":       {"internal/disk", "snapshot"},
 	"index":              {"cardvocab", "index/text", "snapshot"},

@@ -18,8 +18,11 @@ import (
 func inContainers() *fleet.Plan {
 	p := &fleet.Plan{
 		Bind: "0.0.0.0", Places: map[string]string{fleet.Postgres: "postgres:5432", fleet.Store: "store:7070"},
-		BaseURL: "${BASE_URL}", Password: "${POSTGRES_PASSWORD}", AccessKey: "${STORE_ACCESS_KEY}",
-		Secret: "${STORE_SECRET}", Publisher: "${PUBLISHER}", TrustedProxies: "10.89.7.0/24",
+		BaseURL: "${BASE_URL}", Password: "${POSTGRES_PASSWORD}", ServerPassword: "${SERVERS_PASSWORD}",
+		AdminPassword: "${ADMIN_PASSWORD}", InternalPassword: "$$INTERNAL_PASSWORD",
+		SentinelPassword: "${SENTINEL_PASSWORD}",
+		AccessKey:        "${STORE_ACCESS_KEY}",
+		Secret:           "${STORE_SECRET}", Publisher: "${PUBLISHER}", TrustedProxies: "10.89.7.0/24",
 		Folder: func(name string) string {
 			switch {
 			case slices.Contains(fleet.Servers, name):
@@ -32,6 +35,7 @@ func inContainers() *fleet.Plan {
 	}
 
 	p.Places[fleet.Proxy] = "proxy:8080"
+	p.Places[fleet.Proxy+"/metrics"] = "proxy:8405"
 	for _, name := range fleet.Redis {
 		p.Places[name] = name + ":6379"
 	}
@@ -119,10 +123,10 @@ func TestComposeIsTheDemo(t *testing.T) {
 		}
 
 		if slices.Contains(fleet.Redis, name) {
-			first := "    entrypoint: [\"sh\", \"-c\", \"test -e /data/redis.conf || echo '" +
-				strings.TrimSpace(plan.RedisConfig(name)) + "' >/data/redis.conf; exec "
-			if !strings.Contains(one.text, first) {
-				t.Errorf("%s does not begin with %s", name, first)
+			for line := range strings.Lines(plan.RedisConfig(name)) {
+				if !strings.Contains(one.text, strings.TrimSpace(line)) {
+					t.Errorf("%s does not begin with %s", name, line)
+				}
 			}
 		}
 

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -27,17 +28,7 @@ import (
 func (n *Node) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if why := n.notReady(); why != "" {
-			http.Error(w, "not ready: "+why, http.StatusServiceUnavailable)
-			return
-		}
-		// The server is ready nevertheless: else all servers would leave a load balancer at once.
-		_, _ = w.Write([]byte("ok\n"))
-		if n.limiter != nil && n.limiter.Unavailable() != nil {
-			_, _ = w.Write([]byte("metering: unavailable\n"))
-		}
-	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { readyz(n, w, r) })
 
 	mux.HandleFunc("GET /-/snapshot", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -61,6 +52,32 @@ func (n *Node) adminHandler() http.Handler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return mux
+}
+
+// readyz reports whether requests can be answered: all of them, or those of the API with ?for=api. A server
+// without its Redis still serves pages; for the API another one may be well.
+func readyz(n *Node, w http.ResponseWriter, r *http.Request) {
+	purpose := r.URL.Query().Get("for")
+	unmetered := n.limiter != nil && n.limiter.Unavailable() != nil
+	why := n.notReady()
+	if why == "" && unmetered && purpose == "api" {
+		why = "metering: unavailable"
+	}
+
+	switch {
+	case purpose != "" && purpose != "api":
+		http.Error(w, "for takes api alone", http.StatusBadRequest)
+	case why != "":
+		http.Error(w, "not ready: "+why, http.StatusServiceUnavailable)
+	default:
+		_, _ = w.Write([]byte("ok\n"))
+		if unmetered {
+			_, _ = w.Write([]byte("metering: unavailable\n"))
+		}
+		if n.fleet != nil && n.fleet.keys.CopiedAt() != "" {
+			_, _ = fmt.Fprintf(w, "keys: of %s, PostgreSQL does not answer\n", n.fleet.keys.CopiedAt())
+		}
+	}
 }
 
 // checkpoint writes a metering checkpoint at once; with ?rebuild=yes it writes a new file if the
@@ -204,8 +221,10 @@ func (n *Node) describeSnapshot() snapshotStatus {
 
 // reloadAll reloads settings, keys and the certificate, and checks the store again, as SIGHUP does.
 func (n *Node) reloadAll() error {
+	n.reloading.Lock()
+	defer n.reloading.Unlock()
 	err := n.reloadConfig()
-	n.warnKeysWithoutPlan()
+	n.warnKeysWithoutPlan(true)
 	err = errors.Join(err, n.engine.Retry(time.Now()))
 	if err != nil {
 		// Errors that reloadAll finds first are not logged by the watchers.
@@ -227,6 +246,7 @@ func (n *Node) reloadConfig() error {
 		if err == nil {
 			err = n.ring.SetPlans(changed)
 		}
+		err = errors.Join(err, reloadFleet(n, &fresh))
 		// The log names settings that need a restart, or an operator would wait for them.
 		if keys := n.Config.FixedChanges(&fresh); len(keys) > 0 {
 			n.Log.Warn("settings wait for a restart", slog.Any("keys", keys))

@@ -27,10 +27,13 @@ const cursorKeysName = "cursor.key"
 func (n *Node) openCursorKeys(ctx context.Context) error {
 	var keys []cursor.Key
 	var err error
-	if n.fleet != nil {
-		keys, err = n.fleet.control.CursorKeys(ctx)
-	} else {
+	switch {
+	case n.fleet == nil:
 		keys, err = ownCursorKey(n.Config.State)
+	case n.fleet.cursorKeys != nil:
+		keys = n.fleet.cursorKeys
+	default:
+		keys, err = n.fleet.control.CursorKeys(ctx)
 	}
 	if err == nil {
 		n.cursors, err = cursor.NewSigner(keys...)

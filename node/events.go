@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"ninepocket/access"
@@ -10,12 +11,24 @@ import (
 	"ninepocket/access/statedir"
 )
 
-// warnKeysWithoutPlan logs the keys that get 503 because the plan of their tenant is not
-// configured.
-func (n *Node) warnKeysWithoutPlan() {
+// warnKeysWithoutPlan logs the keys that get 503 because the plan of their tenant is not configured: all of them, or
+// those that it has not named since the last time that it named all.
+func (n *Node) warnKeysWithoutPlan(all bool) {
+	n.planless.Lock()
+	defer n.planless.Unlock()
+	if all || n.planless.known == nil {
+		n.planless.known = map[string]bool{}
+	}
+
 	for _, u := range n.ring.WithoutPlan(time.Now()) {
-		n.Log.Warn("keys are answered 503: the plan of their tenant is not configured",
-			slog.String("plan", u.Plan), slog.String("tenant", u.Tenant), slog.Any("keys", u.Keys))
+		fresh := slices.DeleteFunc(u.Keys, func(key string) bool { return n.planless.known[u.Plan+" "+key] })
+		if len(fresh) > 0 {
+			n.Log.Warn("keys are answered 503: the plan of their tenant is not configured",
+				slog.String("plan", u.Plan), slog.String("tenant", u.Tenant), slog.Any("keys", fresh))
+		}
+		for _, key := range fresh {
+			n.planless.known[u.Plan+" "+key] = true
+		}
 	}
 }
 
@@ -40,7 +53,7 @@ func (events eventLog) clockStepped(by time.Duration) {
 func (n *Node) keysChanged(changed bool, err error) {
 	if changed {
 		n.Log.Info("keys changed")
-		n.warnKeysWithoutPlan()
+		n.warnKeysWithoutPlan(false)
 		if err := n.renameDeleted(); err != nil {
 			n.Log.Error("the name of a deleted tenant stays in the state directory until the next checkpoint",
 				slog.Any("cause", err))

@@ -3,14 +3,17 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"time"
 
 	"ninepocket/access/statedir"
 	"ninepocket/engine"
+	"ninepocket/engine/cursor"
 	"ninepocket/fleet/control"
 	"ninepocket/fleet/limiter"
+	"ninepocket/internal/settings"
 )
 
 // cursorKeysInterval is the time between two reads of the secrets that sign cursors: a new secret
@@ -24,7 +27,8 @@ const lastExportTimeout = 5 * time.Second
 // fleetNode is what a server of a fleet has in addition.
 type fleetNode struct {
 	control        *control.DB
-	keys           *control.KeySource
+	keys           *control.ServerKeys
+	cursorKeys     []cursor.Key // of before an outage that the start met
 	exporter       *control.Exporter
 	exportInterval time.Duration
 }
@@ -39,13 +43,33 @@ func (n *Node) openControl(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	db, err := control.Open(ctx, n.Config.Control)
+	maxAge, err := time.ParseDuration(n.Config.Fleet.KeysMaxAge)
+	if err != nil {
+		return err
+	}
+	db, err := control.New(n.Config.Control)
 	if err != nil {
 		return err
 	}
 	// From here on keys and cursors come from the database.
-	n.fleet = &fleetNode{control: db, exportInterval: export}
+	n.fleet = &fleetNode{control: db, keys: db.ServerKeys(n.Config.State, time.Now), exportInterval: export}
 	n.onClose(func() error { db.Close(); return nil })
+
+	// While it does not answer, a start goes on with what this server heard of last.
+	err = db.Prepare(ctx)
+	if errors.Is(err, control.ErrUnavailable) && maxAge > 0 {
+		var unfit error
+		n.fleet.cursorKeys, unfit = n.fleet.keys.UseCopy(maxAge)
+		if unfit != nil {
+			return fmt.Errorf("%w; %w", err, unfit)
+		}
+		n.Log.Warn("serving with the last keys and plans, for the database does not answer",
+			slog.String("of", n.fleet.keys.CopiedAt()), slog.Any("cause", err))
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
 
 	// Two servers would each admit the whole limit.
 	if n.Config.Metering == "" {
@@ -74,9 +98,16 @@ func (n *Node) openExport(ctx context.Context) error {
 
 	n.fleet.exporter, err = n.fleet.control.NewExporter(ctx, control.ExportOptions{
 		Incarnation: incarnation, Host: Hostname(), Version: n.Version, Source: n.journal, Now: time.Now,
+		Later:  n.fleet.cursorKeys != nil,
 		Served: n.servedState, Report: eventLog{n.Log}.exportChanged, OnLag: eventLog{n.Log}.ledgerBehind,
+		OnOlder: eventLog{n.Log}.ledgerOlder,
 	})
-	return err
+	n.fleet.keys.Begin(incarnation)
+	if err != nil || n.fleet.cursorKeys != nil {
+		return err
+	}
+	// The others know the plans of this server before it answers a call.
+	return n.ring.Reload()
 }
 
 // Hostname returns this machine's name for messages.
@@ -91,6 +122,9 @@ func Hostname() string {
 // servedState returns what this server serves now.
 func (n *Node) servedState() control.ServedState {
 	out := control.ServedState{Snapshot: n.engine.View().ID, Epoch: n.engine.Stats().Epoch}
+	if n.fleet != nil {
+		out.Keys = n.fleet.keys.Version()
+	}
 	if n.images != nil {
 		out.Images = n.images.ListHash()
 	}
@@ -112,6 +146,22 @@ func (events eventLog) exportChanged(err error) {
 // ledgerBehind logs that charges could not be exported for a long time.
 func (events eventLog) ledgerBehind(by time.Duration, err error) {
 	events.log.Error("the ledger is behind", slog.String("cause", control.LagMessage(by, err)))
+}
+
+// ledgerOlder logs that the ledger is an older copy, and what it lacked.
+func (events eventLog) ledgerOlder(rows int) {
+	events.log.Error("the ledger is an older copy: what it lacks is written again", slog.Int("rows", rows))
+}
+
+// revocationsMissing logs that the database has revoked keys as not revoked, or why they cannot be
+// stored or revoked again.
+func (events eventLog) revocationsMissing(ids []string, err error) {
+	if err != nil {
+		events.log.Error("revoked keys stay refused here, and cannot be written", slog.Any("cause", err))
+		return
+	}
+	events.log.Error("the database lacks revocations: these keys stay refused, and are revoked again; "+
+		"to let one live: ninepocket fleet revive", slog.Any("keys", ids))
 }
 
 // followCursorKeys reads the secrets that sign cursors at an interval until ctx is done. After an
@@ -145,6 +195,28 @@ func (n *Node) exportLast(ctx context.Context) {
 	}
 }
 
+// reloadFleet reads passwords and certificates of PostgreSQL and Redis again, and tries them.
+func reloadFleet(n *Node, fresh *settings.Config) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*lastExportTimeout)
+	defer cancel()
+	if n.fleet != nil {
+		taken, unfit := n.fleet.control.Reload(ctx, fresh.Control)
+		if taken {
+			n.Config.Control = fresh.Control
+		}
+		err = unfit
+	}
+
+	if n.limiter != nil {
+		taken, unfit := n.limiter.Reload(ctx, fresh.Metering)
+		if taken {
+			n.Config.Metering = fresh.Metering
+		}
+		err = errors.Join(err, unfit)
+	}
+	return err
+}
+
 // limiterChanged logs that the limiter is unavailable, that it is available again, or that it lost
 // writes.
 func (events eventLog) limiterChanged(err error) {
@@ -154,6 +226,9 @@ func (events eventLog) limiterChanged(err error) {
 		events.log.Info("the limiter is available again")
 	case lost:
 		events.log.Error("the limiter lost writes", slog.Any("cause", err))
+	case errors.Is(err, limiter.ErrNew):
+		events.log.Warn("calls are answered 503 for a minute, and cost nothing: nobody knows what was granted before",
+			slog.Any("cause", err))
 	default:
 		events.log.Error("the limiter is unavailable: calls are answered 503, and cost nothing", slog.Any("cause", err))
 	}

@@ -46,6 +46,7 @@ func (n *Node) openHooks() {
 
 // SendHooks tries every event that is due once, where no server runs.
 func SendHooks(ctx context.Context, config settings.Config, log *slog.Logger) (stats notify.Stats, err error) {
+	config.Fleet.KeysMaxAge = "0s" // what was sent stands in the database alone
 	n := &Node{Options: Options{Config: config, Log: log}}
 	err = n.openControl(ctx)
 	if err == nil && n.fleet == nil {
@@ -56,7 +57,7 @@ func SendHooks(ctx context.Context, config settings.Config, log *slog.Logger) (s
 		}
 	}
 	if err == nil && config.UsesBucket() {
-		n.mirror, err = newFollower(&config, log)
+		n.mirror, err = newFollower(&config, nil, log)
 	}
 
 	if err == nil {

@@ -84,8 +84,10 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 		}
 	}
 
+	gauge(out, "clock_doubted_seconds", "The wall clock of this machine, less the time that is gone by.",
+		float64(now.UnixMilli()-n.clock.At(now).Wall)/1000)
 	if n.fleet != nil {
-		out.fleet(n.fleet.exporter, n.fleet.keys.LastSuccess(), now)
+		out.fleet(n.fleet.exporter, n.fleet.keys.LastSuccess(), now, n.fleet.keys.MissingRevocations())
 	}
 	if n.limiter != nil {
 		stats := n.limiter.LimiterStats()
@@ -354,14 +356,20 @@ func (out sink) metering(stats access.StoreStats, now time.Time) {
 }
 
 // fleet sends the metrics of the control database.
-func (out sink) fleet(exporter *control.Exporter, keysReadAt, now time.Time) {
+func (out sink) fleet(exporter *control.Exporter, keysReadAt, now time.Time, missing int64) {
 	out.ageGauge("fleet_ledger_age_seconds", "Time since the ledger had everything that this server charged.", now,
 		exporter.LastSuccess())
 	gauge(out, "fleet_ledger_rows_pending", "Rows of the ledger that wait to be reported.", exporter.Pending())
 	out.ageGauge("fleet_keys_age_seconds", "Time since the database of the fleet last said which keys there are.", now,
 		keysReadAt)
+	gauge(out, "fleet_keys_behind", "Changes of keys that the database has and this server has not.",
+		exporter.KeysBehind())
 	gauge(out, "fleet_silent_servers", "Other servers that have not reported for ten minutes and are not forgotten.",
 		exporter.SilentServers())
+	counter(out, "fleet_ledger_older_total", "Times that the ledger was older than what this server had reported.",
+		exporter.TimesOlder())
+	counter(out, "fleet_revocations_missing_total",
+		"Revoked keys that the database had as not revoked; this server refuses them.", missing)
 }
 
 // limiter sends the metrics of the limits in Redis.
@@ -385,6 +393,9 @@ func (out sink) limiter(stats *limiter.Stats) {
 	gauge(out, "fleet_redis_up", "1 while Redis grants units; otherwise calls are answered 503.", flag(stats.Up))
 	gauge(out, "fleet_redis_clock_difference_seconds", "The clock of Redis, less this machine's.",
 		stats.ClockSkew.Seconds())
+	gauge(out, "fleet_redis_memory_bytes", "Memory that Redis uses.", stats.MemoryUsed)
+	gauge(out, "fleet_redis_memory_max_bytes", "Its maxmemory, at which every call is 503; 0 = none.",
+		stats.MemoryBound)
 }
 
 // mirror sends the metrics of the bucket.
@@ -399,6 +410,11 @@ func (out sink) mirror(stats mirror.Stats, made engine.Stats, now time.Time) {
 		"By how much the last snapshot came live after the time that all servers were given.", made.Late.Seconds())
 	gauge(out, "fleet_published_epoch", "Epoch that the store of many servers publishes, whether it is here or not.",
 		stats.PublishedEpoch)
+
+	for i, reason := range mirror.RefusalReasons {
+		counter(out, "fleet_publications_refused_total", "Tries to take up a publication that must not be taken up.",
+			stats.Refused[i], "reason", reason)
+	}
 	gauge(out, "fleet_trust_version", "Version of the list of publishers that holds here; 0 before the first.",
 		stats.TrustVersion)
 }

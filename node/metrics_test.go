@@ -26,7 +26,7 @@ func TestFleetMetricsAreDocumented(t *testing.T) {
 	metrics := make(chan prometheus.Metric, 100)
 	out := sink(metrics)
 	now := time.Now()
-	out.fleet(&control.Exporter{}, now, now)
+	out.fleet(&control.Exporter{}, now, now, 0)
 	out.limiter(&limiter.Stats{})
 	out.mirror(mirror.Stats{AnsweredAt: now}, engine.Stats{}, now)
 	close(metrics)

@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -98,8 +99,13 @@ type Node struct {
 	hooks       *notify.Sender           // nil without hooks
 	compat      *pokemontcg.Service      // nil when it is off
 	facts       atomic.Pointer[storeFacts]
-	draining    atomic.Bool    // true from the start of the drain
-	closers     []func() error // of everything that was opened, in that order
+	planless    struct { // keys without a plan that the log has named, with its name
+		sync.Mutex
+		known map[string]bool
+	}
+	reloading sync.Mutex     // locked during a reload
+	draining  atomic.Bool    // true from the start of the drain
+	closers   []func() error // of everything that was opened, in that order
 }
 
 // Serve opens a server, serves until ctx is done, drains, and closes everything in reverse order.
@@ -163,7 +169,7 @@ func (n *Node) run(ctx context.Context) error {
 
 	n.openHooks()
 	// Logged at each start: an operator who configured the plans reads the log now.
-	n.warnKeysWithoutPlan()
+	n.warnKeysWithoutPlan(true)
 
 	// All tasks end when one of them fails or when ctx is done.
 	group, ctx := errgroup.WithContext(ctx)

@@ -105,8 +105,10 @@ func (n *Node) openKeys(context.Context) error {
 	if n.fleet == nil {
 		n.ring, err = keys.OpenRing(n.Config.State, plans)
 	} else {
-		n.fleet.keys = n.fleet.control.KeySource(time.Now)
-		n.ring, err = keys.RingFrom(n.fleet.keys, plans)
+		err = n.fleet.keys.RememberRevocations(n.Config.State, Hostname(), eventLog{n.Log}.revocationsMissing)
+		if err == nil {
+			n.ring, err = keys.RingFrom(n.fleet.keys, plans)
+		}
 		none = fmt.Errorf("%s: %w", n.fleet.control, registry.ErrNoKeys)
 	}
 	if err == nil && n.ring.Len() == 0 {
@@ -165,7 +167,7 @@ func (n *Node) openMirror(ctx context.Context) error {
 	}
 	// The engine follows this folder like any other store.
 	dir := snapshot.OpenStore(n.Config.StoreCache)
-	follower, err := newFollower(&n.Config, n.Log)
+	follower, err := newFollower(&n.Config, n.fleet, n.Log)
 	if err != nil {
 		return err
 	}
@@ -192,7 +194,7 @@ func (n *Node) openMirror(ctx context.Context) error {
 }
 
 // newFollower returns the follower of the bucket of a configuration.
-func newFollower(config *settings.Config, log *slog.Logger) (*mirror.Follower, error) {
+func newFollower(config *settings.Config, fleet *fleetNode, log *slog.Logger) (*mirror.Follower, error) {
 	publishers, err := settings.ParsePublishers(config.Publishers)
 	if err != nil {
 		return nil, err
@@ -202,6 +204,9 @@ func newFollower(config *settings.Config, log *slog.Logger) (*mirror.Follower, e
 		return nil, err
 	}
 	options := mirror.FollowerOptions{Publishers: publishers, RetainFor: cursor.Lifetime, Log: log}
+	if fleet != nil {
+		options.Floor = fleet.control.HighestEpoch
+	}
 	return mirror.NewFollower(mirror.Open(place), snapshot.OpenStore(config.StoreCache), options), nil
 }
 

@@ -64,6 +64,8 @@ type Key struct {
 	// SuspendedAt equals RevokedAt in a suspended key: servers that know the latter alone refuse it too.
 	SuspendedAt *time.Time `json:"suspended_at,omitempty"`
 	RotatedTo   string     `json:"rotated_to,omitempty"` // id of the key that replaces it
+	// RevivedAt is when revocations up to it were taken back. Only keys of a fleet have it.
+	RevivedAt *time.Time `json:"revived_at,omitempty"`
 }
 
 // Status returns active, suspended, revoked or expired at a time.
@@ -270,6 +272,31 @@ func (f *File) Revoke(id string, now time.Time) (*Key, error) {
 	return key, nil
 }
 
+// Revive takes the revocation of a key back, in a fleet: servers remember it. It stays suspended while
+// its tenant is.
+func (f *File) Revive(id string, now time.Time) (*Key, error) {
+	key, err := f.find(id)
+	if err != nil {
+		return nil, err
+	}
+	tenant, err := f.tenant("revive a key of", key.Tenant)
+	if err != nil {
+		return nil, err
+	}
+
+	// The clock of the machine that revoked it may be ahead.
+	key.RevivedAt = new(utcSeconds(now))
+	if key.RevokedAt != nil && key.RevokedAt.After(*key.RevivedAt) {
+		key.RevivedAt = key.RevokedAt
+	}
+	key.RevokedAt = nil
+	key.SuspendedAt = nil
+	if tenant.SuspendedAt != nil {
+		key.suspend(now)
+	}
+	return key, nil
+}
+
 // Rotate makes a key that replaces an active one: same tenant, name, surface, scopes and expiry. The
 // old key expires after overlap, or at its own expiry if that is earlier. It returns the new record
 // and the key's text, which is not stored.
@@ -299,6 +326,7 @@ func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, st
 	key := *old
 	key.ID = mintID()
 	key.CreatedAt = utcSeconds(now)
+	key.RevivedAt = nil
 	key.Scopes = slices.Clone(old.Scopes)
 
 	text := f.add(&key, surface)

@@ -12,15 +12,16 @@ import (
 // Plan is the limits of a tenant (decision 14). A zero field of a configured plan means its default;
 // see [Plans.Set].
 type Plan struct {
-	Name        string
-	PerMinute   int   // admissions in any 60 seconds: per key on live, per tenant on preview; 1 to 10,000,000
-	PerDay      int64 // live successes per tenant and UTC day
-	Credits     int64 // preview successes per tenant and period, unless the tenant has its own
-	MaxCards    int   // ids in a live card batch; 1 to 200
-	MaxPrices   int   // ids in a live price batch; 1 to 100
-	HistoryDays int   // days of price history; 1 to 365
-	StatsWindow int   // longest statistics window in days: 7, 30 or 90; 0 = statistics not allowed
-	Price       *Price
+	Name string `json:"name"`
+	// PerMinute are admissions in any 60 seconds: per key on live, per tenant on preview; 1 to 10,000,000.
+	PerMinute   int    `json:"per_minute"`
+	PerDay      int64  `json:"per_day"`      // live successes per tenant and UTC day
+	Credits     int64  `json:"credits"`      // preview successes per tenant and period, unless the tenant has its own
+	MaxCards    int    `json:"max_cards"`    // ids in a live card batch; 1 to 200
+	MaxPrices   int    `json:"max_prices"`   // ids in a live price batch; 1 to 100
+	HistoryDays int    `json:"history_days"` // days of price history; 1 to 365
+	StatsWindow int    `json:"stats_window"` // longest statistics window in days: 7, 30 or 90; 0 = not allowed
+	Price       *Price `json:"price,omitempty"`
 }
 
 // Stats reports whether the plan allows price statistics at all.
@@ -87,6 +88,29 @@ func (ps Plans) Set(name string, given Plan) {
 		plan.StatsWindow = 0
 	}
 	ps[name] = &plan
+}
+
+// With returns these plans and others, of which those of a known name replace ours.
+func (ps Plans) With(others Plans) Plans {
+	all := maps.Clone(ps)
+	maps.Copy(all, others)
+	return all
+}
+
+// Lower returns a plan with the lower one of each limit; the plan itself without another.
+func (plan *Plan) Lower(other *Plan) *Plan {
+	if other == nil {
+		return plan
+	}
+	low := *plan
+	low.PerMinute = min(plan.PerMinute, other.PerMinute)
+	low.PerDay = min(plan.PerDay, other.PerDay)
+	low.Credits = min(plan.Credits, other.Credits)
+	low.MaxCards = min(plan.MaxCards, other.MaxCards)
+	low.MaxPrices = min(plan.MaxPrices, other.MaxPrices)
+	low.HistoryDays = min(plan.HistoryDays, other.HistoryDays)
+	low.StatsWindow = min(plan.StatsWindow, other.StatsWindow)
+	return &low
 }
 
 // Names returns the names of the plans in order.

@@ -9,10 +9,10 @@ import (
 
 // Price is what a plan costs, in minor units of a currency, such as cents.
 type Price struct {
-	Month    int64
-	Included int64 // charged requests of a month that Month pays for
-	Overage  int64 // for 1,000 others
-	Currency string
+	Month    int64  `json:"month"`
+	Included int64  `json:"included"` // charged requests of a month that Month pays for
+	Overage  int64  `json:"overage"`  // for 1,000 others
+	Currency string `json:"currency"`
 }
 
 // The currencies that have not two digits after the point.

@@ -61,8 +61,9 @@ type Ring struct {
 	source  Source // nil = the keys file, or fixed
 	current atomic.Pointer[keyTable]
 
-	mu      sync.Mutex // guards plans, file and content; not locked while a file is read
-	plans   Plans
+	mu      sync.Mutex // guards the next four; not locked while a file is read
+	plans   Plans      // as configured
+	inForce Plans      // as the source has them
 	file    *File
 	content []byte // that file was parsed from
 
@@ -111,6 +112,21 @@ type Source interface {
 	Read(ctx context.Context) (f *File, changed bool, err error)
 	// String is the name of the source in messages.
 	String() string
+}
+
+// PlanSource is a Source that has plans, too.
+type PlanSource interface {
+	// Plans returns the plans in force, given the configured ones. It does not wait.
+	Plans(configured Plans) Plans
+}
+
+// applyPlans makes the plans in force those of the source, if it has plans. The caller holds mu.
+func (ring *Ring) applyPlans(configured Plans) {
+	ring.plans = configured
+	ring.inForce = configured
+	if source, has := ring.source.(PlanSource); has {
+		ring.inForce = source.Plans(configured)
+	}
 }
 
 // RingFrom returns a ring over the keys of a source.
@@ -200,7 +216,8 @@ func (ring *Ring) install(data []byte, apart tenantsFile) error {
 	}
 	f.join(apart)
 
-	ring.current.Store(newTable(f, ring.plans))
+	ring.applyPlans(ring.plans)
+	ring.current.Store(newTable(f, ring.inForce))
 	ring.file = f
 	ring.content = data
 	ring.reloads.Add(1)
@@ -215,8 +232,8 @@ func (ring *Ring) SetPlans(plans Plans) error {
 
 	ring.mu.Lock()
 	defer ring.mu.Unlock()
-	ring.plans = plans
-	ring.current.Store(newTable(ring.file, plans))
+	ring.applyPlans(plans)
+	ring.current.Store(newTable(ring.file, ring.inForce))
 	return nil
 }
 
@@ -238,7 +255,7 @@ func (ring *Ring) WithoutPlan(now time.Time) (out []WithoutPlan) {
 	ids := map[name][]string{}
 	for _, key := range ring.file.Keys {
 		plan := ring.file.Tenants[key.Tenant].PlanOf(key.Surface)
-		if ring.plans[plan] == nil && key.Surface != Sandbox.String() && key.Status(now) == "active" {
+		if ring.inForce[plan] == nil && key.Surface != Sandbox.String() && key.Status(now) == "active" {
 			of := name{tenant: key.Tenant, plan: plan}
 			ids[of] = append(ids[of], key.ID)
 		}

@@ -55,6 +55,10 @@ func (key *Key) revoke(now time.Time) {
 	if key.RevokedAt == nil {
 		key.RevokedAt = new(utcSeconds(now))
 	}
+	// One at the time of a revival would be taken back by it.
+	if key.RevivedAt != nil && !key.RevokedAt.After(*key.RevivedAt) {
+		key.RevokedAt = new(key.RevivedAt.Add(time.Second))
+	}
 	// The time of a suspension would still mean one.
 	if key.Suspended() {
 		key.RevokedAt = new(key.RevokedAt.Add(time.Second))

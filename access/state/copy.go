@@ -18,7 +18,7 @@ var ErrCopy = errors.New("cannot write the copy")
 // copiedFiles are the files of a state directory except the log, in the order in which they are copied.
 var copiedFiles = []string{
 	statedir.KeysName, statedir.TenantsName, statedir.CursorKeyName, statedir.KeyRecordName, statedir.IncarnationName,
-	statedir.HooksName, statedir.CheckpointName,
+	statedir.HooksName, statedir.RevokedName, statedir.CheckpointName,
 }
 
 // Copy makes a consistent copy of a state directory, whether or not a server runs there. The new

@@ -29,7 +29,11 @@ const (
 	KeyRecordName = "keys.log"
 	// IncarnationName is the file with the incarnation: 16 hexadecimal digits, and the SHA-256 of these.
 	IncarnationName = "incarnation"
-	HooksName       = "hooks.json"
+	// FleetKeysName is what a server of a fleet heard last of keys and plans.
+	FleetKeysName = "fleet-keys.json"
+	HooksName     = "hooks.json"
+	// RevokedName is what a server of a fleet knows to be revoked.
+	RevokedName = "revoked.json"
 )
 
 // lockTimeout is how long a writer waits for another one.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -16,8 +17,9 @@ import (
 var controlHints = []errorHint{
 	hint(exitFailure, "look at --control, and whether PostgreSQL runs there and lets this machine in (pg_hba.conf)",
 		control.ErrUnavailable),
-	hint(exitFailure, "give the user of --control the database: create database NAME owner USER; and look at its "+
-		"password", control.ErrPermission),
+	hint(exitFailure, "look at the password of --control; after an upgrade give a command as np_admin (ninepocket "+
+		"fleet status), then run deploy/fleet/roles.sql; without roles: create database NAME owner USER",
+		control.ErrPermission),
 	hint(exitFailure, "use one version of ninepocket for all servers, and PostgreSQL 14 or later",
 		control.ErrSchemaVersion),
 	hint(exitUsage, "--control wants postgres://USER@HOST/DATABASE", control.ErrURL),
@@ -89,6 +91,16 @@ func withControl(cmd *cobra.Command, url string, do func(*control.DB) error) err
 		err = do(db)
 	}
 	return withHint(err, slices.Concat(controlHints, stateHints), settings.Redact(url))
+}
+
+// plans returns the plans that keys may have: those of the configuration, and of a fleet's database, which win.
+func (flags *accountFlags) plans(ctx context.Context, config string) (keys.Plans, []control.PlanChange, error) {
+	plans, err := settings.Plans(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	changes, err := flags.PlanChanges(ctx)
+	return plans.With(control.PlansAfter(changes)), changes, err
 }
 
 // record appends a change to the key log. The keys are changed already, so an error is only

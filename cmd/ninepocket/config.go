@@ -205,17 +205,24 @@ func addFlags(cmd *cobra.Command, config *settings.Config, keys ...string) {
 			continue
 		}
 
-		switch ptr := setting.Pointer(config, "").(type) {
-		case *string:
-			f.StringVar(ptr, setting.FlagName(), *ptr, setting.Help)
-		case *bool:
-			f.BoolVar(ptr, setting.FlagName(), *ptr, setting.Help)
-		case *int:
-			f.IntVar(ptr, setting.FlagName(), *ptr, setting.Help)
-		default:
-			// A programming error in the tags.
-			panic("flag of a kind that no flag has: " + setting.Key)
-		}
+		defineFlag(f, setting.Pointer(config, ""), setting.FlagName(), setting.Help)
+	}
+}
+
+// defineFlag defines the flag of a setting.
+func defineFlag(f *pflag.FlagSet, value any, name, help string) {
+	switch ptr := value.(type) {
+	case *string:
+		f.StringVar(ptr, name, *ptr, help)
+	case *bool:
+		f.BoolVar(ptr, name, *ptr, help)
+	case *int:
+		f.IntVar(ptr, name, *ptr, help)
+	case *int64:
+		f.Int64Var(ptr, name, *ptr, help)
+	default:
+		// A programming error in the tags.
+		panic("flag of a kind that no flag has: " + name)
 	}
 }
 
@@ -369,7 +376,10 @@ func checkPlaces(cmd *cobra.Command) error {
 
 		switch f.Name {
 		case "store", "state":
-			wrong.Add(settings.CheckFolder(f.Name, value))
+			// fleet check looks at a bucket.
+			if cmd.Flags().Lookup("publishers") == nil {
+				wrong.Add(settings.CheckFolder(f.Name, value))
+			}
 		case "control":
 			wrong.Add(settings.CheckControl(value))
 		}

@@ -175,7 +175,8 @@ func (d *docsKit) joins() {
 	control := database.Database(d.t)
 	export := "export NINEPOCKET_CONTROL='" + control + "'\n"
 	server, stop := d.starts(d.block(page, "keys create --tenant acme"), "ninepocket serve",
-		"postgres://np:PASSWORD@db.internal/cards?sslmode=verify-full", control, "/var/lib/ninepocket/", d.folder+"/",
+		"postgres://np_admin:PASSWORD@db.internal/cards?sslmode=verify-full", control,
+		"/var/lib/ninepocket/", d.folder+"/",
 		"--tenant acme", "--tenant other") // acme is on the machine, on another plan
 	answer := d.pastes(`curl -sS -H "X-API-Key: $(cat key)" ` + server.API + "/v1/games")
 	says(d.t, answer, `"data":[`)
@@ -185,11 +186,19 @@ func (d *docsKit) joins() {
 		d.t.Fatal(err)
 	}
 
+	// Its file has the plan that is removed in the end.
+	file := filepath.Join(d.folder, "plans.toml")
+	if err := os.WriteFile(file, []byte("[plans.trial]\nper_minute = 10\n"), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+	said := d.pastes(export+d.block(page, "plans remove trial"), "/etc/ninepocket/ninepocket.toml", file)
+	says(d.t, said, "nothing is changed", "59.00 USD", "trial")
+
 	// Ten minutes later. The database of tests is not durable, which the check finds.
 	database.SQL(d.t, control, "update ninepocket.servers set seen_at = now() - interval '1 hour'")
-	said := d.pastes(export+d.block(page, "fleet forget"), "ninepocket fleet check",
+	said = d.pastes(export+d.block(page, "fleet forget"), "ninepocket fleet check",
 		"ninepocket fleet check || [ $? = 3 ]", "f3a94c0217be5d68", name)
-	says(d.t, said, "good", "2 of 5 findings are wrong", "silent", "forgot "+name)
+	says(d.t, said, "good", "2 of 6 findings are wrong", "silent", "forgot "+name)
 }
 
 // watches asks for each path that the page lists of the admin listener.

@@ -25,6 +25,11 @@ var badValues = map[string][]string{
 	"config":                      {"nowhere.toml"},
 	"control":                     {"mysql://host/cards", "postgres://host", "nonsense"},
 	"credits":                     {"-1"},
+	"currency":                    {"usd", "dollars"},
+	"price":                       {"-1", "free", "1.234"},
+	"overage-price":               {"-1", "1,5"},
+	"stats-window":                {"8d"},
+	"per-minute":                  {"0", "-1", "10000001"},
 	"day":                         {"tomorrow", "2026-13-01"},
 	"days":                        {"nowhere"},
 	"date":                        {"yesterday", "2026-13-01"},
@@ -32,6 +37,7 @@ var badValues = map[string][]string{
 	"activate-in":                 {"-1s", "soon"},
 	"from":                        {"store", "s3://"},
 	"publisher":                   {"nonsense"},
+	"publishers":                  {"nonsense"},
 	"to":                          {"store", "s3://"},
 	"compat":                      {"magic", ""},
 	"drain-lead":                  {"-1s", "11s", "soon", "0.5"},
@@ -112,6 +118,8 @@ var goodArgs = map[string][]string{
 	"ninepocket tenants resume":   {"acme", "--reason", "why"},
 	"ninepocket tenants delete":   {"acme", "--reason", "why", "--yes"},
 	"ninepocket fleet forget":     {"f3a94c0217be5d68"},
+	"ninepocket plans set":        {"tiny", "--price", "1", "--currency", "USD"},
+	"ninepocket plans remove":     {"tiny"},
 }
 
 // TestBadFlagsAreUsageErrors gives every flag of every command what it must refuse: exit code 2,

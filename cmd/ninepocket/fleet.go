@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,8 @@ import (
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/control"
 	"ninepocket/fleet/limiter"
+	"ninepocket/fleet/mirror"
+	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
 	"ninepocket/node"
 )
@@ -49,65 +52,105 @@ func fleetCheck() *cobra.Command {
 	var flags controlFlags
 	var redis limiter.Options
 	var acks string
+	var store string
+	var publishers []string
 	cmd := &cobra.Command{
 		Use: "check", Short: "Check what a fleet needs of its engines; exit 3 when something is wrong",
 		Long: "Looks at PostgreSQL: that it can be reached and written, its version, that it keeps what it\n" +
-			"answered, how far its clock is from this machine's, servers that do not report, and whether all have\n" +
-			"the same card images. With --metering it looks at Redis too: its version, that it evicts nothing, its\n" +
-			"replicas or its disk, its clock.",
-		Args: cobra.NoArgs,
+			"answered, how far its clock is from this machine's, that it wants a password, and servers: those that\n" +
+			"do not report, and whether all have the same keys, publication, clock and card images. With --metering\n" +
+			"it looks at Redis too: its version, memory, replicas or disk, clock and passwords, and grants a right\n" +
+			"on a key of its own as servers do. With --store s3://… it reads what is published, as a server does.\n" +
+			"Below what is wrong stands a command.",
+		Example: "  ninepocket fleet check --config /etc/ninepocket/ninepocket.toml",
+		Args:    cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&redis.URL, "metering", "",
 		"Redis or Valkey `URL` of the fleet"+ofConfiguration)
 	cmd.Flags().StringVar(&acks, "acks", "replica", "what a grant of rights waits for: replica, aof or none")
 	cmd.Flags().IntVar(&redis.Replicas, "replicas", 1, "replicas that must have a grant, with --acks replica")
 	flags.define(cmd)
-	for _, key := range []string{"metering", "fleet.acks", "fleet.replicas"} {
+	cmd.Flags().StringVar(&redis.Prefix, "prefix", settings.Default().Fleet.Prefix, "fleet.prefix of the servers")
+	cmd.Flags().StringVar(&store, "store", "", "`URL` of the publications, s3://…"+ofConfiguration)
+	cmd.Flags().StringSliceVar(&publishers, "publishers", nil, "`ID:KEY` that may sign them"+ofConfiguration)
+	for key := range strings.FieldsSeq("metering fleet.acks fleet.replicas fleet.prefix store publishers") {
 		configured(cmd, optional, key)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var wrong settings.Problems
 		if redis.URL != "" {
-			if err := checkLimiter(&redis, acks); err != nil {
-				return fail(exitUsage, "", err)
-			}
+			wrong.Add(checkLimiter(&redis, acks))
+		}
+		trusted, err := settings.ParsePublishers(publishers)
+		wrong.Add(err)
+		if err := wrong.Err(); err != nil {
+			return fail(exitUsage, "", err)
 		}
 
 		// An unavailable engine is a finding, so that the other one is still checked.
-		all := inspectPostgres(cmd, flags.control)
+		all, epoch := inspectPostgres(cmd, flags.control)
 		if redis.URL != "" {
 			all = append(all, inspectRedis(cmd.Context(), redis)...)
+		}
+		if strings.HasPrefix(store, mirror.Scheme) {
+			all = append(all, inspectStore(cmd.Context(), store, trusted, epoch))
 		}
 		return flags.print(cmd, all)
 	}
 	return cmd
 }
 
-// inspectPostgres checks the database of a fleet.
-func inspectPostgres(cmd *cobra.Command, url string) (all []control.Finding) {
+// inspectPostgres checks the database of a fleet, and returns the highest epoch that it knows.
+func inspectPostgres(cmd *cobra.Command, url string) (all []control.Finding, epoch uint64) {
 	err := withControl(cmd, url, func(db *control.DB) (err error) {
+		epoch, _ = db.HighestEpoch(cmd.Context()) // what is wrong with it is a finding
 		all, err = db.Check(cmd.Context(), time.Now)
 		return err
 	})
 	if err != nil {
-		return []control.Finding{{What: "postgresql", Text: err.Error()}}
+		// Without a floor the store is looked at all the same.
+		const command = `pg_isready -d "$NINEPOCKET_CONTROL"`
+		return []control.Finding{{What: "postgresql", Text: err.Error(), Command: command}}, 0
 	}
-	return all
+	return all, epoch
+}
+
+// inspectStore reads what is published as a server without a folder does, which takes nothing below an epoch.
+func inspectStore(ctx context.Context, store string, trusted []mirror.Publisher, epoch uint64) control.Finding {
+	floor := func(context.Context) (uint64, error) { return epoch, nil }
+	var done mirror.PullResult
+	bucket, err := openBucket(store)
+	if err == nil {
+		done, err = mirror.Inspect(ctx, bucket, mirror.FollowerOptions{Publishers: trusted, Floor: floor})
+	}
+	if err != nil {
+		again := "ninepocket snapshot pull --store \"$(mktemp -d)\" --from " + shellWords([]string{store})
+		return control.Finding{What: "store", Text: err.Error(), Command: again}
+	}
+	text := fmt.Sprintf("%s: epoch %d, snapshot %s, signed by %s", bucket, done.Epoch, done.ID, done.By)
+	return control.Finding{What: "store", Good: true, Text: text}
 }
 
 // inspectRedis checks the Redis of a fleet.
 func inspectRedis(ctx context.Context, redis limiter.Options) (all []control.Finding) {
 	clock := access.StartClock(time.Now())
 	redis.Now = func() access.Instant { return clock.At(time.Now()) }
-	found, err := limiter.Check(ctx, redis)
+	found, err := limiter.Inspect(ctx, redis)
 	if err != nil {
 		return []control.Finding{{What: "redis", Text: "cannot look at redis: " + err.Error()}}
 	}
-	if len(found) == 0 {
-		return []control.Finding{{What: "redis", Good: true, Text: "redis: version, memory, replicas and clock"}}
+	if len(found.Findings) == 0 {
+		const good = "redis: version, replicas, clock, password, a right granted, %s of memory (maxmemory %s)"
+		bound := "none"
+		if found.Bound > 0 {
+			bound = limiter.Megabytes(found.Bound)
+		}
+		text := fmt.Sprintf(good, limiter.Megabytes(found.Used), bound)
+		return []control.Finding{{What: "redis", Good: true, Text: text}}
 	}
 
-	for _, finding := range found {
-		all = append(all, control.Finding{What: "redis", Text: "redis: " + finding})
+	for _, finding := range found.Findings {
+		all = append(all, control.Finding{What: "redis", Text: "redis: " + finding.Text, Command: finding.Command})
 	}
 	return all
 }
@@ -133,6 +176,10 @@ func (flags *controlFlags) print(cmd *cobra.Command, all []control.Finding) erro
 				mark = "WRONG"
 			}
 			fmt.Fprintf(out, "%s  %s\n", mark, found.Text)
+			// A line of its own, to be pasted as it is.
+			if found.Command != "" && !found.Good {
+				fmt.Fprintf(out, "       %s\n", found.Command)
+			}
 		}
 	})
 	if err != nil {
@@ -180,8 +227,65 @@ func fleetStatus() *cobra.Command {
 			err = errors.Join(err, wrong)
 			cmd.PrintErrln(rows[i].Problem(reserved))
 		}
-		return err
+		return errors.Join(err, printRestored(cmd, db, rows))
 	})
+}
+
+// restoredFor is how long fleet status tells of a database that was restored.
+const restoredFor = 7 * 24 * time.Hour
+
+// printRestored tells on stderr what servers wrote again into a database that was an older copy.
+func printRestored(cmd *cobra.Command, db *control.DB, servers []control.Server) error {
+	since := time.Now().Add(-restoredFor)
+	for _, server := range servers {
+		if server.RestoredAt != nil && server.RestoredAt.After(since) {
+			cmd.PrintErrf("the ledger was an older copy at %s: incarnation %s wrote again %d rows that it lacked\n",
+				server.RestoredAt.UTC().Format(time.RFC3339), server.Incarnation, server.RestoredRows)
+		}
+	}
+
+	ids, err := db.RevokedAgain(cmd.Context(), since)
+	if len(ids) > 0 {
+		cmd.PrintErrf("keys revoked again, as the database was an older copy: %s; to let one live: fleet revive ID\n",
+			strings.Join(ids, ", "))
+	}
+	return err
+}
+
+func fleetRevive() *cobra.Command {
+	var flags controlFlags
+	var reason string
+	cmd := &cobra.Command{
+		Use: "revive ID --reason TEXT", Short: "Let a revoked key work again, within 2 seconds",
+		Long: "Servers remember the keys that were revoked. Where the database is an older copy, which lacks a\n" +
+			"revocation, they go on refusing the key and revoke it again. This takes one revocation back, in the\n" +
+			"database and at every server. The key of a suspended tenant stays suspended.",
+		Example: "  ninepocket fleet revive key_1a2b3c --reason 'revoked by mistake, restored on purpose'",
+		Args:    cobra.ExactArgs(1),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the log of keys")
+
+	flags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
+		now := time.Now()
+		// The log gets what was done, not what was tried.
+		var key *keys.Key
+		err := db.UpdateKeys(cmd.Context(), func(file *keys.File) (err error) {
+			key, err = file.Revive(args[0], now)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+
+		account := accountFlags{Store: registry.ControlStore{DB: db}}
+		account.record(cmd, registry.Change{
+			At: now, Command: "revive", Tenant: key.Tenant, Key: key.ID, Surface: key.Surface, Reason: reason,
+		})
+		row := map[string]any{"id": key.ID, "status": key.Status(now)}
+		return printLine(cmd, flags.asJSON, row, "revived %s: it is %s", key.ID, key.Status(now))
+	})
+	require(cmd, "reason")
+	return cmd
 }
 
 // limiterFlags are the flags of the Redis of a fleet, which is optional.
@@ -284,6 +388,7 @@ func (flags *controlFlags) forget(cmd *cobra.Command, db *control.DB, redis limi
 	if err := db.Forget(cmd.Context(), incarnation); err != nil {
 		return err
 	}
+	// Units of a Redis that was not named come back with the end of their day.
 	if redis.URL == "" {
 		const hint = "forgot %s; with --metering what it held in Redis is free again, too"
 		return printLine(cmd, flags.asJSON, out, hint, incarnation)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -74,6 +75,13 @@ func TestRightsOverServers(t *testing.T) {
 			strings.Contains(metrics, "ninepocket_fleet_redis_up 0") &&
 			strings.Contains(metrics, "ninepocket_metering_up 1")
 	})
+	for path, want := range map[string]int{
+		"/readyz?for=api": http.StatusServiceUnavailable, "/readyz?for=pages": http.StatusBadRequest,
+	} {
+		if status, text := c.asks(servers[0].Admin+path, ""); status != want {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
 	if !strings.Contains(c.heard.String(), "the limiter is unavailable") {
 		t.Errorf("the log does not say it:\n%s", c.heard.String())
 	}
@@ -119,6 +127,21 @@ func TestRightsAreRefused(t *testing.T) {
 		if !strings.Contains(out, line) {
 			t.Errorf("%s\nlacks %s", out, line)
 		}
+	}
+
+	// What is full grants nothing, however it is set up.
+	full := redistest.Start(t, "--maxmemory", "1mb")
+	out, _ = c.does(exitRefused, "fleet", "check", "--control", c.control, "--metering", full.URL(), "--acks", "none")
+	for _, line := range []string{
+		"WRONG  redis: its memory is full: ", "of 1.0 MB", "       redis-cli -h 127.0.0.1 -p " + full.Port(),
+		"WRONG  redis: it grants no right: OOM", "WRONG  redis: " + full.Address() + " answers without a password",
+	} {
+		if !strings.Contains(out, line) {
+			t.Errorf("%s\nlacks %s", out, line)
+		}
+	}
+	if strings.Contains(out, "good   redis") {
+		t.Errorf("a full Redis is good:\n%s", out)
 	}
 
 	// What no server takes is refused before anything is asked, and without its password.
@@ -227,5 +250,50 @@ func TestFleetRowsAreShown(t *testing.T) {
 	}
 	if len(names) < 15 {
 		t.Errorf("the page names %d tests", len(names))
+	}
+}
+
+// TestFirstStart starts the first server of a fleet: its log has no error. Then the password of Redis is changed
+// under it, and a reload says whether the new one is right.
+func TestFirstStart(t *testing.T) {
+	r := redistest.Start(t)
+	c := newFleetKit(t)
+	c.publishes()
+	c.creates("acme", "live", "free")
+	file := filepath.Join(t.TempDir(), "password")
+	password := func(word string) {
+		if err := os.WriteFile(file, []byte(word+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Try("ACL", "SETUSER", "np", "on", ">first-word", "~*", "&*", "+@all")
+	password("first-word")
+	c.metering = strings.Replace(r.URL(), "redis://", "redis://np@", 1) + "?password_file=" + file
+	s := c.serves("")
+	c.eventually("the log says that Redis is new", func() bool {
+		return strings.Contains(c.heard.String(), "it is new to this fleet")
+	})
+	if text := c.heard.String(); strings.Contains(text, "level=ERROR") {
+		t.Errorf("a correct start has errors:\n%s", text)
+	}
+
+	reload := func(want int, has string) {
+		t.Helper()
+		resp, err := http.Post(s.Admin+"/-/reload", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		text, _ := io.ReadAll(resp.Body)
+		if resp.StatusCode != want || !strings.Contains(string(text), has) || strings.Contains(string(text), "-word") {
+			t.Errorf("a reload: %d %s", resp.StatusCode, text)
+		}
+	}
+	r.Try("ACL", "SETUSER", "np", ">second-word", "<first-word")
+	reload(http.StatusInternalServerError, "WRONGPASS")
+	password("second-word")
+	reload(http.StatusOK, "reloaded")
+	if text := c.heard.String(); strings.Contains(text, "-word") {
+		t.Errorf("the log has a password:\n%s", text)
 	}
 }

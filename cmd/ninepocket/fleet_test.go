@@ -490,7 +490,7 @@ func TestFleetMessages(t *testing.T) {
 	f(exitNotReady, "cannot serve without keys: cannot reach PostgreSQL at 127.0.0.1:1/cards",
 		append(serve, "--control", away)...)
 	f(exitFailure, "hint: look at --control, and whether PostgreSQL runs there", "keys", "list", "--control", away)
-	f(exitFailure, "give the user of --control the database", "fleet", "status", "--control",
+	f(exitFailure, "look at the password of --control", "fleet", "status", "--control",
 		strings.Replace(c.control, postgrestest.Password, "wrong-word", 1))
 	f(exitFailure, "it has none yet", "keys", "list", "--control", c.control)
 	f(exitUsage, "cannot use --state and --control", "keys", "list", "--control", c.control, "--state", state)
@@ -501,7 +501,7 @@ func TestFleetMessages(t *testing.T) {
 	f(exitOK, "hint: control is given and metering is not", "config", "check", "--store", c.store, "--state", state,
 		"--control", c.control)
 	out, text := c.does(exitRefused, "fleet", "check", "--control", c.control)
-	if !strings.Contains(out, "WRONG") || !strings.Contains(text, "1 of 4 findings are wrong") {
+	if !strings.Contains(out, "WRONG") || !strings.Contains(text, "1 of 5 findings are wrong") {
 		t.Errorf("fleet check says %s%s", out, text)
 	}
 

@@ -109,7 +109,7 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 	if cmd.Flags().Changed("credits") {
 		flags.Credits = &flags.credits
 	}
-	if err := flags.read(now); err != nil {
+	if err := flags.read(cmd.Context(), now); err != nil {
 		return err
 	}
 
@@ -138,7 +138,7 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 }
 
 // read parses the flags that are more than text. The error names every problem.
-func (flags *createFlags) read(now time.Time) error {
+func (flags *createFlags) read(ctx context.Context, now time.Time) error {
 	var wrong settings.Problems
 	var err error
 	flags.Surface, err = keys.ParseSurface(flags.surface)
@@ -153,21 +153,24 @@ func (flags *createFlags) read(now time.Time) error {
 	// An invalid surface or scope is reported already.
 	if wrong.Err() == nil {
 		wrong.Add(flags.Validate(now))
-		wrong.Add(checkPlan(flags.Plan, flags.Surface, flags.config))
+		wrong.Add(flags.checkPlan(ctx, flags.Plan, flags.Surface, flags.config))
 	}
 	return fail(exitUsage, "", wrong.Err())
 }
 
-// checkPlan refuses a plan that is not in the server's configuration: its keys would get 503.
-// Without a configuration only the built-in plans are known.
-func checkPlan(plan string, surface keys.Surface, config string) error {
-	plans, err := settings.Plans(config)
+// checkPlan refuses a plan that neither the server's configuration nor the fleet's database has: its keys would
+// get 503. Without a configuration only the built-in plans are known.
+func (flags *accountFlags) checkPlan(ctx context.Context, plan string, surface keys.Surface, config string) error {
+	plans, changes, err := flags.plans(ctx, config)
 	if err != nil {
 		return err
 	}
 	where := "the built-in plans: name the server's configuration by --config"
 	if path := settings.File(config); path != "" {
 		where = "those of " + path
+	}
+	if len(changes) > 0 {
+		where = "those of the database of the fleet, nor of " + where
 	}
 
 	if plan == "" {

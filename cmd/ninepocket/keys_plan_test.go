@@ -46,5 +46,19 @@ func TestUnusableKeys(t *testing.T) {
 	if status, _ := w.ask(http.MethodPost, w.admin+"/-/reload", ""); status != http.StatusOK || warnings() != 2 {
 		t.Errorf("a reload is answered %d, and the log names the key %d times", status, warnings())
 	}
+
+	// Another tenant of such a plan does not name this one again.
+	err = keys.Update(w.state, func(file *keys.File) error {
+		_, text, err := file.Create(keys.NewKey{Tenant: "other", Surface: keys.Live, Plan: "gold"}, time.Now())
+		w.all = append(w.all, text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.eventually("the log names the other", func() bool { return strings.Contains(w.log.String(), "tenant=other") })
+	if n := warnings(); n != 2 {
+		t.Errorf("the log names the first key %d times", n)
+	}
 	w.noSecrets()
 }

@@ -122,12 +122,14 @@ func rootCommand() *cobra.Command {
 			parentCommand("tenant", "Change what a tenant may do", tenantResetDay())),
 		parentCommand("tenants", "List, change, suspend and delete tenants", tenantsList(), tenantsShow(),
 			tenantsSetPlan(), tenantsSuspend(), tenantsResume(), tenantsDelete(), tenantsExport()),
+		parentCommand("plans", "List and change the plans that the servers of a fleet share", plansList(), plansSet(),
+			plansRemove(), plansImport()),
 		usageCommand(), requestCommand(),
 		backupCommand(), restoreCommand(),
 		parentCommand("state", "Check, copy and repair the state directory", stateVerify(), stateBackup(),
 			stateRepair()),
 		parentCommand("fleet", "Look at what many servers share, and take one machine into it",
-			fleetCheck(), fleetStatus(), fleetForget(), fleetImport()))
+			fleetCheck(), fleetStatus(), fleetForget(), fleetRevive(), fleetImport()))
 	root.AddCommand(versionCommand(), unpackCommand())
 	addConfigurations(root)
 	addCompletions(root)

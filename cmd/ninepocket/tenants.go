@@ -2,19 +2,23 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
+	"ninepocket/fleet/control"
 	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
@@ -271,7 +275,7 @@ func tenantsSetPlan() *cobra.Command {
 			wrong.Add(want.Validate(change.At))
 		}
 		if f.Changed("plan") {
-			wrong.Add(checkPlan(want.Plan, want.Surface, f.Lookup("config").Value.String()))
+			wrong.Add(flags.checkPlan(cmd.Context(), want.Plan, want.Surface, f.Lookup("config").Value.String()))
 		}
 		if wrong.Err() != nil {
 			return fail(exitUsage, "", wrong.Err())
@@ -385,4 +389,166 @@ func (flags *tenantFlags) filesWithNames(config *settings.Config) []string {
 		}
 	}
 	return slices.DeleteFunc(files, func(path string) bool { return filepath.Base(path) == tombstone.Name })
+}
+
+// planFlags are the flags of commands that change the plans of a fleet.
+type planFlags struct {
+	controlFlags
+	dry bool
+}
+
+// planChange returns the plans to be written, nil for one to be removed, given those of the database.
+type planChange func(cmd *cobra.Command, args []string, db *control.DB, stored keys.Plans) (keys.Plans, error)
+
+func (flags *planFlags) add(cmd *cobra.Command, change planChange) *cobra.Command {
+	cmd.Flags().BoolVar(&flags.dry, "dry-run", false, dryRunHelp)
+	return flags.controlFlags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
+		changes, err := db.PlanChanges(cmd.Context())
+		if err != nil {
+			return err
+		}
+		changed, err := change(cmd, args, db, control.PlansAfter(changes))
+		if err != nil {
+			return err
+		}
+
+		what := cmp.Or(strings.Join(changed.Names(), ", "), "nothing")
+		if flags.dry {
+			cmd.PrintErrln("note: a dry run: what follows would be done, and nothing is changed")
+		} else if err := db.ChangePlans(cmd.Context(), changed); err != nil {
+			return err
+		} else {
+			log := accountFlags{Store: registry.ControlStore{DB: db}}
+			log.record(cmd, registry.Change{At: time.Now(), Command: "plans " + cmd.Name(), What: what})
+		}
+		return printLine(cmd, flags.asJSON, changed, "plans %s: %s", cmd.Name(), what)
+	})
+}
+
+func plansList() *cobra.Command {
+	var flags controlFlags
+	return flags.add(&cobra.Command{
+		Use: "list", Short: "List the plans of a fleet", Args: cobra.NoArgs,
+		Long: "Lists the plans of the control database with their limits and prices. A plan that is not listed is\n" +
+			"what the file of each server says.",
+		Example: "  ninepocket plans list --control postgres://ninepocket@db/ninepocket",
+	}, func(cmd *cobra.Command, _ []string, db *control.DB) error {
+		changes, err := db.PlanChanges(cmd.Context())
+		if err != nil {
+			return err
+		}
+
+		plans := control.PlansAfter(changes)
+		rows := []*keys.Plan{}
+		for _, name := range plans.Names() {
+			rows = append(rows, plans[name])
+		}
+		const header = "NAME\tPER_MINUTE\tPER_DAY\tMAX_CARDS\tMAX_PRICES\tDAYS\tSTATS\tPRICE\tINCLUDED\tOVERAGE"
+		return printTable(cmd, flags.asJSON, rows, header, planCells)
+	})
+}
+
+func planCells(plan *keys.Plan) []any {
+	cells := []any{
+		plan.Name, plan.PerMinute, plan.PerDay, plan.MaxCards, plan.MaxPrices, plan.HistoryDays, plan.StatsWindow,
+	}
+	price := plan.Price
+	if price == nil {
+		return append(cells, "none", "", "")
+	}
+	return append(cells, keys.FormatAmount(price.Month, price.Currency)+" "+price.Currency, price.Included,
+		keys.FormatAmount(price.Overage, price.Currency))
+}
+
+func plansSet() *cobra.Command {
+	var flags planFlags
+	var given settings.Config
+	const placeholder = "NAME"
+	cmd := &cobra.Command{
+		Use: "set NAME", Short: "Make or change a plan of a fleet", Args: cobra.ExactArgs(1),
+		Long: "Changes the limits of a plan that are given; all others stay. Servers follow within 2 seconds, and\n" +
+			"while they differ the lower limits hold. A price is given whole, with its currency; bills count a\n" +
+			"day at the price that it ended with. A plan that the database does not have begins as it is in\n" +
+			"the configuration.",
+		Example: "  ninepocket plans set pro --per-minute 900 --control postgres://ninepocket@db/ninepocket\n" +
+			"  ninepocket plans set pro --price 59.00 --included 100000 --overage-price 1.50 --currency USD",
+	}
+	for _, setting := range settings.Settings {
+		if strings.HasPrefix(setting.Key, "plans.") {
+			defineFlag(cmd.Flags(), setting.Pointer(&given, placeholder), flagOf(setting.Key), setting.Help)
+		}
+	}
+
+	// Mistakes are named before the database is asked.
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		given.Plans = map[string]*settings.Plan{args[0]: given.Plans[placeholder]}
+		wrong := settings.Problems{}
+		nothing := *given.Plans[args[0]] == settings.Plan{}
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			nothing = nothing || f.Value.String() == "0" && f.Name != "included"
+		})
+		wrong.AddIf(nothing, "cannot change plan %q: give a limit or a price, and no limit that is 0", args[0])
+		_, err := given.PlanTable()
+		wrong.Add(err)
+		return fail(exitUsage, "", wrong.Err())
+	}
+	return flags.add(cmd, func(cmd *cobra.Command, args []string, _ *control.DB, all keys.Plans) (keys.Plans, error) {
+		plans, err := settings.Plans(cmd.Flags().Lookup("config").Value.String())
+		if err == nil {
+			plans, err = given.ChangePlans(plans.With(all))
+		}
+		return keys.Plans{args[0]: plans[args[0]]}, fail(exitUsage, "", err)
+	})
+}
+
+func plansRemove() *cobra.Command {
+	var flags planFlags
+	return flags.add(&cobra.Command{
+		Use: "remove NAME", Short: "Remove a plan that no key has from a fleet", Args: cobra.ExactArgs(1),
+		Long: "Removes a plan from the control database. One that keys have is refused, and their tenants named.\n" +
+			"Where the file of a server has the plan, it holds there.",
+		Example: "  ninepocket plans remove trial --control postgres://ninepocket@db/ninepocket",
+	}, func(cmd *cobra.Command, args []string, db *control.DB, stored keys.Plans) (keys.Plans, error) {
+		file, err := db.ReadKeys(cmd.Context())
+		if err != nil {
+			return nil, err
+		}
+		if stored[args[0]] == nil {
+			return nil, fail(exitFailure, "run: ninepocket plans list",
+				fmt.Errorf("cannot remove plan %q: the database has none of that name", args[0]))
+		}
+
+		users := map[string]bool{}
+		for _, key := range file.Keys {
+			if key.Status(time.Now()) != "revoked" && file.Tenants[key.Tenant].PlanOf(key.Surface) == args[0] {
+				users[key.Tenant] = true
+			}
+		}
+		if len(users) > 0 {
+			return nil, fail(exitFailure, "run: ninepocket tenants set-plan TENANT --surface live --plan OTHER",
+				fmt.Errorf("cannot remove plan %q: keys of these tenants have it: %s", args[0],
+					strings.Join(slices.Sorted(maps.Keys(users)), ", ")))
+		}
+		return keys.Plans{args[0]: nil}, nil
+	})
+}
+
+func plansImport() *cobra.Command {
+	var flags planFlags
+	return flags.add(&cobra.Command{
+		Use: "import --config FILE", Short: "Take the plans of a configuration into a fleet", Args: cobra.NoArgs,
+		Long: "Enters the built-in plans, as the configuration has changed them, and its own ones, with prices.\n" +
+			"Plans that the database has stay as they are, and those that differ are named.",
+		Example: "  ninepocket plans import --config /etc/ninepocket/ninepocket.toml",
+	}, func(cmd *cobra.Command, _ []string, _ *control.DB, stored keys.Plans) (keys.Plans, error) {
+		plans, err := settings.Plans(cmd.Flags().Lookup("config").Value.String())
+		for _, name := range stored.Names() {
+			if plans[name] != nil && !reflect.DeepEqual(plans[name], stored[name]) {
+				cmd.PrintErrf("note: plan %s is there and differs: the fleet's stays\n", name)
+			}
+			delete(plans, name)
+		}
+
+		return plans, fail(exitUsage, "", err)
+	})
 }

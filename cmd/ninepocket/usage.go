@@ -111,7 +111,7 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	plans, err := settings.Plans(flags.config)
+	plans, changes, err := flags.plans(cmd.Context(), flags.config)
 	if err != nil {
 		return fail(exitUsage, "", err)
 	}
@@ -133,7 +133,7 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 		return fmt.Errorf("cannot show the usage of tenant %q: %w", flags.tenant, keys.ErrNoSuchTenant)
 	}
 
-	bill := &registry.Bill{Keys: file, Plans: plans, Rows: rows}
+	bill := &registry.Bill{Keys: file, Plans: plans, Rows: rows, PlanChanges: changes}
 	if !flags.priced {
 		return flags.print(cmd, bill)
 	}

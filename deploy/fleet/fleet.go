@@ -1,12 +1,14 @@
 package fleet
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -32,6 +34,8 @@ type Options struct {
 	Folder  string // for the data of all processes; it is created
 	Listen  string // HOST:PORT of the proxy, port 0 for any
 	Catalog string // a native source directory with the first day
+	// Way leads servers to engines, see Plan.
+	Way func(server, name, address string) string
 }
 
 // Fleet is a running fleet.
@@ -76,13 +80,14 @@ func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
 // plan chooses an address for each process.
 func (f *Fleet) plan() error {
 	f.Plan = Plan{
-		Bind: "127.0.0.1", Places: map[string]string{}, TrustedProxies: "127.0.0.1",
-		Password: rand.Text(), AccessKey: rand.Text(), Secret: rand.Text(),
+		Way: f.options.Way, Bind: "127.0.0.1", Places: map[string]string{}, TrustedProxies: "127.0.0.1",
+		Password: rand.Text(), AdminPassword: rand.Text(), ServerPassword: rand.Text(),
+		InternalPassword: rand.Text(), SentinelPassword: rand.Text(), AccessKey: rand.Text(), Secret: rand.Text(),
 		Folder: func(name string) string { return filepath.Join(f.options.Folder, name) },
 	}
 
 	// All listeners stay open until the end, so that no address is chosen twice.
-	names := slices.Concat(Redis, Sentinels, Servers, []string{Postgres, Store})
+	names := slices.Concat(Redis, Sentinels, Servers, []string{Postgres, Store, Proxy + "/metrics"})
 	for _, name := range Servers {
 		names = append(names, name+"/admin")
 	}
@@ -140,6 +145,9 @@ func (f *Fleet) startEngines(ctx context.Context) error {
 		err := os.WriteFile(f.Folder(name)+"/sentinel.conf", []byte(f.Sentinel(name)), 0o600)
 		if err == nil {
 			err = os.WriteFile(f.Folder(Redis[i])+"/redis.conf", []byte(f.RedisConfig(Redis[i])), 0o600)
+		}
+		if err == nil {
+			err = os.WriteFile(f.Folder(Redis[i])+"/users.acl", []byte(f.withPasswords(usersConfig)), 0o600)
 		}
 		if err != nil {
 			return err
@@ -216,7 +224,23 @@ func (f *Fleet) startPostgres(ctx context.Context) error {
 	if err := f.launch(ctx, Postgres, ready); err != nil {
 		return err
 	}
-	return f.as(ctx, p, "createdb", "-h", folder, "-p", f.port(Postgres), "-U", "np", "cards")
+	err = f.as(ctx, p, "createdb", "-h", folder, "-p", f.port(Postgres), "-U", "np", "cards")
+	if err != nil {
+		return err
+	}
+	const readable = 0o644 // by PostgreSQL's user
+	err = os.WriteFile(filepath.Join(f.options.Folder, "roles.sql"), []byte(rolesSQL), readable)
+	if err != nil {
+		return err
+	}
+	return f.roles(ctx)
+}
+
+// roles makes the roles of the database, and gives them what there is by now.
+func (f *Fleet) roles(ctx context.Context) error {
+	return f.as(ctx, f.processes[Postgres], "psql", "-X", "-q", "-h", f.Folder(Postgres), "-p", f.port(Postgres),
+		"-U", "np", "-d", "cards", "-v", "admin_password="+f.Password, "-v", "servers_password="+f.ServerPassword,
+		"-f", filepath.Join(f.options.Folder, "roles.sql"))
 }
 
 // as runs a program of PostgreSQL as its user.
@@ -302,6 +326,9 @@ func (f *Fleet) Ninepocket(ctx context.Context, args ...string) (string, error) 
 func (f *Fleet) startServers(ctx context.Context) error {
 	// A server needs a key to start. The command also creates the tables of the database.
 	if _, err := f.CreateKey(ctx, "demo", "live", "free"); err != nil {
+		return err
+	}
+	if err := f.roles(ctx); err != nil {
 		return err
 	}
 	for _, name := range append(slices.Clone(Servers), Proxy) {
@@ -393,17 +420,32 @@ func (f *Fleet) SendRedis(name string, words ...string) string {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
 
-	fmt.Fprintf(conn, "*%d\r\n", len(words))
-	for _, word := range words {
-		fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(word), word)
+	login := []string{"AUTH", "np", f.ServerPassword}
+	if slices.Contains(Sentinels, name) {
+		login = []string{"AUTH", f.SentinelPassword}
 	}
+	answers := bufio.NewReader(conn)
+	sendRedis(conn, login)
+	if line, _ := answers.ReadString('\n'); line != "+OK\r\n" {
+		return strings.TrimSpace(line)
+	}
+
+	sendRedis(conn, words)
 	answer := make([]byte, 64<<10)
-	n, _ := conn.Read(answer)
+	n, _ := answers.Read(answer)
 	text := string(answer[:n])
 	if strings.HasPrefix(text, "$") {
 		_, text, _ = strings.Cut(text, "\r\n")
 	}
 	return strings.TrimRight(strings.TrimLeft(text, "+:-"), "\r\n")
+}
+
+// sendRedis sends a command.
+func sendRedis(conn io.Writer, words []string) {
+	fmt.Fprintf(conn, "*%d\r\n", len(words))
+	for _, word := range words {
+		fmt.Fprintf(conn, "$%d\r\n%s\r\n", len(word), word)
+	}
 }
 
 // Names returns the processes in the order in which they started.

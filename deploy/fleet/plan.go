@@ -6,6 +6,7 @@ package fleet
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -18,6 +19,10 @@ var (
 	haproxyConfig string
 	//go:embed sentinel.conf
 	sentinelConfig string
+	//go:embed users.acl
+	usersConfig string
+	//go:embed roles.sql
+	rolesSQL string
 )
 
 // The processes of a fleet, in the order in which they start.
@@ -43,12 +48,32 @@ type Plan struct {
 	Places map[string]string        // HOST:PORT by name; of a server's admin listener, NAME/admin
 	Folder func(name string) string // of a process's data
 
-	BaseURL        string // of the proxy
-	Password       string // of PostgreSQL
-	AccessKey      string // of the store
-	Secret         string
-	Publisher      string // key that may sign publications
-	TrustedProxies string
+	BaseURL          string // of the proxy
+	Password         string // of PostgreSQL's superuser np, and of np_admin
+	AdminPassword    string // password of admin, in Redis
+	ServerPassword   string // password of servers, in PostgreSQL and Redis
+	InternalPassword string // password of replicas and Sentinels, in Redis
+	SentinelPassword string // password of the Sentinels
+	AccessKey        string // of the store
+	Secret           string
+	Publisher        string // key that may sign publications
+	TrustedProxies   string
+
+	// Way returns the address at which a server reaches a process; nil = where it listens.
+	Way func(server, name, address string) string
+}
+
+// seenBy returns the plan as a server sees it.
+func (p *Plan) seenBy(server string) *Plan {
+	if p.Way == nil {
+		return p
+	}
+	seen := *p
+	seen.Places = maps.Clone(p.Places)
+	for _, name := range slices.Concat(Redis, Sentinels, []string{Postgres, Store}) {
+		seen.Places[name] = p.Way(server, name, p.Places[name])
+	}
+	return &seen
 }
 
 func (p *Plan) host(name string) string {
@@ -69,9 +94,11 @@ func (p *Plan) PublishTo() string {
 	return "s3://" + Bucket + "/prod?endpoint=" + url.QueryEscape("http://"+p.Places[Store]) + "&region=us-east-1"
 }
 
-// Control returns the URL of the database.
-func (p *Plan) Control() string {
-	return "postgres://np:" + p.Password + "@" + p.Places[Postgres] + "/cards?sslmode=disable"
+// Control returns the URL of the database for commands.
+func (p *Plan) Control() string { return p.controlAs("np_admin:" + p.Password) }
+
+func (p *Plan) controlAs(login string) string {
+	return "postgres://" + login + "@" + p.Places[Postgres] + "/cards?sslmode=disable"
 }
 
 // Metering returns the URL of Redis, through the Sentinels.
@@ -80,7 +107,8 @@ func (p *Plan) Metering() string {
 	for _, name := range Sentinels {
 		all = append(all, p.Places[name])
 	}
-	return "redis+sentinel://" + strings.Join(all, ",") + "/cards"
+	return "redis+sentinel://np:" + p.ServerPassword + "@" + strings.Join(all, ",") + "/cards?sentinel_password=" +
+		p.SentinelPassword
 }
 
 // Credentials returns the environment variables with the credentials of the store.
@@ -96,7 +124,7 @@ func (p *Plan) Command(name string) (line, env []string) {
 	case slices.Contains(Sentinels, name):
 		return []string{"redis-sentinel", p.Folder(name) + "/sentinel.conf"}, nil
 	case slices.Contains(Servers, name):
-		return p.server(name), p.serverEnv()
+		return p.seenBy(name).server(name), p.seenBy(name).serverEnv()
 	case name == Postgres:
 		return []string{"postgres", "-c", "max_connections=100"}, nil
 	case name == Store:
@@ -111,7 +139,7 @@ func (p *Plan) Command(name string) (line, env []string) {
 func (p *Plan) redis(name string) []string {
 	return []string{
 		"redis-server", p.Folder(name) + "/redis.conf", "--bind", p.Bind, "--port", p.port(name), "--dir",
-		p.Folder(name), "--protected-mode", "no", "--appendonly", "yes", "--save", "",
+		p.Folder(name), "--aclfile", p.Folder(name) + "/users.acl", "--appendonly", "yes", "--save", "",
 		"--maxmemory-policy", "noeviction",
 		"--min-replicas-to-write", "1", "--min-replicas-max-lag", "3", "--repl-diskless-sync-delay", "0",
 		"--replica-announce-ip", p.host(name), "--replica-announce-port", p.port(name),
@@ -122,10 +150,17 @@ func (p *Plan) redis(name string) []string {
 // is the primary. A flag instead would win at each start: a primary that restarts would follow one
 // of its replicas, and writes that this replica lacks would be lost.
 func (p *Plan) RedisConfig(name string) string {
+	login := "masteruser replica\nmasterauth " + p.InternalPassword + "\n"
 	if first := Redis[0]; name != first {
-		return "replicaof " + p.host(first) + " " + p.port(first) + "\n"
+		return login + "replicaof " + p.host(first) + " " + p.port(first) + "\n"
 	}
-	return "\n"
+	return login
+}
+
+// withPasswords puts the passwords into a file of this folder.
+func (p *Plan) withPasswords(text string) string {
+	return strings.NewReplacer("ADMIN_PASSWORD", p.AdminPassword, "SERVERS_PASSWORD", p.ServerPassword,
+		"INTERNAL_PASSWORD", p.InternalPassword, "SENTINEL_PASSWORD", p.SentinelPassword).Replace(text)
 }
 
 // Sentinel returns the configuration of a Sentinel.
@@ -134,13 +169,13 @@ func (p *Plan) Sentinel(name string) string {
 	return strings.NewReplacer(
 		"port 26379", "port "+p.port(name)+"\nbind "+p.Bind+"\ndir \""+p.Folder(name)+"\"",
 		first+" 6379", p.host(first)+" "+p.port(first),
-	).Replace(sentinelConfig)
+	).Replace(p.withPasswords(sentinelConfig))
 }
 
 func (p *Plan) server(name string) []string {
 	return []string{
 		"ninepocket", "serve", "--store", p.PublishTo(), "--store-cache", p.Folder(name) + "/store", "--state",
-		p.Folder(name) + "/state", "--metering", p.Metering(), "--listen", p.listen(name), "--admin",
+		p.Folder(name) + "/state", "--listen", p.listen(name), "--admin",
 		p.listen(name + "/admin"), "--base-url", p.BaseURL, "--log-format", "json",
 		"--access-log", p.Folder(name) + "/access.log",
 	}
@@ -148,12 +183,13 @@ func (p *Plan) server(name string) []string {
 
 // serverEnv has the settings that a list of processes must not show.
 func (p *Plan) serverEnv() []string {
-	return append(p.Credentials(), "NINEPOCKET_CONTROL="+p.Control(), "NINEPOCKET_PUBLISHERS="+p.Publisher,
+	return append(p.Credentials(), "NINEPOCKET_CONTROL="+p.controlAs("np_servers:"+p.ServerPassword),
+		"NINEPOCKET_METERING="+p.Metering(), "NINEPOCKET_PUBLISHERS="+p.Publisher,
 		"NINEPOCKET_TRUSTED_PROXIES="+p.TrustedProxies)
 }
 
 func (p *Plan) proxyEnv() []string {
-	env := []string{"NP_LISTEN=" + p.listen(Proxy)}
+	env := []string{"NP_LISTEN=" + p.listen(Proxy), "NP_METRICS=" + p.listen(Proxy+"/metrics"), "NP_TLS="}
 	for i, name := range Servers {
 		n := i + 1
 		env = append(env, fmt.Sprintf("NP_SERVER_%d=%s", n, p.Places[name]),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -43,6 +44,9 @@ type torture struct {
 	folder string
 	day    int
 	mu     sync.Mutex // locked while a day is published
+	ways   *ways
+
+	revocations int // of keys that were held to two seconds
 }
 
 // TestTortureFleet kills and pauses each process of a fleet in turn, under load, and then holds what
@@ -65,6 +69,7 @@ func TestTortureFleet(t *testing.T) {
 	keys["poor"] = w.key("poor", "preview", "preview", "--credits", fmt.Sprint(credits))
 	pause(t.Context(), 3*time.Second) // in which all servers hear of them
 	products := w.products(keys["partner"])
+	w.higherPlan(fleet.Servers[2])
 
 	ctx, stop := context.WithCancel(t.Context())
 	var load sync.WaitGroup
@@ -93,6 +98,22 @@ func TestTortureFleet(t *testing.T) {
 	pause(ctx, 5*time.Second)
 	began := time.Now()
 	faults := 2
+	rounds, err := strconv.Atoi(os.Getenv("NINEPOCKET_TORTURE"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range rounds {
+		server := fleet.Servers[round%len(fleet.Servers)]
+		for _, engine := range slices.Sorted(maps.Keys(engines)) {
+			for _, state := range []network{blackHole, refuses, slow} {
+				w.cutOff(server, engine, state)
+				faults++
+			}
+		}
+		w.revoked(round)
+	}
+	w.importPlans()
+
 	for _, name := range w.Names() {
 		w.killed(name)
 		w.paused(name)
@@ -101,7 +122,13 @@ func TestTortureFleet(t *testing.T) {
 	// Whichever it is by now.
 	w.killed(w.primary())
 	w.paused(w.primary())
-	w.Logf("%d faults in %s", faults, time.Since(began).Round(time.Second))
+	// At the end: what a restart would mend shows.
+	for round := range rounds {
+		w.restored(ctx, rounds+round)
+		faults++
+	}
+	w.Logf("%d faults in %s; %d keys were held to two seconds after their revocation", faults,
+		time.Since(began).Round(time.Second), w.revocations)
 
 	pause(ctx, 3*time.Second)
 	stop()
@@ -129,9 +156,10 @@ func begin(t *testing.T) *torture {
 		t.Fatalf("%v\n%s", err, out)
 	}
 
-	w := &torture{T: t, folder: folder}
+	w := &torture{T: t, folder: folder, ways: &ways{all: map[string]map[string]*way{}}}
 	w.Fleet, err = fleet.Start(t.Context(), fleet.Options{
 		Binary: binary, Folder: filepath.Join(folder, "fleet"), Listen: "127.0.0.1:0", Catalog: w.writes(),
+		Way: w.ways.lead,
 	})
 	if err != nil {
 		t.Fatal(err)

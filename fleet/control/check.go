@@ -3,7 +3,10 @@ package control
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // minPostgresVersion is the oldest version of PostgreSQL that is tested, as the server numbers it.
@@ -12,11 +15,16 @@ const minPostgresVersion = 140_000
 // maxClockSkew is the largest difference of a server's clock and the database's that is not reported.
 const maxClockSkew = 250 * time.Millisecond
 
+// psql begins commands on the database of the configuration.
+const psql = `psql "$NINEPOCKET_CONTROL"`
+
 // Finding is the result of one check.
 type Finding struct {
 	What string `json:"what"`
 	Good bool   `json:"good"`
 	Text string `json:"text"`
+	// Command looks at what is wrong, or mends it.
+	Command string `json:"command,omitempty"`
 }
 
 // Check checks everything that a fleet needs of its database. The error is that of a check that could
@@ -43,42 +51,107 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 		return nil, err
 	}
 
-	addFinding := func(what string, good bool, is, isNot string) {
-		if !good {
-			is = isNot
-		}
-		all = append(all, Finding{what, good, db.String() + " " + is})
+	addFinding := func(what string, good bool, is, isNot, command string) {
+		text := map[bool]string{true: is, false: isNot}[good]
+		all = append(all, Finding{what, good, db.String() + " " + text, command})
 	}
 	addFinding("version", number >= minPostgresVersion, "is version "+version,
-		"is version "+version+", 14 or later is needed")
-	addFinding("primary", !standby, "can be written", "is a standby: give the one that is written")
+		"is version "+version+", 14 or later is needed", psql+` -c "select version()"`)
+	addFinding("primary", !standby, "can be written", "is a standby: give the one that is written",
+		psql+` -c "select * from pg_stat_wal_receiver"`)
 	addFinding("durable", durable, "keeps what it answered when its machine fails",
-		"may lose what it answered when its machine fails: set fsync and synchronous_commit on")
+		"may lose what it answered when its machine fails: set fsync and synchronous_commit on",
+		psql+` -c "alter system set fsync = on" -c "alter system set synchronous_commit = on" `+
+			`-c "select pg_reload_conf()"`)
 
 	// The database read its clock at some instant between before and after.
-	skew := time.Duration(0)
-	switch {
-	case theirs.Before(before):
-		skew = before.Sub(theirs)
-	case theirs.After(after):
-		skew = theirs.Sub(after)
-	}
+	skew := max(0, before.Sub(theirs), theirs.Sub(after))
 	off := fmt.Sprintf("has a clock that is %.2f s from this machine's", skew.Seconds())
-	addFinding("clock", skew <= maxClockSkew, off, off+": days go by it, run chrony on both")
-
+	addFinding("clock", skew <= maxClockSkew, off, off+": days go by it, run chrony on both", "chronyc tracking")
+	if db.isOpen(ctx) {
+		addFinding("password", false, "", "answers without a password: whoever reaches it can read and change "+
+			"everything; let pg_hba.conf want scram-sha-256", psql+` -c "show hba_file"`)
+	}
 	servers, err := db.Servers(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for i := range servers {
 		if problem := servers[i].Problem(""); problem != "" {
-			all = append(all, Finding{"server", false, problem})
+			all = append(all, Finding{"server", false, problem, "ninepocket fleet status"})
 		}
 	}
-	if text := differentImages(servers); text != "" {
-		all = append(all, Finding{"images", false, text})
+	differ, err := db.differences(ctx, servers)
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	all = append(all, differ...)
+	if text := differentImages(servers); text != "" {
+		all = append(all, Finding{"images", false, text, "ninepocket fleet status --json"})
+	}
+	plans, err := db.checkPlans(ctx)
+	return append(all, plans...), err
+}
+
+// isOpen reports whether the database lets somebody in without a password and a certificate. Over a socket
+// of its machine the system says who asks.
+func (db *DB) isOpen(ctx context.Context) bool {
+	config := db.pool.Config().ConnConfig.Copy()
+	if strings.HasPrefix(config.Host, "/") {
+		return false
+	}
+	// A fallback would try again with what is taken away here.
+	config.Password = ""
+	config.Fallbacks = nil
+	if config.TLSConfig != nil {
+		config.TLSConfig.Certificates = nil // of the copy
+	}
+
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close(ctx)
+	return true
+}
+
+// maxServerSkew is the largest difference of clocks that a report of a server does not explain.
+const maxServerSkew = 2 * time.Second
+
+// differences returns what servers that report have not as the database or the other servers have it.
+func (db *DB) differences(ctx context.Context, servers []Server) (all []Finding, err error) {
+	var version, epoch int64
+	err = db.query(ctx, func(ctx context.Context) error {
+		return db.pool.QueryRow(ctx, `select version, (select coalesce(max(epoch), 0) from ninepocket.servers
+			where forgotten_at is null and seen_at > now() - $1::interval) from ninepocket.control`,
+			SilenceThreshold).Scan(&version, &epoch)
+	})
+
+	// A server of an older version does not say everything.
+	for i := range servers {
+		server := &servers[i]
+		if server.SilentFor > 0 || server.ForgottenAt != nil || server.ExportedAt == nil {
+			continue
+		}
+		find := func(what, format string, args ...any) {
+			all = append(all, Finding{what, false, serverLabel(server) + " " + fmt.Sprintf(format, args...) +
+				", as of " + server.SeenAt.UTC().Format(time.TimeOnly) + " UTC", "ninepocket fleet status --json"})
+		}
+
+		if server.KeysVersion != nil && *server.KeysVersion != version {
+			find("keys", "has keys of version %d, the database of %d: a revocation may not be in force",
+				*server.KeysVersion, version)
+		}
+		if server.ClockMillis != nil && max(*server.ClockMillis, -*server.ClockMillis) > maxServerSkew.Milliseconds() {
+			find("clock", "has a clock that is %.1f s from the database's: run chrony there",
+				float64(*server.ClockMillis)/1000)
+		}
+		// Servers that are well take a publication within seconds of each other.
+		if server.Epoch < epoch {
+			find("publication", "serves epoch %d, others %d: look at its log", server.Epoch, epoch)
+		}
+	}
+	return all, err
 }
 
 // differentImages names the first two servers with different folders of card images, "" if all that

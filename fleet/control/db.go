@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -41,17 +42,31 @@ var (
 	ErrSchemaVersion = errors.New("it cannot be used by this version")
 	// ErrURL: the URL of the database is invalid.
 	ErrURL = errors.New("want postgres://USER@HOST/DATABASE")
+	// errRestoring: a copy is being restored, and not all of it is there. The error is temporary.
+	errRestoring = fmt.Errorf("cannot use a database that is being restored: %w", ErrUnavailable)
 )
 
 // domainErrors are errors of this package that transactions return; explain passes them unchanged.
-var domainErrors = []error{ErrOtherSends, ErrSessionTaken, ErrNoSuchServer, ErrServerAlive, errOtherNumber}
+var domainErrors = []error{
+	ErrOtherSends, ErrSessionTaken, ErrNoSuchServer, ErrServerAlive, errOtherNumber, errRestoring, errOlder,
+}
 
-//go:embed schema.sql
-var schema string
+// schema is the schema of the first version, and additions what later ones added to it.
+var (
+	//go:embed schema.sql
+	schema string
+	//go:embed additions.sql
+	additions string
+)
+
+// completeSQL is true unless a copy is being restored: restores make foreign keys after all rows.
+const completeSQL = `exists (
+	select from pg_constraint where conrelid = to_regclass('ninepocket.keys') and contype = 'f')`
 
 // DB is the database of a fleet. It is safe for concurrent use.
 type DB struct {
 	pool    *pgxpool.Pool
+	url     atomic.Pointer[string]
 	host    string
 	timeout time.Duration
 }
@@ -63,6 +78,21 @@ func Open(ctx context.Context, url string) (*DB, error) {
 
 // openWithTimeout is Open with another answerTimeout, for tests on busy machines.
 func openWithTimeout(ctx context.Context, url string, timeout time.Duration) (*DB, error) {
+	db, err := newDB(url, timeout)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Prepare(ctx); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// New returns the database at a URL without asking it; Prepare does.
+func New(url string) (*DB, error) { return newDB(url, answerTimeout) }
+
+func newDB(url string, timeout time.Duration) (*DB, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// The text of the error may contain the URL, and so a password.
@@ -72,17 +102,58 @@ func openWithTimeout(ctx context.Context, url string, timeout time.Duration) (*D
 	config.ConnConfig.ConnectTimeout = timeout
 	config.ConnConfig.RuntimeParams["application_name"] = "ninepocket"
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	// Statements without names: a pooler such as PgBouncer may give each transaction another session.
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	db := &DB{host: hostOf(&config.ConnConfig.Config), timeout: timeout}
+	db.url.Store(&url)
+	config.BeforeConnect = func(_ context.Context, next *pgx.ConnConfig) error { db.login(next); return nil }
+	db.pool, err = pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the database of the fleet: %w", ErrURL)
 	}
-	db := &DB{pool: pool, host: hostOf(&config.ConnConfig.Config), timeout: timeout}
-	if err := db.prepare(ctx); err != nil {
-		pool.Close()
-		return nil, err
-	}
 	return db, nil
+}
+
+// login sets the user, password and certificates of a new connection, from the URL and its files as they are now.
+// Files that cannot be read leave those of before.
+func (db *DB) login(next *pgx.ConnConfig) {
+	fresh, err := pgx.ParseConfig(*db.url.Load())
+	if err != nil {
+		return
+	}
+	next.User = fresh.User
+	next.Password = fresh.Password
+	next.TLSConfig = fresh.TLSConfig
+	next.Fallbacks = fresh.Fallbacks
+}
+
+// Reload tries a URL, with its files as they are now, and takes it for all connections. It takes no URL of
+// another database: that needs a restart.
+func (db *DB) Reload(ctx context.Context, url string) (taken bool, err error) {
+	fresh, err := pgx.ParseConfig(url)
+	if err != nil {
+		return false, fmt.Errorf("cannot use %s with what is configured now: %w", db, ErrURL)
+	}
+	// Bills of two databases must not mix in one process.
+	if hostOf(&fresh.Config) != db.host {
+		return false, nil
+	}
+	err = db.query(ctx, func(ctx context.Context) error {
+		conn, err := pgx.ConnectConfig(ctx, fresh)
+		if err == nil {
+			err = conn.Close(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+
+	// Connections that are in use end when they are given back.
+	db.url.Store(&url)
+	db.pool.Reset()
+	return true, nil
 }
 
 // hostOf returns the host and name of a database, without user and password.
@@ -100,19 +171,13 @@ func (db *DB) Close() { db.pool.Close() }
 // String names the database for messages.
 func (db *DB) String() string { return "PostgreSQL at " + db.host }
 
-// prepare creates the schema if it is missing, and refuses one of another version.
-func (db *DB) prepare(ctx context.Context) error {
-	have, err := db.schemaVersion(ctx)
-	if err == nil && have == 0 {
-		err = db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", schemaLock)
-			if err == nil {
-				_, err = tx.Exec(ctx, schema)
-			}
-			return err
-		})
+// Prepare creates the schema if it is missing, adds what it lacks, and refuses one of another version.
+func (db *DB) Prepare(ctx context.Context) error {
+	have, whole, err := db.schemaVersion(ctx)
+	if err == nil && (have == 0 || have == wantSchemaVersion && !whole) {
+		err = db.create(ctx, have == 0)
 		if err == nil {
-			have, err = db.schemaVersion(ctx)
+			have, _, err = db.schemaVersion(ctx)
 		}
 	}
 
@@ -122,17 +187,52 @@ func (db *DB) prepare(ctx context.Context) error {
 	return err
 }
 
-// schemaVersion reads the version of the schema, 0 if there is none.
-func (db *DB) schemaVersion(ctx context.Context) (have int, err error) {
+// create runs the statements of the additions, and before them those of the schema if that is missing.
+func (db *DB) create(ctx context.Context, missing bool) error {
+	return db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", schemaLock)
+		// Two servers that start at once wait here for each other.
+		if err == nil && missing {
+			_, err = tx.Exec(ctx, schema)
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, additions)
+		}
+		return err
+	})
+}
+
+// schemaVersion reads the version of the schema, 0 if there is none, and whether it has all additions.
+func (db *DB) schemaVersion(ctx context.Context) (have int, whole bool, err error) {
 	err = db.query(ctx, func(ctx context.Context) error {
 		var there bool
-		err := db.pool.QueryRow(ctx, "select to_regclass('ninepocket.usage') is not null").Scan(&there)
+		err := db.pool.QueryRow(ctx, `select to_regclass('ninepocket.usage') is not null,
+			to_regclass('ninepocket.lineage') is not null and to_regclass('ninepocket.server_plans') is not null
+			and exists (select from pg_attribute where attrelid = to_regclass('ninepocket.servers')
+				and attname = 'clock_ms')`).Scan(&there, &whole)
 		if err != nil || !there {
 			return err
 		}
 		return db.pool.QueryRow(ctx, "select form from ninepocket.control").Scan(&have)
 	})
-	return have, err
+	return have, whole, err
+}
+
+// addMissing adds what the schema lacks if a statement failed for it: the database may be a copy of an
+// earlier version's. It returns the error of the statement, which the next try does not have.
+func (db *DB) addMissing(ctx context.Context, failed error) error {
+	if !errors.Is(failed, ErrSchemaVersion) {
+		return failed
+	}
+	// A restore that is under way has not all rows yet, and would meet what is added.
+	var complete bool
+	err := db.query(ctx, func(ctx context.Context) error {
+		return db.pool.QueryRow(ctx, "select "+completeSQL).Scan(&complete)
+	})
+	if err == nil && complete {
+		err = db.Prepare(ctx)
+	}
+	return errors.Join(failed, err)
 }
 
 // query runs statements that a caller waits for.
@@ -187,9 +287,10 @@ func (db *DB) explain(err error) error {
 		return fmt.Errorf("cannot reach %s: %w: %s", db, ErrUnavailable, cause(err))
 	}
 	kind := ErrPermission
-	switch reported.Code[:2] {
-	case "25", "28", "3D", "42": // a standby, a wrong password or user, no such database, no permission
-	case "22", "23": // a value that only another version of the schema can store
+	switch class := reported.Code[:2]; {
+	case reported.Code == "42501", class == "25", class == "28", class == "3D":
+		// No permission, a standby, a wrong password or user, no such database.
+	case class == "22", class == "23", class == "42": // a value or a name that only another version's schema has
 		kind = ErrSchemaVersion
 	default:
 		return fmt.Errorf("cannot reach %s: %w: %s (%s)", db, ErrUnavailable, reported.Message, reported.Code)

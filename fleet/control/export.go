@@ -30,8 +30,10 @@ const (
 
 // ErrSessionTaken reports that another process exports under this server id.
 var ErrSessionTaken = errors.New(
-	"another server does, or the database is an older copy: two state directories must not be " +
-		"copies of each other; restart the right one")
+	"another server does: two state directories must not be copies of each other; restart the right one")
+
+// errOlder reports that the ledger lacks reports of this process: it is an older copy.
+var errOlder = errors.New("the ledger is older than what was reported to it")
 
 // ErrDayClosed reports calls on days that are aggregated already.
 var ErrDayClosed = errors.New(
@@ -46,12 +48,13 @@ type Source interface {
 	Totals(since calendar.Day) ([]access.LedgerRow, map[string]time.Time, error)
 }
 
-// ExportOptions configure an Exporter. All but Report and OnLag are required.
+// ExportOptions configure an Exporter. All but Report, OnLag and OnOlder are required.
 type ExportOptions struct {
 	Incarnation string // server id, the name of the state directory
 	Host        string // machine's name in messages
 	Version     string // of the program
 	Source      Source
+	Later       bool // the first Export registers, not NewExporter
 	Now         func() time.Time
 	// Served returns what is served now.
 	Served func() ServedState
@@ -59,6 +62,8 @@ type ExportOptions struct {
 	Report func(error)
 	// OnLag is called once when the ledger has been behind for LagThreshold.
 	OnLag func(by time.Duration, err error)
+	// OnOlder is called after the ledger was found to be an older copy, with the rows that it lacked.
+	OnOlder func(rows int)
 }
 
 // Exporter sends the charges of a server to the ledger. One goroutine calls Export.
@@ -67,6 +72,7 @@ type Exporter struct {
 	db      *DB
 	options ExportOptions
 	session string
+	begun   bool // registered, and compared with the ledger
 
 	aggregatedThrough calendar.Day // days up to it are aggregated: their rows are not sent again
 	pending           map[access.LedgerRow]access.Counts
@@ -76,10 +82,14 @@ type Exporter struct {
 	lastError         error // that was reported
 	closedDayRows     int   // rows that came after their day was aggregated
 	lagReported       bool
+	reports           int64 // that were acknowledged, by this process and those before it
+	older             bool  // the ledger lacks some of them, and was not compared yet
 
 	lastSuccess   atomic.Int64 // when nothing was pending last, Unix nanoseconds
 	pendingRows   atomic.Int64 // length of pending
 	silentServers atomic.Int64
+	timesOlder    atomic.Int64
+	keysBehind    atomic.Int64 // changes of keys that the database has and this server has not
 }
 
 // ServedState is the snapshot, epoch and image set that a server currently serves.
@@ -87,6 +97,7 @@ type ServedState struct {
 	Snapshot string
 	Epoch    uint64
 	Images   string // hash of its folder of card images, "" without one
+	Keys     int64  // version of the keys that it has
 }
 
 // NewExporter registers a server and returns its exporter. If the ledger has more than the state
@@ -96,28 +107,59 @@ func (db *DB) NewExporter(ctx context.Context, options ExportOptions) (*Exporter
 		db: db, options: options, session: rand.Text(), pending: map[access.LedgerRow]access.Counts{},
 		lastUses: map[string]time.Time{}, lastSent: map[access.LedgerRow]access.Counts{},
 	}
-	if err := ex.register(ctx); err != nil {
-		return nil, err
-	}
-
-	rows, used, err := options.Source.Totals(ex.aggregatedThrough + 1)
-	if err != nil {
-		return nil, err
-	}
-	differ, less, err := ex.compare(ctx, rows)
-	if err != nil {
-		return nil, err
-	}
-	for part := range slices.Chunk(less, chunkRows) {
-		err := db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return ex.reconcile(ctx, tx, part) })
-		if err != nil {
+	if !options.Later {
+		if _, err := ex.resume(ctx); err != nil {
 			return nil, err
 		}
 	}
-
-	ex.buffer(differ, used)
 	ex.lastSuccess.Store(options.Now().UnixNano())
 	return ex, nil
+}
+
+// resume registers the server and makes pending what the ledger lacks, and returns how many rows.
+func (ex *Exporter) resume(ctx context.Context) (rows int, err error) {
+	if err := ex.register(ctx); err != nil {
+		return 0, err
+	}
+	all, used, err := ex.options.Source.Totals(ex.aggregatedThrough + 1)
+	if err != nil {
+		return 0, err
+	}
+	differ, less, err := ex.compare(ctx, all)
+	if err != nil {
+		return 0, err
+	}
+
+	for part := range slices.Chunk(less, chunkRows) {
+		err := ex.db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error { return ex.reconcile(ctx, tx, part) })
+		if err != nil {
+			return 0, err
+		}
+	}
+	// What was sent before is not believed any more.
+	clear(ex.lastSent)
+	ex.buffer(differ, used)
+	ex.begun = true
+	return len(differ), nil
+}
+
+// compareAgain resumes after the ledger was found to be an older copy, and says so there.
+func (ex *Exporter) compareAgain(ctx context.Context) error {
+	rows, err := ex.resume(ctx)
+	if err == nil {
+		err = ex.db.exec(ctx, ex.db.timeout, `update ninepocket.servers set restored_at = now(), restored_rows = $2
+			where incarnation = $1`, ex.options.Incarnation, rows)
+	}
+	if err != nil {
+		return err
+	}
+
+	ex.older = false
+	ex.timesOlder.Add(1)
+	if ex.options.OnOlder != nil {
+		ex.options.OnOlder(rows)
+	}
+	return nil
 }
 
 // compare returns the rows whose counts differ from the ledger's, and of these the rows with lower
@@ -166,13 +208,15 @@ func (ex *Exporter) readReported(ctx context.Context) (map[access.LedgerRow]acce
 // register makes this process the only one that exports under the server id.
 func (ex *Exporter) register(ctx context.Context) error {
 	return ex.db.query(ctx, func(ctx context.Context) error {
-		return ex.db.pool.QueryRow(ctx, `insert into ninepocket.servers (incarnation, session, host, version)
-			values ($1, $2, $3, $4)
+		return ex.db.pool.QueryRow(ctx, `insert into ninepocket.servers as s
+			(incarnation, session, host, version, reports) values ($1, $2, $3, $4, $5::bigint + 1)
 			on conflict (incarnation) do update set session = excluded.session, host = excluded.host,
-				version = excluded.version, started_at = now(), seen_at = now(), forgotten_at = null
-			returning rolled - date '1970-01-01'`,
-			ex.options.Incarnation, ex.session, ex.options.Host,
-			ex.options.Version).Scan((*int32)(&ex.aggregatedThrough))
+				version = excluded.version, seen_at = now(), forgotten_at = null,
+				started_at = case when $5 = 0 then now() else s.started_at end,
+				reports = greatest(s.reports + 1, excluded.reports)
+			returning rolled - date '1970-01-01', reports`,
+			ex.options.Incarnation, ex.session, ex.options.Host, ex.options.Version, ex.reports).
+			Scan((*int32)(&ex.aggregatedThrough), &ex.reports)
 	})
 }
 
@@ -292,7 +336,27 @@ func (ex *Exporter) report(err error) {
 
 // Export sends the rows that changed. Rows that could not be sent stay pending until the next time.
 func (ex *Exporter) Export(ctx context.Context) error {
+	err := ex.db.addMissing(ctx, ex.exportChanged(ctx))
+	if !errors.Is(err, errOlder) {
+		return err
+	}
+	ex.older = true
+	return ex.exportChanged(ctx)
+}
+
+// exportChanged is Export with errOlder, after which the ledger is compared with all that was charged.
+func (ex *Exporter) exportChanged(ctx context.Context) error {
 	now := ex.options.Now()
+	switch {
+	case !ex.begun:
+		if _, err := ex.resume(ctx); err != nil {
+			return err
+		}
+	case ex.older:
+		if err := ex.compareAgain(ctx); err != nil {
+			return err
+		}
+	}
 	rows, used, err := ex.options.Source.Changed()
 	if err != nil {
 		return fmt.Errorf("cannot read what was charged: %w", err)
@@ -329,23 +393,17 @@ func (ex *Exporter) Export(ctx context.Context) error {
 
 // send sends rows in one statement, with the last uses of their keys.
 func (ex *Exporter) send(ctx context.Context, rows []access.LedgerRow) error {
-	err := ex.db.withTimeout(ctx, exportTimeout, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, ex.db.pool, func(tx pgx.Tx) error {
-			if err := ex.lockServerRow(ctx, tx); err != nil {
-				return err
-			}
-
-			var more int64
-			err := tx.QueryRow(ctx, mergeSQL, rowArguments(rows, ex.options.Incarnation)...).Scan(&more)
-			if err == nil && more > 0 {
-				// The state directory lost counts while it was in use.
-				err = ex.reconcile(ctx, tx, rows)
-			}
-			if err == nil {
-				err = mergeLastUses(ctx, tx, ex.lastUsesOf(rows))
-			}
-			return err
-		})
+	err := ex.inReport(ctx, exportTimeout, func(ctx context.Context, tx pgx.Tx) error {
+		var more int64
+		err := tx.QueryRow(ctx, mergeSQL, rowArguments(rows, ex.options.Incarnation)...).Scan(&more)
+		if err == nil && more > 0 {
+			// The state directory lost counts while it was in use.
+			err = ex.reconcile(ctx, tx, rows)
+		}
+		if err == nil {
+			err = mergeLastUses(ctx, tx, ex.lastUsesOf(rows))
+		}
+		return err
 	})
 	if err != nil {
 		return err
@@ -377,18 +435,48 @@ const mergeSQL = `with entered as (
 	select count(*) from entered e join ` + argRowsSQL + ` using (tenant, day, key, op)
 	where e.calls > x.calls or e.charged > x.charged`
 
-// lockServerRow locks the row of this server for a transaction, checks that the session is still this
-// one, and reads which days are aggregated.
-func (ex *Exporter) lockServerRow(ctx context.Context, tx pgx.Tx) error {
-	var session string
-	var aggregated int32
-	err := tx.QueryRow(ctx, `select session, rolled - date '1970-01-01' from ninepocket.servers
-		where incarnation = $1 for update`, ex.options.Incarnation).Scan(&session, &aggregated)
-	// A database that was restored from an older copy may have no row for this server.
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && session != ex.session {
-		return fmt.Errorf("cannot report to %s as incarnation %s: %w", ex.db, ex.options.Incarnation, ErrSessionTaken)
+// inReport runs statements in one transaction, under a lock on the row of this server. It counts as a
+// report, checks that the session is still this one, and reads which days are aggregated.
+func (ex *Exporter) inReport(
+	ctx context.Context, timeout time.Duration, do func(context.Context, pgx.Tx) error,
+) error {
+	var reports int64
+	inTx := func(ctx context.Context, tx pgx.Tx) error {
+		var session string
+		var aggregated int32
+		var complete bool
+		err := tx.QueryRow(ctx, "select "+completeSQL).Scan(&complete)
+		if err == nil && !complete {
+			err = errRestoring
+		}
+		if err != nil {
+			return err
+		}
+
+		err = tx.QueryRow(ctx, `update ninepocket.servers set reports = reports + 1 where incarnation = $1
+			returning session, rolled - date '1970-01-01', reports`, ex.options.Incarnation).
+			Scan(&session, &aggregated, &reports)
+
+		// An older copy may have an earlier session, or no row for this server.
+		switch {
+		case errors.Is(err, pgx.ErrNoRows) || err == nil && reports <= ex.reports:
+			return errOlder
+		case err == nil && session != ex.session:
+			return fmt.Errorf("cannot report to %s as incarnation %s: %w", ex.db, ex.options.Incarnation,
+				ErrSessionTaken)
+		case err != nil:
+			return err
+		}
+		ex.aggregatedThrough = max(ex.aggregatedThrough, calendar.Day(aggregated))
+		return do(ctx, tx)
 	}
-	ex.aggregatedThrough = max(ex.aggregatedThrough, calendar.Day(aggregated))
+
+	err := ex.db.withTimeout(ctx, timeout, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, ex.db.pool, func(tx pgx.Tx) error { return inTx(ctx, tx) })
+	})
+	if err == nil {
+		ex.reports = reports
+	}
 	return err
 }
 
@@ -419,23 +507,23 @@ func mergeLastUses(ctx context.Context, tx pgx.Tx, uses map[string]time.Time) er
 // heartbeat stores that this server is alive and what it serves, and counts the silent servers.
 func (ex *Exporter) heartbeat(ctx context.Context) error {
 	served := ex.options.Served()
-	var silent int64
+	var silent, keysVersion int64
 
-	err := ex.db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		if err := ex.lockServerRow(ctx, tx); err != nil {
-			return err
-		}
+	err := ex.inReport(ctx, ex.db.timeout, func(ctx context.Context, tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `with own as (
 				update ninepocket.servers set seen_at = now(), exported_at = now(), snapshot = $2, epoch = $3,
-					pending = $4, images = $6, forgotten_at = null
+					pending = $4, images = $6, forgotten_at = null, keys_version = $7,
+					clock_ms = round(extract(epoch from $8::timestamptz - clock_timestamp()) * 1000)
 				where incarnation = $1)
-			select count(*) from ninepocket.servers
+			select count(*), (select version from ninepocket.control) from ninepocket.servers
 			where incarnation <> $1 and forgotten_at is null and seen_at < now() - $5::interval`,
 			ex.options.Incarnation, served.Snapshot, int64(served.Epoch), int64(len(ex.pending)), SilenceThreshold,
-			served.Images).Scan(&silent)
+			served.Images, served.Keys, ex.options.Now()).Scan(&silent, &keysVersion)
 	})
 	if err == nil {
 		ex.silentServers.Store(silent)
+		// Negative in a database that is an older copy.
+		ex.keysBehind.Store(keysVersion - served.Keys)
 	}
 	return err
 }
@@ -470,6 +558,12 @@ func (ex *Exporter) Pending() int64 { return ex.pendingRows.Load() }
 
 // SilentServers returns how many servers have not reported for SilenceThreshold and are not forgotten.
 func (ex *Exporter) SilentServers() int64 { return ex.silentServers.Load() }
+
+// TimesOlder returns how often the ledger was older than what this server had reported.
+func (ex *Exporter) TimesOlder() int64 { return ex.timesOlder.Load() }
+
+// KeysBehind returns how many changes of keys the database has that this server has not.
+func (ex *Exporter) KeysBehind() int64 { return ex.keysBehind.Load() }
 
 // LagMessage returns a message that the ledger is behind, with the cause.
 func LagMessage(by time.Duration, err error) string {

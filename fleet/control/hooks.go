@@ -16,7 +16,7 @@ var ErrOtherSends = errors.New("another server of the fleet sends them")
 // HookLedger has what was sent by hooks, for the one server that has its lock. One goroutine uses it.
 type HookLedger struct {
 	db   *DB
-	conn *pgx.Conn // whose session has the lock; nil without it
+	conn *pgx.Conn // whose open transaction has the lock; nil without it
 }
 
 // HookLedger returns the ledger of hooks.
@@ -25,13 +25,12 @@ func (db *DB) HookLedger() *HookLedger { return &HookLedger{db: db} }
 // Load takes the lock, unless this server has it, and returns what was saved last.
 func (ledger *HookLedger) Load(ctx context.Context) (record []byte, err error) {
 	err = ledger.do(ctx, func(ctx context.Context) error {
-		// While the session lasts, the lock does.
 		if ledger.conn == nil {
 			if err := ledger.lock(ctx); err != nil {
 				return err
 			}
 		}
-		err := ledger.conn.QueryRow(ctx, "select record from ninepocket.hooks").Scan(&record)
+		err := ledger.db.pool.QueryRow(ctx, "select record from ninepocket.hooks").Scan(&record)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
@@ -40,17 +39,27 @@ func (ledger *HookLedger) Load(ctx context.Context) (record []byte, err error) {
 	return record, err
 }
 
-// lock takes the lock in a session of its own. Databases of earlier versions have no table of hooks.
+// lock takes the lock in a transaction that stays open, for a pooler may give the session to others. It writes
+// nothing, so that it holds up no vacuum. Databases of earlier versions have no table of hooks.
 func (ledger *HookLedger) lock(ctx context.Context) (err error) {
-	ledger.conn, err = pgx.ConnectConfig(ctx, ledger.db.pool.Config().ConnConfig)
+	_, err = ledger.db.pool.Exec(ctx, `do $$ begin if to_regclass('ninepocket.hooks') is null then
+		create table ninepocket.hooks (one boolean primary key default true check (one), record jsonb not null);
+		end if; end $$`)
 	if err != nil {
 		return err
 	}
-	_, err = ledger.conn.Exec(ctx, `create table if not exists ninepocket.hooks
-		(one boolean primary key default true check (one), record jsonb not null)`)
+
+	config := ledger.db.pool.Config().ConnConfig
+	ledger.db.login(config)
+	ledger.conn, err = pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+
+	_, err = ledger.conn.Exec(ctx, "begin; set local idle_in_transaction_session_timeout = 0")
 	locked := false
 	if err == nil {
-		err = ledger.conn.QueryRow(ctx, "select pg_try_advisory_lock($1)", hooksLock).Scan(&locked)
+		err = ledger.conn.QueryRow(ctx, "select pg_try_advisory_xact_lock($1)", hooksLock).Scan(&locked)
 	}
 	if err == nil && !locked {
 		err = ErrOtherSends
@@ -61,15 +70,23 @@ func (ledger *HookLedger) lock(ctx context.Context) (err error) {
 // Save replaces what was saved before.
 func (ledger *HookLedger) Save(ctx context.Context, record []byte) error {
 	return ledger.do(ctx, func(ctx context.Context) error {
-		_, err := ledger.conn.Exec(ctx, `insert into ninepocket.hooks (record) values ($1)
+		_, err := ledger.db.pool.Exec(ctx, `insert into ninepocket.hooks (record) values ($1)
 			on conflict (one) do update set record = excluded.record`, record)
 		return err
 	})
 }
 
-// do runs statements. After an error the lock is released, and the next Load takes it again.
+// do runs statements, while the lock's transaction lasts. After an error the lock is released, and the next Load
+// takes it again.
 func (ledger *HookLedger) do(ctx context.Context, statements func(context.Context) error) error {
-	err := ledger.db.query(ctx, statements)
+	err := ledger.db.query(ctx, func(ctx context.Context) error {
+		if ledger.conn != nil {
+			if err := ledger.conn.Ping(ctx); err != nil {
+				return err
+			}
+		}
+		return statements(ctx)
+	})
 	if err != nil {
 		ledger.Close()
 	}

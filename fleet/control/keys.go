@@ -153,29 +153,35 @@ func writeChanges(ctx context.Context, tx pgx.Tx, before, after keyRows, version
 	return tx.SendBatch(ctx, &batch).Close()
 }
 
-// keyCache is the tenants and keys up to a version.
+// keyCache is the tenants and keys up to a change.
 type keyCache struct {
 	file      *keys.File
-	version   int64
+	last      change
 	indexByID map[string]int // of a key in the file, by id
 }
 
-// refresh reads the changes since the cached version, and reports whether there were any. On an error
-// the cache stays as it was.
+// change is a change of keys. Databases that went apart, as after one was restored, have changes of the
+// same version and other lineages.
+type change struct {
+	version int64
+	lineage string // "" = before all others
+}
+
+// lastChangeSQL selects the last change of keys.
+const lastChangeSQL = `select version, l.id::text from ninepocket.control join ninepocket.lineage l using (version)`
+
+// refresh reads the changes since the cached one, and reports whether there were any. On an error the
+// cache stays as it was.
 func (r *keyCache) refresh(ctx context.Context, db *DB) (changed bool, err error) {
-	var version int64
+	var last change
 	err = db.query(ctx, func(ctx context.Context) error {
-		return db.pool.QueryRow(ctx, "select version from ninepocket.control").Scan(&version)
+		return db.pool.QueryRow(ctx, lastChangeSQL).Scan(&last.version, &last.lineage)
 	})
-	if err != nil || version == r.version {
-		return false, err
+	if err != nil || last == r.last {
+		return false, db.addMissing(ctx, err)
 	}
 
-	// A lower version means that the database was restored from an older copy: all is read again.
-	next := keyCache{file: keys.NewFile()}
-	if version > r.version {
-		next = r.clone()
-	}
+	next := r.clone()
 	err = db.query(ctx, func(ctx context.Context) error {
 		options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 		return pgx.BeginTxFunc(ctx, db.pool, options, func(tx pgx.Tx) error { return next.applyChanges(ctx, tx) })
@@ -192,21 +198,31 @@ func (r *keyCache) clone() keyCache {
 	file := *r.file
 	file.Tenants = maps.Clone(file.Tenants)
 	file.Keys = slices.Clone(file.Keys)
-	return keyCache{file: &file, version: r.version, indexByID: maps.Clone(r.indexByID)}
+	return keyCache{file: &file, last: r.last, indexByID: maps.Clone(r.indexByID)}
 }
 
-// applyChanges reads the tenants and keys of later versions into the cache.
+// applyChanges reads the tenants and keys of later changes into the cache. If the cached change is not
+// in the past of this database, as after an older copy was restored, it reads all.
 func (r *keyCache) applyChanges(ctx context.Context, tx pgx.Tx) error {
-	if r.indexByID == nil {
-		r.indexByID = map[string]int{}
+	var last change
+	var known, complete bool
+	err := tx.QueryRow(ctx, lastChangeSQL).Scan(&last.version, &last.lineage)
+	if err == nil {
+		err = tx.QueryRow(ctx, `select `+completeSQL+`, exists (
+			select from ninepocket.lineage where version = $1 and id::text = $2)`, r.last.version, r.last.lineage).
+			Scan(&complete, &known)
 	}
-	version := r.version
-	err := tx.QueryRow(ctx, "select version from ninepocket.control").Scan(&version)
+	if err == nil && !complete {
+		err = errRestoring
+	}
 	if err != nil {
 		return err
 	}
+	if !known || last.version < r.last.version {
+		*r = keyCache{file: keys.NewFile(), indexByID: map[string]int{}}
+	}
 
-	rows, _ := tx.Query(ctx, "select name, record from ninepocket.tenants where version > $1", r.version)
+	rows, _ := tx.Query(ctx, "select name, record from ninepocket.tenants where version > $1", r.last.version)
 	var name, text string
 	_, err = pgx.ForEachRow(rows, []any{&name, &text}, func() error {
 		tenant := &keys.Tenant{}
@@ -219,7 +235,7 @@ func (r *keyCache) applyChanges(ctx context.Context, tx pgx.Tx) error {
 
 	// In the order of a keys file: as the keys were created.
 	rows, _ = tx.Query(ctx, `select record from ninepocket.keys where version > $1
-		order by number`, r.version)
+		order by number`, r.last.version)
 	_, err = pgx.ForEachRow(rows, []any{&text}, func() error {
 		key := &keys.Key{}
 		if err := json.Unmarshal([]byte(text), key); err != nil {
@@ -229,7 +245,7 @@ func (r *keyCache) applyChanges(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	})
 	if err == nil {
-		r.version = version
+		r.last = last
 	}
 	return err
 }
@@ -248,37 +264,52 @@ func (r *keyCache) put(key *keys.Key) {
 type KeySource struct {
 	db          *DB
 	cache       keyCache
+	file        *keys.File // of the cache, with what is known to be revoked
+	revoked     revocations
 	now         func() time.Time
 	lastSuccess atomic.Int64 // when the database last answered, Unix nanoseconds
+	version     atomic.Int64 // of the keys that were read last
 }
 
 var _ keys.Source = (*KeySource)(nil)
 
 // KeySource returns a source of the keys in the database.
 func (db *DB) KeySource(now func() time.Time) *KeySource {
-	return &KeySource{db: db, cache: keyCache{file: keys.NewFile()}, now: now}
+	source := &KeySource{db: db, cache: keyCache{file: keys.NewFile()}, now: now}
+	source.revoked.times = map[string]time.Time{}
+	source.revoked.report = func([]string, error) {}
+	return source
 }
 
 // Read implements [keys.Source].
-func (keys *KeySource) Read(ctx context.Context) (*keys.File, bool, error) {
-	changed, err := keys.cache.refresh(ctx, keys.db)
+func (source *KeySource) Read(ctx context.Context) (*keys.File, bool, error) {
+	// Before the new keys, which nothing is to delay.
+	source.revoked.settle(ctx, source.db, source.now())
+	changed, err := source.cache.refresh(ctx, source.db)
 	if err != nil {
 		return nil, false, err
 	}
-	keys.lastSuccess.Store(keys.now().UnixNano())
-	return keys.cache.file, changed, nil
+	if changed || source.file == nil {
+		source.file = source.revoked.apply(source.cache.file)
+	}
+	source.lastSuccess.Store(source.now().UnixNano())
+	source.version.Store(source.cache.last.version)
+	return source.file, changed, nil
 }
 
 // String implements [keys.Source].
-func (keys *KeySource) String() string { return keys.db.String() }
+func (source *KeySource) String() string { return source.db.String() }
 
 // LastSuccess returns when the database last answered; the zero time before the first answer.
-func (keys *KeySource) LastSuccess() time.Time {
-	if at := keys.lastSuccess.Load(); at != 0 {
+func (source *KeySource) LastSuccess() time.Time {
+	if at := source.lastSuccess.Load(); at != 0 {
 		return time.Unix(0, at)
 	}
 	return time.Time{}
 }
+
+// Version returns the version of the keys that were read last.
+func (source *KeySource) Version() int64 { return source.version.Load() }
 
 // AppendKeyLog appends a JSON object to the log of commands that changed keys.
 func (db *DB) AppendKeyLog(ctx context.Context, entry []byte) error {
@@ -359,8 +390,9 @@ func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, er
 // that changed anything.
 func applyEarlierEnd(key, other *keys.Key) bool {
 	changed := false
-	// A suspension is the fleet's own: one of the machine may have been taken back here.
-	if (key.RevokedAt == nil || key.Suspended()) && other.RevokedAt != nil && !other.Suspended() {
+	// A suspension is the fleet's own: one of the machine may have been taken back here, as a revocation may.
+	revived := key.RevivedAt != nil && other.RevokedAt != nil && !key.RevivedAt.Before(*other.RevokedAt)
+	if !revived && (key.RevokedAt == nil || key.Suspended()) && other.RevokedAt != nil && !other.Suspended() {
 		key.RevokedAt = other.RevokedAt
 		key.SuspendedAt = nil
 		changed = true

@@ -525,7 +525,7 @@ func TestCheck(t *testing.T) {
 		good[found.What] = found.Good
 	}
 	// The server of these tests runs without fsync.
-	want := map[string]bool{"version": true, "primary": true, "durable": false, "clock": true}
+	want := map[string]bool{"version": true, "primary": true, "durable": false, "clock": true, "plans": true}
 	if diff := cmp.Diff(want, good); diff != "" {
 		t.Error(diff, all)
 	}

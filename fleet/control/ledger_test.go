@@ -115,7 +115,7 @@ func exporter(t *testing.T, db *DB, incarnation string, b *memorySource) *Export
 	t.Helper()
 	ex, err := db.NewExporter(t.Context(), ExportOptions{
 		Incarnation: incarnation, Host: "test", Version: "test", Source: b, Now: noon,
-		Served: func() ServedState { return ServedState{"snapshot", 7, b.images} },
+		Served: func() ServedState { return ServedState{"snapshot", 7, b.images, 0} },
 	})
 	do(t, err)
 	ex.lastAggregation = noon() // for days to sum up: who wants that calls it

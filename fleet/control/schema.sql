@@ -79,3 +79,9 @@ create index if not exists ledger_incarnation on ninepocket.ledger (incarnation,
 create or replace view ninepocket.usage as
 	select tenant, key, day, op, sum(calls)::bigint as calls, sum(charged)::bigint as charged
 	from ninepocket.ledger group by tenant, key, day, op;
+
+-- What was sent by hooks.
+create table if not exists ninepocket.hooks (
+	one         boolean primary key default true check (one),
+	record      jsonb not null
+);

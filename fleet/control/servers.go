@@ -33,6 +33,11 @@ type Server struct {
 	SeenAt      time.Time  `json:"seen_at"`
 	ExportedAt  *time.Time `json:"exported_at"` // when nothing was pending last
 	ForgottenAt *time.Time `json:"forgotten_at,omitempty"`
+	// RestoredAt is when the ledger was found to be an older copy last, and RestoredRows what it lacked.
+	RestoredAt   *time.Time `json:"restored_at,omitempty"`
+	RestoredRows int64      `json:"restored_rows,omitempty"`
+	KeysVersion  *int64     `json:"keys_version,omitempty"` // nil: it does not say, as older versions
+	ClockMillis  *int64     `json:"clock_ms,omitempty"`     // its clock, less the database's
 	// SilentFor is how long it has not reported, by the database's clock; 0 up to SilenceThreshold.
 	SilentFor time.Duration `json:"-"`
 }
@@ -41,13 +46,23 @@ type Server struct {
 func (db *DB) Servers(ctx context.Context) (all []Server, err error) {
 	err = db.query(ctx, func(ctx context.Context) error {
 		rows, _ := db.pool.Query(ctx, `select incarnation, host, version, snapshot, epoch, images, pending,
-			started_at, seen_at, exported_at, forgotten_at,
+			started_at, seen_at, exported_at, forgotten_at, restored_at, restored_rows, keys_version, clock_ms,
 			case when seen_at < now() - $1::interval then now() - seen_at else interval '0' end
 			from ninepocket.servers order by forgotten_at nulls first, seen_at desc, incarnation`, SilenceThreshold)
 		all, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Server])
 		return err
 	})
 	return all, err
+}
+
+// HighestEpoch returns the highest epoch that a server of the fleet ever reported.
+func (db *DB) HighestEpoch(ctx context.Context) (_ uint64, err error) {
+	var epoch int64
+	err = db.query(ctx, func(ctx context.Context) error {
+		const query = "select coalesce(max(epoch), 0) from ninepocket.servers"
+		return db.pool.QueryRow(ctx, query).Scan(&epoch)
+	})
+	return uint64(epoch), err
 }
 
 // Forget marks a silent server as gone, so that it is no problem any more. Its rows stay

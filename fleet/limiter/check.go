@@ -21,15 +21,21 @@ const (
 	minMajor = 7
 )
 
-// FindingsError is why a Redis must not be used, in words for an operator.
+// Finding is what is wrong with a Redis, in words for an operator, and a command that looks at it or mends it.
+type Finding struct{ Text, Command string }
+
+// FindingsError is why a Redis must not be used.
 type FindingsError struct {
 	Host     string
-	Findings []string
+	Findings []Finding
 }
 
 func (e *FindingsError) Error() string {
-	begin := "cannot meter with redis at " + e.Host + ": "
-	return begin + strings.Join(e.Findings, "\n"+begin)
+	var lines []string
+	for _, finding := range e.Findings {
+		lines = append(lines, "cannot meter with redis at "+e.Host+": "+finding.Text)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // LostError reports that Redis lost what it had acknowledged.
@@ -40,16 +46,6 @@ func (e *LostError) Error() string {
 		"nothing billed is lost", e.Tenants)
 }
 
-// Check checks a Redis as a server does at its start, and returns why it must not be used.
-func Check(ctx context.Context, options Options) ([]string, error) {
-	options.setDefaults()
-	err := withRedis(&options, func(conn rueidis.DedicatedClient, r *redisDialer) error { return r.check(ctx, conn) })
-	if found, ok := errors.AsType[*FindingsError](err); ok {
-		return found.Findings, nil
-	}
-	return nil, err
-}
-
 // check returns a FindingsError if Redis must not be used.
 func (r *redisDialer) check(ctx context.Context, conn rueidis.DedicatedClient) error {
 	text, err := conn.Do(ctx, conn.B().Info().Build()).ToString()
@@ -57,29 +53,34 @@ func (r *redisDialer) check(ctx context.Context, conn rueidis.DedicatedClient) e
 		return err
 	}
 	info := readInfo(text)
-	var found []string
-	find := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	var found []Finding
+	find := func(words, format string, args ...any) {
+		found = append(found, Finding{fmt.Sprintf(format, args...), r.cli(r.nodes[0], words)})
+	}
 
 	if major, _, _ := strings.Cut(info["redis_version"], "."); atoi(major) < minMajor {
-		find("it is version %s, %d.0 is needed", info["redis_version"], minMajor)
+		find("info server", "it is version %s, %d.0 is needed", info["redis_version"], minMajor)
 	}
 	if policy := info["maxmemory_policy"]; policy != "noeviction" {
-		find("it evicts keys (maxmemory-policy %s): set noeviction, or quotas start again when memory is full", policy)
+		find("config set maxmemory-policy noeviction",
+			"it evicts keys (maxmemory-policy %s): set noeviction, or quotas start again when memory is full", policy)
 	}
 	if info["role"] != "master" {
-		find("it is a replica itself: give the primary, or redis+sentinel://")
-	} else if have := onlineReplicas(info); r.options.Acks == AcksReplica && have < r.options.Replicas {
+		find("info replication", "it is a replica itself: give the primary, or redis+sentinel://")
+	} else if have := len(onlineReplicas(info)); r.options.Acks == AcksReplica && have < r.options.Replicas {
 		needs := "a replica"
 		if r.options.Replicas > 1 {
 			needs = strconv.Itoa(r.options.Replicas) + " replicas"
 		}
-		find(`acks = "replica" needs %s, it has %d: add one, or run one Redis with appendfsync always and acks = "aof"`,
+		find("info replication",
+			`acks = "replica" needs %s, it has %d: add one, or run one Redis with appendfsync always and acks = "aof"`,
 			needs, have)
 	}
 	if r.options.Acks == AcksAOF {
 		set, err := conn.Do(ctx, conn.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
 		if err != nil || info["aof_enabled"] != "1" || set["appendfsync"] != "always" {
-			find(`acks = "aof" needs appendonly yes and appendfsync always`)
+			find("config set appendonly yes appendfsync always",
+				`acks = "aof" needs appendonly yes and appendfsync always`)
 		}
 	}
 	if err := r.checkClock(ctx, conn, find); err != nil {
@@ -92,7 +93,9 @@ func (r *redisDialer) check(ctx context.Context, conn rueidis.DedicatedClient) e
 }
 
 // checkClock compares the clock of Redis with this machine's.
-func (r *redisDialer) checkClock(ctx context.Context, conn rueidis.DedicatedClient, find func(string, ...any)) error {
+func (r *redisDialer) checkClock(
+	ctx context.Context, conn rueidis.DedicatedClient, find func(string, string, ...any),
+) error {
 	skew, err := r.clockSkew(ctx, conn)
 	if err != nil {
 		return err
@@ -104,7 +107,7 @@ func (r *redisDialer) checkClock(ctx context.Context, conn rueidis.DedicatedClie
 		if skew < 0 {
 			way = "behind"
 		}
-		find("its clock is %.1f s %s this machine: windows and days go by it, run chrony on both",
+		find("time", "its clock is %.1f s %s this machine: windows and days go by it, run chrony on both",
 			float64(max(skew, -skew))/1000, way)
 	}
 	return nil
@@ -147,18 +150,24 @@ func readInfo(text string) map[string]string {
 	return out
 }
 
-func onlineReplicas(info map[string]string) (n int) {
+// onlineReplicas returns the offsets of the replicas that are connected, by their addresses.
+func onlineReplicas(info map[string]string) map[string]int {
+	all := map[string]int{}
 	for name, value := range info {
-		if strings.HasPrefix(name, "slave") && strings.Contains(value, "state=online") {
-			n++
+		if !strings.HasPrefix(name, "slave") || !strings.Contains(value, "state=online") {
+			continue
 		}
+		fields := readInfo(strings.NewReplacer(",", "\n", "=", ":").Replace(value))
+		all[net.JoinHostPort(fields["ip"], fields["port"])] = atoi(fields["offset"])
 	}
-	return n
+	return all
 }
 
-// parseURL parses redis://, rediss:// and redis+sentinel://. It returns the hosts for messages, without
-// the password. A Redis that does not answer for twice an exchange is disconnected.
+// parseURL parses redis://, rediss:// and redis+sentinel://, and reads the files that its parameters name. It
+// returns the hosts for messages, without the password. A Redis that does not answer for twice an exchange
+// is disconnected.
 func parseURL(text string, exchange time.Duration) (option rueidis.ClientOption, host string, err error) {
+	text, query, _ := strings.Cut(text, "?")
 	scheme, rest, _ := strings.Cut(text, "://")
 	user := ""
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
@@ -189,7 +198,7 @@ func parseURL(text string, exchange time.Duration) (option rueidis.ClientOption,
 	switch {
 	case sentinel:
 		option.Sentinel = rueidis.SentinelOption{
-			MasterSet: name, Dialer: option.Dialer, // Sentinels get no password
+			MasterSet: name, Dialer: option.Dialer, // its login is a parameter: it is another than Redis'
 		}
 	case name != "":
 		option.SelectDB, err = strconv.Atoi(name)
@@ -199,11 +208,11 @@ func parseURL(text string, exchange time.Duration) (option rueidis.ClientOption,
 	}
 	if scheme == "rediss" {
 		option.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-		if !sentinel {
-			option.TLSConfig.ServerName, _, _ = net.SplitHostPort(option.InitAddress[0])
-		}
-		option.Sentinel.TLSConfig = option.TLSConfig
 	}
+	if err := applyParameters(&option, query); err != nil {
+		return option, "", fmt.Errorf("cannot meter with %q: %w", shown, err)
+	}
+	option.Sentinel.TLSConfig = option.TLSConfig
 	return option, hosts, nil
 }
 

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"ninepocket/access"
 	"ninepocket/calendar"
@@ -48,6 +52,8 @@ var (
 
 	errReplicas = errors.New("too few replicas have what was written")
 	errEmptied  = errors.New("it was emptied, or another is in its place")
+	// ErrNew reports a Redis without data that this process did not use before.
+	ErrNew = errors.New("it is new to this fleet")
 )
 
 // scriptResult is the answer of a script: numbers, or one number and a text.
@@ -86,8 +92,8 @@ type redisClient struct {
 
 	state         atomic.Pointer[connState]
 	failed        chan struct{}
-	reported      bool   // of reconnectLoop: the failure was reported
-	syncedDataset string // of reconnectLoop: run id and data set of the last complete resync
+	reported      []string // of reconnectLoop: the causes that were reported since the connection was up last
+	syncedDataset string   // of reconnectLoop: run id and data set of the last complete resync
 
 	mu       sync.Mutex
 	upSignal chan struct{} // closed when the connection comes up
@@ -128,6 +134,7 @@ type answer struct {
 type connState struct {
 	wire          wire
 	err           error        // nil = up
+	first         bool         // the first ones of this process
 	dataset       string       // id of the data set
 	runID         string       // of the process
 	datasetSince  int64        // when the data set was made, in Unix milliseconds
@@ -162,8 +169,12 @@ func (client *redisClient) now() access.Instant { return client.options.Now() }
 func (client *redisClient) unavailable() error {
 	state := client.state.Load()
 	if state.err == nil && !state.available(client.now()) {
+		cause := errEmptied
+		if state.first {
+			cause = ErrNew
+		}
 		return fmt.Errorf("%w: redis at %s: %w: windows are closed for a minute",
-			access.ErrUnavailable, client.options.dialer, errEmptied)
+			access.ErrUnavailable, client.options.dialer, cause)
 	}
 	return state.err
 }
@@ -298,19 +309,32 @@ func (client *redisClient) probe(ctx context.Context, state *connState) {
 	}
 }
 
-// report reports a connection that goes down, and one that comes up again, each once.
+// report reports a connection that goes down, and one that comes up again, each once. A refusal of Redis that
+// follows another cause is reported too: a password that was changed begins with a broken connection.
 func (client *redisClient) report(err error) {
-	if (err != nil) == client.reported {
+	if err == nil {
+		if client.reported != nil {
+			client.reported = nil
+			client.options.Report(nil)
+		}
 		return
 	}
-	client.reported = err != nil
+
+	cause := ""
+	if answer, ok := errors.AsType[*rueidis.RedisError](err); ok {
+		cause, _, _ = strings.Cut(answer.Error(), " ")
+	}
+	if client.reported != nil && (cause == "" || slices.Contains(client.reported, cause)) {
+		return
+	}
+	client.reported = append(client.reported, cause)
 	client.options.Report(err)
 }
 
 // connect connects to Redis, resyncs this server's state, and brings the connection up.
 func (client *redisClient) connect(ctx context.Context) error {
 	client.state.Load().close()
-	state := &connState{}
+	state := &connState{first: client.syncedDataset == ""}
 	var err error
 	state.wire, state.runID, err = client.options.dialer.dial(ctx)
 	if err == nil {

@@ -102,8 +102,8 @@ func BenchmarkAdmitTime(b *testing.B) {
 	}
 }
 
-// BenchmarkCost is what a call computes, here and in Redis: admitted alone, and whole with its record in
-// the usage log.
+// BenchmarkCost is what a call computes, here and in Redis with two replicas: admitted alone, and whole with
+// its record in the usage log, by one server and by three.
 func BenchmarkCost(b *testing.B) {
 	redistest.Need(b)
 	for _, c := range []struct {
@@ -111,20 +111,27 @@ func BenchmarkCost(b *testing.B) {
 		perMinute int
 		whole     bool
 		acks      Acks
+		servers   int
 	}{
-		{"exact/no_replica", 1000, false, AcksNone},
-		{"exact/admit", 1000, false, AcksReplica},
-		{"exact/whole", 1000, true, AcksReplica},
-		{"leased/admit", 10_000_000, false, AcksReplica},
-		{"leased/whole", 10_000_000, true, AcksReplica},
+		{"exact/no_replica", 1000, false, AcksNone, 1},
+		{"exact/admit", 1000, false, AcksReplica, 1},
+		{"exact/whole", 1000, true, AcksReplica, 1},
+		{"exact/whole/three", 1000, true, AcksReplica, 3},
+		{"leased/admit", 10_000_000, false, AcksReplica, 1},
+		{"leased/whole", 10_000_000, true, AcksReplica, 1},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			r := redistest.Start(b)
 			if c.acks == AcksReplica {
 				follow(b, r)
+				follow(b, r)
 			}
 			age(b, r, "np")
-			s := startServer(b, r.URL(), "np", func(o *Options) { o.Acks = c.acks })
+			var all []*server
+			for range c.servers {
+				all = append(all, startServer(b, r.URL(), "np", func(o *Options) { o.Acks = c.acks }))
+			}
+			s := all[0]
 			tenants := 1 + b.N/900
 			workers := 64
 			if c.perMinute > maxExact {
@@ -137,7 +144,13 @@ func BenchmarkCost(b *testing.B) {
 			}
 
 			spec := access.SpecFor(callers[0], access.CardsGet)
-			takes := s.LimiterStats().Commands
+			taken := func() (n uint64) {
+				for _, one := range all {
+					n += one.LimiterStats().Commands
+				}
+				return n
+			}
+			takes := taken()
 			here := processTime(b)
 			there := redisCPU(b, r)
 			var next, refused atomic.Int64
@@ -146,7 +159,8 @@ func BenchmarkCost(b *testing.B) {
 			for range workers {
 				group.Go(func() {
 					for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
-						decision := s.Admit(callers[int(i)%len(callers)], spec, s.now())
+						s := all[int(i)%len(all)]
+						decision := s.Admit(callers[int(i)/len(all)%len(callers)], spec, s.now())
 						if decision.Result != access.Admitted {
 							refused.Add(1)
 						} else if c.whole {
@@ -159,7 +173,7 @@ func BenchmarkCost(b *testing.B) {
 			b.StopTimer()
 			here = processTime(b) - here
 			there = redisCPU(b, r) - there
-			takes = s.LimiterStats().Commands - takes
+			takes = taken() - takes
 			if n := refused.Load(); n > int64(b.N)/100 {
 				b.Errorf("%d of %d calls were refused", n, b.N)
 			}

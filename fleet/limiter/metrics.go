@@ -26,6 +26,8 @@ type metrics struct {
 	batches         atomic.Uint64
 	sent            atomic.Uint64
 	clockSkew       atomic.Int64 // clock of Redis - ours, in milliseconds
+	memoryUsed      atomic.Int64 // bytes that Redis uses
+	memoryBound     atomic.Int64 // its maxmemory, 0 = none
 }
 
 func newMetrics() *metrics {
@@ -61,6 +63,8 @@ type Stats struct {
 	Batches         uint64                   // of commands that were sent
 	Commands        uint64                   // in these batches
 	ClockSkew       time.Duration            // clock of Redis - ours
+	MemoryUsed      int64                    // bytes that Redis uses
+	MemoryBound     int64                    // its maxmemory, 0 = none
 	Up              bool
 	Exchange        counters.Histogram // of a batch
 }
@@ -73,7 +77,7 @@ func (store *Store) LimiterStats() Stats {
 		TenantsWithLoss: m.tenantsWithLoss.Load(), Waiting: m.waiting.Load(), Leased: store.leasedUnits(),
 		Batches: m.batches.Load(), Commands: m.sent.Load(),
 		ClockSkew: time.Duration(m.clockSkew.Load()) * time.Millisecond, Up: store.client.up(),
-		Exchange: m.times.Row(0),
+		MemoryUsed: m.memoryUsed.Load(), MemoryBound: m.memoryBound.Load(), Exchange: m.times.Row(0),
 	}
 	for i := range stats.Results {
 		stats.Results[i] = m.results[i].Load()

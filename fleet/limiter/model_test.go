@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/redis/rueidis"
@@ -83,13 +82,7 @@ func TestModelIsRedis(t *testing.T) {
 			defer client.Close()
 			var hashes [scriptCount]string
 			for which, source := range sources() {
-				// The one line that is another: the time is given.
-				given := strings.Replace(source, "redis.call('TIME')", "{ARGV[#ARGV-1],ARGV[#ARGV]}", 1)
-				hash, err := client.Do(t.Context(), client.B().ScriptLoad().Script(given).Build()).ToString()
-				if err != nil {
-					t.Fatal(err)
-				}
-				hashes[which] = hash
+				hashes[which] = loadGiven(t, client, source)
 			}
 
 			rc := &randomCalls{Rand: rand.New(rand.NewPCG(1, 1)), now: 1_773_144_000_000_000, seqs: map[string]int64{}}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/redis/rueidis"
 )
@@ -15,8 +16,10 @@ import (
 // redisDialer connects to a Redis by its address.
 type redisDialer struct {
 	options *Options
-	target  rueidis.ClientOption
-	host    string // for messages
+	url     atomic.Pointer[string]
+	host    string               // for messages
+	target  rueidis.ClientOption // as configured at the start
+	nodes   []string             // addresses of the primary, of Sentinels while it is not known
 	scripts [scriptCount]loadedScript
 	metrics *metrics
 }
@@ -30,7 +33,8 @@ func newRedisDialer(options *Options, m *metrics) (*redisDialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &redisDialer{options: options, target: target, host: host, metrics: m}
+	r := &redisDialer{options: options, target: target, host: host, nodes: target.InitAddress, metrics: m}
+	r.url.Store(&options.URL)
 	r.hashScripts(sources())
 	return r, nil
 }
@@ -55,7 +59,7 @@ type connections struct {
 
 // dial implements [dialer]. It loads the scripts.
 func (r *redisDialer) dial(ctx context.Context) (wire, string, error) {
-	client, err := rueidis.NewClient(r.target)
+	client, err := r.connect()
 	if err != nil {
 		return nil, "", fmt.Errorf("redis at %s: %w", r.host, err)
 	}
@@ -71,6 +75,15 @@ func (r *redisDialer) dial(ctx context.Context) (wire, string, error) {
 		err = r.load(ctx, cs.conns[0])
 	}
 	return cs, run, err
+}
+
+// connect makes a client with the passwords and certificates of now.
+func (r *redisDialer) connect() (rueidis.Client, error) {
+	target, _, err := parseURL(*r.url.Load(), r.options.exchange)
+	if err != nil {
+		return nil, err
+	}
+	return rueidis.NewClient(target)
 }
 
 // dedicate makes the connections, and checks that they lead to one process.
@@ -152,6 +165,12 @@ func (cs *connections) heartbeat(ctx context.Context) error {
 	err := conn.Do(ctx, conn.B().Set().Key(name).Value("").Px(heartbeatTTL).Build()).Error()
 	if skew, bad := cs.clockSkew(ctx, conn); bad == nil {
 		cs.metrics.clockSkew.Store(skew)
+	}
+	// A Redis that does not say it is metered all the same.
+	if text, bad := conn.Do(ctx, conn.B().Info().Section("memory").Build()).ToString(); bad == nil {
+		used, bound := memoryOf(readInfo(text))
+		cs.metrics.memoryUsed.Store(used)
+		cs.metrics.memoryBound.Store(bound)
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -144,11 +146,12 @@ func withRedis(options *Options, do func(rueidis.DedicatedClient, *redisDialer) 
 	if err != nil {
 		return err
 	}
-	client, err := rueidis.NewClient(r.target)
+	client, err := r.connect()
 	if err != nil {
 		return fmt.Errorf("cannot reach redis at %s: %w", r.host, err)
 	}
 	defer client.Close()
+	r.nodes = slices.Sorted(maps.Keys(client.Nodes()))
 	conn, release := client.Dedicate()
 	defer release()
 

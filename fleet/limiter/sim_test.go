@@ -41,6 +41,7 @@ func TestSimulatedFleet(t *testing.T) {
 			t.Parallel()
 			for seed := part; seed < seeds; seed += parts {
 				w := newWorld(t, uint64(seed), seed%2 == 1, seed%8 < 6, flaws{})
+				w.resets.on = seed%16 >= 12 || seed%16 < 4 // with acks and without
 				for _, what := range w.simulate(seconds) {
 					t.Errorf("seed %d: %s (a minute %d, leased %v, acks %v)", seed, what, w.perMinute, w.leased, w.acks)
 				}
@@ -63,6 +64,8 @@ func (sum *simEvents) add(one *simEvents) {
 	sum.batches += one.batches
 	sum.replays += one.replays
 	sum.voids += one.voids
+	sum.emptied += one.emptied
+	sum.restored += one.restored
 }
 
 // TestPlantedFaults plants mistakes, each of which the simulation has to find.
@@ -72,6 +75,7 @@ func TestPlantedFaults(t *testing.T) {
 		return func(source string) string { return strings.ReplaceAll(source, from, to) }
 	}
 
+	untold := replace("not redis", "false and redis")
 	// Commit, without its first check.
 	notOurs := replace("if r[1]~=ARGV[1] then\n  -- It is void", "if false then --")
 	for name, plant := range map[string]struct {
@@ -90,6 +94,8 @@ func TestPlantedFaults(t *testing.T) {
 		"a batch is not prepared":            {"I4", false, flaws{losesPrepared: true}, 110},
 		"a commit asks not whose a claim is": {"I4", false, flaws{script: notOurs}, 177},
 		"a unit that is held is not counted": {"I2", false, flaws{script: replace("others-base<", "others<")}, 0},
+		"charges of those gone are not told": {"I2", false, flaws{script: untold, resets: true}, 21},
+		"replies are not offered again":      {"I4", false, flaws{script: replace("left<=0", "true"), resets: true}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -101,6 +107,7 @@ func TestPlantedFaults(t *testing.T) {
 			}
 			for seed := first; seed < first+2000; seed++ {
 				w := newWorld(t, uint64(seed), plant.leased, !blind, plant.flaws)
+				w.resets.on = plant.resets
 				found := w.simulate(120)
 				if blind {
 					w.acks = true // and yet it acknowledged what replicas had not

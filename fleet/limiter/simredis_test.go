@@ -127,9 +127,28 @@ func (r *simRedis) command(words []string) lua.LValue {
 			return lua.LFalse
 		}
 		return lua.LString(l[i])
+	case "LRANGE": // from the first
+		l := r.lists[rest[0]]
+		last, err := strconv.Atoi(rest[2])
+		if err != nil || rest[1] != "0" {
+			r.t.Fatalf("LRANGE %v: %v", rest, err)
+		}
+		return r.list(l[:min(last+1, len(l))]...)
+	case "EXISTS":
+		n := 0
+		for _, key := range rest {
+			if len(r.hashes[key])+len(r.lists[key]) > 0 {
+				n++
+			}
+		}
+		return lua.LNumber(n)
 	case "LPOP":
 		l := r.lists[rest[0]]
-		r.setList(rest[0], l[1:])
+		n := 1
+		if len(rest) > 1 {
+			n, _ = strconv.Atoi(rest[1])
+		}
+		r.setList(rest[0], l[n:])
 		return lua.LString(l[0])
 	case "LLEN":
 		return lua.LNumber(len(r.lists[rest[0]]))

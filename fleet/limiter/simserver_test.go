@@ -99,6 +99,9 @@ func (s *simServer) begin() {
 		}
 		s.store = store
 		s.up = true
+		if w.resets.on {
+			s.export()
+		}
 	})
 }
 
@@ -163,6 +166,9 @@ func (s *simServer) kill(withDisk bool) {
 
 // halt ends the process.
 func (s *simServer) halt() {
+	if s.w.resets.on {
+		s.ends()
+	}
 	s.up = false
 	s.restarts++
 	if s.store != nil {
@@ -173,6 +179,7 @@ func (s *simServer) halt() {
 		r.stop()
 	}
 	s.routines = nil
+
 	// An inline usage log has written all calls that were answered.
 	if err := s.usageLog.Close(); err != nil {
 		s.w.t.Fatal(err)
@@ -201,7 +208,11 @@ func (s *simServer) clients() {
 	for range n {
 		if s.up && s.pausedUntil <= w.now {
 			if w.IntN(6) == 0 {
-				key := fmt.Sprintf("%d-%d", w.now/40_000_000, w.IntN(8))
+				life := int64(40_000_000)
+				if w.resets.on {
+					life = 200_000_000 // which outlasts the minute after Redis was emptied
+				}
+				key := fmt.Sprintf("%d-%d", w.now/life, w.IntN(8))
 				s.start(func() { s.batch(key) })
 			} else {
 				s.start(s.call)
@@ -297,6 +308,8 @@ func (s *simServer) batch(key string) {
 	}
 
 	w.events.batches++
+	k := w.key(key)
+	k.void = true
 	s.number++
 	text := fmt.Sprintf("answer %s of %d", s.store.options.sessionID, s.number)
 	_, err = s.store.Commit(res, claim, []byte(text))
@@ -305,6 +318,9 @@ func (s *simServer) batch(key string) {
 		w.maybeCharged["org"]++ // its caller was answered 503, and it may be charged all the same
 		return
 	}
+	k.void = false
+	k.by = s
+	k.byRestarts = s.restarts
 	s.rest(w.Int64N(500))
 	w.record(key, text)
 	w.answered["org"]++
@@ -324,11 +340,12 @@ func (d simDialer) dial(context.Context) (wire, string, error) {
 
 // simWire is the connections to one process of Redis.
 type simWire struct {
-	s   *simServer
-	run int
+	s      *simServer
+	run    int
+	closed bool
 }
 
-func (c *simWire) close() {}
+func (c *simWire) close() { c.closed = c.s.w.resets.on }
 
 // probe is a call without commands.
 func (c *simWire) probe() error {
@@ -340,22 +357,30 @@ func (c *simWire) heartbeat(context.Context) error { return c.probe() }
 
 func (c *simWire) loadDataset(context.Context) (dataset string, clock int64, err error) {
 	w := c.s.w
-	return number(simDatasetSince), (w.now + w.skew) / 1000, c.probe()
+	if err := c.probe(); err != nil {
+		return "", 0, err
+	}
+	if c.run != w.run {
+		return "", 0, errSimulated
+	}
+	return w.dataset(), (w.now + w.skew) / 1000, nil
 }
 
 // exchange sends commands: they arrive or not, at once or late, and so do their answers.
-func (c *simWire) exchange(_ context.Context, _ int, _ string, all []*queuedCommand) ([]answer, error) {
+func (c *simWire) exchange(_ context.Context, _ int, dataset string, all []*queuedCommand) ([]answer, error) {
 	s := c.s
 	w := s.w
 	restarts := s.restarts
 	var answers []answer
+	var failed error
 	done := make(chan struct{})
 	arrive := func() {
-		w.deliver(all, c.run, func(out []answer) {
-			if w.now < s.answersLostUntil && !w.healed || w.sometimes(150) || s.restarts != restarts {
+		w.deliver(all, c.run, dataset, func(out []answer, err error) {
+			if c.closed || w.now < s.answersLostUntil && !w.healed || w.sometimes(150) || s.restarts != restarts {
 				return
 			}
 			answers = out
+			failed = err
 			close(done)
 		})
 	}
@@ -364,7 +389,15 @@ func (c *simWire) exchange(_ context.Context, _ int, _ string, all []*queuedComm
 	}
 
 	if s.wait(s.w.exchangeTimeout(), done, nil) < 0 {
-		return nil, errSimulated
+		failed = errSimulated
+	}
+	if failed != nil {
+		for _, one := range all {
+			if one.script == scriptRestore && w.emptiedAt > 0 {
+				w.lacks(tenantOf(one.command), nil)
+			}
+		}
+		return nil, failed
 	}
 	s.spoil(all)
 	return answers, nil

@@ -2,7 +2,6 @@ package limiter
 
 import (
 	"container/heap"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -46,6 +45,7 @@ type flaws struct {
 	losesUsageLog   bool // a killed server loses its usage log
 	usesLateGrant   bool // a grant is used by calls that came after it was sent
 	losesPrepared   bool // a killed server loses its prepared batches
+	resets          bool // and Redis is emptied, the ledger restored
 }
 
 // simEpoch is when runs begin, in Unix microseconds.
@@ -95,11 +95,14 @@ type world struct {
 	keys                            map[string]*simKey
 	records                         map[string]string // keys by their records in Redis
 	events                          simEvents
+	resets                          // of Redis and the ledger
 }
 
 // simEvents count the events of a run, to show that it has tested something.
 type simEvents struct {
 	admitted, refused, unavailable, kills, failovers, undone, lost, batches, replays, voids int
+
+	emptied, restored int
 }
 
 // simWrite is a write of a script, and when the replica has it.
@@ -115,6 +118,10 @@ type simKey struct {
 	reply    string
 	answered int
 	unbilled bool
+
+	void       bool       // nobody knows whether its reply is stored
+	by         *simServer // that stored its reply
+	byRestarts int
 }
 
 func newWorld(t testing.TB, seed uint64, leased, acks bool, f flaws) *world {
@@ -123,6 +130,7 @@ func newWorld(t testing.TB, seed uint64, leased, acks bool, f flaws) *world {
 		now: simEpoch, admissions: map[string][]int64{}, charged: map[string]int{},
 		answered: map[string]int{}, maybeCharged: map[string]int{}, keys: map[string]*simKey{},
 		records: map[string]string{}, home: memoryDir(t),
+		resets: resets{born: simDatasetSince, ledger: ledger{}, gone: ledger{}, short: map[string]int64{}},
 	}
 	pick := func(numbers ...int64) int64 { return numbers[w.IntN(len(numbers))] }
 	w.perMinute = pick(10, 30, 60)
@@ -185,7 +193,7 @@ func (w *world) sometimes(n int) bool { return !w.healed && w.IntN(n) == 0 }
 func (w *world) exchangeTimeout() time.Duration { return time.Duration(w.retry) * time.Microsecond }
 
 // deliver runs commands in Redis, and calls answered when their sender may have the answers.
-func (w *world) deliver(all []*queuedCommand, run int, answered func([]answer)) {
+func (w *world) deliver(all []*queuedCommand, run int, dataset string, answered func([]answer, error)) {
 	if w.down || run != w.run {
 		return
 	}
@@ -216,10 +224,14 @@ func (w *world) deliver(all []*queuedCommand, run int, answered func([]answer)) 
 		}
 	}
 
+	var err error
+	if dataset != "" && dataset != number(w.born) {
+		err = errEmptied
+	}
 	w.after(wait+w.delay(), func() {
 		// A primary that is gone acknowledges nothing any more.
 		if run == w.run || !w.acks {
-			answered(answers)
+			answered(answers, err)
 		}
 	})
 }
@@ -262,7 +274,7 @@ func (w *world) key(name string) *simKey {
 // record records the reply that the caller of a key got.
 func (w *world) record(name, text string) {
 	k := w.key(name)
-	if k.answered > 0 && k.reply != text {
+	if k.answered > 0 && k.reply != text && !k.unbilled {
 		w.found = append(w.found, fmt.Sprintf("I4: key %s was answered %q and %q", name, k.reply, text))
 	}
 	k.answered++
@@ -281,26 +293,6 @@ func (w *world) bill(s *simServer) {
 			w.key(name).charges += int(row.Charged)
 		}
 	}
-}
-
-// recorded returns the charges that servers reported.
-func (w *world) recorded(
-	_ context.Context, tenant string, _ access.QuotaKind, _, _ int64,
-) (map[string]int64, error) {
-	out := map[string]int64{}
-	for _, s := range w.servers {
-		if !s.up {
-			continue
-		}
-		rows, err := s.usageLog.Ledger(tenant, 0)
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range rows {
-			out[s.incarnation()] += row.Charged
-		}
-	}
-	return out, nil
 }
 
 // failOver makes the replica the primary: writes that it does not have are lost.
@@ -327,6 +319,9 @@ func (w *world) chaos() {
 		return
 	}
 
+	if w.resets.on && w.IntN(4) == 0 {
+		w.reset()
+	}
 	s := w.servers[w.IntN(len(w.servers))]
 	switch w.IntN(8) {
 	case 0, 1:
@@ -375,7 +370,7 @@ func (w *world) checkInvariants() (found []string) {
 	}
 	for tenant, charged := range w.charged {
 		answered := w.answered[tenant]
-		if int64(charged) > w.limit && w.acks {
+		if int64(charged) > w.limit+w.short[tenant] && w.acks {
 			say("I2: %d charged of %d", charged, w.limit)
 		}
 		if answered > charged || charged-answered > w.maybeCharged[tenant] {

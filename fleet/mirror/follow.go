@@ -22,9 +22,12 @@ const (
 	// pollInterval is the time between two reads of CURRENT, each time a fifth more or less, so
 	// that many servers do not read at the same time.
 	pollInterval = 2 * time.Second
-	// minRetryWait and maxRetryWait bound the time between two tries after a failure.
+	// minRetryWait and maxRetryWait bound the time between two tries after a failure. With currentTimeout the
+	// longest one is below ten seconds: so soon a server notices that the store is well again.
 	minRetryWait = 250 * time.Millisecond
-	maxRetryWait = 30 * time.Second
+	maxRetryWait = 4 * time.Second
+	// currentTimeout bounds a read of CURRENT.
+	currentTimeout = 5 * time.Second
 )
 
 // Follow pulls until ctx is done. It retries after every failure, and logs a repeated failure once.

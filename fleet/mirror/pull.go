@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,8 +36,14 @@ type FollowerOptions struct {
 	Publishers []Publisher
 	// RetainFor is how long a snapshot is retained after it was current: a cursor may still name it.
 	RetainFor time.Duration
-	Log       *slog.Logger // nil logs nothing
+	// Floor returns the highest epoch that a server of the fleet served: none below it is taken up. Nil, and an
+	// error, is 0: what was published must not depend on a database.
+	Floor func(context.Context) (uint64, error)
+	Log   *slog.Logger // nil logs nothing
 }
+
+// ErrBelowFleet reports a publication that is older than what other servers of the fleet served.
+var ErrBelowFleet = errors.New("refused as a rollback; publish again, with --above that one")
 
 // Follower copies the publications of a bucket to a directory store. It is safe for concurrent use.
 type Follower struct {
@@ -75,6 +82,23 @@ type Stats struct {
 	TrustVersion   uint64        // of the accepted TRUST
 	Epoch          uint64        // that was installed last
 	PublishedEpoch uint64        // of the last valid CURRENT of the bucket
+	// Refused counts tries to take up what must not be taken up, by RefusalReasons.
+	Refused [len(RefusalReasons)]uint64
+}
+
+// RefusalReasons name the rows of Stats.Refused.
+var RefusalReasons = [...]string{"rollback", "untrusted", "signature", "trust", "content", "version"}
+
+// refusalOf returns the row of an error in Stats.Refused, -1 if it is no refusal.
+func refusalOf(err error) int {
+	_, stale := errors.AsType[*snapshot.StaleEpochError](err)
+	_, untrusted := errors.AsType[*UntrustedError](err)
+	return slices.Index([]bool{
+		stale || errors.Is(err, ErrBelowFleet), untrusted && !errors.Is(err, ErrTrustBroken),
+		errors.Is(err, ErrBadSignature), errors.Is(err, ErrTrustBroken),
+		errors.Is(err, ErrManifest) || errors.Is(err, ErrChecksum) || errors.Is(err, ErrContentDiffers),
+		errors.Is(err, ErrVersion),
+	}, true)
 }
 
 // Stats returns the metrics.
@@ -115,6 +139,14 @@ func (c *Follower) Pull(ctx context.Context) (PullResult, error) {
 
 // pull is Pull; a server that polls may delay the download until its slot.
 func (c *Follower) pull(ctx context.Context, mayDelay bool) (PullResult, error) {
+	done, err := c.pullOnce(ctx, mayDelay)
+	if reason := refusalOf(err); reason >= 0 {
+		c.update(func(s *Stats) { s.Refused[reason]++ })
+	}
+	return done, err
+}
+
+func (c *Follower) pullOnce(ctx context.Context, mayDelay bool) (PullResult, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	done, tag, err := c.checkCurrent(ctx)
@@ -145,7 +177,9 @@ func (c *Follower) checkCurrent(ctx context.Context) (done PullResult, tag strin
 	if err := c.loadTrust(); err != nil {
 		return done, "", err
 	}
-	content, tag, err := c.bucket.get(ctx, currentName, c.currentTag)
+	asking, cancel := context.WithTimeout(ctx, currentTimeout)
+	defer cancel()
+	content, tag, err := c.bucket.get(asking, currentName, c.currentTag)
 	if err == nil || errors.Is(err, errNotModified) {
 		c.update(func(s *Stats) { s.AnsweredAt = time.Now().Truncate(time.Millisecond) })
 	}
@@ -187,6 +221,12 @@ func (c *Follower) checkCurrent(ctx context.Context) (done PullResult, tag strin
 		c.update(func(s *Stats) { s.Epoch = done.Epoch })
 	default:
 		done.Changed = true
+	}
+	if done.Changed && c.options.Floor != nil {
+		if floor, err := c.options.Floor(ctx); err == nil && done.Epoch < floor {
+			return done, "", fmt.Errorf("cannot pull from %s: epoch %d is published, this fleet served %d: %w",
+				c.bucket, done.Epoch, floor, ErrBelowFleet)
+		}
 	}
 	c.update(func(s *Stats) {
 		s.PublishedEpoch = done.Epoch
@@ -275,4 +315,20 @@ func (c *Follower) obtain(ctx context.Context, next *Pointer) error {
 	}
 	_ = os.RemoveAll(c.incomingDir()) // the next pull uses or removes what remains
 	return nil
+}
+
+// Inspect reads CURRENT as a server with an empty folder does, and lists what servers list. It returns what
+// is published.
+func Inspect(ctx context.Context, bucket *Bucket, options FollowerOptions) (PullResult, error) {
+	dir, err := os.MkdirTemp("", "ninepocket-check-")
+	if err != nil {
+		return PullResult{}, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	c := NewFollower(bucket, snapshot.OpenStore(dir), options)
+	done, _, err := c.checkCurrent(ctx)
+	if err == nil {
+		_, err = c.EventIDs(ctx)
+	}
+	return done, err
 }

@@ -264,6 +264,25 @@ func TestPullRollback(t *testing.T) {
 		}
 		w.refuses(server, nil, want[i])
 		w.contains(server, last, 3)
+		stats := server.Stats()
+		if stats.Refused != [len(RefusalReasons)]uint64{uint64(i + 1)} || stats.PublishedEpoch != 0 {
+			t.Errorf("%+v", stats)
+		}
+	}
+
+	// A server with an empty folder asks what the fleet served.
+	fresh := w.server()
+	fresh.options.Floor = func(context.Context) (uint64, error) { return 3, nil }
+	w.refuses(fresh, ErrBelowFleet, "epoch 2 is published, this fleet served 3: refused as a rollback")
+	options := fresh.options
+	_, err := Inspect(t.Context(), fresh.bucket, options)
+	if !errors.Is(err, ErrBelowFleet) || fresh.Stats().Refused[0] != 1 {
+		t.Errorf("%v, %+v", err, fresh.Stats())
+	}
+	model.Put("prod/CURRENT", stored[2])
+	w.pulls(fresh, last, 3)
+	if done, err := Inspect(t.Context(), fresh.bucket, options); err != nil || done.Epoch != 3 || done.ID != last {
+		t.Errorf("%+v: %v", done, err)
 	}
 	model.Put("prod/CURRENT", stored[2])
 	w.pulls(server, last, 3)
@@ -332,7 +351,15 @@ func TestFollow(t *testing.T) {
 			}
 		}
 		broken.Store(false)
+		well := time.Since(began)
 		time.Sleep(10 * time.Minute)
+		// A read that hangs is ended before the next.
+		if soon := polls()[len(failed)] - well + currentTimeout; soon > 10*time.Second {
+			t.Errorf("a store that is well again is asked %s later", soon)
+		}
+		if worst := maxRetryWait*6/5 + currentTimeout; worst > 10*time.Second {
+			t.Errorf("a store that is well again may be asked %s later", worst)
+		}
 		if n := len(polls()) - len(failed); n < 240 || n > 375 {
 			t.Errorf("%d polls in ten minutes", n)
 		}

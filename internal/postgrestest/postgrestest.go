@@ -320,6 +320,67 @@ func (s *Server) Database(t testing.TB) string {
 	return fmt.Sprintf("postgres://np:%s@127.0.0.1:%d/%s?sslmode=disable", Password, s.port, name)
 }
 
+// Owner returns the user as whom programs of PostgreSQL run; nil is this one.
+func Owner(t testing.TB) *syscall.Credential {
+	t.Helper()
+	if os.Getuid() != 0 {
+		return nil
+	}
+	owner, err := unprivilegedUser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return owner
+}
+
+// UseTLS gives the server a certificate and its key, for new connections. A superuser's url reaches it.
+func (s *Server) UseTLS(t testing.TB, url, certFile, keyFile string) {
+	t.Helper()
+	for name, from := range map[string]string{"server.crt": certFile, "server.key": keyFile} {
+		text, err := os.ReadFile(from)
+		path := filepath.Join(s.data, name)
+		if err == nil {
+			err = os.WriteFile(path, text, 0o600)
+		}
+		if err == nil && s.owner != nil {
+			err = os.Chown(path, int(s.owner.Uid), int(s.owner.Gid))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	s.SQL(t, url, "alter system set ssl = on")
+	before := s.SQL(t, url, "select clock_timestamp()")
+	s.SQL(t, url, "select pg_reload_conf()")
+	// It reads its files a moment later, and new sessions say when.
+	for s.SQL(t, url, "select pg_conf_load_time() > '"+strings.TrimSpace(before)+"'") != "t" {
+	}
+}
+
+// File runs a file of statements in the database of a URL, with variables NAME=VALUE of psql.
+func (s *Server) File(t testing.TB, url, file string, variables ...string) {
+	t.Helper()
+	text, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = text.Close() }()
+	args := []string{"-X", "-q", "-A", "-t"}
+	for _, variable := range variables {
+		args = append(args, "-v", variable)
+	}
+
+	cmd, err := s.command("psql", append(args, url)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin = text
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("psql: %v: %s", err, out)
+	}
+}
+
 // SQL runs statements in the database of a URL and returns the output of psql: values alone, one
 // row per line.
 func (s *Server) SQL(t testing.TB, url, statements string) string {

@@ -49,16 +49,16 @@ func Start(t testing.TB, args ...string) *Process {
 }
 
 // Sentinel starts a Sentinel that watches a primary under a name. It detects a failure only after a
-// minute, so that a test decides when to fail over.
-func Sentinel(t testing.TB, primary *Process, name string) *Process {
+// minute, so that a test decides when to fail over. It may have more lines of configuration.
+func Sentinel(t testing.TB, primary *Process, name string, more ...string) *Process {
 	t.Helper()
 	r := &Process{t: t, Dir: t.TempDir()}
 	file := filepath.Join(r.Dir, "sentinel.conf")
 	r.overrideArgs = []string{file, "--sentinel"}
 	r.startOnFreePort(func() {
 		text := fmt.Sprintf("bind 127.0.0.1\nport %d\ndir %s\nsentinel monitor %s 127.0.0.1 %d 1\n"+
-			"sentinel down-after-milliseconds %s 60000\nsentinel failover-timeout %s 10000\n",
-			r.port, r.Dir, name, primary.port, name, name)
+			"sentinel down-after-milliseconds %s 60000\nsentinel failover-timeout %s 10000\n%s\n",
+			r.port, r.Dir, name, primary.port, name, name, strings.Join(more, "\n"))
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func (r *Process) start() bool {
 	go func(cmd *exec.Cmd) { _ = cmd.Wait(); close(exited) }(r.cmd)
 
 	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if answer, ok := r.ask("PING"); ok && answer == "PONG" {
+		if answer, ok := r.ask("PING"); ok && (answer == "PONG" || strings.HasPrefix(answer, "NOAUTH")) {
 			return true
 		}
 		if r.hasExited() {

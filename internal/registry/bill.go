@@ -7,6 +7,7 @@ import (
 
 	"ninepocket/access"
 	"ninepocket/access/keys"
+	"ninepocket/fleet/control"
 )
 
 // Bill is a part of the ledger, with the keys and plans to bill it.
@@ -16,6 +17,8 @@ type Bill struct {
 	Rows  []access.LedgerRow
 	// Changes are those of the key log, the oldest first: the plans of days that are over.
 	Changes []Change
+	// PlanChanges are those of the plans of a fleet, the oldest first.
+	PlanChanges []control.PlanChange
 }
 
 // Total is the usage of a tenant on a surface. Limits are those of the present plan, null if the

@@ -88,18 +88,41 @@ func (b *Bill) planHistories(through calendar.Day) map[[2]string]*planHistory {
 	return all
 }
 
+// priceOn returns the price that a plan had when a day ended. What is older than all changes is as the first
+// one, which took it from a file.
+func (b *Bill) priceOn(name string, day calendar.Day) (price keys.Price) {
+	plan := b.Plans[name]
+	changed := false
+	for _, change := range b.PlanChanges {
+		if change.Name == name && (!changed || calendar.DayOf(change.At.UnixMilli()) <= day) {
+			plan = change.Plan
+			changed = true
+		}
+	}
+	if plan != nil && plan.Price != nil {
+		price = *plan.Price
+	}
+	return price
+}
+
+// pricedPlan is a plan of a tenant at one price.
+type pricedPlan struct {
+	tenant, plan string
+	price        keys.Price
+}
+
 // planMonth is what a tenant had of a plan in a month.
 type planMonth struct {
 	days map[calendar.Day]bool
 	used int64
 }
 
-// planMonths returns the months of tenants by their names and plans. A plan that a tenant has on two surfaces
-// is one plan, and costs once.
-func (b *Bill) planMonths(month Month) map[[2]string]*planMonth {
-	all := map[[2]string]*planMonth{}
-	of := func(tenant, plan string) *planMonth {
-		key := [2]string{tenant, plan}
+// planMonths returns the months of tenants by their names, plans and prices. A plan that a tenant has on two
+// surfaces is one plan, and costs once.
+func (b *Bill) planMonths(month Month) map[pricedPlan]*planMonth {
+	all := map[pricedPlan]*planMonth{}
+	of := func(tenant, plan string, day calendar.Day) *planMonth {
+		key := pricedPlan{tenant, plan, b.priceOn(plan, day)}
 		if all[key] == nil {
 			all[key] = &planMonth{days: map[calendar.Day]bool{}}
 		}
@@ -110,7 +133,7 @@ func (b *Bill) planMonths(month Month) map[[2]string]*planMonth {
 	for name, history := range histories {
 		// By days, because two surfaces may have a plan on different ones.
 		for day := max(month.First, history.first); day <= min(month.Last, history.last); day++ {
-			of(name[0], history.at(day)).days[day] = true
+			of(name[0], history.at(day), day).days[day] = true
 		}
 	}
 
@@ -122,9 +145,9 @@ func (b *Bill) planMonths(month Month) map[[2]string]*planMonth {
 		history := histories[[2]string{row.Tenant, surfaces[row.Key]}]
 		switch {
 		case history != nil:
-			of(row.Tenant, history.at(row.Day)).used += row.Charged
+			of(row.Tenant, history.at(row.Day), row.Day).used += row.Charged
 		case row.Charged > 0: // of a key that is gone
-			of(row.Tenant, "unknown").used += row.Charged
+			of(row.Tenant, "unknown", row.Day).used += row.Charged
 		}
 	}
 	return all
@@ -137,29 +160,28 @@ func (b *Bill) Months(month Month, now time.Time) []MonthBill {
 	exact := []*big.Rat{}
 	index := map[[2]string]int{}
 	months := b.planMonths(month)
-	inOrder := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
-	for _, name := range slices.SortedFunc(maps.Keys(months), inOrder) {
-		var price keys.Price
-		if plan := b.Plans[name[1]]; plan != nil && plan.Price != nil {
-			price = *plan.Price
-		}
-		i, begun := index[[2]string{name[0], price.Currency}]
+	inOrder := func(a, b pricedPlan) int {
+		return cmp.Or(strings.Compare(a.tenant, b.tenant), strings.Compare(a.plan, b.plan))
+	}
+	for _, had := range slices.SortedFunc(maps.Keys(months), inOrder) {
+		price := had.price
+		i, begun := index[[2]string{had.tenant, price.Currency}]
 		if !begun {
 			i = len(all)
-			index[[2]string{name[0], price.Currency}] = i
+			index[[2]string{had.tenant, price.Currency}] = i
 			exact = append(exact, new(big.Rat))
 			all = append(all, MonthBill{
-				Tenant: name[0], Month: month.First.String()[:len("2006-01")], Currency: price.Currency,
+				Tenant: had.tenant, Month: month.First.String()[:len("2006-01")], Currency: price.Currency,
 				Complete: calendar.DayOf(now.UnixMilli()) > month.Last,
 			})
 		}
 
 		// A part of a month includes its share, rounded up.
-		had := months[name]
-		days := int64(len(had.days))
+		part := months[had]
+		days := int64(len(part.days))
 		length := int64(month.Last-month.First) + 1
 		included := (price.Included*days + length - 1) / length
-		overage := max(0, had.used-included)
+		overage := max(0, part.used-included)
 		if price.Currency == "" {
 			overage = 0
 		}
@@ -167,8 +189,11 @@ func (b *Bill) Months(month Month, now time.Time) []MonthBill {
 		exact[i].Add(exact[i], product(price.Overage, overage, 1000))
 
 		bill := &all[i]
-		bill.Plan = strings.TrimPrefix(bill.Plan+"+"+name[1], "+")
-		bill.Used += had.used
+		// A plan that changed its price is named once.
+		if !strings.HasSuffix("+"+bill.Plan, "+"+had.plan) {
+			bill.Plan = strings.TrimPrefix(bill.Plan+"+"+had.plan, "+")
+		}
+		bill.Used += part.used
 		bill.Included += included
 		bill.Overage += overage
 	}

@@ -34,6 +34,8 @@ type Store interface {
 	// lines, the oldest first.
 	AppendKeyLog(ctx context.Context, line []byte) error
 	KeyLog(ctx context.Context) ([][]byte, error)
+	// PlanChanges returns the changes of plans; those of one machine stand in its configuration.
+	PlanChanges(ctx context.Context) ([]control.PlanChange, error)
 	// DeleteTenant deletes a tenant, and gives what bills need of it to an opaque name. A server that runs
 	// on the store follows.
 	DeleteTenant(ctx context.Context, tenant, opaque string, now time.Time) error
@@ -84,6 +86,9 @@ func (f DirStore) ReadLedger(_ context.Context, tenant string, since, until cale
 func (f DirStore) ReadLastUse(context.Context) (map[string]time.Time, error) {
 	return access.ReadLastUse(string(f))
 }
+
+// PlanChanges implements Store.
+func (DirStore) PlanChanges(context.Context) ([]control.PlanChange, error) { return nil, nil }
 
 // AppendKeyLog implements Store.
 func (f DirStore) AppendKeyLog(_ context.Context, line []byte) (err error) {

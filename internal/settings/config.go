@@ -188,7 +188,10 @@ func Default() Config {
 			ImageInterval: feed.DefaultImageInterval.String(),
 		},
 		Daily: Daily{Sources: []string{PulledFeed}, RetainSnapshots: DefaultRetention},
-		Fleet: Fleet{Acks: "replica", Replicas: 1, Timeout: "100ms", Lease: "500ms", Export: "5s", Prefix: "np"},
+		Fleet: Fleet{
+			Acks: "replica", Replicas: 1, Timeout: "100ms", Lease: "500ms", Export: "5s", Prefix: "np",
+			KeysMaxAge: "24h",
+		},
 	}
 }
 
@@ -384,8 +387,10 @@ func (plan *Plan) readPrice(name string) (*keys.Price, error) {
 }
 
 // PlanTable returns the default plans with the configured changes. The error joins every problem.
-func (c *Config) PlanTable() (keys.Plans, error) {
-	plans := keys.DefaultPlans()
+func (c *Config) PlanTable() (keys.Plans, error) { return c.ChangePlans(keys.DefaultPlans()) }
+
+// ChangePlans makes the configured changes to plans, and returns them. The error joins every problem.
+func (c *Config) ChangePlans(plans keys.Plans) (keys.Plans, error) {
 	var wrong Problems
 	for _, name := range slices.Sorted(maps.Keys(c.Plans)) {
 		plan := c.Plans[name]

@@ -20,6 +20,8 @@ type Fleet struct {
 	Lease    string `toml:"lease" help:"how long rights are taken ahead for plans above 1,000 a minute; 0s takes none"` // air: a tag is one text
 	Export   string `toml:"export" help:"time between two reports of what was charged"`
 	Prefix   string `toml:"prefix" help:"begins the names of all that is kept in Redis"`
+
+	KeysMaxAge string `toml:"keys_max_age" help:"how old the last keys and plans may be that a server starts with while PostgreSQL does not answer; 0s wants PostgreSQL"` // air: a tag is one text
 }
 
 // The limits of [fleet]. The client of a call that waits longer than maxTimeout is gone. A lease
@@ -33,6 +35,7 @@ const (
 	maxLease    = 5 * time.Second
 	minExport   = 100 * time.Millisecond
 	maxExport   = time.Minute
+	maxKeysAge  = 30 * 24 * time.Hour
 )
 
 // Acks are the values of fleet.acks.
@@ -56,6 +59,7 @@ func (c *Config) FleetOptions() (options limiter.Options, export time.Duration, 
 		MaxIdempotencyRecords: c.MaxIdempotencyRecords,
 	}
 	export = duration("export", given.Export, minExport, maxExport)
+	duration("keys_max_age", given.KeysMaxAge, 0, maxKeysAge)
 	// 0s, for no lease, is less than minLease.
 	if d, err := time.ParseDuration(given.Lease); err != nil || d != 0 {
 		options.Lease = duration("lease", given.Lease, minLease, maxLease)
@@ -115,6 +119,10 @@ func CheckMetering(s string) error { return invalidValue("metering", s, metering
 func meteringProblem(s string) string {
 	if s == "" {
 		return ""
+	}
+	s, parameters, _ := strings.Cut(s, "?")
+	if _, err := limiter.ParseParameters(parameters); err != nil {
+		return err.Error()
 	}
 	scheme, rest, _ := strings.Cut(s, "://")
 	// A password may contain an @.

@@ -68,8 +68,8 @@ func CheckFolder(name, value string) error {
 // a password too, and rather matches too much of a line.
 var passwords = regexp.MustCompile(`(://[^:\n]*:).*@`)
 
-// parameters matches passwords in parameters of a URL, or in a connection string.
-var parameters = regexp.MustCompile(`(?i)\b((?:ssl)?password\s*=\s*)[^&\s"]+`)
+// parameters matches passwords in parameters of a URL, or in a connection string, and what may be misspelt ones.
+var parameters = regexp.MustCompile(`(?i)\b([a-z_]*(?:p[a-z]*w[a-z]*|pass)\s*=\s*)[^&\s"]+`)
 
 // hooks matches what of a file may be a secret of [notify].
 var hooks = regexp.MustCompile(`\b((?:secret|url)"?\s*=\s*).*|whsec_\S*`)

@@ -300,6 +300,8 @@ func TestRedact(t *testing.T) {
 			t.Errorf("Redact(%q) = %q, want %q", in, got, want)
 		}
 	}
+	f("redis://a/0?sentinel_passwrd=secret&pwd=secret&pass=secret&password_file=/f",
+		"redis://a/0?sentinel_passwrd=***&pwd=***&pass=***&password_file=/f")
 
 	f("/var/lib", "/var/lib")
 	f("redis://host:6379/0", "redis://host:6379/0")

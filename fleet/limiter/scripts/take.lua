@@ -1,27 +1,37 @@
 
--- Grants calls one by one. The instant of an admission is the time of this script.
+-- Grants calls one by one. The instant of an admission is the time of this script. What a script costs is
+-- its calls, so that a window that is empty is not looked into.
 --
 -- ARGV, further: whether each call takes a unit of the window, whether each takes one of the allowance.
 local window,cost=ARGV[12]=='1',tonumber(ARGV[13])
-local known=settled_before(redis.call('LLEN',w))
+local count=redis.call('LLEN',w)
+local known=settled_before(count)
 if known then return known end
 
--- Time never goes back behind what was granted.
-local newest=redis.call('LINDEX',w,-1)
-if newest and tonumber(newest)>now then now=tonumber(newest) end
-local first=redis.call('LINDEX',w,0)
-while first and now-first>=60000 do
-  redis.call('LPOP',w)
-  first=redis.call('LINDEX',w,0)
+local first,newest
+if count>0 then
+  -- Time never goes back behind what was granted.
+  newest=redis.call('LINDEX',w,-1)
+  if tonumber(newest)>now then now=tonumber(newest) end
+  repeat
+    -- Of a window that is in use, a unit frees for each that is taken.
+    local two=redis.call('LRANGE',w,0,1)
+    local over=0
+    while two[over+1] and now-two[over+1]>=60000 do over=over+1 end
+    if over>0 then redis.call('LPOP',w,over) end
+    count=count-over
+    first=two[over+1]
+  until first or count<1
 end
-local count=redis.call('LLEN',w)
 
--- While the plan was above what is granted one by one, units were leased.
-local leased=0
-local v=redis.call('HMGET',m,'sum','at')
-if v[1] and tonumber(v[1])>0 and now<tonumber(v[2])+ttl+60000 then leased=tonumber(v[1]) end
+-- While the plan was above what is granted one by one, units were leased. Mostly nothing is there.
+local leased,v,closed=0
+if redis.call('EXISTS',m,mark)>0 then
+  v=redis.call('HMGET',m,'sum','at')
+  if v[1] and tonumber(v[1])>0 and now<tonumber(v[2])+ttl+60000 then leased=tonumber(v[1]) end
+  closed=redis.call('HMGET',mark,'c')[1]
+end
 
-local closed=redis.call('HMGET',mark,'c')[1]
 local status,granted,wait=0,0,0
 if want>0 then
   granted=want
@@ -44,7 +54,8 @@ end
 
 if granted>0 and window then
   for i=1,granted do redis.call('RPUSH',w,now) end
-  redis.call('PEXPIRE',w,61000)
+  -- Who pushed first in these 900 ms let it live for 61 s.
+  if not newest or math.floor(newest/900)~=math.floor(now/900) then redis.call('PEXPIRE',w,61000) end
   if not first then first=now end
   count=count+granted
 end

@@ -1,0 +1,196 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"ninepocket/access/keys"
+	"ninepocket/access/statedir"
+	"ninepocket/engine/cursor"
+)
+
+// writeInterval is how often a server reports its plans and copies what it heard, also when nothing changed.
+const writeInterval = time.Minute
+
+// ServerKeys is the source of keys and plans of a server. It reports the plans of this server to the others,
+// and while theirs differ the lower limits hold. What it hears is copied into the state directory, for a start
+// while the database does not answer.
+type ServerKeys struct {
+	*KeySource
+	path        string                 // of the copy
+	incarnation atomic.Pointer[string] // "" = nothing is written yet
+	configured  atomic.Pointer[keys.Plans]
+	heard       atomic.Pointer[heardKeys]
+	outage      atomic.Bool // from a start with the copy until the database answers
+
+	// Of the goroutine that reads.
+	copied    bool // the next Read returns the copy
+	reported  string
+	writtenAt time.Time
+}
+
+// heardKeys is what the database said last, and the content of the copy.
+type heardKeys struct {
+	At         time.Time
+	Database   string
+	File       *keys.File
+	Plans      *sharedPlans
+	CursorKeys []cursor.Key
+	sum        string // of the plans
+}
+
+// sharedPlans are the plans of the database, and what each other server would give.
+type sharedPlans struct {
+	Stored keys.Plans
+	Others []keys.Plans
+}
+
+// ServerKeys returns the source of a server with a state directory.
+func (db *DB) ServerKeys(stateDir string, now func() time.Time) *ServerKeys {
+	source := &ServerKeys{KeySource: db.KeySource(now), path: filepath.Join(stateDir, statedir.FleetKeysName)}
+	source.incarnation.Store(new(string))
+	source.heard.Store(&heardKeys{Database: db.host, Plans: &sharedPlans{}})
+	return source
+}
+
+// Begin lets the source write. The state directory is locked by then.
+func (source *ServerKeys) Begin(incarnation string) { source.incarnation.Store(&incarnation) }
+
+// Read implements [keys.Source].
+func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
+	next := *source.heard.Load()
+	before := next.sum
+	if source.copied {
+		source.copied = false
+		return source.revoked.apply(next.File), true, nil
+	}
+	// An upgrade may have met the outage.
+	if source.outage.Load() {
+		if err := source.db.Prepare(ctx); err != nil {
+			return nil, false, err
+		}
+	}
+
+	var text string
+	// Plans come first: a change of keys is said once, and one of plans until both could be read.
+	err := source.db.query(ctx, func(ctx context.Context) error {
+		return source.db.pool.QueryRow(ctx, `select md5(t), case when md5(t) = $3 then '' else t end
+			from ninepocket.shared_plans($1, $2) t`, *source.incarnation.Load(), SilenceThreshold, before).
+			Scan(&next.sum, &text)
+	})
+	// The text is empty while the plans are those of before.
+	if err == nil && text != "" {
+		next.Plans = &sharedPlans{}
+		err = json.Unmarshal([]byte(text), next.Plans)
+	}
+	if err != nil {
+		return nil, false, source.db.addMissing(ctx, err)
+	}
+	file, changed, err := source.KeySource.Read(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+
+	next.At = source.LastSuccess()
+	// Deleted tenants have no keys, and their names go from the copy.
+	next.File = &keys.File{Version: file.Version, Tenants: map[string]*keys.Tenant{}, Keys: file.Keys}
+	for _, key := range file.Keys {
+		next.File.Tenants[key.Tenant] = file.Tenants[key.Tenant]
+	}
+	source.heard.Store(&next)
+	source.outage.Store(false)
+	changed = changed || next.sum != before
+
+	// Keys matter more than the rest: fleet check names who does not report, and a later call tries again.
+	if *source.incarnation.Load() != "" {
+		_ = source.write(ctx, next, changed)
+	}
+	return file, changed, nil
+}
+
+// Plans implements [keys.PlanSource]. What the database does not have is as configured.
+func (source *ServerKeys) Plans(configured keys.Plans) keys.Plans {
+	source.configured.Store(&configured)
+	// Of all servers the lowest limit holds: a caller may ask any of them.
+	shared := source.heard.Load().Plans
+	plans := configured.With(shared.Stored)
+	for _, others := range shared.Others {
+		for name, plan := range plans {
+			plans[name] = plan.Lower(others[name])
+		}
+	}
+	return plans
+}
+
+// write reports the plans of this server without the others', and copies what was heard.
+func (source *ServerKeys) write(ctx context.Context, heard heardKeys, changed bool) error {
+	plans, err := json.Marshal(source.configured.Load().With(heard.Plans.Stored))
+	due := changed || source.reported != string(plans) || source.now().Sub(source.writtenAt) >= writeInterval
+	if err != nil || !due {
+		return err
+	}
+
+	source.writtenAt = time.Time{} // due until it is done
+	found, err := source.db.CursorKeys(ctx)
+	if err == nil {
+		heard.CursorKeys = found
+		source.heard.Store(&heard)
+		err = source.db.exec(ctx, source.db.timeout, "select ninepocket.report_plans($1, $2)",
+			*source.incarnation.Load(), string(plans))
+	}
+	// The sum comes first, so that half a file is known as one.
+	text, unfit := json.Marshal(heard)
+	sum := sha256.Sum256(text)
+	err = errors.Join(err, unfit)
+	if err == nil {
+		err = statedir.ReplaceFile(source.path, append(hex.AppendEncode(nil, sum[:]), text...))
+	}
+	if err == nil {
+		source.reported = string(plans)
+		source.writtenAt = source.now()
+	}
+	return err
+}
+
+// UseCopy makes the first Read return the copy, and returns the secrets of cursors of then. The error says why
+// there is no copy, or that it is older than maxAge.
+func (source *ServerKeys) UseCopy(maxAge time.Duration) ([]cursor.Key, error) {
+	text, err := os.ReadFile(source.path)
+	if err != nil {
+		return nil, fmt.Errorf("this server has no earlier keys: %w", err)
+	}
+	var copied heardKeys
+	sum := sha256.Sum256(text[min(len(text), 2*sha256.Size):])
+	if !bytes.HasPrefix(text, hex.AppendEncode(nil, sum[:])) || json.Unmarshal(text[2*sha256.Size:], &copied) != nil {
+		return nil, fmt.Errorf("%q, the keys of before, is damaged", source.path)
+	}
+	// A clock that was set back makes them no younger.
+	if copied.Database != source.db.host || source.now().Sub(copied.At).Abs() > maxAge {
+		return nil, fmt.Errorf("the last keys of %q are those of %s at %s, and fleet.keys_max_age is %s", source.path,
+			copied.Database, copied.At.Format(time.RFC3339), maxAge)
+	}
+
+	// The age of the keys is that of the copy until the database answers.
+	source.heard.Store(&copied)
+	source.lastSuccess.Store(copied.At.UnixNano())
+	source.copied = true
+	source.outage.Store(true)
+	return copied.CursorKeys, nil
+}
+
+// CopiedAt returns of when the copy is that is in use, "" when the database has answered.
+func (source *ServerKeys) CopiedAt() string {
+	if source.outage.Load() {
+		return source.LastSuccess().UTC().Format(time.RFC3339)
+	}
+	return ""
+}
