@@ -228,7 +228,7 @@ func TestFleetRowsAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	var tests strings.Builder
-	for _, pattern := range []string{"../../fleet/*/*_test.go", "*_test.go"} {
+	for _, pattern := range []string{"../../fleet/*/*_test.go", "../../deploy/*_test.go", "*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

@@ -296,7 +296,7 @@ func (w *torture) higherPlan(name string) {
 	err := os.WriteFile(file, []byte(text), 0o600)
 
 	if err == nil {
-		err = os.Setenv("NINEPOCKET_CONFIG", file) //nolint:usetesting // of this one start
+		err = os.Setenv("NINEPOCKET_CONFIG", file)
 	}
 	if err == nil {
 		w.Kill(name)
