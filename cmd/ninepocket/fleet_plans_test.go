@@ -117,7 +117,7 @@ func TestPlansThatDiffer(t *testing.T) {
 	}
 	c.does(exitOK, "plans", "import", "--control", c.control, "--config", file)
 	out, _ = c.does(exitOK, "plans", "import", "--control", c.control, "--config", servers[2].config)
-	if heard := c.heard.String(); !strings.Contains(out, "0 plans") ||
+	if heard := c.heard.String(); !strings.Contains(out, "plans import: nothing") ||
 		!strings.Contains(heard, "note: plan tiny is there and differs") {
 		t.Errorf("a second import: %s\n%s", out, heard)
 	}
