@@ -463,7 +463,7 @@ func planCells(plan *keys.Plan) []any {
 func plansSet() *cobra.Command {
 	var flags planFlags
 	var given settings.Config
-	const placeholder = "NAME"
+	const unnamed = "NAME" // the plan that flags fill, until the argument says which one it is
 	cmd := &cobra.Command{
 		Use: "set NAME", Short: "Make or change a plan of a fleet", Args: cobra.ExactArgs(1),
 		Long: "Changes the limits of a plan that are given; all others stay. Servers follow within 2 seconds, and\n" +
@@ -475,13 +475,13 @@ func plansSet() *cobra.Command {
 	}
 	for _, setting := range settings.Settings {
 		if strings.HasPrefix(setting.Key, "plans.") {
-			defineFlag(cmd.Flags(), setting.Pointer(&given, placeholder), flagOf(setting.Key), setting.Help)
+			defineFlag(cmd.Flags(), setting.Pointer(&given, unnamed), flagOf(setting.Key), setting.Help)
 		}
 	}
 
 	// Mistakes are named before the database is asked.
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		given.Plans = map[string]*settings.Plan{args[0]: given.Plans[placeholder]}
+		given.Plans = map[string]*settings.Plan{args[0]: given.Plans[unnamed]}
 		wrong := settings.Problems{}
 		nothing := *given.Plans[args[0]] == settings.Plan{}
 		cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -363,7 +363,7 @@ var byNumber = []string{
 	"hp", "convertedRetreatCost", "set.printedTotal", "set.total", "level", "set.releaseDate",
 }
 
-// rank is where each card stands in the order of a field, NaN for nowhere.
+// rank is the place of each card in the order of a field; NaN is a card that has no value there.
 func (d *deck) rank(field string) []float64 {
 	if known := d.ranks[field]; known != nil {
 		return known

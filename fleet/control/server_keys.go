@@ -102,9 +102,11 @@ func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 
 	next.At = source.LastSuccess()
 	// Deleted tenants have no keys, and their names go from the copy.
-	next.File = &keys.File{Version: file.Version, Tenants: map[string]*keys.Tenant{}, Keys: file.Keys}
-	for _, key := range file.Keys {
-		next.File.Tenants[key.Tenant] = file.Tenants[key.Tenant]
+	if changed || next.File == nil {
+		next.File = &keys.File{Version: file.Version, Tenants: map[string]*keys.Tenant{}, Keys: file.Keys}
+		for _, key := range file.Keys {
+			next.File.Tenants[key.Tenant] = file.Tenants[key.Tenant]
+		}
 	}
 	source.heard.Store(&next)
 	source.outage.Store(false)
