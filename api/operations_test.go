@@ -285,7 +285,7 @@ func TestParamsAreTheDocuments(t *testing.T) {
 
 	for _, op := range Operations() {
 		declared, ok := documented[string(op.Name)]
-		path := strings.ReplaceAll(declared.Path, "{product_id}", "{id}")
+		path := strings.NewReplacer("{product_id}", "{id}", "{snapshot_id}", "{id}").Replace(declared.Path)
 		if !ok || path != op.Path || declared.Method != op.Method {
 			t.Errorf("operation %s is not the document's at %s %s", op.Name, op.Method, op.Path)
 		}
