@@ -173,7 +173,7 @@ func (s *Store) change(edit func([]*Files) []*Files) {
 func (s *Store) Run(ctx context.Context, current func() *engine.View) {
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
-	s.Wrap(func() { s.adopt(ctx, throttle.New().Step) })
+	s.Wrap(func() { s.Adopt(ctx, throttle.New().Step) })
 
 	var failed *engine.View
 	var again time.Time
@@ -321,9 +321,9 @@ func (s *Store) write(ctx context.Context, files *Files, all *content, step func
 	return nil
 }
 
-// adopt takes over the files of an earlier process that are as its manifests say, those of the newest
+// Adopt takes over the files of an earlier process that are as its manifests say, those of the newest
 // snapshots, and removes the others.
-func (s *Store) adopt(ctx context.Context, step func()) {
+func (s *Store) Adopt(ctx context.Context, step func()) {
 	entries, err := s.Disk.List(s.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.Log.Warn("cannot read the folder of bulk files", slog.Any("cause", err))
