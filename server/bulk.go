@@ -17,9 +17,6 @@ import (
 // takes a connection for as long as its client likes.
 const maxDownloads = 2
 
-// retryDownload is the Retry-After of a download too many, in seconds.
-const retryDownload = 5
-
 // downloads counts the downloads of each tenant that has any.
 type downloads struct {
 	mu sync.Mutex
@@ -86,7 +83,8 @@ func (x *exchange) beginDownload() *wire.APIError {
 	}
 	if !x.s.downloads.begin(tenant) {
 		return &wire.APIError{
-			Code: wire.RateLimitExceeded, RetryAfter: retryDownload,
+			// As for every 429, it is what RateLimit says of the minute.
+			Code: wire.RateLimitExceeded, RetryAfter: int(max(1, x.metering.decision.Minute.Wait)),
 			Detail: strconv.Itoa(maxDownloads) + " downloads of this account are under way: wait for one to end",
 		}
 	}

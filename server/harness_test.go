@@ -141,6 +141,7 @@ var standing = []keys.NewKey{
 	{Name: "brief", Tenant: "brief", Surface: keys.Live, Plan: "brief"},
 	{Name: "week", Tenant: "week", Surface: keys.Live, Plan: "week"},
 	{Name: "nostats", Tenant: "nostats", Surface: keys.Live, Plan: "nostats"},
+	{Name: "month", Tenant: "month", Surface: keys.Live, Plan: "month"},
 	{Name: "sandbox", Tenant: "sandbox", Surface: keys.Sandbox, Plan: "free"},
 	{Name: "revoked", Tenant: "revoked", Surface: keys.Live, Plan: "free"},
 	{Name: "preview", Tenant: "partner", Surface: keys.Preview, Plan: "wide"},
@@ -162,6 +163,8 @@ func testPlans() keys.Plans {
 	})
 	plans.Set("brief", keys.Plan{PerMinute: 100_000, PerDay: 1_000_000, HistoryDays: 5, StatsWindow: 90})
 	plans.Set("week", keys.Plan{PerMinute: 100_000, PerDay: 1_000_000, StatsWindow: 7})
+	bulky := true
+	plans.Set("month", keys.Plan{PerMinute: 100_000, PerDay: 1_000_000, HistoryDays: 30, Bulk: &bulky})
 	plans.Set("nostats", keys.Plan{PerMinute: 100_000, PerDay: 1_000_000, StatsWindow: keys.NoStats})
 	plans.Set("tiny", keys.Plan{PerMinute: 1000, PerDay: 3})
 	plans.Set("wide", keys.Plan{PerMinute: 1_000_000, PerDay: 1_000_000, Credits: 1_000_000_000})
