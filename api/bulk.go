@@ -1,9 +1,11 @@
 package api
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 
+	"ninepocket/access/keys"
 	"ninepocket/engine/bulk"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
@@ -14,7 +16,7 @@ const retryBulk = 5
 
 // bulkFiles returns what the plan may have of a snapshot's files: without any while they are not made. It
 // records problems.
-func (r *Request) bulkFiles(id string) (*bulk.Files, *wire.APIError) {
+func bulkFiles(r *Request, id string) (*bulk.Files, *wire.APIError) {
 	if f := r.invalid(); f != nil {
 		return nil, f
 	}
@@ -40,8 +42,8 @@ func (r *Request) bulkFiles(id string) (*bulk.Files, *wire.APIError) {
 }
 
 // hasFile reports whether the plan may have a file: a year of history only where it has a year.
-func (r *Request) hasFile(name string) bool {
-	return name != bulk.History || r.Plan.HistoryDays >= snapshot.HistoryDays
+func hasFile(plan *keys.Plan, name string) bool {
+	return name != bulk.History || plan.HistoryDays >= snapshot.HistoryDays
 }
 
 // listBulk handles GET /v1/bulk.
@@ -50,30 +52,22 @@ func listBulk(r *Request, out *Reply) *wire.APIError {
 	if r.SnapshotID != "" {
 		id = r.SnapshotID
 	}
-	files, f := r.bulkFiles(id)
+	files, f := bulkFiles(r, id)
 	if f != nil {
 		return f
 	}
 
 	out.Bulk = files
-	dst := wire.AppendText(out.Body, `{"snapshot_id":`, files.ID)
-	dst = wire.AppendSeconds(dst, `,"snapshot_at":`, files.At)
-	dst = wire.AppendSeconds(dst, `,"use_until":`, files.UseUntil().UnixMilli())
-	dst = append(wire.AppendText(dst, `,"attribution":`, files.Attribution), `,"files":[`...)
-	for i := range files.Files {
-		file := &files.Files[i]
-		if !r.hasFile(file.Name) {
-			continue
+	list := *files
+	list.Made = ""
+	list.Files = []bulk.File{}
+	for _, file := range files.Files {
+		if hasFile(r.Plan, file.Name) {
+			file.URL = r.Service.BaseURL + bulkPath + "/" + id + "/" + file.Name
+			list.Files = append(list.Files, file)
 		}
-		dst = wire.AppendText(wire.AppendComma(dst), `{"name":`, file.Name)
-		dst = wire.AppendText(dst, `,"media_type":`, bulk.MediaType(file.Name))
-		dst = wire.AppendInt(append(dst, `,"encoding":"zstd"`...), `,"bytes":`, file.Bytes)
-		dst = wire.AppendInt(dst, `,"rows":`, file.Rows)
-		dst = wire.AppendText(dst, `,"sha256":`, file.SHA256)
-		dst = wire.AppendText(dst, `,"url":`, r.Service.BaseURL+bulkPath+"/"+files.ID+"/"+file.Name)
-		dst = append(dst, '}')
 	}
-	out.Body = append(dst, ']', '}')
+	out.Body, _ = json.Marshal(list) // texts and numbers
 	if len(files.Files) == 0 && !files.Reserved {
 		out.RetryAfter = retryBulk
 	}
@@ -85,13 +79,13 @@ func getBulk(r *Request, out *Reply) *wire.APIError {
 	if r.SnapshotID != "" && r.SnapshotID != r.Ref {
 		r.problem("X-Snapshot-Id names another snapshot than the path: leave the header out")
 	}
-	files, f := r.bulkFiles(r.Ref)
+	files, f := bulkFiles(r, r.Ref)
 	switch {
 	case f != nil:
 		return f
 	case !slices.Contains(bulk.Names, r.FileName):
 		return refuse(wire.NotFound, "there is no bulk file %s: GET /v1/bulk lists them", QuoteInput(r.FileName))
-	case !r.hasFile(r.FileName):
+	case !hasFile(r.Plan, r.FileName):
 		return refuse(wire.PlanLimit, "the plan %q has %d days of history: %s needs a plan with %d", r.Plan.Name,
 			r.Plan.HistoryDays, r.FileName, snapshot.HistoryDays)
 	case files.Reserved:

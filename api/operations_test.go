@@ -17,6 +17,7 @@ import (
 	"ninepocket/engine/bulk"
 	"ninepocket/engine/cursor"
 	"ninepocket/internal/contracttest"
+	"ninepocket/internal/disk"
 	"ninepocket/internal/fixture"
 	"ninepocket/mcp"
 	"ninepocket/snapshot"
@@ -48,7 +49,7 @@ func testService(tb testing.TB, view *engine.View) *Service {
 		}
 		return nil
 	}
-	files := bulk.New(bulk.Options{Dir: tb.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	files := bulk.New(bulk.Options{Dir: tb.TempDir(), Disk: disk.OS, Log: slog.New(slog.DiscardHandler)})
 	if err := files.Make(context.Background(), view, func() {}); err != nil {
 		tb.Fatal(err)
 	}
@@ -365,6 +366,7 @@ func TestBulkGet(t *testing.T) {
 	view := productView(t)
 	service := testService(t, view)
 	op := Operations()[slices.IndexFunc(Operations(), func(op *Operation) bool { return op.Name == access.BulkGet })]
+
 	for _, name := range bulk.Names {
 		out := &Reply{}
 		r := &Request{

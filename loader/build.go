@@ -144,7 +144,7 @@ type builder struct {
 	onRemoved   func(sealed *sealed, lacks string) // receives what leaves the catalog; may be nil
 	onUnmatched func(unmatchedSet)                 // receives the sets that no earlier source has; may be nil
 	missing     map[gapKey]gap
-	// reserved says of each namespace of an input whether the operator reserved it.
+	// reserved are the namespaces that may not be passed on as a whole.
 	reserved map[string]bool
 	// unclaimed are the full references that had prices without an item, with their first day, and
 	// lacksFrom are the items whose history lacks the archived days from a day on.

@@ -38,6 +38,10 @@ func (b *builder) listFeeds(sources, prices []openInput) error {
 		b.addFeed(source.Feed{
 			Namespace: before.Namespace.At(i), Attribution: before.Attribution.At(i), Partner: before.Partner.At(i),
 		}, whole)
+		// What the operator says of an input today counts more than what the base knew.
+		if _, stated := b.reserved[before.Namespace.At(i)]; !stated {
+			b.reserved[before.Namespace.At(i)] = slices.Contains(b.o.Base.Reserved, uint8(i))
+		}
 	}
 
 	for _, in := range slices.Concat(sources, prices) {

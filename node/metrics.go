@@ -44,12 +44,15 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	out.requests(n.server.Stats())
 	out.connections(n.connLimiter)
 	// There are no metrics before the first View.
-	if v := n.engine.View(); v != nil {
+	v := n.engine.View()
+	if v != nil {
 		out.snapshot(v, now)
 	}
 	out.engine(n.engineStats(now), now)
 	out.keys(n.ring, now)
-	n.bulkMetrics(out)
+	ready := v != nil && n.bulk.Of(v.ID) != nil
+	gauge(out, "bulk_ready", "1 once the bulk files of the served snapshot are made, or none are to be.", flag(ready))
+	counter(out, "bulk_failures_total", "Tries to make bulk files that failed, as on a full disk.", n.bulk.Failures())
 
 	dropped := uint64(0)
 	if n.access != nil {
@@ -97,15 +100,6 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	if n.mirror != nil {
 		out.mirror(n.mirror.Stats(), n.engine.Stats(), now)
 	}
-}
-
-// bulkMetrics sends the metrics of the bulk files.
-func (n *Node) bulkMetrics(out sink) {
-	v := n.engine.View()
-	gauge(out, "bulk_ready", "1 once the bulk files of the served snapshot are made, or none are to be made.",
-		flag(v != nil && n.bulk.Of(v.ID) != nil))
-	counter(out, "bulk_failures_total", "Tries to make bulk files that failed, as on a full disk.", n.bulk.Failures())
-	gauge(out, "bulk_downloads", "Bulk files that are being sent.", n.server.Stats().Downloads)
 }
 
 // sink sends metrics to a scrape.

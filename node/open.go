@@ -19,6 +19,7 @@ import (
 	"ninepocket/fleet/mirror"
 	"ninepocket/internal/accesslog"
 	"ninepocket/internal/certificate"
+	"ninepocket/internal/disk"
 	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
 	"ninepocket/server"
@@ -231,9 +232,8 @@ func (n *Node) openEngine(context.Context) error {
 	n.engine = engine.New(snapshot.OpenStore(n.Config.StoreFolder()), options)
 	// It is closed even if nothing can be loaded.
 	n.onClose(func() error { n.engine.Close(); return nil })
-	n.bulk = bulk.New(bulk.Options{
-		Dir: cmp.Or(n.Config.BulkDir, filepath.Join(n.Config.State, "bulk")), Log: n.Log, Wrap: withExtraProc,
-	})
+	dir := cmp.Or(n.Config.BulkDir, filepath.Join(n.Config.State, "bulk"))
+	n.bulk = bulk.New(bulk.Options{Dir: dir, Disk: disk.OS, Log: n.Log})
 	if err := n.engine.Open(time.Now()); err != nil || !n.Config.Compat.PokemonTCG {
 		return err
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strconv"
 	"sync"
@@ -17,47 +18,25 @@ import (
 // takes a connection for as long as its client likes.
 const maxDownloads = 2
 
-// downloads counts the downloads of each tenant that has any.
+// downloads counts the downloads of each tenant that had any.
 type downloads struct {
 	mu sync.Mutex
 	of map[string]int
 }
 
-// begin reports whether a tenant may begin another download, which end ends.
-func (d *downloads) begin(tenant string) bool {
+// add adds to the downloads of a tenant, and reports whether there may be as many.
+func (d *downloads) add(tenant string, n int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.of == nil {
-		d.of = map[string]int{}
-	}
-	if d.of[tenant] == maxDownloads {
+	if d.of[tenant]+n > maxDownloads {
 		return false
 	}
-	d.of[tenant]++
+	d.of[tenant] += n
 	return true
 }
 
-func (d *downloads) end(tenant string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.of[tenant]--
-	if d.of[tenant] == 0 {
-		delete(d.of, tenant)
-	}
-}
-
-// count returns how many downloads there are.
-func (d *downloads) count() (n int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, count := range d.of {
-		n += count
-	}
-	return n
-}
-
 // beginDownload finds the range that is wanted of a file, and a place for its download.
-func (x *exchange) beginDownload() *wire.APIError {
+func beginDownload(x *exchange) *wire.APIError {
 	file := x.reply.File
 	size := file.About.Bytes
 	wanted := x.Ctx.Request.Header.Peek(fasthttp.HeaderRange)
@@ -81,14 +60,15 @@ func (x *exchange) beginDownload() *wire.APIError {
 	if x.Ctx.IsHead() {
 		return nil
 	}
-	if !x.s.downloads.begin(tenant) {
+	if !x.s.downloads.add(tenant, 1) {
 		return &wire.APIError{
 			// As for every 429, it is what RateLimit says of the minute.
 			Code: wire.RateLimitExceeded, RetryAfter: int(max(1, x.metering.decision.Minute.Wait)),
 			Detail: strconv.Itoa(maxDownloads) + " downloads of this account are under way: wait for one to end",
 		}
 	}
-	file.Release = func() { x.s.downloads.end(tenant) }
+	s := x.s // the exchange serves others when the file was sent
+	file.Release = func() { s.downloads.add(tenant, -1) }
 	return nil
 }
 
@@ -96,34 +76,20 @@ func (x *exchange) beginDownload() *wire.APIError {
 type span struct{ from, to int64 }
 
 // bulkHead adds what a response says of bulk files.
-func (x *exchange) bulkHead() {
+func bulkHead(x *exchange) {
 	files := x.reply.Bulk
-	until := files.UseUntil()
-	x.Head.Name("X-Attribution")
-	x.Head.Append(func(dst []byte) []byte {
-		for _, b := range []byte(files.Attribution) {
-			if b < ' ' || b > '~' || b == '%' {
-				dst = wire.AppendEscaped(dst, string([]byte{b}))
-			} else {
-				dst = append(dst, b)
-			}
-		}
-		return dst
-	})
-	x.Head.Set("X-Use-Until", until.UTC().Format(time.RFC3339))
+	x.Head.SetBytes("X-Attribution", wire.AppendEscaped(nil, files.Attribution))
+	x.Head.Set("X-Use-Until", files.UseUntil.Format(time.RFC3339))
 
 	if x.reply.File != nil {
 		x.Head.Set(fasthttp.HeaderAcceptRanges, "bytes")
-		x.Head.Name(fasthttp.HeaderCacheControl)
-		x.Head.Append(func(dst []byte) []byte {
-			dst = wire.AppendInt(dst, "private, max-age=", max(0, int64(until.Sub(x.time)/time.Second)))
-			return append(dst, ", immutable"...)
-		})
+		age := max(0, int64(files.UseUntil.Sub(x.time)/time.Second))
+		x.Head.Set(fasthttp.HeaderCacheControl, "private, max-age="+wire.Decimal(age)+", immutable")
 	}
 }
 
 // sendFile sends the wanted part of a file.
-func (x *exchange) sendFile() {
+func sendFile(x *exchange) {
 	file := x.reply.File
 	resp := &x.Ctx.Response
 	size := file.About.Bytes
@@ -132,13 +98,12 @@ func (x *exchange) sendFile() {
 	if x.span != (span{}) {
 		n = x.span.to - x.span.from
 		resp.SetStatusCode(fasthttp.StatusPartialContent)
-		x.Head.Set(fasthttp.HeaderContentRange, "bytes "+wire.Decimal(x.span.from)+"-"+wire.Decimal(x.span.to-1)+"/"+
-			wire.Decimal(size))
+		x.Head.Set(fasthttp.HeaderContentRange, fmt.Sprintf("bytes %d-%d/%d", x.span.from, x.span.to-1, size))
 	}
 	x.Head.Send(&resp.Header)
 	resp.Header.SetContentType("application/zstd")
 
 	// It is closed when it was sent.
-	resp.SetBodyStream(x.NewFileBody(file.File, n, file.Close), int(n))
+	resp.SetBodyStream(httpconn.NewFileBody(x.Ctx.Conn(), file.File, n, file.Close), int(n))
 	x.reply.File = nil
 }

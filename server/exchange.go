@@ -166,7 +166,7 @@ func (x *exchange) process() {
 		x.checkNotModified()
 	}
 	if f == nil && x.reply.File != nil && !x.notModified {
-		f = x.beginDownload()
+		f = beginDownload(x)
 	}
 
 	// A response that is not modified, replayed or refused costs nothing (decision 13).

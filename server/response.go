@@ -98,7 +98,7 @@ func (x *exchange) answer() {
 	encoding := x.Encoding(len(content))
 
 	if out.File != nil && !x.notModified {
-		x.sendFile()
+		sendFile(x)
 		return
 	}
 
@@ -139,7 +139,11 @@ func (x *exchange) answerHead(encoding string) {
 
 	// Not on preview: a replay is of another snapshot, and its meta has the instant.
 	if x.surface.keySurface == keys.Live {
-		head.Set("X-Snapshot-Id", x.snapshotID())
+		id := x.request.View.ID
+		if x.reply.Bulk != nil {
+			id = x.reply.Bulk.ID
+		}
+		head.Set("X-Snapshot-Id", id)
 	}
 	x.ignoredHead()
 	if unknown := x.reply.UnknownValues; len(unknown) > 0 {
@@ -150,7 +154,7 @@ func (x *exchange) answerHead(encoding string) {
 	}
 
 	if x.reply.Bulk != nil {
-		x.bulkHead()
+		bulkHead(x)
 	}
 
 	switch {
@@ -183,14 +187,6 @@ func (x *exchange) answerHead(encoding string) {
 	if x.reply.HasETag {
 		x.SetETag(x.reply.Tag, encoding)
 	}
-}
-
-// snapshotID is that of the snapshot which the response is of.
-func (x *exchange) snapshotID() string {
-	if x.reply.Bulk != nil {
-		return x.reply.Bulk.ID
-	}
-	return x.request.View.ID
 }
 
 // ignoredHead names the parameters that had no effect, on an error too: a misspelt one may be its

@@ -265,6 +265,8 @@ func (s *samples) presetValue(op *operation, p *parameter) string {
 		return fmt.Sprint(p.Example)
 	case p.In != "path":
 		return ""
+
+	// What a path names must be there.
 	case strings.HasPrefix(op.path, "/v1/sets/"):
 		return s.set
 	case p.Name == "product_id":

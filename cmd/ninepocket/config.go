@@ -211,13 +211,13 @@ func addFlags(cmd *cobra.Command, config *settings.Config, keys ...string) {
 }
 
 // defineFlag defines the flag of a setting.
-func defineFlag(f *pflag.FlagSet, value any, name, help string) {
+func defineFlag(f *pflag.FlagSet, value any, name, help string) { // air: a table
 	switch ptr := value.(type) {
 	case *string:
 		f.StringVar(ptr, name, *ptr, help)
 	case *bool:
 		f.BoolVar(ptr, name, *ptr, help)
-	case **bool:
+	case **bool: // left out, it stays nil
 		f.BoolFunc(name, help, func(text string) error {
 			choice, err := strconv.ParseBool(text)
 			*ptr = &choice

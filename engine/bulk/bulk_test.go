@@ -2,6 +2,7 @@ package bulk_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/csv"
@@ -46,7 +47,7 @@ func viewOf(t testing.TB, seed uint64, size fixture.Size) *engine.View {
 }
 
 func open(dir string, on disk.FS) *bulk.Store {
-	return bulk.New(bulk.Options{Dir: dir, Disk: on, Log: slog.New(slog.DiscardHandler)})
+	return bulk.New(bulk.Options{Dir: dir, Disk: cmp.Or(on, disk.OS), Log: slog.New(slog.DiscardHandler)})
 }
 
 func step() {}
@@ -123,7 +124,8 @@ func TestContent(t *testing.T) {
 			sets.Write(v.AppendSets(nil, []uint32{uint32(set)}))
 			sets.WriteByte('\n')
 		}
-		if unpacked(t, dir, files, bulk.Cards) != cards.String() || unpacked(t, dir, files, bulk.Sets) != sets.String() {
+		if unpacked(t, dir, files, bulk.Cards) != cards.String() ||
+			unpacked(t, dir, files, bulk.Sets) != sets.String() {
 			t.Errorf("seed %d: cards or sets are not those of the API", seed)
 		}
 
@@ -157,6 +159,7 @@ func addPrices(t testing.TB, to map[priceKey][]string, detail []byte) {
 	if err := json.Unmarshal(detail, &card); err != nil {
 		t.Fatal(err)
 	}
+
 	product := ""
 	for _, id := range card.Identifiers {
 		if id.Namespace == "tcgplayer" && product == "" {
@@ -242,13 +245,13 @@ func TestRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	kept := func(want ...string) *bulk.Store {
+	has := func(want ...string) *bulk.Store {
 		t.Helper()
 		s := open(dir, nil)
 		s.Adopt(context.Background(), step)
 		for i, v := range views {
-			if has := s.Of(v.ID) != nil; has != slices.Contains(want, v.ID) {
-				t.Errorf("snapshot %d: has files is %t", i, has)
+			if found := s.Of(v.ID) != nil; found != slices.Contains(want, v.ID) {
+				t.Errorf("snapshot %d: has files is %t", i, found)
 			}
 		}
 		entries, _ := os.ReadDir(dir)
@@ -257,7 +260,7 @@ func TestRestart(t *testing.T) {
 		}
 		return s
 	}
-	kept(views[2].ID, views[3].ID)
+	has(views[2].ID, views[3].ID)
 
 	// One bit of one file.
 	name := filepath.Join(dir, views[3].ID, bulk.Prices)
@@ -269,7 +272,7 @@ func TestRestart(t *testing.T) {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s = kept(views[2].ID)
+	s = has(views[2].ID)
 	mustMake(t, s, views[3])
 	unpacked(t, dir, s.Of(views[3].ID), bulk.Prices)
 
@@ -344,6 +347,7 @@ func TestRun(t *testing.T) {
 			t.Error("it was tried again at once")
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if s.Of(views[0].ID) == nil {
 			t.Error("it was not tried again")
 		}
@@ -357,5 +361,7 @@ func TestRun(t *testing.T) {
 		if s.Failures() != 2 || s.Of(views[0].ID) == nil || s.Of(views[1].ID) != nil {
 			t.Errorf("after a rollback: %d failures", s.Failures())
 		}
+		cancel()
+		time.Sleep(time.Second)
 	})
 }

@@ -4,11 +4,15 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"hash"
+	"io"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 
 	"ninepocket/internal/disk"
+	"ninepocket/snapshot"
 )
 
 const (
@@ -18,78 +22,72 @@ const (
 	piece = 32 << 10
 )
 
-// newEncoder returns an encoder with fixed settings, so that equal rows make equal bytes.
-func newEncoder() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(window),
-		zstd.WithEncoderConcurrency(1))
-}
-
-// packer compresses rows into a file.
+// packer compresses rows into a file. Its settings are fixed, so that equal rows make equal bytes.
 type packer struct {
 	ctx     context.Context
 	step    func()
-	encoder *zstd.Encoder
 	file    disk.File
+	encoder *zstd.Encoder
 	sum     hash.Hash
 	waiting []byte // rows that are not compressed yet
-	rows    int64
-	bytes   int64
+	about   File
 	err     error // the first one
+
+	// Memory for the next row.
+	line   []byte
+	points []snapshot.Point
 }
 
 // begin begins a file.
-func (p *packer) begin(file disk.File) {
+func (p *packer) begin(name string, file disk.File) {
 	p.file = file
+	p.about = File{Name: name, MediaType: "application/jsonl", Encoding: "zstd"}
+	if strings.HasSuffix(name, ".csv.zst") {
+		p.about.MediaType = "text/csv"
+	}
 	p.sum = sha256.New()
-	p.rows = 0
-	p.bytes = 0
+	if p.encoder == nil {
+		p.encoder, p.err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(window),
+			zstd.WithEncoderConcurrency(1))
+	}
 	p.encoder.Reset(p)
 }
 
 // Write writes compressed bytes.
 func (p *packer) Write(b []byte) (int, error) {
-	_, _ = p.sum.Write(b) // it never fails
-	n, err := p.file.Write(b)
-	p.bytes += int64(n)
-	return n, err
+	p.about.Bytes += int64(len(b))
+	return io.MultiWriter(p.sum, p.file).Write(b)
 }
 
-// row adds a text that counts as n rows, and reports whether more are wanted.
-func (p *packer) row(text []byte, n int64) bool {
+// row adds a line, which counts as n rows. Its memory is that of the next one.
+func (p *packer) row(line []byte, n int64) {
 	p.step()
-	p.waiting = append(p.waiting, text...)
-	p.rows += n
-	if len(p.waiting) >= piece {
-		p.flush()
+	p.line = line
+	p.waiting = append(p.waiting, line...)
+	p.about.Rows += n
+	for len(p.waiting) >= piece && p.err == nil {
+		p.compress(piece)
 	}
-	return p.err == nil
 }
 
-// flush compresses the rows that wait. A long line is cut into pieces, too.
-func (p *packer) flush() {
-	for rest := p.waiting; len(rest) > 0 && p.err == nil; {
-		n := min(piece, len(rest))
-		_, p.err = p.encoder.Write(rest[:n])
-		if p.err == nil {
-			p.err = p.encoder.Flush()
-		}
-		rest = rest[n:]
-		p.step()
-		if p.err == nil {
-			p.err = p.ctx.Err()
-		}
+// compress compresses the first n bytes that wait.
+func (p *packer) compress(n int) {
+	_, p.err = p.encoder.Write(p.waiting[:n])
+	if p.err == nil {
+		p.err = errors.Join(p.encoder.Flush(), p.ctx.Err())
 	}
-	p.waiting = p.waiting[:0]
+	p.waiting = append(p.waiting[:0], p.waiting[n:]...)
+	p.step()
 }
 
 // end completes the file and describes it.
-func (p *packer) end(name string) (File, error) {
-	p.flush()
+func (p *packer) end() (File, error) {
 	if p.err == nil {
-		p.err = p.encoder.Close()
+		p.compress(len(p.waiting))
 	}
 	if p.err == nil {
-		p.err = p.file.Sync()
+		p.err = errors.Join(p.encoder.Close(), p.file.Sync())
 	}
-	return File{Name: name, Bytes: p.bytes, Rows: p.rows, SHA256: hex.EncodeToString(p.sum.Sum(nil))}, p.err
+	p.about.SHA256 = hex.EncodeToString(p.sum.Sum(nil))
+	return p.about, errors.Join(p.err, p.file.Close())
 }

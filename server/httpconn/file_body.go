@@ -2,7 +2,6 @@ package httpconn
 
 import (
 	"crypto/tls"
-	"errors"
 	"io"
 	"net"
 	"os"
@@ -27,10 +26,10 @@ type FileBody struct {
 	done func() error
 }
 
-// NewFileBody returns the body of n bytes from where a file is. done is called once it was sent, or cannot
-// be.
-func (c *Call) NewFileBody(file *os.File, n int64, done func() error) *FileBody {
-	conn, _ := c.Ctx.Conn().(*Conn)
+// NewFileBody returns the body of n bytes from where a file is, for a client's connection. done is called once it
+// was sent, or cannot be.
+func NewFileBody(client net.Conn, file *os.File, n int64, done func() error) *FileBody {
+	conn, _ := client.(*Conn) // a test may have another
 	return &FileBody{conn: conn, rest: io.LimitedReader{R: file, N: n}, done: done}
 }
 
@@ -69,7 +68,9 @@ func (conn *Conn) sendFile(part *io.LimitedReader) (sent int64, err error) {
 	if tcp != nil && !secured {
 		sent, err = tcp.ReadFrom(part)
 	} else {
-		sent, err = conn.copyRecords(part, &written)
+		buffer, _ := records.Get().([]byte)
+		sent, err = io.CopyBuffer(counted{conn.Conn, &written}, part, buffer)
+		records.Put(buffer) //nolint:staticcheck // it is one allocation a download
 	}
 
 	stop()
@@ -105,57 +106,42 @@ func (conn *Conn) tcp() (tcp *net.TCPConn, secured bool) {
 // watchProgress ends writing once the client takes less than minProgress in the time that it has for that. The
 // returned function ends the watch.
 func (conn *Conn) watchProgress(taken func() int64) (stop func()) {
-	var mu sync.Mutex
-	ended := false
-	last := taken()
-	var timer *time.Timer
-	check := func() {
-		mu.Lock()
-		defer mu.Unlock()
-		now := taken()
-		switch {
-		case ended:
-		case now-last < minProgress:
-			_ = conn.SetWriteDeadline(time.Unix(1, 0)) // one that fails has ended already
-		default:
+	ending := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		last := taken()
+		for {
+			select {
+			case <-ending:
+				return
+			case <-time.After(conn.connections.Progress):
+			}
+			now := taken()
+			if now-last < minProgress {
+				_ = conn.SetWriteDeadline(time.Unix(1, 0)) // one that fails has ended already
+				return
+			}
 			last = now
-			timer.Reset(conn.connections.Progress)
 		}
-	}
+	}()
 
-	mu.Lock()
-	defer mu.Unlock()
-	timer = time.AfterFunc(conn.connections.Progress, check)
-	return func() {
-		timer.Stop()
-		// A check that runs now must not end the next response.
-		mu.Lock()
-		defer mu.Unlock()
-		ended = true
-	}
+	// A look at the client that is under way must not end the next response.
+	return func() { close(ending); <-ended }
 }
 
 // records are buffers for a record each.
-var records = sync.Pool{New: func() any { return new([record]byte) }}
+var records = sync.Pool{New: func() any { return make([]byte, record) }}
 
-// copyRecords writes a part of a file through memory, a record at a time.
-func (conn *Conn) copyRecords(part *io.LimitedReader, written *atomic.Int64) (sent int64, err error) {
-	buffer, _ := records.Get().(*[record]byte)
-	defer records.Put(buffer)
-	for {
-		n, err := io.ReadFull(part, buffer[:])
-		if n > 0 {
-			m, failed := conn.Conn.Write(buffer[:n])
-			sent = written.Add(int64(m))
-			if failed != nil {
-				return sent, failed
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return sent, nil
-		case err != nil:
-			return sent, err
-		}
-	}
+// counted counts what is written to a connection.
+type counted struct {
+	io.Writer
+	written *atomic.Int64
+}
+
+// Write implements io.Writer.
+func (c counted) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.written.Add(int64(n))
+	return n, err
 }

@@ -24,6 +24,7 @@ func sending(t *testing.T, inner net.Conn, n int64) (done chan error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+
 	open := &Connections{Timeouts: DefaultTimeouts}
 	conn := open.Guard(inner)
 	body := &FileBody{conn: conn, rest: io.LimitedReader{R: file, N: n}, done: file.Close}
@@ -60,6 +61,7 @@ func TestProgress(t *testing.T) {
 					break
 				}
 			}
+
 			err := <-done
 			took := time.Since(began)
 			if (err == nil) != want {
