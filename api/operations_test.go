@@ -17,7 +17,6 @@ import (
 	"ninepocket/engine/bulk"
 	"ninepocket/engine/cursor"
 	"ninepocket/internal/contracttest"
-	"ninepocket/internal/disk"
 	"ninepocket/internal/fixture"
 	"ninepocket/mcp"
 	"ninepocket/snapshot"
@@ -49,7 +48,7 @@ func testService(tb testing.TB, view *engine.View) *Service {
 		}
 		return nil
 	}
-	files := bulk.New(bulk.Options{Dir: tb.TempDir(), Disk: disk.OS, Log: slog.New(slog.DiscardHandler)})
+	files := bulk.New(bulk.Options{Dir: tb.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	if err := files.Make(context.Background(), view, func() {}); err != nil {
 		tb.Fatal(err)
 	}

@@ -19,7 +19,6 @@ import (
 	"ninepocket/fleet/mirror"
 	"ninepocket/internal/accesslog"
 	"ninepocket/internal/certificate"
-	"ninepocket/internal/disk"
 	"ninepocket/internal/registry"
 	"ninepocket/internal/settings"
 	"ninepocket/server"
@@ -233,7 +232,7 @@ func (n *Node) openEngine(context.Context) error {
 	// It is closed even if nothing can be loaded.
 	n.onClose(func() error { n.engine.Close(); return nil })
 	dir := cmp.Or(n.Config.BulkDir, filepath.Join(n.Config.State, "bulk"))
-	n.bulk = bulk.New(bulk.Options{Dir: dir, Disk: disk.OS, Log: n.Log})
+	n.bulk = bulk.New(bulk.Options{Dir: dir, Log: n.Log})
 	if err := n.engine.Open(time.Now()); err != nil || !n.Config.Compat.PokemonTCG {
 		return err
 	}

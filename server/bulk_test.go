@@ -27,7 +27,6 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/engine/bulk"
 	"ninepocket/internal/certificate/certificatetest"
-	"ninepocket/internal/disk"
 	"ninepocket/server/httpconn"
 )
 
@@ -170,7 +169,7 @@ func TestBulkRefusals(t *testing.T) {
 // TestBulkUntilItIsMade wants an empty list that says when to ask again, until Run has made the files; then
 // those of the snapshot before stay, too.
 func TestBulkUntilItIsMade(t *testing.T) {
-	files := bulk.New(bulk.Options{Dir: t.TempDir(), Disk: disk.OS, Log: slog.New(slog.DiscardHandler)})
+	files := bulk.New(bulk.Options{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	w := newWorld(t, setup{options: func(o *Options) { o.Bulk = files }})
 	path := "/v1/bulk/" + today().view.ID + "/" + bulk.Cards
 	r := w.get(t, "/v1/bulk")
@@ -197,7 +196,7 @@ func TestBulkUntilItIsMade(t *testing.T) {
 func largeBulk(t testing.TB, size int64) *bulk.Store {
 	t.Helper()
 	dir := t.TempDir()
-	s := bulk.New(bulk.Options{Dir: dir, Disk: disk.OS, Log: slog.New(slog.DiscardHandler)})
+	s := bulk.New(bulk.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
 	if err := s.Make(context.Background(), today().view, func() {}); err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +222,7 @@ func largeBulk(t testing.TB, size int64) *bulk.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = bulk.New(bulk.Options{Dir: dir, Disk: disk.OS, Log: slog.New(slog.DiscardHandler)})
+	s = bulk.New(bulk.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
 	s.Adopt(context.Background(), func() {})
 	if s.Of(id) == nil {
 		t.Fatal("the large file is not adopted")

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,7 +26,6 @@ import (
 	"ninepocket/engine"
 	"ninepocket/engine/bulk"
 	"ninepocket/engine/cursor"
-	"ninepocket/internal/disk"
 	"ninepocket/server/httpconn"
 )
 
@@ -77,7 +75,7 @@ var bulkOf = memoize(func(v *engine.View) (*bulk.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := bulk.New(bulk.Options{Dir: dir, Disk: disk.OS, Log: slog.New(slog.DiscardHandler)})
+	files := bulk.New(bulk.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
 	return files, files.Make(context.Background(), v, func() {})
 })
 
@@ -221,7 +219,7 @@ func newWorld(tb testing.TB, s setup) *world {
 	for _, v := range s.views {
 		eng.Swap(v, now)
 	}
-	files := bulk.New(bulk.Options{Dir: filepath.Join(scratchDir, "none"), Disk: disk.OS, Log: slog.New(slog.DiscardHandler)})
+	var files *bulk.Store
 	if n := len(s.views); n > 0 {
 		files, err = bulkOf(s.views[n-1])
 		if err != nil {

@@ -142,7 +142,8 @@ func New(options Options) (*Server, error) {
 	}
 
 	s := &Server{
-		Options: options, downloads: downloads{of: map[string]int{}}, assets: map[string]document{}, addresses: newAddressLimiter(refillInterval),
+		Options: options, downloads: downloads{of: map[string]int{}},
+		assets: map[string]document{}, addresses: newAddressLimiter(refillInterval),
 		suggests:   newAddressLimiter(suggestInterval),
 		compressed: httpconn.NewCompressedCache(options.CompressedCacheSize),
 	}

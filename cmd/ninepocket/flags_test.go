@@ -57,6 +57,7 @@ var badValues = map[string][]string{
 	"min-percent":                 {"-1", "NaN"},
 	"month":                       {"october", "2026-13", "2026-10-01"},
 	"name":                        {strings.Repeat("n", 101), "a\nb"},
+	"bulk":                        {"maybe"},
 	"overlap":                     {"-1h", "long"},
 	"override":                    {"nonsense"},
 	"plan":                        {"no plan", ""},
@@ -86,7 +87,7 @@ var badValues = map[string][]string{
 // what there is.
 var freeFlags = []string{
 	"ninepocket snapshot rollback --reason",
-	"access-log", "image-cache", "images", "into", "key", "mapping", "ready-file",
+	"access-log", "bulk-dir", "image-cache", "images", "into", "key", "mapping", "ready-file",
 	"store-cache",
 	"ninepocket usage --tenant", "contact",
 	"ninepocket tenants suspend --reason", "ninepocket tenants resume --reason", "ninepocket tenants delete --reason",

@@ -2,7 +2,6 @@ package bulk_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/csv"
@@ -47,7 +46,7 @@ func viewOf(t testing.TB, seed uint64, size fixture.Size) *engine.View {
 }
 
 func open(dir string, on disk.FS) *bulk.Store {
-	return bulk.New(bulk.Options{Dir: dir, Disk: cmp.Or(on, disk.OS), Log: slog.New(slog.DiscardHandler)})
+	return bulk.New(bulk.Options{Dir: dir, Disk: on, Log: slog.New(slog.DiscardHandler)})
 }
 
 func step() {}

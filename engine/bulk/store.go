@@ -1,6 +1,7 @@
 package bulk
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -98,12 +99,15 @@ type Store struct {
 // Options configure a Store.
 type Options struct {
 	Dir  string
-	Disk disk.FS
+	Disk disk.FS // nil means disk.OS
 	Log  *slog.Logger
 }
 
 // New returns a store without files; Run fills it.
-func New(o Options) *Store { return &Store{Options: o} }
+func New(o Options) *Store {
+	o.Disk = cmp.Or(o.Disk, disk.OS)
+	return &Store{Options: o}
+}
 
 // Failures returns how often files could not be made.
 func (s *Store) Failures() uint64 { return s.failures.Load() }
