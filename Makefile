@@ -200,6 +200,10 @@ openapi-lint: ## lint the OpenAPI documents with two linters, compile types of T
 	@tools/goclient/run.sh
 	@tools/node/run.sh
 
+.PHONY: duckdb
+duckdb: ## read the bulk files of a demo with DuckDB, and hold the guide's query against the API (needs Node)
+	@GO='$(GO)' tools/duckdb/run.sh
+
 .PHONY: generators
 generators: ## make clients from the OpenAPI documents with four more generators, and call every operation with each (1 min)
 	@GO='$(GO)' tools/generators/run.sh
@@ -255,7 +259,7 @@ licenses-check: dist/linux-amd64/ninepocket ## fail when a licence is not permis
 	$(GO) run ./deploy/bom -binary $< -licenses THIRD_PARTY_LICENSES -check
 
 .PHONY: check
-check: lint test browser alloc fuzz-seeds bench-check licenses-check ## everything that must pass before a commit
+check: lint test browser duckdb alloc fuzz-seeds bench-check licenses-check ## everything that must pass before a commit
 
 .PHONY: clean
 clean: ## remove what was built
