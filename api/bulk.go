@@ -25,10 +25,8 @@ func bulkFiles(r *Request, id string) (*bulk.Files, *wire.APIError) {
 			"business; GET /v1/cards lists the catalog in pages", r.Plan.Name)
 	}
 
-	if r.Service.Bulk != nil {
-		if files := r.Service.Bulk.Of(id); files != nil {
-			return files, nil
-		}
+	if files := r.Service.Bulk.Of(id); files != nil {
+		return files, nil
 	}
 	if id != r.View.ID {
 		return nil, &wire.APIError{
@@ -36,9 +34,7 @@ func bulkFiles(r *Request, id string) (*bulk.Files, *wire.APIError) {
 			Detail: "the files of this snapshot are not kept any more: GET /v1/bulk lists those of " + r.View.ID,
 		}
 	}
-	files := bulk.Describe(r.View)
-	files.Reserved = files.Reserved || r.Service.Bulk == nil
-	return files, nil
+	return bulk.Describe(r.View), nil
 }
 
 // hasFile reports whether the plan may have a file: a year of history only where it has a year.
@@ -93,23 +89,14 @@ func getBulk(r *Request, out *Reply) *wire.APIError {
 	}
 
 	out.Bulk = files
-	about := files.Find(r.FileName)
-	if about != nil {
-		var err error
-		out.File, err = r.Service.Bulk.Open(files, about)
-		if err != nil {
-			about = nil // it is made again
-		}
-	}
-	if about == nil {
+	out.File = r.Service.Bulk.Open(files, r.FileName)
+	if out.File == nil {
 		return &wire.APIError{
 			Code: wire.TemporarilyUnavailable, RetryAfter: retryBulk,
 			Detail: "the file is being made: try again in " + strconv.Itoa(retryBulk) + " seconds",
 		}
 	}
-
-	tag, _ := strconv.ParseUint(about.SHA256[:16], 16, 64) // it is of 64 hexadecimal digits
-	out.Tag = tag
+	out.Tag, _ = strconv.ParseUint(out.File.About.SHA256[:16], 16, 64) // it is of 64 hexadecimal digits
 	out.HasETag = true
 	return nil
 }

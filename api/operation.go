@@ -65,7 +65,7 @@ type Service struct {
 	BaseURL string
 	// Tools handles MCP calls.
 	Tools *mcp.Endpoint
-	// Bulk has the files of the whole catalog; nil for none.
+	// Bulk has the files of the whole catalog.
 	Bulk *bulk.Store
 }
 

@@ -375,7 +375,7 @@ func TestBulkGet(t *testing.T) {
 			t.Fatal(f.Detail)
 		}
 		info, err := out.File.Stat()
-		if err != nil || info.Size() != out.Bulk.Find(name).Bytes || !out.HasETag {
+		if err != nil || info.Size() != out.File.About.Bytes || out.File.About.Name != name || !out.HasETag {
 			t.Errorf("%s: %v, %+v", name, err, out.File.About)
 		}
 		out.Reset()

@@ -212,7 +212,7 @@ func largeBulk(t testing.TB, size int64) *bulk.Store {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256(text)
-	about := files.Find(bulk.Cards)
+	about := &files.Files[0]
 	about.Bytes = size
 	about.SHA256 = hex.EncodeToString(sum[:])
 	manifest, err := json.Marshal(files)

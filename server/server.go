@@ -58,7 +58,7 @@ type Options struct {
 	Pages *site.Pages
 	// Images is the folder of card images; nil for none.
 	Images *Images
-	// Bulk has the files of the whole catalog; nil for none.
+	// Bulk has the files of the whole catalog; nil for one without any.
 	Bulk *bulk.Store
 	// Metering returns the reason why calls cannot be metered now; nil means that they always can.
 	Metering func() error
@@ -131,6 +131,7 @@ func New(options Options) (*Server, error) {
 		options.Log = slog.New(slog.DiscardHandler)
 	}
 	options.BaseURL = strings.TrimSuffix(options.BaseURL, "/")
+	options.Bulk = cmp.Or(options.Bulk, &bulk.Store{})
 
 	if options.OpenAPI == nil {
 		contract, err := NewOpenAPIDocument(options.BaseURL, options.ProductPrefix, options.Version,

@@ -86,7 +86,7 @@ func (p *packer) end() (File, error) {
 		p.compress(len(p.waiting))
 	}
 	if p.err == nil {
-		p.err = errors.Join(p.encoder.Close(), p.file.Sync())
+		p.err = p.encoder.Close()
 	}
 	p.about.SHA256 = hex.EncodeToString(p.sum.Sum(nil))
 	return p.about, errors.Join(p.err, p.file.Close())

@@ -37,7 +37,6 @@ const (
 	rest  = time.Millisecond
 
 	manifestName = "manifest.json"
-	partSuffix   = ".part" // of a folder that is being made
 	// format changes with what the files hold, so that a new program makes them again.
 	format = "1"
 )
@@ -67,14 +66,6 @@ type Files struct {
 	Made string `json:"made,omitempty"`
 	// Reserved means that there are no files, because a source may not be passed on.
 	Reserved bool `json:"-"`
-}
-
-// Find returns a file by its name, nil for none.
-func (f *Files) Find(name string) *File {
-	if i := slices.IndexFunc(f.Files, func(file File) bool { return file.Name == name }); i >= 0 {
-		return &f.Files[i]
-	}
-	return nil
 }
 
 // Describe returns what is known of a View's files before they are made.
@@ -137,18 +128,25 @@ func (d *Download) Close() error {
 	return d.File.Close()
 }
 
-// Open opens a file to be sent. Files that somebody removed or cut are made again.
-func (s *Store) Open(files *Files, file *File) (*Download, error) {
-	opened, err := os.Open(filepath.Join(s.Dir, files.ID, file.Name))
-	if err == nil {
-		info, failed := opened.Stat()
-		if failed == nil && info.Size() == file.Bytes {
-			return &Download{File: opened, About: file}, nil
+// Open opens a file to be sent, nil if it is not there. Files that somebody removed or cut are made again.
+func (s *Store) Open(files *Files, name string) *Download {
+	for i := range files.Files {
+		about := &files.Files[i]
+		if about.Name != name {
+			continue
 		}
-		err = errors.Join(failed, opened.Close(), fmt.Errorf("%s has not %d bytes", file.Name, file.Bytes))
+		opened, err := os.Open(filepath.Join(s.Dir, files.ID, name))
+		if err != nil {
+			break
+		}
+		info, err := opened.Stat()
+		if err == nil && info.Size() == about.Bytes {
+			return &Download{File: opened, About: about}
+		}
+		_ = opened.Close() // nothing was read
 	}
 	s.forget(files.ID)
-	return nil, err
+	return nil
 }
 
 // forget takes a snapshot out of the list.
@@ -199,7 +197,7 @@ func (s *Store) Make(ctx context.Context, v *engine.View, step func()) error {
 		start := time.Now()
 		s.forget(v.ID)
 		if err := s.write(ctx, v, files, step); err != nil {
-			return errors.Join(err, s.Disk.Remove(filepath.Join(s.Dir, v.ID+partSuffix)))
+			return errors.Join(err, s.Disk.Remove(filepath.Join(s.Dir, v.ID)))
 		}
 		s.Log.Info("bulk files are made", slog.String("snapshot_id", v.ID), slog.Duration("took", time.Since(start)))
 	}
@@ -230,47 +228,35 @@ func (s *Store) remove(name string) {
 	}
 }
 
-// write writes the folder of a snapshot under another name, and moves it into place.
+// write writes the folder of a snapshot, the manifest last. Nothing is synced: a folder that a crash left
+// incomplete does not verify, and is made again.
 func (s *Store) write(ctx context.Context, v *engine.View, files *Files, step func()) error {
 	place := filepath.Join(s.Dir, files.ID)
-	staged := place + partSuffix
-	pack := &packer{ctx: ctx, step: step}
-	steps := []func() error{
-		func() error { return disk.MkdirAll(s.Disk, s.Dir, 0o700) },
-		func() error { return s.Disk.Remove(place) },
-		func() error { return s.Disk.Remove(staged) },
-		func() error { return s.Disk.Mkdir(staged, 0o700) },
+	err := s.Disk.Remove(place)
+	if err == nil {
+		err = disk.MkdirAll(s.Disk, place, 0o700)
 	}
-	for _, name := range Names {
-		steps = append(steps, func() error {
-			file, err := s.Disk.Open(filepath.Join(staged, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-			if err != nil {
-				return err
-			}
-			pack.begin(name, file)
-			writeRows(v, name, pack)
-			about, err := pack.end()
-			files.Files = append(files.Files, about)
-			return err
-		})
+	if err != nil {
+		return fmt.Errorf("cannot prepare %s: %w", place, err)
 	}
 
-	// The rename is the one step that makes them count.
-	steps = append(steps,
-		func() error {
-			text, err := json.Marshal(files)
-			return errors.Join(err, disk.Create(s.Disk, filepath.Join(staged, manifestName), text, 0o600))
-		},
-		func() error { return s.Disk.SyncDir(staged) },
-		func() error { return s.Disk.Rename(staged, place) },
-		func() error { return s.Disk.SyncDir(s.Dir) },
-	)
-	for _, do := range steps {
-		if err := do(); err != nil {
-			return fmt.Errorf("cannot write %s: %w", place, err)
+	pack := &packer{ctx: ctx, step: step}
+	for _, name := range Names {
+		file, err := s.Disk.Open(filepath.Join(place, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("cannot write %s: %w", name, err)
 		}
+		pack.begin(name, file)
+		writeRows(v, name, pack)
+		about, err := pack.end()
+		if err != nil {
+			return fmt.Errorf("cannot write %s: %w", name, err)
+		}
+		files.Files = append(files.Files, about)
 	}
-	return nil
+
+	text, err := json.Marshal(files)
+	return errors.Join(err, disk.Create(s.Disk, filepath.Join(place, manifestName), text, 0o600))
 }
 
 // Adopt takes over the files of an earlier process that are as its manifests say, those of the newest
@@ -278,12 +264,10 @@ func (s *Store) write(ctx context.Context, v *engine.View, files *Files, step fu
 func (s *Store) Adopt(ctx context.Context, step func()) {
 	entries, _ := s.Disk.List(s.Dir) // there may be none yet
 	for _, entry := range slices.Backward(entries) {
-		id := strings.TrimSuffix(entry.Name(), partSuffix)
-		if !snapshot.ValidID(id) {
+		// An id begins with the instant of its snapshot.
+		if !snapshot.ValidID(entry.Name()) {
 			continue
 		}
-
-		// An id begins with the instant of its snapshot.
 		files, err := s.verify(ctx, entry.Name(), step)
 		if ctx.Err() != nil {
 			return
