@@ -40,7 +40,8 @@ func guideBlock(t *testing.T, kind, has string) string {
 func builtView(t *testing.T, store, source string, more ...string) *engine.View {
 	t.Helper()
 	var out, errs bytes.Buffer
-	args := append([]string{"snapshot", "build", "--store", store, "--source", "native:" + source, "--publish"}, more...)
+	args := []string{"snapshot", "build", "--store", store, "--source", "native:" + source, "--publish"}
+	args = append(args, more...)
 	if code := runPlain(t, args, &out, &errs); code != exitOK {
 		t.Fatalf("build: %d %s", code, &errs)
 	}
@@ -142,6 +143,7 @@ func TestReservedFeed(t *testing.T) {
 	}
 	namespace := regexp.MustCompile(`namespace = "([^"]+)"`).FindStringSubmatch(string(text))[1]
 	mapping := filepath.Join(dir, "mapping")
+
 	f := func(says string, want bool) {
 		t.Helper()
 		toml := strings.ReplaceAll("[NS]\nredistribute = "+says+"\n", "NS", namespace)

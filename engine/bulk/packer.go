@@ -18,8 +18,8 @@ import (
 const (
 	// window is how far back repetitions are found: more saves little, and readers need as much memory.
 	window = 1 << 20
-	// piece is how much is compressed at a time: some 200 µs of work between two rests.
-	piece = 32 << 10
+	// piece is how much is compressed at a time: some 50 µs of work between two rests.
+	piece = 8 << 10
 )
 
 // packer compresses rows into a file. Its settings are fixed, so that equal rows make equal bytes.
