@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"ninepocket/engine"
 	"ninepocket/engine/bulk"
 	"ninepocket/internal/synth"
@@ -164,4 +166,59 @@ func TestReservedFeed(t *testing.T) {
 	}
 	f("false", false)
 	f("true", true)
+}
+
+// TestNothingUnlicensed plants prices that may not be distributed: today's, one of the past, and the past of a
+// lane whose licence has ended. None of their figures stands in a file.
+func TestNothingUnlicensed(t *testing.T) {
+	dir := t.TempDir()
+	raw := filepath.Join(dir, "raw")
+	const head = "ref,variant,condition,cents,source_as_of,collected_at,licensed\n"
+	for name, text := range map[string]string{
+		"source.toml": "namespace = \"own\"\n",
+		"sets.jsonl":  `{"ref":"s","game":"pokemon","name":"Set"}` + "\n",
+		"cards.jsonl": `{"ref":"a","game":"pokemon","name":"Ant","set":"s","number":"1"}` + "\n" +
+			`{"ref":"b","game":"pokemon","name":"Bee","set":"s","number":"2"}` + "\n",
+		"prices/2026-08-21.csv": head + "a,normal,near_mint,1111,,2026-08-21T20:00:00Z,true\n" +
+			"a,foil,near_mint,777001,,2026-08-21T20:00:00Z,false\n" +
+			"b,normal,near_mint,777002,,2026-08-21T20:00:00Z,true\n",
+		"prices/2026-08-22.csv": head + "a,normal,near_mint,2222,,2026-08-22T20:00:00Z,true\n" +
+			"a,foil,near_mint,777003,,2026-08-22T20:00:00Z,false\n" +
+			"b,normal,near_mint,777004,,2026-08-22T20:00:00Z,false\n",
+	} {
+		file := filepath.Join(raw, name)
+		err := os.MkdirAll(filepath.Dir(file), 0o750)
+		if err == nil {
+			err = os.WriteFile(file, []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	v := builtView(t, filepath.Join(dir, "store"), raw)
+	files := bulk.New(bulk.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+	if err := files.Make(context.Background(), v, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	var all []byte
+	for _, name := range bulk.Names {
+		packed, err := os.ReadFile(filepath.Join(dir, v.ID, name))
+		if err == nil {
+			all, err = reader.DecodeAll(packed, all)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for planted, want := range map[string]bool{"1111": true, "2222": true, "Bee": true, "77700": false, "foil": false} {
+		if got := bytes.Contains(all, []byte(planted)); got != want {
+			t.Errorf("the files have %q: %t\n%s", planted, got, all)
+		}
+	}
 }
