@@ -210,16 +210,15 @@ func (s *Store) Make(ctx context.Context, v *engine.View, step func()) error {
 // prefer makes files the newest, and removes those of snapshots beyond the newest. A download of removed
 // files goes on.
 func (s *Store) prefer(files *Files) {
-	if len(s.all) > 0 && s.all[0] == files {
-		return // only the goroutine that makes files changes their order
-	}
-	s.forget(files.ID)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all = slices.Insert(s.all, 0, files)
-	for len(s.all) > retained {
-		s.remove(s.all[retained].ID)
-		s.all = slices.Delete(s.all, retained, retained+1)
+	all := slices.DeleteFunc(s.all, func(f *Files) bool { return f.ID == files.ID })
+	all = slices.Insert(all, 0, files)
+	s.all = all[:min(retained, len(all))]
+	s.mu.Unlock()
+
+	// Requests do not wait for the disk.
+	for _, old := range all[min(retained, len(all)):] {
+		s.remove(old.ID)
 	}
 }
 
@@ -264,6 +263,7 @@ func (s *Store) write(ctx context.Context, v *engine.View, files *Files, step fu
 // Adopt takes over the files of an earlier process that are as its manifests say, those of the newest
 // snapshots, and removes the others. What is not ours stays.
 func (s *Store) Adopt(ctx context.Context, step func()) {
+	var found []*Files
 	entries, _ := s.Disk.List(s.Dir) // there may be none yet
 	for _, entry := range slices.Backward(entries) {
 		// An id begins with the instant of its snapshot.
@@ -276,15 +276,17 @@ func (s *Store) Adopt(ctx context.Context, step func()) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil && len(s.all) < retained {
-			s.mu.Lock()
-			s.all = append(s.all, files)
-			s.mu.Unlock()
+		if err == nil && len(found) < retained {
+			found = append(found, files)
 			continue
 		}
 		s.Log.Info("removing old bulk files", slog.String("folder", entry.Name()), slog.Any("cause", err))
 		s.remove(entry.Name())
 	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = found
 }
 
 // verify reads the manifest of a folder and compares the files with it.
