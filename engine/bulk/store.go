@@ -32,9 +32,9 @@ const (
 	retained = 2
 
 	// burst and rest divide the work, in place of package throttle, which works half of the time and whose rests
-	// hold a processor of the scheduler. Nobody waits for the files: 99 of 100 requests meet no work at all.
+	// hold a processor of the scheduler. Nobody waits for the files: 98 of 100 requests meet no work at all.
 	burst = 100 * time.Microsecond
-	rest  = 10 * time.Millisecond
+	rest  = 5 * time.Millisecond
 
 	manifestName = "manifest.json"
 	// format changes with what the files hold, so that a new program makes them again.
