@@ -227,13 +227,25 @@ func (n *Node) openEngine(context.Context) error {
 		}
 	}
 
+	// One swap that waits is enough: what follows looks at the newest View.
+	swapped := make(chan struct{}, 1)
+	if n.Config.Compat.PokemonTCG {
+		options.OnSwap = func() {
+			select {
+			case swapped <- struct{}{}:
+			default:
+			}
+		}
+	}
+
 	n.engine = engine.New(snapshot.OpenStore(n.Config.StoreFolder()), options)
 	// It is closed even if nothing can be loaded.
 	n.onClose(func() error { n.engine.Close(); return nil })
-	if err := n.engine.Open(time.Now()); err != nil || !n.Config.Compat.PokemonTCG {
-		return err
+	err := n.engine.Open(time.Now())
+	if err == nil && n.Config.Compat.PokemonTCG {
+		openCompat(n, swapped)
 	}
-	return openCompat(n)
+	return err
 }
 
 // handoverTimeout is how long a server with a passed socket waits for the previous server to

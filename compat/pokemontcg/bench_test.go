@@ -45,7 +45,7 @@ func benchService(b *testing.B) map[string]*api.Operation {
 		b.Fatal(err)
 	}
 	view.ID = made.ID
-	service := pokemontcg.New(store, slog.New(slog.DiscardHandler))
+	service := pokemontcg.New(store, b.TempDir(), slog.New(slog.DiscardHandler))
 	if err := service.Prepare(b.Context(), view); err != nil {
 		b.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +28,7 @@ import (
 const valueStart, valueEnd = "\x01", "\x02"
 
 const (
-	// perBatch is how many records are analysed at once, which bounds the memory of that.
+	// perBatch is how many records are a segment before they are merged, which bounds the memory of that.
 	perBatch = 1000
 	// maxExpanded is how many words a word with stars may stand for.
 	maxExpanded = 2000
@@ -70,43 +72,42 @@ func (a analyzer) Analyze(value []byte) (tokens analysis.TokenStream) {
 
 var noMapping mapping.IndexMapping = bleve.NewIndexMapping()
 
-// build indexes the records. The bleve index is closed at once, with its goroutines: its segments are
-// plain memory, which the collector frees with the collection.
-func (c *collection) build(ctx context.Context) (err error) {
-	index, err := bleve.NewUsing("", noMapping, scorch.Name, scorch.Name, nil)
+// build indexes the records in a folder of its own, which may be removed then: the index is one segment in a
+// file that stays mapped. Its pages are the system's to drop, and none of them are on the heap.
+func (c *collection) build(ctx context.Context, path string) error {
+	config := map[string]any{
+		"path": path, "buildPathPrefix": filepath.Dir(path), "batchSize": perBatch, "read_only": true,
+	}
+	builder, err := scorch.NewBuilder(config)
 	if err != nil {
-		return fmt.Errorf("cannot open a bleve index in memory: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, index.Close()) }()
-
 	c.numbers = map[string][]numbered{}
-	// Batches bound the memory of analysis; each makes a segment.
-	for from := 0; from < c.n; from += perBatch {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		batch := index.NewBatch()
-		for doc := from; doc < min(from+perBatch, c.n); doc++ {
-			if err := batch.IndexAdvanced(c.document(doc)); err != nil {
-				return fmt.Errorf("cannot index record %d: %w", doc, err)
-			}
-		}
-		if err := index.Batch(batch); err != nil {
-			return fmt.Errorf("cannot index records: %w", err)
-		}
+	for doc := 0; doc < c.n && err == nil; doc++ {
+		err = cmp.Or(builder.Index(c.document(doc)), ctx.Err())
+	}
+	if err == nil {
+		err = builder.Close()
+	}
+	if err != nil {
+		return err
 	}
 
-	advanced, err := index.Advanced()
+	index, err := scorch.NewScorch(scorch.Name, config, nil)
 	if err == nil {
-		c.reader, err = advanced.Reader()
+		err = index.Open()
 	}
+	if err != nil {
+		return err
+	}
+
+	// The reader goes on without the rest, which is a database and its goroutines.
+	c.reader, err = index.Reader()
 	if err == nil {
+		runtime.AddCleanup(c, func(reader bleveindex.IndexReader) { _ = reader.Close() }, c.reader)
 		err = c.number()
 	}
-	if err != nil {
-		return fmt.Errorf("cannot read bleve's index: %w", err)
-	}
-	return nil
+	return errors.Join(err, index.Close())
 }
 
 // document is a record for bleve. Its numbers are kept beside.

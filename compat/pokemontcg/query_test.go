@@ -134,7 +134,7 @@ func recordsOf(t testing.TB, dir string) *records {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := newRecords(context.Background(), "key", &section)
+	r, err := newRecords(context.Background(), "key", &section, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

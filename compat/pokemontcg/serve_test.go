@@ -394,7 +394,7 @@ func TestOff(t *testing.T) {
 	if err != nil || loaded.Companion.Cards.JSON.Len() != 0 {
 		t.Errorf("what serves without the API holds its cards: %v", err)
 	}
-	companion, err := snapshot.LoadCompanion(t.Context(), store, made.ID, len(loaded.Lanes.Cents))
+	companion, err := snapshot.LoadCompanion(t.Context(), store, made.ID, len(loaded.Lanes.Cents), nil)
 	if err != nil || companion.Cards.JSON.Len() != 300 {
 		t.Errorf("the cards of the API are not in the snapshot: %v", err)
 	}
