@@ -222,6 +222,9 @@ func TestContract(t *testing.T) {
 		{"/v2/supertypes/", s.key, 200, `{"data":["Pokémon","Trainer"]}`},
 		{"/v2/subtypes", s.key, 200, `{"data":["V-UNION"]}`},
 		{"/v2/rarities", s.key, 200, `"Common",`},
+		{"/v2/nope", s.key, 404, `{"error":{"message":"there is nothing at this path","code":404}}`},
+		{"/v2", "", 404, `"code":404}}`},
+		{"/v2/cards/a/b", s.key, 404, `"code":404}}`},
 		{"/v2/cards", "no-such-key", 403, `"code":403}}`},
 		{"/v2/cards", "", 403, `"code":403}}`},
 	} {
@@ -234,6 +237,10 @@ func TestContract(t *testing.T) {
 		}
 	}
 
+	status, body, header := s.do(http.MethodPost, "192.0.2.1", "/v2/cards", s.key, "{}")
+	if status != 405 || header.Get("Allow") != "GET, HEAD" || !strings.Contains(body, `"code":405}}`) {
+		t.Errorf("POST: %d %s", status, body)
+	}
 	s.pages()
 	s.orders()
 	s.refusesMany()

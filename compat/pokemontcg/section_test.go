@@ -1,0 +1,32 @@
+package pokemontcg
+
+import (
+	"testing"
+
+	"ninepocket/loader/source"
+)
+
+// TestSecondDialect: files of the second dialect are given in the words of the first.
+func TestSecondDialect(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{
+		{`{"id":"a-1","types":["Dark"],"hp":160}`, `{"id":"a-1","hp":"160","types":["Darkness"]}`},
+		{`{"subtypes": ["Basic Stage", "ex"]}`, `{"subtypes":["Basic","ex"]}`},
+		{`{"subtypes":["Tool"]}`, `{"subtypes":["Pokémon Tool"]}`},
+		{`{"subtypes":["Special Energy"]}`, `{"subtypes":["Special"]}`},
+		{`{"weaknesses": [ {"type": "", "value": "\u00d7"} ]}`, `{}`},
+		{`{"weaknesses":[{"type":"Dark","value":"x2"}]}`, `{"weaknesses":[{"type":"Darkness","value":"x2"}]}`},
+		{`{"weaknesses":[{"type":""},{"type":"Fire"}]}`, `{"weaknesses":[{"type":""},{"type":"Fire"}]}`},
+		{`{"evolvesFrom":"A","baseEvolution":"B"}`, `{"evolvesFrom":"A"}`},
+		{`{"baseEvolution":"B","rarity":"MegaAttackRare"}`, `{"evolvesFrom":"B","rarity":"Mega Attack Rare"}`},
+		{`{"attacks":[{"cost": "GC"}]}`, `{"attacks":[{"cost":["Grass","Colorless"]}]}`},
+		{`{"name":"Dark","rules":["Tool"],"attacks":[{"name":"Dark"}]}`,
+			`{"name":"Dark","rules":["Tool"],"attacks":[{"name":"Dark"}]}`},
+	} {
+		read := &files{setRow: map[string]int{}, cardSeen: map[string]bool{}}
+		read.add(source.RawRecord{ID: "a-1", Set: "a", JSON: []byte(c[0])})
+		if got := string(read.cards[0].json); got != c[1] {
+			t.Errorf("%s\nis %s\nwant %s", c[0], got, c[1])
+		}
+	}
+}
