@@ -30,8 +30,12 @@ const valueStart, valueEnd = "\x01", "\x02"
 const (
 	// perBatch is how many records are a segment before they are merged, which bounds the memory of that.
 	perBatch = 1000
-	// maxExpanded is how many words a word with stars may stand for.
-	maxExpanded = 2000
+	// maxCost bounds the work of a query, in records that are read one after another: half a second at most.
+	maxCost = 1_000_000
+	// perWord is how many records as much time as a word takes: stars stand for many.
+	perWord = 250
+	// perPlace is that of a record in a phrase, whose words have places to compare.
+	perPlace = 4
 )
 
 // numbered is a number that a record has in a field.
@@ -179,7 +183,8 @@ func (c *collection) find(ctx context.Context, root *node, priced prices) ([]uin
 		return all, nil
 	}
 
-	q, err := c.query(root, priced)
+	look := &lookup{collection: c, priced: priced}
+	q, err := look.query(root)
 	if err != nil {
 		return nil, err
 	}
@@ -208,11 +213,18 @@ func (c *collection) find(ctx context.Context, root *node, priced prices) ([]uin
 	}
 }
 
+// lookup makes a query for bleve.
+type lookup struct {
+	*collection
+	priced prices
+	cost   int // so far
+}
+
 // query makes bleve's query of a node.
-func (c *collection) query(n *node, priced prices) (query.Query, error) {
+func (c *lookup) query(n *node) (query.Query, error) {
 	switch {
 	case n.term != nil && n.term.isRange:
-		return c.rangeQuery(n.term, priced), nil
+		return c.rangeQuery(n.term), nil
 	case n.term != nil:
 		return c.wordQuery(n.term)
 	}
@@ -220,7 +232,7 @@ func (c *collection) query(n *node, priced prices) (query.Query, error) {
 	// What is left out stands beside what is wanted, where both are of one group.
 	var must, not []query.Query
 	for _, part := range slices.Concat(n.all, n.any) {
-		q, err := c.query(part, priced)
+		q, err := c.query(part)
 		if err != nil {
 			return nil, err
 		}
@@ -244,13 +256,13 @@ func (c *collection) query(n *node, priced prices) (query.Query, error) {
 }
 
 // wordQuery makes the query of words beside each other.
-func (c *collection) wordQuery(t *term) (query.Query, error) {
+func (c *lookup) wordQuery(t *term) (query.Query, error) {
 	// One word is found without positions, which a phrase needs.
 	if len(t.words) == 1 && t.words[0] == "*" {
 		return termQuery(t.field, valueStart), nil
 	}
 	if len(t.words) == 1 && (t.kind.isOne() || !t.whole) {
-		list, err := c.expand(t.field, t.words[0])
+		list, err := c.expand(t.field, t.words[0], 1)
 		if err != nil {
 			return nil, err
 		}
@@ -266,7 +278,7 @@ func (c *collection) wordQuery(t *term) (query.Query, error) {
 
 	var phrase [][]string
 	for _, word := range t.words {
-		list, err := c.expand(t.field, word)
+		list, err := c.expand(t.field, word, perPlace)
 		if err != nil {
 			return nil, err
 		}
@@ -287,13 +299,10 @@ func termQuery(field, word string) query.Query {
 	return q
 }
 
-// expand lists the words of a field that a word with stars stands for; a word without them is itself.
-func (c *collection) expand(field, pattern string) (list []string, err error) {
+// expand lists the words of a field that a word with stars stands for, which may be none. Each record that has
+// one costs so much.
+func (c *lookup) expand(field, pattern string, perRecord int) (list []string, err error) {
 	prefix, _, starred := strings.Cut(pattern, "*")
-	if !starred {
-		return []string{pattern}, nil
-	}
-
 	var dict bleveindex.FieldDict
 	if prefix == "" {
 		dict, err = c.reader.FieldDict(field)
@@ -305,7 +314,8 @@ func (c *collection) expand(field, pattern string) (list []string, err error) {
 	}
 	defer func() { _ = dict.Close() }() // it was only read
 
-	for {
+	// A word itself comes before those that begin with it.
+	for more := true; more; more = starred {
 		entry, err := dict.Next()
 		if err != nil || entry == nil {
 			return list, err
@@ -315,11 +325,12 @@ func (c *collection) expand(field, pattern string) (list []string, err error) {
 			continue
 		}
 		list = append(list, entry.Term)
-		if len(list) > maxExpanded {
-			const text = "%s stands for more than %d words of %s: write more letters of it"
-			return nil, &refusal{fmt.Sprintf(text, pattern, maxExpanded, field)}
+		c.cost += perWord + int(entry.Count)*perRecord
+		if c.cost > maxCost {
+			return nil, &refusal{fmt.Sprintf("%s in %s is too much, write fewer words or more letters", pattern, field)}
 		}
 	}
+	return list, nil
 }
 
 // refusal is a query that would cost too much.
@@ -328,7 +339,7 @@ type refusal struct{ text string }
 func (r *refusal) Error() string { return "q is too wide: " + r.text }
 
 // rangeQuery marks the records whose numbers lie in a range.
-func (c *collection) rangeQuery(t *term, priced prices) query.Query {
+func (c *lookup) rangeQuery(t *term) query.Query {
 	q := &markedQuery{marks: make([]uint64, c.n/64+1)}
 	take := func(doc uint32, n float64) {
 		if t.contains(n) {
@@ -337,7 +348,7 @@ func (c *collection) rangeQuery(t *term, priced prices) query.Query {
 		}
 	}
 	if _, indexed := c.fields[t.field]; !indexed {
-		priced(t.field, take)
+		c.priced(t.field, take)
 		return q
 	}
 	for _, row := range c.numbers[t.field] {
