@@ -371,10 +371,12 @@ func refusesWide(t *testing.T, r *records) {
 		{strings.TrimSuffix(strings.Repeat(`attacks.text:"`+strings.Repeat("a ", 32)+`" OR `, 24), " OR "),
 			"a in attacks.text"},
 	} {
+		// The query is well-formed: only its work is too much.
 		root, err := parse(c[0], r.cards.fields, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		_, err = r.cards.find(t.Context(), root, nil)
 		if want := "q is too wide: " + c[1]; err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%.60s: %v, want %q", c[0], err, want)

@@ -9,6 +9,7 @@ import (
 // TestSecondDialect: files of the second dialect are given in the words of the first.
 func TestSecondDialect(t *testing.T) {
 	t.Parallel()
+
 	for _, c := range [][2]string{
 		{`{"id":"a-1","types":["Dark"],"hp":160}`, `{"id":"a-1","hp":"160","types":["Darkness"]}`},
 		{`{"subtypes": ["Basic Stage", "ex"]}`, `{"subtypes":["Basic","ex"]}`},
@@ -23,6 +24,7 @@ func TestSecondDialect(t *testing.T) {
 		{`{"name":"Dark","rules":["Tool"],"attacks":[{"name":"Dark"}]}`,
 			`{"name":"Dark","rules":["Tool"],"attacks":[{"name":"Dark"}]}`},
 	} {
+		// A card is read as from its file.
 		read := &files{setRow: map[string]int{}, cardSeen: map[string]bool{}}
 		read.add(source.RawRecord{ID: "a-1", Set: "a", JSON: []byte(c[0])})
 		if got := string(read.cards[0].json); got != c[1] {
