@@ -29,11 +29,27 @@ import (
 
 // served is a server that answers the API, with a live key of a wide plan and one of a narrow plan.
 type served struct {
-	t          *testing.T
-	url, state string
-	key        string
-	narrow     string
-	stop       func()
+	t            *testing.T
+	store, state string
+	url          string
+	key          string
+	narrow       string
+	stop         func()
+}
+
+// publish builds a catalog of sources and publishes it.
+func (s *served) publish(sources []loader.Input) (id string) {
+	s.t.Helper()
+	build := operate.Build{Store: s.store, Options: loader.Options{Sources: sources}}
+	made, err := build.Run(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	publish := snapshot.PublishOptions{Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil }}
+	if _, err := snapshot.OpenStore(s.store).Publish(made.ID, publish); err != nil {
+		s.t.Fatal(err)
+	}
+	return made.ID
 }
 
 // serves builds a catalog of sources and serves it.
@@ -54,18 +70,9 @@ func serves(t *testing.T, change func(*settings.Config), sources ...loader.Input
 	}
 	change(&config)
 
-	build := operate.Build{Store: config.Store, Options: loader.Options{Sources: sources}}
-	made, err := build.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	publish := snapshot.PublishOptions{Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil }}
-	if _, err := snapshot.OpenStore(config.Store).Publish(made.ID, publish); err != nil {
-		t.Fatal(err)
-	}
-
-	s := &served{t: t, state: config.State}
-	err = keys.Update(config.State, func(file *keys.File) (err error) {
+	s := &served{t: t, store: config.Store, state: config.State}
+	s.publish(sources)
+	err := keys.Update(config.State, func(file *keys.File) (err error) {
 		_, s.key, err = file.Create(keys.NewKey{Tenant: "acme", Surface: keys.Live, Plan: "wide"}, time.Now())
 		if err == nil {
 			_, s.narrow, err = file.Create(keys.NewKey{Tenant: "few", Surface: keys.Live, Plan: "narrow"}, time.Now())
@@ -377,6 +384,29 @@ func TestAnonymous(t *testing.T) {
 		all := map[string]int64{"open": 4, "day": 2}[plan]
 		if counts := s.counts("anonymous"); counts["compat_cards_get"] != all {
 			t.Errorf("plan %s: usage of callers without a key: %v", plan, counts)
+		}
+	}
+}
+
+// TestSwap: a publication is answered from without a restart.
+func TestSwap(t *testing.T) {
+	t.Parallel()
+	sources := madeSources(t)
+	s := serves(t, func(*settings.Config) {}, sources...)
+	sources[0].Path = filepath.Join(t.TempDir(), "next")
+	if err := synth.Write(sources[0].Path, synth.Options{Cards: 300, HistoryDays: 11}); err != nil {
+		t.Fatal(err)
+	}
+	next := s.publish(sources)
+
+	// It is asked for until it is there, as a client does.
+	for until := time.Now().Add(time.Minute); ; {
+		_, _, header := s.get("/v2/cards/base1-2", s.key)
+		if header.Get("X-Snapshot-Id") == next {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("answers are of %s, published is %s", header.Get("X-Snapshot-Id"), next)
 		}
 	}
 }
