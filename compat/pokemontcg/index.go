@@ -192,7 +192,8 @@ func (c *collection) find(ctx context.Context, root *node, priced prices) ([]uin
 	if err != nil {
 		return nil, fmt.Errorf("cannot search: %w", err)
 	}
-	defer func() { _ = searcher.Close() }() // it was only read
+	// It was only read. The file stays mapped as long as the collection is used.
+	defer func() { _ = searcher.Close(); runtime.KeepAlive(c) }()
 
 	// Matches are used again, so that a search of many does not allocate each.
 	found := &search.SearchContext{

@@ -1,7 +1,11 @@
 package pokemontcg
 
 import (
+	"os"
+	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"ninepocket/loader/source"
 )
@@ -30,5 +34,37 @@ func TestSecondDialect(t *testing.T) {
 		if got := string(read.cards[0].json); got != c[1] {
 			t.Errorf("%s\nis %s\nwant %s", c[0], got, c[1])
 		}
+	}
+}
+
+// TestIndexUnmaps: the file of an index stays mapped as long as its records are used, and no longer.
+func TestIndexUnmaps(t *testing.T) {
+	mapped := func() (n int) {
+		b, err := os.ReadFile("/proc/self/maps")
+		if err != nil {
+			t.Skipf("skipped: mapped files of this process are not listed: %v", err)
+		}
+		for line := range strings.Lines(string(b)) {
+			if strings.Contains(line, t.Name()) && strings.Contains(line, ".zap") {
+				n++
+			}
+		}
+		return n
+	}
+
+	dir := t.TempDir()
+	madeFiles(t, dir)
+	r := recordsOf(t, dir)
+	if n := mapped(); n != 2 {
+		t.Errorf("%d files are mapped, want one of cards and one of sets", n)
+	}
+	runtime.KeepAlive(r)
+
+	// Cleanups run some time after a collection.
+	for until := time.Now().Add(time.Minute); mapped() > 0; runtime.GC() {
+		if time.Now().After(until) {
+			t.Fatal("the files of an index that nobody uses are still mapped")
+		}
+		runtime.Gosched()
 	}
 }
