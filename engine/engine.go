@@ -51,6 +51,8 @@ type Options struct {
 	// RunLoad wraps a load that runs while another snapshot is served; nil calls it directly. The
 	// load pauses now and then, so that requests have priority.
 	RunLoad func(work func())
+	// OnSwap is called after each swap, and must return at once; nil for none.
+	OnSwap func()
 	// RemoteStatus returns the last known state of the remote store. It is nil on one machine.
 	RemoteStatus func() RemoteStatus
 	Log          *slog.Logger
@@ -195,6 +197,9 @@ func (e *Engine) swapLocked(v *View, now time.Time, from origin) {
 	e.recorder.swapped(old, v, now, from)
 	if from.cur.Epoch != 0 {
 		e.Degraded.Store(false)
+	}
+	if e.o.OnSwap != nil {
+		e.o.OnSwap()
 	}
 }
 

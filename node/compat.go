@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"path/filepath"
 	"time"
 
 	"ninepocket/compat/pokemontcg"
@@ -13,17 +14,18 @@ import (
 // and a large one does not hold up the rest.
 const firstWait = time.Second
 
-// openCompat prepares the current snapshot for the Pokémon TCG API, and follows the engine. A snapshot
-// without its cards is served all the same: the next one may have them.
-func openCompat(n *Node) error {
-	n.compat = pokemontcg.New(snapshot.OpenStore(n.Config.StoreFolder()), n.Log)
+// openCompat prepares the current snapshot for the Pokémon TCG API, and follows the engine, which sends each
+// swap. A snapshot without its cards is served all the same: the next one may have them.
+func openCompat(n *Node, swapped <-chan struct{}) {
+	dir := filepath.Join(n.Config.State, "compat-index")
+	n.compat = pokemontcg.New(snapshot.OpenStore(n.Config.StoreFolder()), dir, n.Log)
 	follow, cancel := context.WithCancel(context.Background())
 	first := make(chan struct{})
 	done := make(chan struct{})
 
 	go func() {
 		defer close(done)
-		n.compat.Follow(follow, n.engine.View, func() { close(first) })
+		n.compat.Follow(follow, n.engine.View, swapped, func() { close(first) })
 	}()
 	n.onClose(func() error {
 		cancel()
@@ -35,7 +37,6 @@ func openCompat(n *Node) error {
 	case <-first:
 	case <-time.After(firstWait):
 	}
-	return nil
 }
 
 // compatOptions returns the contract for the server, nil when it is off.

@@ -228,15 +228,28 @@ func (n *Node) openEngine(context.Context) error {
 		}
 	}
 
+	// One swap that waits is enough: what follows looks at the newest View.
+	swapped := make(chan struct{}, 1)
+	if n.Config.Compat.PokemonTCG {
+		options.OnSwap = func() {
+			select {
+			case swapped <- struct{}{}:
+			default:
+			}
+		}
+	}
+
 	n.engine = engine.New(snapshot.OpenStore(n.Config.StoreFolder()), options)
 	// It is closed even if nothing can be loaded.
 	n.onClose(func() error { n.engine.Close(); return nil })
 	dir := cmp.Or(n.Config.BulkDir, filepath.Join(n.Config.State, "bulk"))
 	n.bulk = bulk.New(bulk.Options{Dir: dir, Log: n.Log})
-	if err := n.engine.Open(time.Now()); err != nil || !n.Config.Compat.PokemonTCG {
-		return err
+
+	err := n.engine.Open(time.Now())
+	if err == nil && n.Config.Compat.PokemonTCG {
+		openCompat(n, swapped)
 	}
-	return openCompat(n)
+	return err
 }
 
 // handoverTimeout is how long a server with a passed socket waits for the previous server to

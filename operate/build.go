@@ -141,7 +141,7 @@ func (b *Build) addCompanion(ctx context.Context, made *snapshot.Catalog) error 
 	// Prices alone carry the catalog over, and this with it.
 	case len(b.Sources) == 0 && b.Base != nil:
 		var old *snapshot.Companion
-		old, err = snapshot.LoadCompanion(ctx, snapshot.OpenStore(b.Store), b.Base.ID, len(b.Base.Lanes.Cents))
+		old, err = snapshot.LoadCompanion(ctx, snapshot.OpenStore(b.Store), b.Base.ID, len(b.Base.Lanes.Cents), nil)
 		if errors.Is(err, snapshot.ErrNoCompanion) {
 			return nil
 		}

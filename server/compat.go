@@ -80,9 +80,15 @@ func (s *Server) withCompat(table []*route) []*route {
 	return table
 }
 
+// isCompat reports whether a path is below that of Compat.
+func (s *Server) isCompat(path string) bool {
+	rest, below := strings.CutPrefix(path, compatPath)
+	return s.compat != nil && below && (rest == "" || rest[0] == '/')
+}
+
 // withoutSlash takes the slash off the end of a path of Compat.
 func (s *Server) withoutSlash(path string) string {
-	if s.compat == nil || !strings.HasPrefix(path, compatPath+"/") || strings.HasSuffix(path, "//") {
+	if !s.isCompat(path) || strings.HasSuffix(path, "//") {
 		return path
 	}
 	return strings.TrimSuffix(path, "/")

@@ -140,11 +140,15 @@ const (
 // route finds the routes of a path and dispatches to them, without redirects.
 func (s *Server) route(x *exchange) {
 	all := s.findRoutes(x)
-	if all == nil {
-		x.writeNotFound(httpconn.Path(x.Ctx), "there is nothing at this path: GET /openapi.json lists the paths")
-		return
+	switch path := httpconn.Path(x.Ctx); {
+	case all != nil:
+		x.dispatch(all)
+	case s.isCompat(string(path)):
+		x.surface = &s.compat.surface
+		x.refuse(problem(wire.NotFound, "there is nothing at this path"))
+	default:
+		x.writeNotFound(path, "there is nothing at this path: GET /openapi.json lists the paths")
 	}
-	x.dispatch(all)
 }
 
 // findRoutes finds the routes of a request's path, nil for none, and stores its {id} in the

@@ -38,8 +38,8 @@ type Quotes struct {
 	Direct []int64  `column:"direct"`
 }
 
-// Names of the sections that change only when cards or sets do.
-const companionCards, companionSets = "companion_cards", "companion_sets"
+// Names of the sections. The first two change only when cards or sets do.
+const companionCards, companionSets, companionQuotes = "companion_cards", "companion_sets", "companion_quotes"
 
 // ErrNoCompanion reports a snapshot that was built without a source of the other API.
 var ErrNoCompanion = errors.New("the snapshot has no cards of the other API")
@@ -55,8 +55,9 @@ func (m *Manifest) CompanionKey() string {
 	return key.String()
 }
 
-// LoadCompanion reads what Load leaves out. lanes is how many lanes the catalog has.
-func LoadCompanion(ctx context.Context, store *Store, id string, lanes int) (*Companion, error) {
+// LoadCompanion reads what Load leaves out. lanes is how many lanes the catalog has. Cards and sets are those of
+// known when that is not nil: a Companion of the same CompanionKey.
+func LoadCompanion(ctx context.Context, store *Store, id string, lanes int, known *Companion) (*Companion, error) {
 	m, err := store.Manifest(id)
 	if err == nil && m.CompanionKey() == "" {
 		err = fmt.Errorf("snapshot %q: %w", id, ErrNoCompanion)
@@ -67,9 +68,13 @@ func LoadCompanion(ctx context.Context, store *Store, id string, lanes int) (*Co
 
 	// Only what is set apart is decoded: the catalog is in memory already.
 	c := &Catalog{}
+	if known != nil {
+		c.Companion = Companion{Cards: known.Cards, Sets: known.Sets}
+	}
 	reading := decodeOptions{file: sectionsOf(store, id), step: func() {}, companion: true}
 	for i := range m.Sections {
-		if table := tableOf(i, &m.Sections[i]); table == nil || !table.apart {
+		table := tableOf(i, &m.Sections[i])
+		if table == nil || !table.apart || known != nil && table.name != companionQuotes {
 			continue
 		}
 		if err := reading.section(ctx, c, m.Format, i, &m.Sections[i]); err != nil {
@@ -89,8 +94,8 @@ func LoadCompanion(ctx context.Context, store *Store, id string, lanes int) (*Co
 func (c *Companion) check(k *checker, lanes int) {
 	k.table(companionCards, c.Cards.JSON.Len(), &c.Cards)
 	k.table(companionSets, c.Sets.JSON.Len(), &c.Sets)
-	k.table("companion_quotes", len(c.Quotes.Lane), &c.Quotes)
+	k.table(companionQuotes, len(c.Quotes.Lane), &c.Quotes)
 	below(k, companionCards, "set", c.Cards.Set, c.Sets.JSON.Len())
-	below(k, "companion_quotes", "lane", c.Quotes.Lane, lanes)
-	k.want(slices.IsSorted(c.Quotes.Lane), "companion_quotes", "has lanes that do not ascend")
+	below(k, companionQuotes, "lane", c.Quotes.Lane, lanes)
+	k.want(slices.IsSorted(c.Quotes.Lane), companionQuotes, "has lanes that do not ascend")
 }

@@ -5,3 +5,6 @@ var (
 	MadeFiles = madeFiles
 	RealFiles = realFiles
 )
+
+// Records are what a service answers from, besides prices.
+func Records(s *Service) any { return s.state.Load().records }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,10 +28,14 @@ import (
 const valueStart, valueEnd = "\x01", "\x02"
 
 const (
-	// perBatch is how many records are analysed at once, which bounds the memory of that.
+	// perBatch is how many records are a segment before they are merged, which bounds the memory of that.
 	perBatch = 1000
-	// maxExpanded is how many words a word with stars may stand for.
-	maxExpanded = 2000
+	// maxCost bounds the work of a query, in records that are read one after another: half a second at most.
+	maxCost = 1_000_000
+	// perWord is how many records as much time as a word takes: stars stand for many.
+	perWord = 250
+	// perPlace is that of a record in a phrase, whose words have places to compare.
+	perPlace = 4
 )
 
 // numbered is a number that a record has in a field.
@@ -70,43 +76,42 @@ func (a analyzer) Analyze(value []byte) (tokens analysis.TokenStream) {
 
 var noMapping mapping.IndexMapping = bleve.NewIndexMapping()
 
-// build indexes the records. The bleve index is closed at once, with its goroutines: its segments are
-// plain memory, which the collector frees with the collection.
-func (c *collection) build(ctx context.Context) (err error) {
-	index, err := bleve.NewUsing("", noMapping, scorch.Name, scorch.Name, nil)
+// build indexes the records in a folder of its own, which may be removed then: the index is one segment in a
+// file that stays mapped. Its pages are the system's to drop, and none of them are on the heap.
+func (c *collection) build(ctx context.Context, path string) error {
+	config := map[string]any{
+		"path": path, "buildPathPrefix": filepath.Dir(path), "batchSize": perBatch, "read_only": true,
+	}
+	builder, err := scorch.NewBuilder(config)
 	if err != nil {
-		return fmt.Errorf("cannot open a bleve index in memory: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, index.Close()) }()
-
 	c.numbers = map[string][]numbered{}
-	// Batches bound the memory of analysis; each makes a segment.
-	for from := 0; from < c.n; from += perBatch {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		batch := index.NewBatch()
-		for doc := from; doc < min(from+perBatch, c.n); doc++ {
-			if err := batch.IndexAdvanced(c.document(doc)); err != nil {
-				return fmt.Errorf("cannot index record %d: %w", doc, err)
-			}
-		}
-		if err := index.Batch(batch); err != nil {
-			return fmt.Errorf("cannot index records: %w", err)
-		}
+	for doc := 0; doc < c.n && err == nil; doc++ {
+		err = cmp.Or(builder.Index(c.document(doc)), ctx.Err())
+	}
+	if err == nil {
+		err = builder.Close()
+	}
+	if err != nil {
+		return err
 	}
 
-	advanced, err := index.Advanced()
+	index, err := scorch.NewScorch(scorch.Name, config, nil)
 	if err == nil {
-		c.reader, err = advanced.Reader()
+		err = index.Open()
 	}
+	if err != nil {
+		return err
+	}
+
+	// The reader goes on without the rest, which is a database and its goroutines.
+	c.reader, err = index.Reader()
 	if err == nil {
+		runtime.AddCleanup(c, func(reader bleveindex.IndexReader) { _ = reader.Close() }, c.reader)
 		err = c.number()
 	}
-	if err != nil {
-		return fmt.Errorf("cannot read bleve's index: %w", err)
-	}
-	return nil
+	return errors.Join(err, index.Close())
 }
 
 // document is a record for bleve. Its numbers are kept beside.
@@ -178,7 +183,8 @@ func (c *collection) find(ctx context.Context, root *node, priced prices) ([]uin
 		return all, nil
 	}
 
-	q, err := c.query(root, priced)
+	look := &lookup{collection: c, priced: priced}
+	q, err := look.query(root)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +192,8 @@ func (c *collection) find(ctx context.Context, root *node, priced prices) ([]uin
 	if err != nil {
 		return nil, fmt.Errorf("cannot search: %w", err)
 	}
-	defer func() { _ = searcher.Close() }() // it was only read
+	// It was only read. The file stays mapped as long as the collection is used.
+	defer func() { _ = searcher.Close(); runtime.KeepAlive(c) }()
 
 	// Matches are used again, so that a search of many does not allocate each.
 	found := &search.SearchContext{
@@ -207,11 +214,18 @@ func (c *collection) find(ctx context.Context, root *node, priced prices) ([]uin
 	}
 }
 
+// lookup makes a query for bleve.
+type lookup struct {
+	*collection
+	priced prices
+	cost   int // so far
+}
+
 // query makes bleve's query of a node.
-func (c *collection) query(n *node, priced prices) (query.Query, error) {
+func (c *lookup) query(n *node) (query.Query, error) {
 	switch {
 	case n.term != nil && n.term.isRange:
-		return c.rangeQuery(n.term, priced), nil
+		return c.rangeQuery(n.term), nil
 	case n.term != nil:
 		return c.wordQuery(n.term)
 	}
@@ -219,7 +233,7 @@ func (c *collection) query(n *node, priced prices) (query.Query, error) {
 	// What is left out stands beside what is wanted, where both are of one group.
 	var must, not []query.Query
 	for _, part := range slices.Concat(n.all, n.any) {
-		q, err := c.query(part, priced)
+		q, err := c.query(part)
 		if err != nil {
 			return nil, err
 		}
@@ -243,13 +257,13 @@ func (c *collection) query(n *node, priced prices) (query.Query, error) {
 }
 
 // wordQuery makes the query of words beside each other.
-func (c *collection) wordQuery(t *term) (query.Query, error) {
+func (c *lookup) wordQuery(t *term) (query.Query, error) {
 	// One word is found without positions, which a phrase needs.
 	if len(t.words) == 1 && t.words[0] == "*" {
 		return termQuery(t.field, valueStart), nil
 	}
 	if len(t.words) == 1 && (t.kind.isOne() || !t.whole) {
-		list, err := c.expand(t.field, t.words[0])
+		list, err := c.expand(t.field, t.words[0], 1)
 		if err != nil {
 			return nil, err
 		}
@@ -265,7 +279,7 @@ func (c *collection) wordQuery(t *term) (query.Query, error) {
 
 	var phrase [][]string
 	for _, word := range t.words {
-		list, err := c.expand(t.field, word)
+		list, err := c.expand(t.field, word, perPlace)
 		if err != nil {
 			return nil, err
 		}
@@ -286,13 +300,10 @@ func termQuery(field, word string) query.Query {
 	return q
 }
 
-// expand lists the words of a field that a word with stars stands for; a word without them is itself.
-func (c *collection) expand(field, pattern string) (list []string, err error) {
+// expand lists the words of a field that a word with stars stands for, which may be none. Each record that has
+// one costs so much.
+func (c *lookup) expand(field, pattern string, perRecord int) (list []string, err error) {
 	prefix, _, starred := strings.Cut(pattern, "*")
-	if !starred {
-		return []string{pattern}, nil
-	}
-
 	var dict bleveindex.FieldDict
 	if prefix == "" {
 		dict, err = c.reader.FieldDict(field)
@@ -304,7 +315,8 @@ func (c *collection) expand(field, pattern string) (list []string, err error) {
 	}
 	defer func() { _ = dict.Close() }() // it was only read
 
-	for {
+	// A word itself comes before those that begin with it.
+	for more := true; more; more = starred {
 		entry, err := dict.Next()
 		if err != nil || entry == nil {
 			return list, err
@@ -314,11 +326,12 @@ func (c *collection) expand(field, pattern string) (list []string, err error) {
 			continue
 		}
 		list = append(list, entry.Term)
-		if len(list) > maxExpanded {
-			const text = "%s stands for more than %d words of %s: write more letters of it"
-			return nil, &refusal{fmt.Sprintf(text, pattern, maxExpanded, field)}
+		c.cost += perWord + int(entry.Count)*perRecord
+		if c.cost > maxCost {
+			return nil, &refusal{fmt.Sprintf("%s in %s is too much, write fewer words or more letters", pattern, field)}
 		}
 	}
+	return list, nil
 }
 
 // refusal is a query that would cost too much.
@@ -327,7 +340,7 @@ type refusal struct{ text string }
 func (r *refusal) Error() string { return "q is too wide: " + r.text }
 
 // rangeQuery marks the records whose numbers lie in a range.
-func (c *collection) rangeQuery(t *term, priced prices) query.Query {
+func (c *lookup) rangeQuery(t *term) query.Query {
 	q := &markedQuery{marks: make([]uint64, c.n/64+1)}
 	take := func(doc uint32, n float64) {
 		if t.contains(n) {
@@ -336,7 +349,7 @@ func (c *collection) rangeQuery(t *term, priced prices) query.Query {
 		}
 	}
 	if _, indexed := c.fields[t.field]; !indexed {
-		priced(t.field, take)
+		c.priced(t.field, take)
 		return q
 	}
 	for _, row := range c.numbers[t.field] {

@@ -81,6 +81,28 @@ func second(card plainCard) {
 		}
 	}
 
+	// Some words are others, and a card without weaknesses has one without a type.
+	first := map[string]string{
+		"Dark": "Darkness", "Basic Stage": "Basic", "Tool": "Pokémon Tool", "Special Energy": "Special",
+	}
+	for _, field := range []string{"types", "subtypes"} {
+		list, _ := card[field].([]any)
+		for i, word := range list {
+			text, _ := word.(string)
+			list[i] = cmp.Or(first[text], text)
+		}
+	}
+	for _, field := range []string{"weaknesses", "resistances"} {
+		list, _ := card[field].([]any)
+		for _, entry := range list {
+			of, _ := entry.(map[string]any)["type"].(string)
+			entry.(map[string]any)["type"] = cmp.Or(first[of], of)
+		}
+		if len(list) == 1 && list[0].(map[string]any)["type"] == "" {
+			delete(card, field)
+		}
+	}
+
 	names := map[string]string{
 		"G": "Grass", "R": "Fire", "W": "Water", "L": "Lightning", "P": "Psychic", "F": "Fighting", "D": "Darkness",
 		"M": "Metal", "N": "Dragon", "Y": "Fairy", "C": "Colorless",

@@ -134,7 +134,7 @@ func recordsOf(t testing.TB, dir string) *records {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := newRecords(context.Background(), "key", &section)
+	r, err := newRecords(context.Background(), "key", &section, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -357,6 +357,31 @@ func TestRealQueriesAgree(t *testing.T) {
 		dir = someSets(t, dir)
 	}
 	agree(t, dir, 5000/testsweep.Stride(50))
+	refusesWide(t, recordsOf(t, dir))
+}
+
+// refusesWide asks for more than a query may read, of cards with many words.
+func refusesWide(t *testing.T, r *records) {
+	t.Helper()
+	for _, c := range [][2]string{
+		{`name:"` + strings.Repeat("*a* ", 32) + `"`, "*a* in name"},
+		{`attacks.text:"` + strings.Repeat("*a* ", 32) + `"`, "*a* in attacks.text"},
+		{strings.TrimSuffix(strings.Repeat("name:*e* OR ", 64), " OR "), "*e* in name"},
+		{strings.TrimSuffix(strings.Repeat(`attacks.text:"* * *" OR `, 40), " OR "), "* in attacks.text"},
+		{strings.TrimSuffix(strings.Repeat(`attacks.text:"`+strings.Repeat("a ", 32)+`" OR `, 24), " OR "),
+			"a in attacks.text"},
+	} {
+		// The query is well-formed: only its work is too much.
+		root, err := parse(c[0], r.cards.fields, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		_, err = r.cards.find(t.Context(), root, nil)
+		if want := "q is too wide: " + c[1]; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.60s: %v, want %q", c[0], err, want)
+		}
+	}
 }
 
 // someSets makes a folder with each eighth set of another.

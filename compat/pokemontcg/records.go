@@ -2,9 +2,12 @@ package pokemontcg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"ninepocket/internal/jsonwalk"
@@ -29,8 +32,8 @@ var valueRoutes = map[string]string{
 	"types": "types", "subtypes": "subtypes", "supertypes": "supertype", "rarities": "rarity",
 }
 
-// newRecords indexes what a snapshot has.
-func newRecords(ctx context.Context, key string, from *snapshot.Companion) (*records, error) {
+// newRecords indexes what a snapshot has, in a folder below dir that is gone when it returns.
+func newRecords(ctx context.Context, key string, from *snapshot.Companion, dir string) (_ *records, err error) {
 	recs := &records{key: key, from: *from, values: map[string][]byte{}}
 	// What is walked later without a check is checked once.
 	for _, texts := range []*snapshot.Strings{&from.Cards.JSON, &from.Sets.JSON} {
@@ -66,10 +69,20 @@ func newRecords(ctx context.Context, key string, from *snapshot.Companion) (*rec
 	recs.card = rows(from.Cards.Ref.All())
 	recs.set = rows(from.Sets.Ref.All())
 	recs.listValues()
-	if err := recs.sets.build(ctx); err != nil {
-		return nil, err
+	err = os.MkdirAll(dir, 0o700)
+	if err == nil {
+		dir, err = os.MkdirTemp(dir, "index-")
 	}
-	return recs, recs.cards.build(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the folder of an index: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	for name, c := range map[string]*collection{"sets": &recs.sets, "cards": &recs.cards} {
+		if err := c.build(ctx, filepath.Join(dir, name)); err != nil {
+			return nil, fmt.Errorf("cannot index %s with bleve: %w", name, err)
+		}
+	}
+	return recs, nil
 }
 
 func rows(refs iter.Seq[string]) map[string]uint32 {

@@ -133,6 +133,12 @@ func tidy(members map[string]jsontext.Value) {
 		}
 	}
 
+	for _, name := range []string{"types", "subtypes", "weaknesses", "resistances"} {
+		if members[name] != nil {
+			members[name] = []byte(noType.ReplaceAllString(otherWords.Replace(string(members[name])), "[]"))
+		}
+	}
+
 	// Numbers are texts there.
 	if members["hp"].Kind() == '0' {
 		members["hp"] = wire.AppendString(nil, string(members["hp"]))
@@ -148,6 +154,11 @@ func tidy(members map[string]jsontext.Value) {
 }
 
 var (
+	// otherWords are what the second dialect writes for words of the first, which has none of them.
+	otherWords = strings.NewReplacer(`"Dark"`, `"Darkness"`, `"Basic Stage"`, `"Basic"`, `"Tool"`,
+		`"Pokémon Tool"`, `"Special Energy"`, `"Special"`)
+	// noType is what it has for a card without weaknesses.
+	noType        = regexp.MustCompile(`^\s*\[\s*\{\s*"type"\s*:\s*""[^}]*\}\s*\]\s*$`)
 	wordsTogether = regexp.MustCompile(`([a-z])([A-Z])`)
 	// letters is the cost of an attack that is text and not a list. Quotes in other texts are escaped.
 	letters = regexp.MustCompile(`"cost"\s*:\s*"[^"]*"`)

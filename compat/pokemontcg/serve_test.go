@@ -29,11 +29,27 @@ import (
 
 // served is a server that answers the API, with a live key of a wide plan and one of a narrow plan.
 type served struct {
-	t          *testing.T
-	url, state string
-	key        string
-	narrow     string
-	stop       func()
+	t            *testing.T
+	store, state string
+	url          string
+	key          string
+	narrow       string
+	stop         func()
+}
+
+// publish builds a catalog of sources and publishes it.
+func (s *served) publish(sources []loader.Input) (id string) {
+	s.t.Helper()
+	build := operate.Build{Store: s.store, Options: loader.Options{Sources: sources}}
+	made, err := build.Run(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	publish := snapshot.PublishOptions{Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil }}
+	if _, err := snapshot.OpenStore(s.store).Publish(made.ID, publish); err != nil {
+		s.t.Fatal(err)
+	}
+	return made.ID
 }
 
 // serves builds a catalog of sources and serves it.
@@ -54,18 +70,9 @@ func serves(t *testing.T, change func(*settings.Config), sources ...loader.Input
 	}
 	change(&config)
 
-	build := operate.Build{Store: config.Store, Options: loader.Options{Sources: sources}}
-	made, err := build.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	publish := snapshot.PublishOptions{Now: time.Now(), Check: func(*snapshot.Catalog) error { return nil }}
-	if _, err := snapshot.OpenStore(config.Store).Publish(made.ID, publish); err != nil {
-		t.Fatal(err)
-	}
-
-	s := &served{t: t, state: config.State}
-	err = keys.Update(config.State, func(file *keys.File) (err error) {
+	s := &served{t: t, store: config.Store, state: config.State}
+	s.publish(sources)
+	err := keys.Update(config.State, func(file *keys.File) (err error) {
 		_, s.key, err = file.Create(keys.NewKey{Tenant: "acme", Surface: keys.Live, Plan: "wide"}, time.Now())
 		if err == nil {
 			_, s.narrow, err = file.Create(keys.NewKey{Tenant: "few", Surface: keys.Live, Plan: "narrow"}, time.Now())
@@ -222,6 +229,9 @@ func TestContract(t *testing.T) {
 		{"/v2/supertypes/", s.key, 200, `{"data":["Pokémon","Trainer"]}`},
 		{"/v2/subtypes", s.key, 200, `{"data":["V-UNION"]}`},
 		{"/v2/rarities", s.key, 200, `"Common",`},
+		{"/v2/nope", s.key, 404, `{"error":{"message":"there is nothing at this path","code":404}}`},
+		{"/v2", "", 404, `"code":404}}`},
+		{"/v2/cards/a/b", s.key, 404, `"code":404}}`},
 		{"/v2/cards", "no-such-key", 403, `"code":403}}`},
 		{"/v2/cards", "", 403, `"code":403}}`},
 	} {
@@ -234,6 +244,10 @@ func TestContract(t *testing.T) {
 		}
 	}
 
+	status, body, header := s.do(http.MethodPost, "192.0.2.1", "/v2/cards", s.key, "{}")
+	if status != 405 || header.Get("Allow") != "GET, HEAD" || !strings.Contains(body, `"code":405}}`) {
+		t.Errorf("POST: %d %s", status, body)
+	}
 	s.pages()
 	s.orders()
 	s.refusesMany()
@@ -374,6 +388,29 @@ func TestAnonymous(t *testing.T) {
 	}
 }
 
+// TestSwap: a publication is answered from without a restart.
+func TestSwap(t *testing.T) {
+	t.Parallel()
+	sources := madeSources(t)
+	s := serves(t, func(*settings.Config) {}, sources...)
+	sources[0].Path = filepath.Join(t.TempDir(), "next")
+	if err := synth.Write(sources[0].Path, synth.Options{Cards: 300, HistoryDays: 11}); err != nil {
+		t.Fatal(err)
+	}
+	next := s.publish(sources)
+
+	// It is asked for until it is there, as a client does.
+	for until := time.Now().Add(time.Minute); ; {
+		_, _, header := s.get("/v2/cards/base1-2", s.key)
+		if header.Get("X-Snapshot-Id") == next {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("answers are of %s, published is %s", header.Get("X-Snapshot-Id"), next)
+		}
+	}
+}
+
 // TestOff: without the setting there is no path, though the snapshot has the cards.
 func TestOff(t *testing.T) {
 	t.Parallel()
@@ -394,7 +431,7 @@ func TestOff(t *testing.T) {
 	if err != nil || loaded.Companion.Cards.JSON.Len() != 0 {
 		t.Errorf("what serves without the API holds its cards: %v", err)
 	}
-	companion, err := snapshot.LoadCompanion(t.Context(), store, made.ID, len(loaded.Lanes.Cents))
+	companion, err := snapshot.LoadCompanion(t.Context(), store, made.ID, len(loaded.Lanes.Cents), nil)
 	if err != nil || companion.Cards.JSON.Len() != 300 {
 		t.Errorf("the cards of the API are not in the snapshot: %v", err)
 	}

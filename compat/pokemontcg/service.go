@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"ninepocket/engine"
 	"ninepocket/snapshot"
@@ -20,6 +20,7 @@ import (
 // Service answers the API from the current View of an engine.
 type Service struct {
 	store *snapshot.Store
+	dir   string
 	log   *slog.Logger
 	state atomic.Pointer[state]
 	mu    sync.Mutex // of Prepare
@@ -38,50 +39,52 @@ type state struct {
 	columns sync.Map
 }
 
-// New returns a service of a store's snapshots. It answers nothing before Prepare.
-func New(store *snapshot.Store, log *slog.Logger) *Service { return &Service{store: store, log: log} }
-
-// followInterval is how often Follow asks for the current View.
-const followInterval = 250 * time.Millisecond
+// New returns a service of a store's snapshots, which makes its indexes in a folder dir of its own. It answers
+// nothing before Prepare.
+func New(store *snapshot.Store, dir string, log *slog.Logger) *Service {
+	return &Service{store: store, dir: dir, log: log}
+}
 
 // Follow prepares each View that becomes the current one, until the context ends. Until a View is ready, the
-// one before it answers. It calls tried when the first is ready or cannot be.
-func (s *Service) Follow(ctx context.Context, current func() *engine.View, tried func()) {
-	failed := s.next(ctx, current(), nil)
-	tried()
-	for tick := time.NewTicker(followInterval); ; {
+// one before it answers. It calls tried when the first is ready or cannot be, and looks again when swapped is
+// sent to.
+func (s *Service) Follow(ctx context.Context, current func() *engine.View, swapped <-chan struct{}, tried func()) {
+	_ = os.RemoveAll(s.dir) // what a crash left; the next index names what is wrong with the folder
+	for {
+		view := current()
+		if err := s.Prepare(ctx, view); err != nil && ctx.Err() == nil {
+			s.log.Error("cannot answer the Pokémon TCG API from this snapshot", slog.String("snapshot_id", view.ID),
+				slog.Any("cause", err))
+		}
+		tried()
+		tried = func() {}
+
 		select {
 		case <-ctx.Done():
-			tick.Stop()
 			return
-		case <-tick.C:
-			failed = s.next(ctx, current(), failed)
+		case <-swapped:
 		}
 	}
 }
 
-// next prepares a View, unless it answers already or failed before. It returns the last one that failed.
-func (s *Service) next(ctx context.Context, view, failed *engine.View) *engine.View {
-	if now := s.state.Load(); view == nil || view == failed || now != nil && now.view == view {
-		return failed
-	}
-	if err := s.Prepare(ctx, view); err != nil && ctx.Err() == nil {
-		s.log.Error("cannot answer the Pokémon TCG API from this snapshot", slog.String("snapshot_id", view.ID),
-			slog.Any("cause", err))
-		return view
-	}
-	return failed
-}
-
-// Prepare makes a View the one that answers. It indexes cards only when they are others than before.
+// Prepare makes a View the one that answers. It reads and indexes cards only when they are others than before.
 func (s *Service) Prepare(ctx context.Context, view *engine.View) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := s.state.Load()
+	if now != nil && now.view == view {
+		return nil
+	}
 	manifest, err := s.store.Manifest(view.ID)
 	if err != nil {
 		return err
 	}
-	companion, err := snapshot.LoadCompanion(ctx, s.store, view.ID, len(view.Catalog.Lanes.Cents))
+	key := manifest.CompanionKey()
+	var known *snapshot.Companion
+	if now != nil && now.key == key {
+		known = &now.from
+	}
+	companion, err := snapshot.LoadCompanion(ctx, s.store, view.ID, len(view.Catalog.Lanes.Cents), known)
 	if errors.Is(err, snapshot.ErrNoCompanion) {
 		return fmt.Errorf("%w: build with a source pokemon-tcg-data:PATH", err)
 	}
@@ -90,11 +93,10 @@ func (s *Service) Prepare(ctx context.Context, view *engine.View) error {
 	}
 
 	next := &state{view: view, quotes: companion.Quotes}
-	key := manifest.CompanionKey()
-	if now := s.state.Load(); now != nil && now.key == key {
+	if known != nil {
 		next.records = now.records
 	} else {
-		next.records, err = newRecords(ctx, key, companion)
+		next.records, err = newRecords(ctx, key, companion, s.dir)
 		// Several times the memory of the index was used to make it.
 		debug.FreeOSMemory()
 	}
