@@ -27,6 +27,7 @@ const (
 // operationIDs are the operations of docs/API.md, which have the same names in usage records, and
 // the others.
 var operationIDs = []string{
+	"bulk_get", "bulk_list",
 	"card_price_stats", "card_prices", "cards_batch", "cards_get", "cards_search",
 	"changes_list",
 	"facets_list", "games_list", "health_get",
