@@ -29,6 +29,9 @@ type Source interface {
 	// publication first. It works even while Current fails. Snapshots that were only built, or
 	// refused, are not included; removed ones may be.
 	Published() ([]string, error)
+	// Deltas returns what publications changed, the latest first. With an error it returns those that
+	// are whole.
+	Deltas() ([]*snapshot.Delta, error)
 }
 
 // Options configure an Engine; zero values mean the defaults.

@@ -247,7 +247,12 @@ func (x *exchange) admit() *wire.APIError {
 func (x *exchange) run() *wire.APIError {
 	// Usage is of now. Any other answer is of the snapshot that the client wants, while that is retained for
 	// cursors (decision 3504).
-	if id := x.Fields.SnapshotID; len(id) > 0 && x.surface == &liveSurface && !x.op.ShowsUsage {
+	id := x.Fields.SnapshotID
+	switch {
+	case len(id) == 0 || x.surface != &liveSurface || x.op.ShowsUsage:
+	case x.op.FindsSnapshot:
+		x.request.SnapshotID = string(id)
+	default:
 		view := x.s.Engine.Retained(cursor.Hash(string(id)))
 		if view == nil {
 			return problem(wire.SnapshotGone, "the snapshot of X-Snapshot-Id is not held any more: the current one is "+

@@ -34,9 +34,9 @@ func writeProblem(x *exchange, f *wire.APIError) { x.writeError(f, "") }
 // writeError answers with an error. on is the value of Vary, "" for none.
 func (x *exchange) writeError(f *wire.APIError, on string) {
 	resp := &x.Ctx.Response
-	meaning := x.surface.codes[f.Code]
+	status := f.Status(x.surface.codes)
 	resp.ResetBody()
-	resp.SetStatusCode(meaning.Status)
+	resp.SetStatusCode(status)
 	resp.Header.SetContentType(x.surface.errorType)
 
 	x.beginHead()
@@ -44,7 +44,7 @@ func (x *exchange) writeError(f *wire.APIError, on string) {
 	if f.RetryAfter > 0 {
 		x.Head.SetInt(fasthttp.HeaderRetryAfter, int64(f.RetryAfter))
 	}
-	if meaning.Status == fasthttp.StatusUnauthorized {
+	if status == fasthttp.StatusUnauthorized {
 		x.Head.Set(fasthttp.HeaderWWWAuthenticate, x.surface.challenge)
 	}
 	x.ignoredHead()
