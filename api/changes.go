@@ -15,8 +15,8 @@ var changeKinds = [snapshot.RowKinds]string{"cards", "prices", "sets"}
 
 // listChanges handles GET /v1/changes.
 func listChanges(r *Request, out *Reply) *wire.APIError {
-	q, bound := r.changesQuery()
-	if f := r.openChanges(&q, bound); f != nil {
+	q, bound := changesQuery(r)
+	if f := openChanges(r, &q, bound); f != nil {
 		return f
 	}
 	if f := r.invalid(); f != nil {
@@ -39,7 +39,7 @@ func listChanges(r *Request, out *Reply) *wire.APIError {
 }
 
 // changesQuery reads the parameters of a list of changes, and what its cursors are bound to. It records problems.
-func (r *Request) changesQuery() (q engine.ChangesQuery, bound uint64) {
+func changesQuery(r *Request) (q engine.ChangesQuery, bound uint64) {
 	for _, required := range [][2]string{
 		{"kind", "send one of " + strings.Join(changeKinds[:], ", ")}, {"since", "send the X-Snapshot-Id of your copy"},
 	} {
@@ -65,12 +65,12 @@ func (r *Request) changesQuery() (q engine.ChangesQuery, bound uint64) {
 
 // openChanges sets the request's View to the one that a header or cursor names, and the position to that of the
 // cursor. It records problems. A walk has the rows up to one snapshot: it cannot go on in another.
-func (r *Request) openChanges(q *engine.ChangesQuery, bound uint64) *wire.APIError {
+func openChanges(r *Request, q *engine.ChangesQuery, bound uint64) *wire.APIError {
 	if r.SnapshotID != "" {
 		view := r.Service.Retained(cursor.Hash(r.SnapshotID))
 		if view == nil {
-			return gone("the snapshot of X-Snapshot-Id is not held any more, the current one is %s: leave the header out, "+
-				"or begin again with GET /v1/bulk", r.View.ID)
+			return gone("the snapshot of X-Snapshot-Id is not held any more, the current one is %s: leave the header "+
+				"out, or begin again with GET /v1/bulk", r.View.ID)
 		}
 		r.View = view
 		r.Pinned = true
@@ -86,8 +86,8 @@ func (r *Request) openChanges(q *engine.ChangesQuery, bound uint64) *wire.APIErr
 	case view == nil && r.Service.IsPending(page.Snapshot, page.Issued):
 		return &wire.APIError{Code: wire.TemporarilyUnavailable, Detail: pendingView, RetryAfter: 1}
 	case view == nil:
-		return gone("the snapshot of this walk is not held any more, the current one is %s: leave the cursor out to walk "+
-			"to that one, or begin again with GET /v1/bulk", r.View.ID)
+		return gone("the snapshot of this walk is not held any more, the current one is %s: leave the cursor out to "+
+			"walk to that one, or begin again with GET /v1/bulk", r.View.ID)
 	default:
 		r.View = view
 		q.Row = int(binary.BigEndian.Uint32(page.Position))

@@ -216,9 +216,12 @@ func (c *changes) size() (bytes int64) {
 	return bytes
 }
 
-// loadChanges tells a View what changed, as far as the source knows. An error is no reason not to serve it.
+// loadChanges tells a View what changed, as far as the store knows. An error is no reason not to serve it.
 func (e *Engine) loadChanges(ctx context.Context, v *View, step func()) {
-	deltas, err := e.source.Deltas()
+	if e.o.Deltas == nil {
+		return
+	}
+	deltas, err := e.o.Deltas()
 	if err == nil || len(deltas) > 0 {
 		if failed := v.composeChanges(ctx, deltas, step); failed != nil {
 			err = failed

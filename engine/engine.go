@@ -29,9 +29,6 @@ type Source interface {
 	// publication first. It works even while Current fails. Snapshots that were only built, or
 	// refused, are not included; removed ones may be.
 	Published() ([]string, error)
-	// Deltas returns what publications changed, the latest first. With an error it returns those that
-	// are whole.
-	Deltas() ([]*snapshot.Delta, error)
 }
 
 // Options configure an Engine; zero values mean the defaults.
@@ -54,6 +51,9 @@ type Options struct {
 	// RunLoad wraps a load that runs while another snapshot is served; nil calls it directly. The
 	// load pauses now and then, so that requests have priority.
 	RunLoad func(work func())
+	// Deltas returns what publications changed, the latest first, and with an error those that are whole. Nil
+	// means that nobody knows.
+	Deltas func() ([]*snapshot.Delta, error)
 	// RemoteStatus returns the last known state of the remote store. It is nil on one machine.
 	RemoteStatus func() RemoteStatus
 	Log          *slog.Logger

@@ -126,8 +126,6 @@ func (s *source) Manifest(id string) (*snapshot.Manifest, error) {
 	return &snapshot.Manifest{ID: id, Sections: []snapshot.Section{{Name: "cards", Raw: s.raw}}}, nil
 }
 
-func (s *source) Deltas() ([]*snapshot.Delta, error) { return nil, nil }
-
 func (s *source) Published() ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

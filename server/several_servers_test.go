@@ -57,8 +57,6 @@ func (s *shelf) Load(_ context.Context, id string, _ func()) (*snapshot.Catalog,
 	return s.all[id], nil
 }
 
-func (s *shelf) Deltas() ([]*snapshot.Delta, error) { return nil, nil }
-
 func (s *shelf) Published() ([]string, error) { return nil, nil }
 
 // member is a server of several.

@@ -129,7 +129,7 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 	}
 
 	made.Current = nextPointer(old, id, o.Now)
-	d.recordDelta(&made.Current, base, next.Catalog, o.OnWarning)
+	recordDelta(d, &made.Current, base, next.Catalog, o.OnWarning)
 	return d.commit(made, old, o.Retention)
 }
 
@@ -184,7 +184,7 @@ func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 		}
 	}
 	if !stays {
-		d.recordDelta(&made.Current, nil, c, o.OnWarning)
+		recordDelta(d, &made.Current, nil, c, o.OnWarning)
 	}
 	return d.commit(made, old, Retention{})
 }
@@ -288,7 +288,7 @@ func (d *Store) commit(made Publication, old Current, r Retention) (Current, err
 	if err := d.replace("CURRENT", made.Current); err != nil {
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", made.ID, err)
 	}
-	d.pruneDeltas(made.Epoch)
+	DeltasOf(d).prune(made.Epoch)
 
 	if r.RetainCount > 0 {
 		if _, err := d.prune(r, made.PublishedAt); err != nil {
