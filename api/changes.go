@@ -55,8 +55,8 @@ func changesQuery(r *Request) (q engine.ChangesQuery, bound uint64) {
 		}
 	}
 	limits := wire.ChangeLimit
-	if kind == changeKinds[snapshot.PriceRow] {
-		limits = wire.PriceChangeLimit
+	if q.Kind != snapshot.PriceRow {
+		limits.Max = wire.MaxRecordChanges
 	}
 	q.Limit = int(r.intArg("limit", limits, wire.DefaultChangeLimit))
 	q.Since, _ = r.textArg("since", wire.SnapshotText)

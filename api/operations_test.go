@@ -106,6 +106,7 @@ func goodAsks(view *engine.View) map[string]struct {
 		"live card_prices":      {ask{ref: card, query: "days=30"}, `"days":30`},
 		"live card_price_stats": {ask{ref: card, query: "window=7d"}, `"window":"7d"`},
 		"live suggest_list":     {ask{query: "q=" + url.QueryEscape(c.Cards.Name.At(0))}, `{"data":[{"kind":"`},
+		"live changes_list":     {ask{query: "kind=prices&since=" + c.ID}, `"data":[]`},
 		"live facets_list":      {ask{}, `"rarities":[`},
 		"live sets_list":        {ask{query: "limit=1"}, `"next_cursor":"`},
 		"live sets_get":         {ask{ref: set}, `"top_cards":[`},

@@ -34,9 +34,7 @@ var (
 	PageLimit   = Range{1, 50} // entries of a page
 	HistoryDays = Range{1, 365}
 	Suggestions = Range{1, 10}
-	// A page of changes is at most some 750 KB.
-	ChangeLimit      = Range{1, 1000} // of cards and sets
-	PriceChangeLimit = Range{1, 5000}
+	ChangeLimit = Range{1, 5000} // of prices, which are some 750 KB
 
 	CardIDs    = Range{1, 200} // ids and identifiers of a card batch, together
 	PriceIDs   = Range{1, 100} // ids and identifiers of a live price batch, together
@@ -55,5 +53,6 @@ const (
 
 	DefaultSuggestions = 10
 	DefaultChangeLimit = 1000
+	MaxRecordChanges   = 1000 // of cards and of sets on a page
 	MoversMinCents     = 500
 )

@@ -45,8 +45,8 @@ func (b *Bucket) sendChanges(ctx context.Context, delta *snapshot.Delta, next *P
 	delta.Epoch = next.Epoch
 	body, err := delta.Encode()
 	signed := sign(kindChanges+strconv.FormatUint(next.Epoch, 10), body, o.Key)
-	if err == nil && len(signed) > maxSigned {
-		err = fmt.Errorf("what changed has more than %d bytes", maxSigned)
+	if err == nil && len(signed) > maxSmallObject {
+		err = fmt.Errorf("it has more than %d bytes", maxSmallObject)
 	}
 	if err == nil {
 		// Without a condition: another publisher may have failed at this epoch.
