@@ -48,6 +48,7 @@ type perRequest struct {
 
 	metering     metering
 	notModified  bool
+	span         span // of a file
 	hasRequestID bool // writeRequestID began the head, and completeHead adds nothing
 	hasVary      bool // vary was called
 }
@@ -163,6 +164,9 @@ func (x *exchange) process() {
 	f := x.run()
 	if f == nil {
 		x.checkNotModified()
+	}
+	if f == nil && x.reply.File != nil && !x.notModified {
+		f = x.beginDownload()
 	}
 
 	// A response that is not modified, replayed or refused costs nothing (decision 13).

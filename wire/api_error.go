@@ -18,6 +18,7 @@ const (
 	SnapshotGone           Code = "snapshot_gone"
 	PayloadTooLarge        Code = "payload_too_large"
 	UnsupportedMediaType   Code = "unsupported_media_type"
+	RangeNotSatisfiable    Code = "range_not_satisfiable"
 	HostNotAllowed         Code = "host_not_allowed"
 	OriginNotAllowed       Code = "origin_not_allowed"
 	NotAcceptable          Code = "not_acceptable"
@@ -61,6 +62,8 @@ var (
 		OriginNotAllowed: {403, "Origin not allowed"},
 		NotAcceptable:    {406, "Not acceptable"},
 		SnapshotGone:     {412, "Snapshot gone"}, // 410 where APIError.Gone is set
+		// Of bulk files only.
+		RangeNotSatisfiable: {416, "Range not satisfiable"},
 	})
 	PreviewCodes = withSharedCodes(map[Code]Meaning{
 		InvalidAPIKey:       {401, "Invalid API key"},
