@@ -15,22 +15,22 @@ var changeKinds = [snapshot.RowKinds]string{"cards", "prices", "sets"}
 
 // listChanges handles GET /v1/changes.
 func listChanges(r *Request, out *Reply) *wire.APIError {
-	q, bound := changesQuery(r)
-	if f := openChanges(r, &q, bound); f != nil {
+	query, bound := changesQuery(r)
+	if f := openChanges(r, &query, bound); f != nil {
 		return f
 	}
 	if f := r.invalid(); f != nil {
 		return f
 	}
-	if !r.View.KnowsChanges(q.Since) {
+	if !r.View.KnowsChanges(query.Since) {
 		return gone("nobody knows here what changed since snapshot %s until %s: begin again with GET /v1/bulk, or a "+
-			"walk of GET /v1/cards", QuoteInput(q.Since), r.View.ID)
+			"walk of GET /v1/cards", QuoteInput(query.Since), r.View.ID)
 	}
 
-	out.Body = wire.AppendText(out.Body, `{"from_snapshot_id":`, q.Since)
+	out.Body = wire.AppendText(out.Body, `{"from_snapshot_id":`, query.Since)
 	out.Body = wire.AppendText(out.Body, `,"snapshot_id":`, r.View.ID)
 	out.Body = append(out.Body, `,"data":[`...)
-	body, next := r.View.AppendChanges(out.Body, q)
+	body, next := r.View.AppendChanges(out.Body, query)
 	out.Body = append(body, ']')
 	r.appendNext(out, cursor.Changes, bound, next != nil, func(dst []byte) []byte {
 		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(dst, uint32(next.Row)), next.After)
@@ -39,7 +39,7 @@ func listChanges(r *Request, out *Reply) *wire.APIError {
 }
 
 // changesQuery reads the parameters of a list of changes, and what its cursors are bound to. It records problems.
-func changesQuery(r *Request) (q engine.ChangesQuery, bound uint64) {
+func changesQuery(r *Request) (query engine.ChangesQuery, bound uint64) {
 	for _, required := range [][2]string{
 		{"kind", "send one of " + strings.Join(changeKinds[:], ", ")}, {"since", "send the X-Snapshot-Id of your copy"},
 	} {
@@ -51,21 +51,21 @@ func changesQuery(r *Request) (q engine.ChangesQuery, bound uint64) {
 	kind := r.oneOf("kind", changeKinds[snapshot.CardRow], changeKinds[:]...)
 	for i, name := range changeKinds {
 		if name == kind {
-			q.Kind = snapshot.RowKind(i)
+			query.Kind = snapshot.RowKind(i)
 		}
 	}
 	limits := wire.ChangeLimit
-	if q.Kind != snapshot.PriceRow {
+	if query.Kind != snapshot.PriceRow {
 		limits.Max = wire.MaxRecordChanges
 	}
-	q.Limit = int(r.intArg("limit", limits, wire.DefaultChangeLimit))
-	q.Since, _ = r.textArg("since", wire.SnapshotText)
-	return q, cursor.Hash("changes", kind, q.Since)
+	query.Limit = int(r.intArg("limit", limits, wire.DefaultChangeLimit))
+	query.Since, _ = r.textArg("since", wire.SnapshotText)
+	return query, cursor.Hash("changes", kind, query.Since)
 }
 
 // openChanges sets the request's View to the one that a header or cursor names, and the position to that of the
 // cursor. It records problems. A walk has the rows up to one snapshot: it cannot go on in another.
-func openChanges(r *Request, q *engine.ChangesQuery, bound uint64) *wire.APIError {
+func openChanges(r *Request, query *engine.ChangesQuery, bound uint64) *wire.APIError {
 	if r.SnapshotID != "" {
 		view := r.Service.Retained(cursor.Hash(r.SnapshotID))
 		if view == nil {
@@ -90,8 +90,8 @@ func openChanges(r *Request, q *engine.ChangesQuery, bound uint64) *wire.APIErro
 			"walk to that one, or begin again with GET /v1/bulk", r.View.ID)
 	default:
 		r.View = view
-		q.Row = int(binary.BigEndian.Uint32(page.Position))
-		q.After = binary.BigEndian.Uint64(page.Position[4:])
+		query.Row = int(binary.BigEndian.Uint32(page.Position))
+		query.After = binary.BigEndian.Uint64(page.Position[4:])
 	}
 	return nil
 }

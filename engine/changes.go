@@ -57,12 +57,12 @@ func (v *View) composeChanges(ctx context.Context, deltas []*snapshot.Delta, ste
 	if step == nil {
 		step = func() {}
 	}
-	c := &composer{view: v}
+	work := &composer{view: v}
 	lanes := 0
 	if cards := v.Catalog.Cards.ID.Len(); cards > 0 {
 		_, lanes = v.Catalog.Lanes.Of.Range(cards - 1)
 	}
-	c.sizes = [...]int{v.Catalog.Cards.ID.Len(), lanes, v.Catalog.Sets.ID.Len()}
+	work.sizes = [...]int{v.Catalog.Cards.ID.Len(), lanes, v.Catalog.Sets.ID.Len()}
 
 	made := &changes{paths: map[string]uint32{v.ID: 0}}
 	count := 0
@@ -70,10 +70,10 @@ func (v *View) composeChanges(ctx context.Context, deltas []*snapshot.Delta, ste
 	for heads := []string{v.ID}; len(heads) > 0; heads = heads[1:] {
 		for _, delta := range deltas {
 			_, known := made.paths[delta.From]
-			if delta.To != heads[0] || known || count == snapshot.MaxDeltas || c.total > maxDeltaRows {
+			if delta.To != heads[0] || known || count == snapshot.MaxDeltas || work.total > maxDeltaRows {
 				continue
 			}
-			if err := c.read(ctx, delta, step); err != nil {
+			if err := work.read(ctx, delta, step); err != nil {
 				problem = fmt.Errorf("changes of epoch %d: %w", delta.Epoch, err)
 				continue
 			}
@@ -85,7 +85,7 @@ func (v *View) composeChanges(ctx context.Context, deltas []*snapshot.Delta, ste
 	}
 
 	for kind := range made.kinds {
-		made.kinds[kind] = c.compose(kind)
+		made.kinds[kind] = work.compose(kind)
 		step()
 	}
 	v.changes.Store(made)
@@ -93,34 +93,34 @@ func (v *View) composeChanges(ctx context.Context, deltas []*snapshot.Delta, ste
 }
 
 // read finds the rows that a delta names. A delta that cannot be read leaves nothing.
-func (c *composer) read(ctx context.Context, delta *snapshot.Delta, step func()) error {
+func (work *composer) read(ctx context.Context, delta *snapshot.Delta, step func()) error {
 	var rows [snapshot.RowKinds][]deltaRow
 	err := delta.Rows(ctx, step, func(key snapshot.RowKey, was uint64) {
-		rows[key.Kind] = append(rows[key.Kind], deltaRow{c.find(&key), was})
+		rows[key.Kind] = append(rows[key.Kind], deltaRow{work.find(&key), was})
 	})
 	if err != nil {
 		return err
 	}
 	for kind := range rows {
-		c.rows[kind] = append(c.rows[kind], rows[kind])
-		c.total += len(rows[kind])
+		work.rows[kind] = append(work.rows[kind], rows[kind])
+		work.total += len(rows[kind])
 	}
 	return nil
 }
 
 // find returns the number of a row.
-func (c *composer) find(key *snapshot.RowKey) uint32 {
-	if row := c.view.findRow(key); row >= 0 {
+func (work *composer) find(key *snapshot.RowKey) uint32 {
+	if row := work.view.findRow(key); row >= 0 {
 		return uint32(row)
 	}
 
-	gone := &c.gone[key.Kind]
+	gone := &work.gone[key.Kind]
 	row, known := (*gone)[*key]
 	if !known {
 		if *gone == nil {
 			*gone = map[snapshot.RowKey]uint32{}
 		}
-		row = uint32(c.sizes[key.Kind] + len(*gone))
+		row = uint32(work.sizes[key.Kind] + len(*gone))
 		// The delta, whose text this is, is dropped.
 		(*gone)[snapshot.RowKey{
 			Kind: key.Kind, ID: strings.Clone(key.ID), Variant: strings.Clone(key.Variant), Condition: key.Condition,
@@ -162,22 +162,22 @@ func hashOf(key snapshot.RowKey) uint64 {
 }
 
 // compose makes the rows of a kind.
-func (c *composer) compose(kind int) (made changedRows) {
+func (work *composer) compose(kind int) (made changedRows) {
 	// The order of missing rows must not depend on which deltas a server has: cursors go on at another one.
-	size := c.sizes[kind]
-	renumbered := make([]uint32, len(c.gone[kind]))
-	for key := range c.gone[kind] {
+	size := work.sizes[kind]
+	renumbered := make([]uint32, len(work.gone[kind]))
+	for key := range work.gone[kind] {
 		made.gone = append(made.gone, key)
 	}
 	slices.SortFunc(made.gone, func(a, b snapshot.RowKey) int { return cmp.Compare(hashOf(a), hashOf(b)) })
 	for i, key := range made.gone {
-		renumbered[c.gone[kind][key]-uint32(size)] = uint32(size + i)
+		renumbered[work.gone[kind][key]-uint32(size)] = uint32(size + i)
 	}
 
 	made.touched = make([]uint32, size+len(made.gone))
 	made.first = make([]uint32, size+len(made.gone))
 	total := 0
-	for bit, rows := range c.rows[kind] {
+	for bit, rows := range work.rows[kind] {
 		for i := range rows {
 			row := &rows[i].row
 			if *row >= uint32(size) {
@@ -195,7 +195,7 @@ func (c *composer) compose(kind int) (made changedRows) {
 		end += uint32(bits.OnesCount32(touched))
 		made.first[row] = end
 	}
-	for _, rows := range c.rows[kind] {
+	for _, rows := range work.rows[kind] {
 		for _, named := range rows {
 			made.first[named.row]--
 			made.was[made.first[named.row]] = named.was
@@ -205,12 +205,12 @@ func (c *composer) compose(kind int) (made changedRows) {
 }
 
 // size is about how many bytes the changes take.
-func (c *changes) size() (bytes int64) {
-	if c == nil {
+func (all *changes) size() (bytes int64) {
+	if all == nil {
 		return 0
 	}
-	for i := range c.kinds {
-		rows := &c.kinds[i]
+	for i := range all.kinds {
+		rows := &all.kinds[i]
 		bytes += int64(8*len(rows.touched) + 8*len(rows.was) + 128*len(rows.gone))
 	}
 	return bytes
@@ -258,43 +258,43 @@ func (v *View) KnowsChanges(since string) bool {
 }
 
 // AppendChanges appends a page of changes, joined by commas, and returns where the next one begins, nil for none.
-func (v *View) AppendChanges(dst []byte, q ChangesQuery) ([]byte, *ChangesPosition) {
+func (v *View) AppendChanges(dst []byte, query ChangesQuery) ([]byte, *ChangesPosition) {
 	all := v.changes.Load()
 	if all == nil {
 		return dst, nil
 	}
 
-	rows := &all.kinds[q.Kind]
+	rows := &all.kinds[query.Kind]
 	size := len(rows.touched) - len(rows.gone)
-	row := min(q.Row, size)
+	row := min(query.Row, size)
 	if row == size {
-		row += sort.Search(len(rows.gone), func(i int) bool { return hashOf(rows.gone[i]) > q.After })
+		row += sort.Search(len(rows.gone), func(i int) bool { return hashOf(rows.gone[i]) > query.After })
 	}
 
 	begin := len(dst)
-	path := all.paths[q.Since]
+	path := all.paths[query.Since]
 	card := -1
 	for ; row < len(rows.touched); row++ {
-		change := rows.change(v, q.Kind, row, path)
+		change := rows.change(v, query.Kind, row, path)
 		switch {
 		case change == "":
 			continue
-		case q.Limit == 0 && row > size:
+		case query.Limit == 0 && row > size:
 			return dst, &ChangesPosition{size, hashOf(rows.gone[row-size-1])}
-		case q.Limit == 0:
+		case query.Limit == 0:
 			return dst, &ChangesPosition{Row: row}
 		case len(dst) > begin:
 			dst = append(dst, ',')
 		}
 
-		q.Limit--
+		query.Limit--
 		var key snapshot.RowKey
 		if row < size {
-			key, card = v.keyOf(q.Kind, row, card)
+			key, card = v.keyOf(query.Kind, row, card)
 		} else {
 			key = rows.gone[row-size]
 		}
-		dst = v.appendChanged(wire.AppendDifference(dst, &key, change), q.Kind, row, change)
+		dst = v.appendChanged(wire.AppendDifference(dst, &key, change), query.Kind, row, change)
 	}
 	return dst, nil
 }

@@ -39,7 +39,7 @@ type View struct {
 	setDetails   fragments // Set detail
 	products     fragments // Product, by public id
 
-	changes atomic.Pointer[changes] // nil where no store said what changed
+	changes *atomic.Pointer[changes] // nil where no store said what changed
 
 	detailTags etags
 	// ProductsHash is a hash over the JSON of all products.
@@ -67,7 +67,10 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.URLs, step func
 	took.Index = time.Since(start)
 	defer func() { took.Fragments = time.Since(start) - took.Index }()
 
-	v := &View{Catalog: c, Index: ix, ID: c.ID, Hash: cursor.Hash(c.ID), site: site}
+	v := &View{
+		Catalog: c, Index: ix, ID: c.ID, Hash: cursor.Hash(c.ID), site: site,
+		changes: &atomic.Pointer[changes]{},
+	}
 	v.games = wire.AppendGames(nil, c)
 	v.historyDates = newHistoryDates(c.Date())
 

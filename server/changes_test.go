@@ -145,14 +145,16 @@ func (h *publications) edit(w *fixture.World) *fixture.World {
 			card.Name = "Renamed " + fmt.Sprint(h.dice.IntN(3))
 		}
 		if chance(40) {
-			card.Identifiers = append(card.Identifiers, fixture.Identifier{Namespace: "other", Value: fmt.Sprint(h.dice.IntN(9))})
+			other := fixture.Identifier{Namespace: "other", Value: fmt.Sprint(h.dice.IntN(9))}
+			card.Identifiers = append(card.Identifiers, other)
 		}
 		if chance(50) {
 			card.Slug = fmt.Sprintf("moved-%d-%s", h.dice.IntN(5), card.ID[len(card.ID)-6:])
 		}
 		for k := range card.Lanes {
 			lane := &card.Lanes[k]
-			lane.CollectedAt, lane.SourceAsOf = snapshot.NoTime, snapshot.NoTime
+			lane.CollectedAt = snapshot.NoTime
+			lane.SourceAsOf = snapshot.NoTime
 			switch {
 			case chance(12): // no source lists it any more
 				lane.Cents = snapshot.NoCents
@@ -177,7 +179,8 @@ func (h *publications) edit(w *fixture.World) *fixture.World {
 			return slices.ContainsFunc(n.Cards, func(c fixture.Card) bool { return c.ID == id })
 		}
 		for _, card := range more.Cards {
-			if card.Set = ""; !has(card.ID) {
+			if !has(card.ID) {
+				card.Set = ""
 				card.Product = false
 				card.Slug = "new-" + card.ID[len(card.ID)-6:]
 				n.Cards = append(n.Cards, card)
@@ -192,7 +195,8 @@ func (h *publications) edit(w *fixture.World) *fixture.World {
 		n.Sets = n.Sets[:len(n.Sets)-1]
 		for i := range n.Cards {
 			if n.Cards[i].Set == gone {
-				n.Cards[i].Set, n.Cards[i].Product = "", false
+				n.Cards[i].Set = ""
+				n.Cards[i].Product = false
 			}
 		}
 	}
@@ -232,7 +236,7 @@ func (h *publications) step(tb testing.TB) {
 	h.served(tb)
 }
 
-// mirror is a client that took the bulk once.
+// mirrored is a client that took the bulk once.
 type mirrored struct {
 	since string
 	rows  catalogRows
@@ -246,6 +250,7 @@ type changed struct {
 func (h *publications) parse(tb testing.TB, kind string, body []byte) (to string, rows []changed, cursor string) {
 	tb.Helper()
 	page := decodeObject(tb, body)
+
 	data, _ := page["data"].([]any)
 	for _, one := range data {
 		object, _ := one.(map[string]any)
@@ -267,6 +272,7 @@ func (h *publications) parse(tb testing.TB, kind string, body []byte) (to string
 		}
 		rows = append(rows, row)
 	}
+
 	next, _ := page["next_cursor"].(string)
 	return fmt.Sprint(page["snapshot_id"]), rows, next
 }
@@ -307,9 +313,16 @@ func (h *publications) walk(t *testing.T, m *mirrored, kind, now string) (rows [
 	limit := 1 + h.dice.IntN(12)
 	path := "/v1/changes?" + url.Values{"since": {m.since}, "kind": {kind}, "limit": {fmt.Sprint(limit)}}.Encode()
 	target := path
+	shown := map[string]string{} // the page that had a row
 	for {
 		r := h.try(t, scenario{path: target})
 		to, page, cursor := h.parse(t, kind, r.body)
+		for _, row := range page {
+			if on, had := shown[row.key]; had && on != target {
+				t.Fatalf("%v is on two pages", row)
+			}
+			shown[row.key] = target
+		}
 		if to != now || r.header.Get("X-Snapshot-Id") != now || len(page) > limit || cursor != "" && len(page) < limit {
 			t.Fatalf("%s: to %s with %d rows: %s", target, to, len(page), r.body)
 		}
@@ -330,7 +343,8 @@ func (h *publications) walk(t *testing.T, m *mirrored, kind, now string) (rows [
 		got[row.key] = row.change
 	}
 	want := map[string]string{}
-	before, after := h.rows[m.since][kind], h.rows[now][kind]
+	before := h.rows[m.since][kind]
+	after := h.rows[now][kind]
 	for key, row := range after {
 		if was, had := before[key]; !had {
 			want[key] = "added"
@@ -400,8 +414,8 @@ func (h *publications) isGone(t *testing.T, since string, header ...string) {
 	}
 }
 
-// TestChangesOfBrokenChain wants a store without deltas, or with some that are lost or damaged, to publish and serve, to
-// say 410 for what is behind the gap, and to be well again after it.
+// TestChangesOfBrokenChain wants a store with a damaged delta to publish and serve, to say 410 for what is behind the
+// gap, and to be well again after it.
 func TestChangesOfBrokenChain(t *testing.T) {
 	h := newPublications(t, 3)
 	first := h.bulk()
@@ -465,12 +479,16 @@ func TestChangesWalk(t *testing.T) {
 	})
 	h.isGone(t, before, "X-Snapshot-Id: none")
 	h.try(t, scenario{path: strings.Replace(next, before, middle, 1), status: 400, code: "invalid_request"})
-	for _, wrong := range []string{"", "?kind=cards", "?since=x", "?kind=names&since=x", "?kind=sets&since=x&limit=1001"} {
+	for _, wrong := range []string{
+		"", "?kind=cards", "?since=x", "?kind=names&since=x", "?kind=sets&since=x&limit=1001",
+	} {
 		h.try(t, scenario{path: "/v1/changes" + wrong, status: 400, code: "invalid_request"})
 	}
 
 	tag := first.header.Get("Etag")
-	same := h.try(t, scenario{path: path, header: []string{"X-Snapshot-Id: " + middle, "If-None-Match: " + tag}, status: 304})
+	same := h.try(t, scenario{
+		path: path, header: []string{"X-Snapshot-Id: " + middle, "If-None-Match: " + tag}, status: 304,
+	})
 	if len(same.body) > 0 {
 		t.Errorf("304 with a body")
 	}

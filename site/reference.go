@@ -258,6 +258,11 @@ func samplesOf(v *engine.View) (s samples) {
 
 // presetValue returns the value of a parameter in the form: only required ones have one.
 func (s *samples) presetValue(op *operation, p *parameter) string {
+	// Nothing changed since the current snapshot, which is an answer too.
+	if p.Name == "since" {
+		return s.snapshot
+	}
+
 	switch {
 	case p.In != "path" && p.Required && len(p.Schema.Enum) > 0:
 		return fmt.Sprint(p.Schema.Enum[0])

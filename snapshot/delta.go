@@ -155,25 +155,25 @@ func fingerprintOf(texts ...string) uint64 {
 
 // ParseDelta reads what Encode wrote.
 func ParseDelta(b []byte) (*Delta, error) {
-	d := &Delta{}
-	err := decodeChecksummed(b, deltasDir, d)
-	if err == nil && d.Format != deltaFormat {
-		err = fmt.Errorf("format %d: %w", d.Format, ErrNewerFormat)
+	delta := &Delta{}
+	err := decodeChecksummed(b, deltasDir, delta)
+	if err == nil && delta.Format != deltaFormat {
+		err = fmt.Errorf("format %delta: %w", delta.Format, ErrNewerFormat)
 	}
-	if err == nil && !(ValidID(d.From) && ValidID(d.To) && d.Raw <= MaxSection) {
+	if err == nil && !(ValidID(delta.From) && ValidID(delta.To) && delta.Raw <= MaxSection) {
 		err = &DamageError{deltasDir, "does not name two snapshots"}
 	}
-	return d, err
+	return delta, err
 }
 
 // Encode returns the bytes of its file.
-func (d *Delta) Encode() ([]byte, error) { return encodeChecksummed(d) }
+func (delta *Delta) Encode() ([]byte, error) { return encodeChecksummed(delta) }
 
 // Rows calls each for every row, with its fingerprint in the earlier snapshot, 0 where it had none. It calls step
 // often, and step may rest.
-func (d *Delta) Rows(ctx context.Context, step func(), each func(key RowKey, was uint64)) error {
-	section := Section{Name: deltasDir, Bytes: int64(len(d.Packed)), Raw: d.Raw}
-	raw, err := section.unpack(d.Packed, stepper{ended: ctx.Err, step: step})
+func (delta *Delta) Rows(ctx context.Context, step func(), each func(key RowKey, was uint64)) error {
+	section := Section{Name: deltasDir, Bytes: int64(len(delta.Packed)), Raw: delta.Raw}
+	raw, err := section.unpack(delta.Packed, stepper{ended: ctx.Err, step: step})
 	if err != nil {
 		return err
 	}
