@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"ninepocket/engine"
@@ -23,17 +24,16 @@ func listChanges(r *Request, out *Reply) *wire.APIError {
 		return f
 	}
 	if !r.View.KnowsChanges(query.Since) {
-		return gone("nobody knows here what changed since snapshot %s until %s: begin again with GET /v1/bulk, or a "+
-			"walk of GET /v1/cards", QuoteInput(query.Since), r.View.ID)
+		return gone(r, "nobody knows what changed since snapshot "+QuoteInput(query.Since))
 	}
 
 	out.Body = wire.AppendText(out.Body, `{"from_snapshot_id":`, query.Since)
 	out.Body = wire.AppendText(out.Body, `,"snapshot_id":`, r.View.ID)
 	out.Body = append(out.Body, `,"data":[`...)
-	body, next := r.View.AppendChanges(out.Body, query)
+	body, last := r.View.AppendChanges(out.Body, query)
 	out.Body = append(body, ']')
-	r.appendNext(out, cursor.Changes, bound, next != nil, func(dst []byte) []byte {
-		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(dst, uint32(next.Row)), next.After)
+	r.appendNext(out, cursor.Changes, bound, last != nil, func(dst []byte) []byte {
+		return append(binary.BigEndian.AppendUint64(dst, last.Lane), last.ID...)
 	})
 	return nil
 }
@@ -49,11 +49,7 @@ func changesQuery(r *Request) (query engine.ChangesQuery, bound uint64) {
 	}
 
 	kind := r.oneOf("kind", changeKinds[snapshot.CardRow], changeKinds[:]...)
-	for i, name := range changeKinds {
-		if name == kind {
-			query.Kind = snapshot.RowKind(i)
-		}
-	}
+	query.Kind = snapshot.RowKind(slices.Index(changeKinds[:], kind))
 	limits := wire.ChangeLimit
 	if query.Kind != snapshot.PriceRow {
 		limits.Max = wire.MaxRecordChanges
@@ -69,8 +65,7 @@ func openChanges(r *Request, query *engine.ChangesQuery, bound uint64) *wire.API
 	if r.SnapshotID != "" {
 		view := r.Service.Retained(cursor.Hash(r.SnapshotID))
 		if view == nil {
-			return gone("the snapshot of X-Snapshot-Id is not held any more, the current one is %s: leave the header "+
-				"out, or begin again with GET /v1/bulk", r.View.ID)
+			return gone(r, "the snapshot of X-Snapshot-Id is not held any more")
 		}
 		r.View = view
 		r.Pinned = true
@@ -81,24 +76,25 @@ func openChanges(r *Request, query *engine.ChangesQuery, bound uint64) *wire.API
 	case !ok:
 	case r.Pinned && page.Snapshot != r.View.Hash:
 		r.problem("cursor is of another snapshot than X-Snapshot-Id: leave one of them out")
-	case len(page.Position) != 12:
+	case len(page.Position) < 8:
 		r.badCursor(token, cursor.ErrMalformed)
 	case view == nil && r.Service.IsPending(page.Snapshot, page.Issued):
 		return &wire.APIError{Code: wire.TemporarilyUnavailable, Detail: pendingView, RetryAfter: 1}
 	case view == nil:
-		return gone("the snapshot of this walk is not held any more, the current one is %s: leave the cursor out to "+
-			"walk to that one, or begin again with GET /v1/bulk", r.View.ID)
+		return gone(r, "the snapshot of this walk is not held any more: leave the cursor out to walk to the current one")
 	default:
 		r.View = view
-		query.Row = int(binary.BigEndian.Uint32(page.Position))
-		query.After = binary.BigEndian.Uint64(page.Position[4:])
+		query.After = engine.ChangesPosition{
+			ID: string(page.Position[8:]), Lane: binary.BigEndian.Uint64(page.Position),
+		}
 	}
 	return nil
 }
 
-// gone returns the error of a snapshot that will not come back.
-func gone(format string, args ...any) *wire.APIError {
-	f := refuse(wire.SnapshotGone, format, args...)
+// gone returns the error of a snapshot that will not come back, with the way on: to the current one, or anew.
+func gone(r *Request, what string) *wire.APIError {
+	f := refuse(wire.SnapshotGone, "%s; the current one is %s: begin again with GET /v1/bulk, or a walk of GET /v1/cards",
+		what, r.View.ID)
 	f.Gone = true
 	return f
 }

@@ -39,7 +39,7 @@ type View struct {
 	setDetails   fragments // Set detail
 	products     fragments // Product, by public id
 
-	changes *atomic.Pointer[changes] // nil where no store said what changed
+	changes *atomic.Pointer[changes]
 
 	detailTags etags
 	// ProductsHash is a hash over the JSON of all products.
@@ -71,6 +71,7 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.URLs, step func
 		Catalog: c, Index: ix, ID: c.ID, Hash: cursor.Hash(c.ID), site: site,
 		changes: &atomic.Pointer[changes]{},
 	}
+	v.changes.Store(&changes{paths: map[string]uint32{v.ID: 0}}) // until a store says more
 	v.games = wire.AppendGames(nil, c)
 	v.historyDates = newHistoryDates(c.Date())
 

@@ -1,12 +1,15 @@
 package snapshot
 
 import (
-	"context"
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
+	"github.com/klauspost/compress/zstd"
 )
 
 // RowKind is what a row of a Delta is of.
@@ -32,6 +35,9 @@ type RowKey struct {
 // takes no other.
 const deltaFormat = 1
 
+// deltaLine is the line of a row: its key, and its fingerprint in the earlier snapshot, 0 where it was not.
+const deltaLine = "%d\t%s\t%s\t%d\t%d\n"
+
 // Delta names the rows in which one snapshot differs from another. Whoever published what, and when:
 // an id stands for its content, so that a delta is true for ever.
 type Delta struct {
@@ -39,108 +45,80 @@ type Delta struct {
 	Epoch  uint64 `json:"epoch"` // of the publication that it was made for
 	From   string `json:"from"`
 	To     string `json:"to"`
-	Raw    int64  `json:"raw_bytes"`
-	Packed []byte `json:"rows"` // a deltaTable, as a section has it
-}
-
-// deltaTable are the rows of a Delta.
-type deltaTable struct {
-	Kind      []uint8 `column:"kind"`
-	ID        Strings `column:"id"`
-	Variant   Strings `column:"variant"`
-	Condition []uint8 `column:"condition"`
-	// Was is the fingerprint of the row in the earlier snapshot, 0 where it has none.
-	Was []uint64 `column:"was"`
-}
-
-func (t *deltaTable) add(key RowKey, was uint64) {
-	t.Kind = append(t.Kind, uint8(key.Kind))
-	t.ID.Append(key.ID)
-	t.Variant.Append(key.Variant)
-	t.Condition = append(t.Condition, uint8(key.Condition))
-	t.Was = append(t.Was, was)
+	Packed []byte `json:"rows"` // a line each, compressed
 }
 
 // NewDelta compares two catalogs.
 func NewDelta(from, to *Catalog) (*Delta, error) {
 	was := map[RowKey]uint64{}
-	from.eachRow(func(key RowKey, fingerprint uint64) { was[key] = fingerprint })
+	from.EachRow(func(key RowKey, _ int, fingerprint uint64) { was[key] = fingerprint })
 
-	var table deltaTable
-	to.eachRow(func(key RowKey, fingerprint uint64) {
+	var lines []byte
+	add := func(key RowKey, was uint64) {
+		lines = fmt.Appendf(lines, deltaLine, key.Kind, key.ID, key.Variant, key.Condition, was)
+	}
+	to.EachRow(func(key RowKey, _ int, fingerprint uint64) {
 		if was[key] != fingerprint {
-			table.add(key, was[key])
+			add(key, was[key])
 		}
 		delete(was, key)
 	})
 
 	// What is left went. The catalog has it in an order, and equal catalogs give equal bytes.
-	from.eachRow(func(key RowKey, fingerprint uint64) {
+	from.EachRow(func(key RowKey, _ int, fingerprint uint64) {
 		if _, gone := was[key]; gone {
-			table.add(key, fingerprint)
+			add(key, fingerprint)
 		}
 	})
 
-	raw, err := encodeSection(columnsOf(&table))
-	if err != nil {
-		return nil, err
-	}
 	compress, err := compressor()
 	if err != nil {
 		return nil, err
 	}
-	packed := compress.EncodeAll(raw, nil)
-	return &Delta{Format: deltaFormat, From: from.ID, To: to.ID, Raw: int64(len(raw)), Packed: packed}, nil
+	return &Delta{Format: deltaFormat, From: from.ID, To: to.ID, Packed: compress.EncodeAll(lines, nil)}, nil
 }
 
-// eachRow calls each for all rows with their fingerprints. A lane without a price is no row, and a price that may
-// not be distributed is in no catalog.
-func (c *Catalog) eachRow(each func(RowKey, uint64)) {
+// EachRow calls each for all rows, with their numbers and what is equal for two rows that clients are shown as equal,
+// but for what moves every day (decision 4101). A lane without a price is no row.
+func (c *Catalog) EachRow(each func(key RowKey, row int, fingerprint uint64)) {
 	for set := range c.Sets.ID.Len() {
-		each(RowKey{Kind: SetRow, ID: c.Sets.ID.At(set)}, c.Fingerprint(SetRow, set))
+		game := int(c.Sets.Game[set])
+		each(RowKey{Kind: SetRow, ID: c.Sets.ID.At(set)}, set, fingerprintOf(
+			c.Sets.Name.At(set), c.Sets.Series.At(set), c.Sets.Release[set].String(),
+			strconv.Itoa(int(c.Sets.Cards[set])), c.Games.Slug.At(game), c.Games.Name.At(game)))
 	}
 
+	var texts []string
 	for card := range c.Cards.ID.Len() {
 		key := RowKey{Kind: CardRow, ID: c.Cards.ID.At(card)}
-		each(key, c.Fingerprint(CardRow, card))
+		texts = c.appendShown(texts[:0], card)
+		each(key, card, fingerprintOf(texts...))
 
 		key.Kind = PriceRow
 		from, to := c.Lanes.Of.Range(card)
 		for lane := from; lane < to; lane++ {
 			key.Variant = c.Variants.At(int(c.Lanes.Variant[lane]))
 			key.Condition = Condition(c.Lanes.Condition[lane])
-			if fingerprint := c.Fingerprint(PriceRow, lane); fingerprint != 0 {
-				each(key, fingerprint)
+			if cents := c.Lanes.Cents[lane]; cents != NoCents {
+				each(key, lane, uint64(cents)+1)
 			}
 		}
 	}
 }
 
-// Fingerprint is equal for two rows that clients are shown as equal, but for what moves every day (decision
-// 4101). It is 0 for a lane without a price.
-func (c *Catalog) Fingerprint(kind RowKind, row int) uint64 {
-	game := func(game uint8) (slug, name string) { return c.Games.Slug.At(int(game)), c.Games.Name.At(int(game)) }
-	switch kind {
-	case PriceRow:
-		return uint64(c.Lanes.Cents[row] - NoCents)
-
-	case SetRow:
-		slug, name := game(c.Sets.Game[row])
-		return fingerprintOf(c.Sets.Name.At(row), c.Sets.Series.At(row), c.Sets.Release[row].String(),
-			strconv.Itoa(int(c.Sets.Cards[row])), slug, name)
-	}
-
+// appendShown appends what clients are shown of a card besides its prices.
+func (c *Catalog) appendShown(texts []string, card int) []string {
 	cards := &c.Cards
-	slug, name := game(cards.Game[row])
-	texts := []string{
-		cards.Name.At(row), cards.Number.At(row), cards.Rarity.At(row), cards.Image.At(row), cards.Slug.At(row),
-		strconv.Itoa(int(cards.Product[row])), slug, name, c.OfSet(&c.Sets.ID, row), c.OfSet(&c.Sets.Name, row),
-	}
-	from, to := c.Identifiers.Of.Range(row)
+	game := int(cards.Game[card])
+	texts = append(texts,
+		cards.Name.At(card), cards.Number.At(card), cards.Rarity.At(card), cards.Image.At(card), cards.Slug.At(card),
+		strconv.Itoa(int(cards.Product[card])), c.Games.Slug.At(game), c.Games.Name.At(game),
+		c.OfSet(&c.Sets.ID, card), c.OfSet(&c.Sets.Name, card))
+	from, to := c.Identifiers.Of.Range(card)
 	for k := from; k < to; k++ {
 		texts = append(texts, c.Identifiers.Namespace.At(k), c.Identifiers.Value.At(k))
 	}
-	return fingerprintOf(texts...)
+	return texts
 }
 
 // fingerprintOf hashes texts, none of which has a zero byte. It is never 0.
@@ -158,10 +136,7 @@ func ParseDelta(b []byte) (*Delta, error) {
 	delta := &Delta{}
 	err := decodeChecksummed(b, deltasDir, delta)
 	if err == nil && delta.Format != deltaFormat {
-		err = fmt.Errorf("format %delta: %w", delta.Format, ErrNewerFormat)
-	}
-	if err == nil && !(ValidID(delta.From) && ValidID(delta.To) && delta.Raw <= MaxSection) {
-		err = &DamageError{deltasDir, "does not name two snapshots"}
+		err = fmt.Errorf("format %d: %w", delta.Format, ErrNewerFormat)
 	}
 	return delta, err
 }
@@ -169,31 +144,35 @@ func ParseDelta(b []byte) (*Delta, error) {
 // Encode returns the bytes of its file.
 func (delta *Delta) Encode() ([]byte, error) { return encodeChecksummed(delta) }
 
-// Rows calls each for every row, with its fingerprint in the earlier snapshot, 0 where it had none. It calls step
-// often, and step may rest.
-func (delta *Delta) Rows(ctx context.Context, step func(), each func(key RowKey, was uint64)) error {
-	section := Section{Name: deltasDir, Bytes: int64(len(delta.Packed)), Raw: delta.Raw}
-	raw, err := section.unpack(delta.Packed, stepper{ended: ctx.Err, step: step})
+// DeltaRow is a row of a Delta.
+type DeltaRow struct {
+	RowKey
+	Was uint64 // its fingerprint in the earlier snapshot, 0 where it was not
+}
+
+// Rows returns the rows. It calls step often, and step may rest.
+func (delta *Delta) Rows(step func()) (rows []DeltaRow, err error) {
+	unpack, err := zstd.NewReader(bytes.NewReader(delta.Packed), zstd.WithDecoderConcurrency(1))
 	if err != nil {
-		return err
+		return nil, err
 	}
+	defer unpack.Close()
 
-	var table deltaTable
-	if err := decodeSection(raw, Format, step, columnsOf(&table)); err != nil {
-		return &DamageError{deltasDir, err.Error()}
+	lines := bufio.NewScanner(unpack)
+	for lines.Scan() {
+		step()
+		part := strings.Split(lines.Text(), "\t")
+		if len(part) != strings.Count(deltaLine, "%") {
+			return nil, &DamageError{deltasDir, "has a line that is no row"}
+		}
+		kind, kindErr := strconv.ParseUint(part[0], 10, 8)
+		condition, conditionErr := strconv.ParseUint(part[3], 10, 8)
+		was, wasErr := strconv.ParseUint(part[4], 10, 64)
+		if errors.Join(kindErr, conditionErr, wasErr) != nil || RowKind(kind) >= RowKinds ||
+			condition >= uint64(conditions) {
+			return nil, &DamageError{deltasDir, "has a row of no kind"}
+		}
+		rows = append(rows, DeltaRow{RowKey{RowKind(kind), part[1], part[2], Condition(condition)}, was})
 	}
-	k := &checker{step: step}
-	k.table(deltasDir, table.ID.Len(), &table)
-	below(k, deltasDir, "kind", table.Kind, int(RowKinds))
-	below(k, deltasDir, "condition", table.Condition, int(conditions))
-	if err := errors.Join(k.errs...); err != nil {
-		return err
-	}
-
-	for i, kind := range table.Kind {
-		k.every(i)
-		key := RowKey{RowKind(kind), table.ID.At(i), table.Variant.At(i), Condition(table.Condition[i])}
-		each(key, table.Was[i])
-	}
-	return nil
+	return rows, lines.Err()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -60,40 +59,36 @@ func (deltas Deltas) Add(delta *Delta) error {
 
 // All returns the deltas that are whole, newest first, and what is wrong with others.
 func (deltas Deltas) All() (all []*Delta, problems error) {
-	names, err := deltas.names()
-	for _, name := range slices.Backward(names) {
-		b, readErr := disk.ReadFile(deltas.disk, filepath.Join(deltas.folder, name))
+	for _, name := range slices.Backward(deltas.names()) {
+		b, err := disk.ReadFile(deltas.disk, filepath.Join(deltas.folder, name))
 		var delta *Delta
-		if readErr == nil {
-			delta, readErr = ParseDelta(b)
+		if err == nil {
+			delta, err = ParseDelta(b)
 		}
-		if readErr != nil {
-			err = errors.Join(err, fmt.Errorf("%s/%s: %w", deltasDir, name, readErr))
-			continue
+		if err == nil {
+			all = append(all, delta)
+		} else {
+			problems = errors.Join(problems, fmt.Errorf("%s/%s: %w", deltasDir, name, err))
 		}
-		all = append(all, delta)
 	}
-	return all, err
+	return all, problems
 }
 
-// names returns the names of the deltas, ascending by epoch.
-func (deltas Deltas) names() (names []string, err error) {
-	entries, err := deltas.disk.List(deltas.folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+// names returns the names of the deltas, ascending by epoch. A folder that cannot be read has none.
+func (deltas Deltas) names() (names []string) {
+	entries, _ := deltas.disk.List(deltas.folder)
 	for _, entry := range entries {
 		if deltaName.MatchString(entry.Name()) {
 			names = append(names, entry.Name())
 		}
 	}
-	return names, err
+	return names
 }
 
 // prune removes all deltas but the newest up to an epoch. Later ones are of a history that is over: they would
 // count as the newest for ever. What cannot be removed only takes room.
 func (deltas Deltas) prune(epoch uint64) {
-	names, _ := deltas.names()
+	names := deltas.names()
 	for i, name := range names {
 		made, _ := strconv.ParseUint(name, 10, 64)
 		if made > epoch || i+MaxDeltas < len(names) {

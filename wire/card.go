@@ -149,7 +149,7 @@ func AppendDifference(dst []byte, key *snapshot.RowKey, change string) []byte {
 		dst = AppendText(dst, `","variant":`, key.Variant)
 		dst = append(append(dst, `,"condition":"`...), key.Condition.Code()...)
 	}
-	return append(append(append(dst, `","change":"`...), change...), '"')
+	return append(append(append(dst, `","change":"`...), change...), `",`...)
 }
 
 // AppendCardSummary appends a Card summary, which is made of the head of the card's detail and of the

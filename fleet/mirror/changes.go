@@ -5,55 +5,40 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 
 	"ninepocket/snapshot"
 )
 
-// kindChanges begins the kind of a signed delta, which goes on with its epoch: no delta is that of another.
-const kindChanges = "CHANGES "
-
 // changesName is the object with what an epoch changed.
 func changesName(epoch uint64) string { return fmt.Sprintf("%s%012d", changesPrefix, epoch) }
 
-// compare returns the delta from what is published to a snapshot, nil for none: of the same snapshot, or with a
-// warning. Clients then take the bulk again, and the push goes on.
-func (o *PushOptions) compare(ctx context.Context, dir *snapshot.Store, from, to string) *snapshot.Delta {
-	if from == "" || from == to {
-		return nil
-	}
-	delta, err := snapshot.Compare(ctx, dir, from, to)
-	if err != nil {
-		o.warn(err)
-		return nil
-	}
-	return delta
-}
+// changesKind is its kind as a signed text. It has the epoch: no delta is that of another.
+func changesKind(epoch uint64) string { return fmt.Sprintf("%s%d", kindChanges, epoch) }
 
-func (o *PushOptions) warn(err error) {
-	if o.OnWarning != nil {
-		o.OnWarning("clients are not told what changed, and have to take the bulk again: " + err.Error())
-	}
-}
+const kindChanges = "CHANGES "
 
-// sendChanges sends what the next publication changes, signed, before servers see that. delta may be nil.
-func (b *Bucket) sendChanges(ctx context.Context, delta *snapshot.Delta, next *Pointer, o *PushOptions) {
-	if delta == nil || delta.From != next.Previous {
+// sendChanges sends what the next publication changes, signed, before servers see that. The push goes on where it
+// cannot: clients then take the bulk again.
+func (b *Bucket) sendChanges(ctx context.Context, dir *snapshot.Store, next *Pointer, o *PushOptions) {
+	if next.Previous == "" || next.Previous == next.ID {
 		return
 	}
 
-	delta.Epoch = next.Epoch
-	body, err := delta.Encode()
-	signed := sign(kindChanges+strconv.FormatUint(next.Epoch, 10), body, o.Key)
-	if err == nil && len(signed) > maxSmallObject {
-		err = fmt.Errorf("it has more than %d bytes", maxSmallObject)
+	delta, err := snapshot.Compare(ctx, dir, next.Previous, next.ID)
+	var body []byte
+	if err == nil {
+		delta.Epoch = next.Epoch
+		body, err = delta.Encode()
+	}
+	if err == nil && len(body) > maxSmallObject {
+		err = fmt.Errorf("what changed has more than %d bytes", maxSmallObject)
 	}
 	if err == nil {
 		// Without a condition: another publisher may have failed at this epoch.
-		_, err = b.put(ctx, changesName(next.Epoch), signed, writeCondition{})
+		_, err = b.put(ctx, changesName(next.Epoch), sign(changesKind(next.Epoch), body, o.Key), writeCondition{})
 	}
-	if err != nil {
-		o.warn(err)
+	if err != nil && o.OnWarning != nil {
+		o.OnWarning("clients are not told what changed, and have to take the bulk again: " + err.Error())
 	}
 
 	// No server reads an older one. What remains takes room.
@@ -84,11 +69,11 @@ func (c *Follower) pullDelta(ctx context.Context, epoch uint64) error {
 	if err != nil {
 		return err
 	}
-	text, err := cutSigned(kindChanges+strconv.FormatUint(epoch, 10), signed)
-	if err != nil {
-		return err
+	text, err := cutSigned(changesKind(epoch), signed)
+	if err == nil {
+		_, err = c.ring.signer(&text)
 	}
-	if _, err := c.ring.signer(&text); err != nil {
+	if err != nil {
 		return err
 	}
 
@@ -96,6 +81,5 @@ func (c *Follower) pullDelta(ctx context.Context, epoch uint64) error {
 	if err != nil {
 		return err
 	}
-	delta.Epoch = epoch
 	return snapshot.DeltasOf(c.dir).Add(delta)
 }

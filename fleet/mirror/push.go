@@ -99,7 +99,6 @@ func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o Pus
 	}
 
 	done := PushResult{Changed: true}
-	delta := o.compare(ctx, dir, old.ID, id)
 	if err := b.sendSections(ctx, dir, m, &done); err != nil {
 		return done, fmt.Errorf("cannot push snapshot %q: %w", id, err)
 	}
@@ -115,7 +114,7 @@ func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o Pus
 	if err != nil {
 		return done, err
 	}
-	b.sendChanges(ctx, delta, &done.Pointer, &o)
+	b.sendChanges(ctx, dir, &done.Pointer, &o)
 	return done, b.publish(ctx, &ring, &done.Pointer, tag, o.Key)
 }
 
