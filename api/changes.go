@@ -32,20 +32,19 @@ func listChanges(r *Request, out *Reply) *wire.APIError {
 	out.Body = append(out.Body, `,"data":[`...)
 	body, last := r.View.AppendChanges(out.Body, query)
 	out.Body = append(body, ']')
-	r.appendNext(out, cursor.Changes, bound, last != nil, func(dst []byte) []byte {
-		return append(binary.BigEndian.AppendUint64(dst, last.Lane), last.ID...)
+	r.appendNext(out, cursor.Changes, bound, last != 0, func(dst []byte) []byte {
+		return binary.BigEndian.AppendUint64(dst, last)
 	})
 	return nil
 }
 
 // changesQuery reads the parameters of a list of changes, and what its cursors are bound to. It records problems.
 func changesQuery(r *Request) (query engine.ChangesQuery, bound uint64) {
-	for _, required := range [][2]string{
-		{"kind", "send one of " + strings.Join(changeKinds[:], ", ")}, {"since", "send the X-Snapshot-Id of your copy"},
-	} {
-		if name := required[0]; r.Args.find(name).count == 0 {
-			r.problem("%s is required%s: %s", name, r.Args.mistyped(name), required[1])
-		}
+	if r.Args.find("since").count == 0 {
+		r.problem("since is required%s: send the X-Snapshot-Id of your copy", r.Args.mistyped("since"))
+	}
+	if r.Args.find("kind").count == 0 {
+		r.problem("kind is required%s: send one of %s", r.Args.mistyped("kind"), strings.Join(changeKinds[:], ", "))
 	}
 
 	kind := r.oneOf("kind", changeKinds[snapshot.CardRow], changeKinds[:]...)
@@ -76,7 +75,7 @@ func openChanges(r *Request, query *engine.ChangesQuery, bound uint64) *wire.API
 	case !ok:
 	case r.Pinned && page.Snapshot != r.View.Hash:
 		r.problem("cursor is of another snapshot than X-Snapshot-Id: leave one of them out")
-	case len(page.Position) < 8:
+	case len(page.Position) != 8:
 		r.badCursor(token, cursor.ErrMalformed)
 	case view == nil && r.Service.IsPending(page.Snapshot, page.Issued):
 		return &wire.APIError{Code: wire.TemporarilyUnavailable, Detail: pendingView, RetryAfter: 1}
@@ -84,17 +83,13 @@ func openChanges(r *Request, query *engine.ChangesQuery, bound uint64) *wire.API
 		return gone(r, "the snapshot of this walk is not held any more: leave the cursor out to walk to the current one")
 	default:
 		r.View = view
-		query.After = engine.ChangesPosition{
-			ID: string(page.Position[8:]), Lane: binary.BigEndian.Uint64(page.Position),
-		}
+		query.After = binary.BigEndian.Uint64(page.Position)
 	}
 	return nil
 }
 
 // gone returns the error of a snapshot that will not come back, with the way on: to the current one, or anew.
 func gone(r *Request, what string) *wire.APIError {
-	f := refuse(wire.SnapshotGone, "%s; the current one is %s: begin again with GET /v1/bulk, or a walk of GET /v1/cards",
-		what, r.View.ID)
-	f.Gone = true
-	return f
+	what += "; the current one is " + r.View.ID + ": begin again with GET /v1/bulk, or walk GET /v1/cards"
+	return &wire.APIError{Code: wire.SnapshotGone, Detail: what, Gone: true}
 }

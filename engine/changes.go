@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
-	"strings"
 
 	"ninepocket/engine/cursor"
 	"ninepocket/snapshot"
@@ -23,29 +23,18 @@ const maxDeltaRows = 2 << 20
 // those snapshots to the View's, each of which has a bit.
 type changes struct {
 	paths map[string]uint32                // by snapshot: the deltas that lead from it to the View's
-	rows  [snapshot.RowKinds][]*changedRow // ascending by position
+	rows  [snapshot.RowKinds][]*changedRow // ascending by order
 	count int                              // rows of all deltas
 }
 
 // changedRow is a row that deltas name.
 type changedRow struct {
-	ChangesPosition
 	key     snapshot.RowKey
+	order   uint64   // a hash of the key, the same at all servers: cursors go on at another one
 	row     int      // in the catalog
 	now     uint64   // its fingerprint there, 0 if the catalog lacks it
 	touched uint32   // the deltas that name it
 	was     []uint64 // its fingerprints before these, those of low bits first
-}
-
-// ChangesPosition is where a page begins: behind a row.
-type ChangesPosition struct {
-	ID   string // of its card or set
-	Lane uint64 // a hash of its variant and condition
-}
-
-// compare orders rows by id. Which deltas a server has makes no difference: cursors go on at another one.
-func (p *ChangesPosition) compare(other *ChangesPosition) int {
-	return cmp.Or(strings.Compare(p.ID, other.ID), cmp.Compare(p.Lane, other.Lane))
 }
 
 // composeChanges tells a View what changed since earlier snapshots. It goes back from the View's own, and reaches
@@ -69,21 +58,27 @@ func (v *View) composeChanges(deltas []*snapshot.Delta, step func()) (problem er
 			made.paths[delta.From] = made.paths[delta.To] | 1<<bit
 			heads = append(heads, delta.From)
 			made.count += len(rows)
-			for i := range rows {
+			for _, named := range rows {
 				step()
-				add(found, &rows[i], bit)
+				row := found[named.RowKey]
+				if row == nil {
+					order := cursor.Hash(named.ID, named.Variant, named.Condition.Code())
+					row = &changedRow{key: named.RowKey, order: order}
+					found[named.RowKey] = row
+				}
+				row.touched |= 1 << bit
+				row.was = append(row.was, named.Was)
 			}
 		}
 	}
 
 	// The texts of the catalog take the place of those of the deltas.
-	v.Catalog.EachRow(func(key snapshot.RowKey, number int, fingerprint uint64) {
+	v.Catalog.EachRow(func(key snapshot.RowKey, number int) {
 		step()
 		if row := found[key]; row != nil {
 			row.key = key
-			row.ID = key.ID
 			row.row = number
-			row.now = fingerprint
+			row.now = v.Catalog.Fingerprint(key.Kind, number)
 		}
 	})
 	for key, row := range found {
@@ -92,23 +87,11 @@ func (v *View) composeChanges(deltas []*snapshot.Delta, step func()) (problem er
 	for _, rows := range made.rows {
 		slices.SortFunc(rows, func(a, b *changedRow) int {
 			step()
-			return a.compare(&b.ChangesPosition)
+			return cmp.Compare(a.order, b.order)
 		})
 	}
 	v.changes.Store(made)
 	return problem
-}
-
-// add adds a row of a delta.
-func add(found map[snapshot.RowKey]*changedRow, named *snapshot.DeltaRow, bit int) {
-	row := found[named.RowKey]
-	if row == nil {
-		at := ChangesPosition{named.ID, cursor.Hash(named.Variant, named.Condition.Code())}
-		row = &changedRow{ChangesPosition: at, key: named.RowKey}
-		found[named.RowKey] = row
-	}
-	row.touched |= 1 << bit
-	row.was = append(row.was, named.Was)
 }
 
 // loadChanges tells a View what changed, as far as the store knows. An error is no reason not to serve it.
@@ -126,14 +109,6 @@ func (e *Engine) loadChanges(v *View, step func()) {
 	}
 }
 
-// size is about how many bytes the changes take.
-func (all *changes) size() (bytes int64) {
-	for _, rows := range all.rows {
-		bytes += int64(120 * len(rows))
-	}
-	return bytes + int64(12*all.count)
-}
-
 // KnowsChanges reports whether the View knows what changed since a snapshot.
 func (v *View) KnowsChanges(since string) bool {
 	_, known := v.changes.Load().paths[since]
@@ -144,33 +119,32 @@ func (v *View) KnowsChanges(since string) bool {
 type ChangesQuery struct {
 	Kind  snapshot.RowKind
 	Since string
-	After ChangesPosition
+	After uint64 // what AppendChanges returned for the page before, 0 for the first page
 	Limit int
 }
 
-// AppendChanges appends a page of changes, joined by commas, and returns its last row if there are more.
-func (v *View) AppendChanges(dst []byte, query ChangesQuery) (_ []byte, last *ChangesPosition) {
+// AppendChanges appends a page of changes, joined by commas. last is where the next page begins, 0 for none.
+func (v *View) AppendChanges(dst []byte, query ChangesQuery) (_ []byte, last uint64) {
 	all := v.changes.Load()
-	path := all.paths[query.Since]
 	rows := all.rows[query.Kind]
-	from := sort.Search(len(rows), func(i int) bool { return rows[i].compare(&query.After) > 0 })
+	from := sort.Search(len(rows), func(i int) bool { return rows[i].order > query.After })
 	for _, row := range rows[from:] {
-		change := row.change(path)
+		change := row.change(all.paths[query.Since])
 		switch {
 		case change == "":
 			continue
 		case query.Limit == 0:
 			return dst, last
-		case last != nil:
+		case last != 0:
 			dst = append(dst, ',')
 		}
 
 		query.Limit--
-		last = &row.ChangesPosition
-		dst = append(append(wire.AppendDifference(dst, &row.key, change), changedMembers[row.key.Kind]...), ':')
+		last = row.order
+		dst = append(wire.AppendDifference(dst, &row.key, change), changedMembers[row.key.Kind]...)
 		dst = append(v.appendChanged(dst, row), '}')
 	}
-	return dst, nil
+	return dst, 0
 }
 
 // change says how a row differs after the deltas of a path, "" if it does not.
@@ -195,7 +169,7 @@ func (r *changedRow) change(path uint32) string {
 }
 
 // changedMembers are the members of a change with its record, by kind.
-var changedMembers = [snapshot.RowKinds]string{`"card"`, `"price"`, `"set"`}
+var changedMembers = [snapshot.RowKinds]string{`"card":`, `"price":`, `"set":`}
 
 // appendChanged appends the record of a change as it is now.
 func (v *View) appendChanged(dst []byte, changed *changedRow) []byte {
@@ -203,7 +177,9 @@ func (v *View) appendChanged(dst []byte, changed *changedRow) []byte {
 	case changed.now == 0:
 		return append(dst, "null"...)
 	case changed.key.Kind == snapshot.CardRow:
-		return wire.AppendWithoutPrices(dst, v.details.at(row), int(v.heads[row]))
+		detail := v.details.at(row)
+		dst = append(dst, detail[:v.heads[row]]...)
+		return append(dst, detail[bytes.LastIndex(detail, []byte(`,"identifiers":[`)):]...)
 	case changed.key.Kind == snapshot.SetRow:
 		return append(dst, v.sets.at(row)...)
 	default:

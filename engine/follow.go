@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"ninepocket/engine/cursor"
 	"ninepocket/internal/throttle"
 	"ninepocket/snapshot"
 )
@@ -301,9 +302,9 @@ func (e *Engine) check(ctx context.Context, now time.Time, obeyBackoff bool) err
 		return nil
 	}
 
-	if v := e.adopt(cur); v != nil {
+	if e.adopt(cur) {
 		// It was made before this publication, or the one that it undoes.
-		e.loadChanges(v, throttle.New().Step)
+		e.loadChanges(e.Retained(cursor.Hash(cur.ID)), throttle.New().Step)
 	} else {
 		if err := e.load(ctx, cur, now); err != nil {
 			err = fmt.Errorf("cannot serve published snapshot %q: %w", cur.ID, err)

@@ -58,9 +58,9 @@ func (e *Engine) activate(now time.Time) {
 	}
 }
 
-// adopt records a publication whose View is already served or prepared. It returns nil if there
+// adopt records a publication whose View is already served or prepared. It returns false if there
 // is no such View.
-func (e *Engine) adopt(cur snapshot.Current) *View {
+func (e *Engine) adopt(cur snapshot.Current) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
@@ -71,14 +71,14 @@ func (e *Engine) adopt(cur snapshot.Current) *View {
 		e.prepared.Store(nil)
 		e.recorder.republished(cur)
 		e.Degraded.Store(false)
-		return v
+		return true
 	case p != nil && p.view.ID == cur.ID:
 		from := p.from
 		from.cur = cur
 		e.prepared.Store(&scheduledView{p.view, from})
-		return p.view
+		return true
 	}
-	return nil
+	return false
 }
 
 // mustWait reports whether a publication must wait until the prepared one is served: it begins

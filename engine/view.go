@@ -67,10 +67,8 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.URLs, step func
 	took.Index = time.Since(start)
 	defer func() { took.Fragments = time.Since(start) - took.Index }()
 
-	v := &View{
-		Catalog: c, Index: ix, ID: c.ID, Hash: cursor.Hash(c.ID), site: site,
-		changes: &atomic.Pointer[changes]{},
-	}
+	v := &View{Catalog: c, Index: ix, ID: c.ID, Hash: cursor.Hash(c.ID), site: site}
+	v.changes = &atomic.Pointer[changes]{}
 	v.changes.Store(&changes{paths: map[string]uint32{v.ID: 0}}) // until a store says more
 	v.games = wire.AppendGames(nil, c)
 	v.historyDates = newHistoryDates(c.Date())
@@ -130,7 +128,7 @@ func (v *View) Size() int64 {
 	for _, f := range []*fragments{&v.details, &v.laneRows, &v.priceEntries, &v.sets, &v.setDetails, &v.products} {
 		size += f.size()
 	}
-	return size + v.changes.Load().size() + v.Catalog.Size()
+	return size + int64(12*v.changes.Load().count) + v.Catalog.Size()
 }
 
 // Site returns the URLs of the View.

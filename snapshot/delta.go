@@ -3,7 +3,6 @@ package snapshot
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,8 +34,10 @@ type RowKey struct {
 // takes no other.
 const deltaFormat = 1
 
-// deltaLine is the line of a row: its key, and its fingerprint in the earlier snapshot, 0 where it was not.
-const deltaLine = "%d\t%s\t%s\t%d\t%d\n"
+// appendLine appends the line of a row: its key, and its fingerprint in the earlier snapshot, 0 where it was not.
+func (key *RowKey) appendLine(lines []byte, was uint64) []byte {
+	return fmt.Appendf(lines, "%d%d%016x%s\t%s\n", key.Kind, key.Condition, was, key.ID, key.Variant)
+}
 
 // Delta names the rows in which one snapshot differs from another. Whoever published what, and when:
 // an id stands for its content, so that a delta is true for ever.
@@ -49,25 +50,22 @@ type Delta struct {
 }
 
 // NewDelta compares two catalogs.
-func NewDelta(from, to *Catalog) (*Delta, error) {
+func NewDelta(from, to *Catalog, epoch uint64) (*Delta, error) {
 	was := map[RowKey]uint64{}
-	from.EachRow(func(key RowKey, _ int, fingerprint uint64) { was[key] = fingerprint })
+	from.EachRow(func(key RowKey, row int) { was[key] = from.Fingerprint(key.Kind, row) })
 
 	var lines []byte
-	add := func(key RowKey, was uint64) {
-		lines = fmt.Appendf(lines, deltaLine, key.Kind, key.ID, key.Variant, key.Condition, was)
-	}
-	to.EachRow(func(key RowKey, _ int, fingerprint uint64) {
-		if was[key] != fingerprint {
-			add(key, was[key])
+	to.EachRow(func(key RowKey, row int) {
+		if was[key] != to.Fingerprint(key.Kind, row) {
+			lines = key.appendLine(lines, was[key])
 		}
 		delete(was, key)
 	})
 
 	// What is left went. The catalog has it in an order, and equal catalogs give equal bytes.
-	from.EachRow(func(key RowKey, _ int, fingerprint uint64) {
-		if _, gone := was[key]; gone {
-			add(key, fingerprint)
+	from.EachRow(func(key RowKey, _ int) {
+		if before := was[key]; before != 0 {
+			lines = key.appendLine(lines, before)
 		}
 	})
 
@@ -75,59 +73,58 @@ func NewDelta(from, to *Catalog) (*Delta, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Delta{Format: deltaFormat, From: from.ID, To: to.ID, Packed: compress.EncodeAll(lines, nil)}, nil
+	return &Delta{deltaFormat, epoch, from.ID, to.ID, compress.EncodeAll(lines, nil)}, nil
 }
 
-// EachRow calls each for all rows, with their numbers and what is equal for two rows that clients are shown as equal,
-// but for what moves every day (decision 4101). A lane without a price is no row.
-func (c *Catalog) EachRow(each func(key RowKey, row int, fingerprint uint64)) {
+// EachRow calls each for all rows with their numbers. A lane without a price is no row.
+func (c *Catalog) EachRow(each func(key RowKey, row int)) {
 	for set := range c.Sets.ID.Len() {
-		game := int(c.Sets.Game[set])
-		each(RowKey{Kind: SetRow, ID: c.Sets.ID.At(set)}, set, fingerprintOf(
-			c.Sets.Name.At(set), c.Sets.Series.At(set), c.Sets.Release[set].String(),
-			strconv.Itoa(int(c.Sets.Cards[set])), c.Games.Slug.At(game), c.Games.Name.At(game)))
+		each(RowKey{Kind: SetRow, ID: c.Sets.ID.At(set)}, set)
 	}
 
-	var texts []string
 	for card := range c.Cards.ID.Len() {
 		key := RowKey{Kind: CardRow, ID: c.Cards.ID.At(card)}
-		texts = c.appendShown(texts[:0], card)
-		each(key, card, fingerprintOf(texts...))
+		each(key, card)
 
 		key.Kind = PriceRow
 		from, to := c.Lanes.Of.Range(card)
 		for lane := from; lane < to; lane++ {
 			key.Variant = c.Variants.At(int(c.Lanes.Variant[lane]))
 			key.Condition = Condition(c.Lanes.Condition[lane])
-			if cents := c.Lanes.Cents[lane]; cents != NoCents {
-				each(key, lane, uint64(cents)+1)
+			if c.Lanes.Cents[lane] != NoCents {
+				each(key, lane)
 			}
 		}
 	}
 }
 
-// appendShown appends what clients are shown of a card besides its prices.
-func (c *Catalog) appendShown(texts []string, card int) []string {
-	cards := &c.Cards
-	game := int(cards.Game[card])
-	texts = append(texts,
-		cards.Name.At(card), cards.Number.At(card), cards.Rarity.At(card), cards.Image.At(card), cards.Slug.At(card),
-		strconv.Itoa(int(cards.Product[card])), c.Games.Slug.At(game), c.Games.Name.At(game),
-		c.OfSet(&c.Sets.ID, card), c.OfSet(&c.Sets.Name, card))
-	from, to := c.Identifiers.Of.Range(card)
-	for k := from; k < to; k++ {
-		texts = append(texts, c.Identifiers.Namespace.At(k), c.Identifiers.Value.At(k))
-	}
-	return texts
-}
+// Fingerprint is equal for two rows that clients are shown as equal, but for what moves every day (decision
+// 4101). It is never 0.
+func (c *Catalog) Fingerprint(kind RowKind, row int) uint64 {
+	var shown []any
+	switch kind {
+	case PriceRow:
+		return uint64(c.Lanes.Cents[row]) + 1
 
-// fingerprintOf hashes texts, none of which has a zero byte. It is never 0.
-func fingerprintOf(texts ...string) uint64 {
-	hash := xxhash.New()
-	for _, text := range texts {
-		_, _ = hash.WriteString(text) // a hash takes everything
-		_, _ = hash.Write([]byte{0})
+	case SetRow:
+		sets := &c.Sets
+		game := c.Games.Slug.At(int(sets.Game[row]))
+		shown = []any{sets.Name.At(row), sets.Series.At(row), sets.Release[row], sets.Cards[row], game}
+
+	default:
+		cards := &c.Cards
+		game := c.Games.Slug.At(int(cards.Game[row]))
+		shown = []any{
+			cards.Name.At(row), cards.Number.At(row), cards.Rarity.At(row), cards.Image.At(row), cards.Slug.At(row),
+			cards.Product[row], game, c.OfSet(&c.Sets.ID, row), c.OfSet(&c.Sets.Name, row),
+		}
+		for k, to := c.Identifiers.Of.Range(row); k < to; k++ {
+			shown = append(shown, c.Identifiers.Namespace.At(k), c.Identifiers.Value.At(k))
+		}
 	}
+
+	hash := xxhash.New()
+	_, _ = fmt.Fprintf(hash, "%q", shown) // a hash takes everything
 	return hash.Sum64() | 1
 }
 
@@ -161,18 +158,17 @@ func (delta *Delta) Rows(step func()) (rows []DeltaRow, err error) {
 	lines := bufio.NewScanner(unpack)
 	for lines.Scan() {
 		step()
-		part := strings.Split(lines.Text(), "\t")
-		if len(part) != strings.Count(deltaLine, "%") {
+		line := lines.Text()
+		if len(line) < 2+16 {
 			return nil, &DamageError{deltasDir, "has a line that is no row"}
 		}
-		kind, kindErr := strconv.ParseUint(part[0], 10, 8)
-		condition, conditionErr := strconv.ParseUint(part[3], 10, 8)
-		was, wasErr := strconv.ParseUint(part[4], 10, 64)
-		if errors.Join(kindErr, conditionErr, wasErr) != nil || RowKind(kind) >= RowKinds ||
-			condition >= uint64(conditions) {
+		was, err := strconv.ParseUint(line[2:18], 16, 64)
+		id, variant, _ := strings.Cut(line[18:], "\t")
+		row := DeltaRow{RowKey{RowKind(line[0] - '0'), id, variant, Condition(line[1] - '0')}, was}
+		if err != nil || row.Kind >= RowKinds || row.Condition >= conditions {
 			return nil, &DamageError{deltasDir, "has a row of no kind"}
 		}
-		rows = append(rows, DeltaRow{RowKey{RowKind(kind), part[1], part[2], Condition(condition)}, was})
+		rows = append(rows, row)
 	}
 	return rows, lines.Err()
 }

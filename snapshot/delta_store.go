@@ -30,8 +30,11 @@ type Deltas struct {
 // DeltasOf returns the deltas of a store.
 func DeltasOf(store *Store) Deltas { return Deltas{filepath.Join(store.root, deltasDir), store.disk} }
 
-// Compare returns the delta between two stored snapshots.
-func Compare(ctx context.Context, store *Store, from, to string) (*Delta, error) {
+// Compare returns the delta of a publication, from the snapshot before to its own; nil where there is none.
+func Compare(ctx context.Context, store *Store, from, to string, epoch uint64) (*Delta, error) {
+	if !ValidID(from) || from == to {
+		return nil, nil //nolint:nilnil // nothing changed
+	}
 	before, err := store.Load(ctx, from, nil)
 	if err != nil {
 		return nil, err
@@ -40,21 +43,20 @@ func Compare(ctx context.Context, store *Store, from, to string) (*Delta, error)
 	if err != nil {
 		return nil, err
 	}
-	return NewDelta(before, after)
+	return NewDelta(before, after, epoch)
 }
 
 // Add stores a delta as that of its epoch. Nobody but the one writer of publications may call it.
 func (deltas Deltas) Add(delta *Delta) error {
-	err := disk.MkdirAll(deltas.disk, deltas.folder, 0o755)
-	var b []byte
+	b, err := delta.Encode()
 	if err == nil {
-		b, err = delta.Encode()
+		err = disk.MkdirAll(deltas.disk, deltas.folder, 0o755)
 	}
-	if err == nil {
-		path := filepath.Join(deltas.folder, fmt.Sprintf("%012d", delta.Epoch))
-		err = disk.Replace(deltas.disk, path+".tmp", path, b, 0o644)
+	if err != nil {
+		return err
 	}
-	return err
+	path := filepath.Join(deltas.folder, fmt.Sprintf("%012d", delta.Epoch))
+	return disk.Replace(deltas.disk, path+".tmp", path, b, 0o644)
 }
 
 // All returns the deltas that are whole, newest first, and what is wrong with others.
@@ -100,23 +102,9 @@ func (deltas Deltas) prune(epoch uint64) {
 // recordDelta stores what a publication changes, before it happens: who sees it has the delta too. A delta
 // of a publication that never happened harms nobody. An error does not matter to the publication: clients
 // have to take the bulk again, and are told so.
-func recordDelta(store *Store, cur *Current, base *StoredSnapshot, next *Catalog, warn func(string)) {
-	if !ValidID(cur.Previous) || cur.Previous == cur.ID {
-		return
-	}
-
-	// Guards have read what was current.
-	var err error
-	if base == nil {
-		base, err = store.read(context.Background(), cur.Previous, false, nil)
-	}
-
-	var delta *Delta
-	if err == nil {
-		delta, err = NewDelta(base.Catalog, next)
-	}
-	if err == nil {
-		delta.Epoch = cur.Epoch
+func recordDelta(store *Store, cur *Current, warn func(string)) {
+	delta, err := Compare(context.Background(), store, cur.Previous, cur.ID, cur.Epoch)
+	if delta != nil {
 		err = DeltasOf(store).Add(delta)
 	}
 	if err != nil && warn != nil {

@@ -117,10 +117,8 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 	}
 
 	made := Publication{Action: ActionPublish, Overrides: o.Overrides, By: o.By, Reason: o.Reason}
-	var base *StoredSnapshot
 	if o.Judge != nil {
-		base = d.guardBase(old.ID)
-		made.Guards = override(o.Judge(base, next), o.Overrides)
+		made.Guards = override(o.Judge(d.guardBase(old.ID), next), o.Overrides)
 		if slices.ContainsFunc(made.Guards, func(v GuardResult) bool { return v.Status == Refused }) {
 			refused := &RefusedError{id, made.Guards}
 			d.recordRefusal(refused, &o)
@@ -129,7 +127,7 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 	}
 
 	made.Current = nextPointer(old, id, o.Now)
-	recordDelta(d, &made.Current, base, next.Catalog, o.OnWarning)
+	recordDelta(d, &made.Current, o.OnWarning)
 	return d.commit(made, old, o.Retention)
 }
 
@@ -183,9 +181,7 @@ func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 			made.discard(day.String())
 		}
 	}
-	if !stays {
-		recordDelta(d, &made.Current, nil, c, o.OnWarning)
-	}
+	recordDelta(d, &made.Current, o.OnWarning)
 	return d.commit(made, old, Retention{})
 }
 

@@ -131,16 +131,7 @@ func CardHead(detail []byte) []byte {
 	return head
 }
 
-var (
-	pricesMember      = []byte(`,"prices":[`)
-	identifiersMember = []byte(`,"identifiers":[`)
-)
-
-// AppendWithoutPrices appends a Card detail without its prices. head is the length of its CardHead.
-func AppendWithoutPrices(dst, detail []byte, head int) []byte {
-	tail := head + bytes.Index(detail[head:], identifiersMember)
-	return append(append(dst, detail[:head]...), detail[tail:]...)
-}
+var pricesMember = []byte(`,"prices":[`)
 
 // AppendDifference appends the start of a change: what it is of, and how it differs.
 func AppendDifference(dst []byte, key *snapshot.RowKey, change string) []byte {
@@ -166,7 +157,7 @@ func AppendCardSummary(dst, head, entry []byte) []byte {
 // be distributed.
 func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
 	dst = appendCard(dst, c, card, urls)
-	dst = append(AppendPrices(dst, c, card), identifiersMember...)
+	dst = append(AppendPrices(dst, c, card), `,"identifiers":[`...)
 	dst = appendIdentifiers(dst, c, card)
 
 	// A card that is a product has the same id tail (decision 25).

@@ -20,18 +20,13 @@ const kindChanges = "CHANGES "
 // sendChanges sends what the next publication changes, signed, before servers see that. The push goes on where it
 // cannot: clients then take the bulk again.
 func (b *Bucket) sendChanges(ctx context.Context, dir *snapshot.Store, next *Pointer, o *PushOptions) {
-	if next.Previous == "" || next.Previous == next.ID {
+	delta, err := snapshot.Compare(ctx, dir, next.Previous, next.ID, next.Epoch)
+	if delta == nil && err == nil {
 		return
 	}
-
-	delta, err := snapshot.Compare(ctx, dir, next.Previous, next.ID)
 	var body []byte
 	if err == nil {
-		delta.Epoch = next.Epoch
 		body, err = delta.Encode()
-	}
-	if err == nil && len(body) > maxSmallObject {
-		err = fmt.Errorf("what changed has more than %d bytes", maxSmallObject)
 	}
 	if err == nil {
 		// Without a condition: another publisher may have failed at this epoch.
@@ -52,12 +47,10 @@ func (b *Bucket) sendChanges(ctx context.Context, dir *snapshot.Store, next *Poi
 func (c *Follower) pullChanges(ctx context.Context, after uint64, next *Pointer) {
 	for epoch := next.Epoch; epoch > after && epoch+snapshot.MaxDeltas > next.Epoch; epoch-- {
 		err := c.pullDelta(ctx, epoch)
-		if err == nil || errors.Is(err, errNotFound) {
-			continue // an earlier program sent none, and a publication of the same snapshot has none
-		}
-		c.options.Log.Warn("cannot pull what changed: clients may have to take the bulk again",
-			slog.Uint64("epoch", epoch), slog.Any("cause", err))
-		if errors.Is(err, ErrUnavailable) {
+		// An earlier program sent none, and a publication of the same snapshot has none.
+		if err != nil && !errors.Is(err, errNotFound) {
+			c.options.Log.Warn("cannot pull what changed: clients may have to take the bulk again",
+				slog.Uint64("epoch", epoch), slog.Any("cause", err))
 			return
 		}
 	}
