@@ -266,6 +266,14 @@ func (p *powerCuts) broken(t testing.TB, files map[string][]byte, wrote, publish
 		if err := d.Verify(cur.ID); err != nil {
 			return err.Error()
 		}
+		// A delta is whole, and there before its publication is.
+		deltas, err := snapshot.DeltasOf(d).All()
+		if err != nil {
+			return err.Error()
+		}
+		if published && p.old != "" && len(deltas) != 1 {
+			return "nobody knows what changed"
+		}
 		if past, err := d.Publications(); err != nil || len(past) == 0 || past[len(past)-1].Current != cur {
 			return fmt.Sprintf("nobody knows why %s is current: %+v, %v", cur.ID, past, err)
 		}
