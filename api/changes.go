@@ -30,6 +30,7 @@ func listChanges(r *Request, out *Reply) *wire.APIError {
 	out.Body = wire.AppendText(out.Body, `{"from_snapshot_id":`, query.Since)
 	out.Body = wire.AppendText(out.Body, `,"snapshot_id":`, r.View.ID)
 	out.Body = append(out.Body, `,"data":[`...)
+	// The tail alone differs from answer to answer.
 	body, last := r.View.AppendChanges(out.Body, query)
 	out.Body = append(body, ']')
 	r.appendNext(out, cursor.Changes, bound, last != 0, func(dst []byte) []byte {
@@ -49,6 +50,7 @@ func changesQuery(r *Request) (query engine.ChangesQuery, bound uint64) {
 
 	kind := r.oneOf("kind", changeKinds[snapshot.CardRow], changeKinds[:]...)
 	query.Kind = snapshot.RowKind(slices.Index(changeKinds[:], kind))
+	// A card has six times the bytes of a price.
 	limits := wire.ChangeLimit
 	if query.Kind != snapshot.PriceRow {
 		limits.Max = wire.MaxRecordChanges
@@ -80,7 +82,7 @@ func openChanges(r *Request, query *engine.ChangesQuery, bound uint64) *wire.API
 	case view == nil && r.Service.IsPending(page.Snapshot, page.Issued):
 		return &wire.APIError{Code: wire.TemporarilyUnavailable, Detail: pendingView, RetryAfter: 1}
 	case view == nil:
-		return gone(r, "the snapshot of this walk is not held any more: leave the cursor out to walk to the current one")
+		return gone(r, "the snapshot of this walk is not held any more: walk to the current one without the cursor")
 	default:
 		r.View = view
 		query.After = binary.BigEndian.Uint64(page.Position)

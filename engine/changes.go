@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/bits"
 	"slices"
 	"sort"
@@ -22,15 +23,15 @@ const maxDeltaRows = 2 << 20
 // changes say of a View in which rows it differs from earlier snapshots. They are made of the deltas that lead from
 // those snapshots to the View's, each of which has a bit.
 type changes struct {
-	paths map[string]uint32                // by snapshot: the deltas that lead from it to the View's
-	rows  [snapshot.RowKinds][]*changedRow // ascending by order
-	count int                              // rows of all deltas
+	paths map[string]uint32               // by snapshot: the deltas that lead from it to the View's
+	rows  [snapshot.RowKinds][]changedRow // ascending by order
+	count int                             // rows of all deltas
 }
 
 // changedRow is a row that deltas name.
 type changedRow struct {
 	key     snapshot.RowKey
-	order   uint64   // a hash of the key, the same at all servers: cursors go on at another one
+	order   uint64   // the same at all servers of a snapshot: cursors go on at another one
 	row     int      // in the catalog
 	now     uint64   // its fingerprint there, 0 if the catalog lacks it
 	touched uint32   // the deltas that name it
@@ -49,6 +50,7 @@ func (v *View) composeChanges(deltas []*snapshot.Delta, step func()) (problem er
 			if delta.To != heads[0] || known || bit == snapshot.MaxDeltas || made.count > maxDeltaRows {
 				continue
 			}
+			// Without this one, another way may lead to the snapshot.
 			rows, err := delta.Rows(step)
 			if err != nil {
 				problem = fmt.Errorf("changes of epoch %d: %w", delta.Epoch, err)
@@ -62,7 +64,8 @@ func (v *View) composeChanges(deltas []*snapshot.Delta, step func()) (problem er
 				step()
 				row := found[named.RowKey]
 				if row == nil {
-					order := cursor.Hash(named.ID, named.Variant, named.Condition.Code())
+					// Rows that the catalog lacks follow those of it, in the order of a hash.
+					order := cursor.Hash(named.ID, named.Variant, named.Condition.Code()) | 1<<63
 					row = &changedRow{key: named.RowKey, order: order}
 					found[named.RowKey] = row
 				}
@@ -78,17 +81,16 @@ func (v *View) composeChanges(deltas []*snapshot.Delta, step func()) (problem er
 		if row := found[key]; row != nil {
 			row.key = key
 			row.row = number
+			row.order = uint64(number) + 1
 			row.now = v.Catalog.Fingerprint(key.Kind, number)
 		}
 	})
-	for key, row := range found {
-		made.rows[key.Kind] = append(made.rows[key.Kind], row)
-	}
-	for _, rows := range made.rows {
-		slices.SortFunc(rows, func(a, b *changedRow) int {
-			step()
-			return cmp.Compare(a.order, b.order)
-		})
+	sorted := slices.SortedFunc(maps.Values(found), func(a, b *changedRow) int {
+		step()
+		return cmp.Compare(a.order, b.order)
+	})
+	for _, row := range sorted {
+		made.rows[row.key.Kind] = append(made.rows[row.key.Kind], *row)
 	}
 	v.changes.Store(made)
 	return problem
@@ -126,9 +128,11 @@ type ChangesQuery struct {
 // AppendChanges appends a page of changes, joined by commas. last is where the next page begins, 0 for none.
 func (v *View) AppendChanges(dst []byte, query ChangesQuery) (_ []byte, last uint64) {
 	all := v.changes.Load()
+	// Of a list that ascends, the page begins behind the row of the cursor.
 	rows := all.rows[query.Kind]
 	from := sort.Search(len(rows), func(i int) bool { return rows[i].order > query.After })
-	for _, row := range rows[from:] {
+	for i := range rows[from:] {
+		row := &rows[from+i]
 		change := row.change(all.paths[query.Since])
 		switch {
 		case change == "":
@@ -177,6 +181,7 @@ func (v *View) appendChanged(dst []byte, changed *changedRow) []byte {
 	case changed.now == 0:
 		return append(dst, "null"...)
 	case changed.key.Kind == snapshot.CardRow:
+		// In a text of a card quotes are escaped, so that its prices end where this member begins.
 		detail := v.details.at(row)
 		dst = append(dst, detail[:v.heads[row]]...)
 		return append(dst, detail[bytes.LastIndex(detail, []byte(`,"identifiers":[`)):]...)

@@ -292,7 +292,7 @@ func (h *publications) update(t *testing.T, m *mirrored) {
 		}
 	}
 
-	h.dice.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+	h.dice.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] }) // air: a swap
 	for _, row := range all {
 		if row.row == "" {
 			delete(m.rows[row.kind], row.key)

@@ -261,6 +261,8 @@ func (s *samples) presetValue(op *operation, p *parameter) string {
 	switch {
 	case p.Name == "since", p.Name == "snapshot_id": // nothing changed since the current one
 		return s.snapshot
+
+	// A browser leaves out what is empty.
 	case p.In != "path" && p.Required && len(p.Schema.Enum) > 0:
 		return fmt.Sprint(p.Schema.Enum[0])
 	case p.In != "path" && p.Required:

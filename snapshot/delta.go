@@ -54,6 +54,7 @@ func NewDelta(from, to *Catalog, epoch uint64) (*Delta, error) {
 	was := map[RowKey]uint64{}
 	from.EachRow(func(key RowKey, row int) { was[key] = from.Fingerprint(key.Kind, row) })
 
+	// What both have in common leaves the map.
 	var lines []byte
 	to.EachRow(func(key RowKey, row int) {
 		if was[key] != to.Fingerprint(key.Kind, row) {
@@ -69,6 +70,7 @@ func NewDelta(from, to *Catalog, epoch uint64) (*Delta, error) {
 		}
 	})
 
+	// Ids are most of it, and hardly any shorter compressed.
 	compress, err := compressor()
 	if err != nil {
 		return nil, err
@@ -123,6 +125,7 @@ func (c *Catalog) Fingerprint(kind RowKind, row int) uint64 {
 		}
 	}
 
+	// Quotes keep two texts apart that lie side by side.
 	hash := xxhash.New()
 	_, _ = fmt.Fprintf(hash, "%q", shown) // a hash takes everything
 	return hash.Sum64() | 1
@@ -158,6 +161,7 @@ func (delta *Delta) Rows(step func()) (rows []DeltaRow, err error) {
 	lines := bufio.NewScanner(unpack)
 	for lines.Scan() {
 		step()
+		// What a seal covers was written by this program, or by another one that had the key.
 		line := lines.Text()
 		if len(line) < 2+16 {
 			return nil, &DamageError{deltasDir, "has a line that is no row"}

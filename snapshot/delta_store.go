@@ -35,6 +35,7 @@ func Compare(ctx context.Context, store *Store, from, to string, epoch uint64) (
 	if !ValidID(from) || from == to {
 		return nil, nil //nolint:nilnil // nothing changed
 	}
+	// Damage of what is replaced is no reason to stop: the caller goes on without a delta.
 	before, err := store.Load(ctx, from, nil)
 	if err != nil {
 		return nil, err

@@ -58,6 +58,7 @@ func (c *Follower) pullChanges(ctx context.Context, after uint64, next *Pointer)
 
 // pullDelta copies the delta of an epoch, which a trusted key must have signed.
 func (c *Follower) pullDelta(ctx context.Context, epoch uint64) error {
+	// It is small beside the snapshot, so that a download that broke off begins anew.
 	signed, _, err := c.bucket.get(ctx, changesName(epoch), "")
 	if err != nil {
 		return err
