@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/binary"
 	"slices"
-	"strings"
 
 	"ninepocket/engine"
 	"ninepocket/engine/cursor"
@@ -18,9 +17,6 @@ var changeKinds = [snapshot.RowKinds]string{"cards", "prices", "sets"}
 func listChanges(r *Request, out *Reply) *wire.APIError {
 	query, bound := changesQuery(r)
 	if f := openChanges(r, &query, bound); f != nil {
-		return f
-	}
-	if f := r.invalid(); f != nil {
 		return f
 	}
 	if !r.View.KnowsChanges(query.Since) {
@@ -45,7 +41,7 @@ func changesQuery(r *Request) (query engine.ChangesQuery, bound uint64) {
 		r.problem("since is required%s: send the X-Snapshot-Id of your copy", r.Args.mistyped("since"))
 	}
 	if r.Args.find("kind").count == 0 {
-		r.problem("kind is required%s: send one of %s", r.Args.mistyped("kind"), strings.Join(changeKinds[:], ", "))
+		r.problem("kind is required%s: send one of cards, prices, sets", r.Args.mistyped("kind"))
 	}
 
 	kind := r.oneOf("kind", changeKinds[snapshot.CardRow], changeKinds[:]...)
@@ -87,7 +83,7 @@ func openChanges(r *Request, query *engine.ChangesQuery, bound uint64) *wire.API
 		r.View = view
 		query.After = binary.BigEndian.Uint64(page.Position)
 	}
-	return nil
+	return r.invalid()
 }
 
 // gone returns the error of a snapshot that will not come back, with the way on: to the current one, or anew.

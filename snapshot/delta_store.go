@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 
 	"ninepocket/internal/disk"
 )
@@ -18,8 +16,8 @@ const MaxDeltas = 30
 // deltasDir is the folder of the deltas, a file for each publication, named by its epoch.
 const deltasDir = "changes"
 
-// deltaName matches the names of these files, which ascend with the epoch.
-var deltaName = regexp.MustCompile(`^\d{12}$`)
+// deltaFile is the name of a delta. Names ascend with the epoch.
+func deltaFile(epoch uint64) string { return fmt.Sprintf("%012d", epoch) }
 
 // Deltas are the deltas of a store.
 type Deltas struct {
@@ -56,7 +54,7 @@ func (deltas Deltas) Add(delta *Delta) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(deltas.folder, fmt.Sprintf("%012d", delta.Epoch))
+	path := filepath.Join(deltas.folder, deltaFile(delta.Epoch))
 	return disk.Replace(deltas.disk, path+".tmp", path, b, 0o644)
 }
 
@@ -81,8 +79,9 @@ func (deltas Deltas) All() (all []*Delta, problems error) {
 func (deltas Deltas) names() (names []string) {
 	entries, _ := deltas.disk.List(deltas.folder)
 	for _, entry := range entries {
-		if deltaName.MatchString(entry.Name()) {
-			names = append(names, entry.Name())
+		// A crash may leave one that is longer.
+		if name := entry.Name(); len(name) == len(deltaFile(0)) {
+			names = append(names, name)
 		}
 	}
 	return names
@@ -93,8 +92,7 @@ func (deltas Deltas) names() (names []string) {
 func (deltas Deltas) prune(epoch uint64) {
 	names := deltas.names()
 	for i, name := range names {
-		made, _ := strconv.ParseUint(name, 10, 64)
-		if made > epoch || i+MaxDeltas < len(names) {
+		if name > deltaFile(epoch) || i+MaxDeltas < len(names) {
 			_ = deltas.disk.Remove(filepath.Join(deltas.folder, name))
 		}
 	}

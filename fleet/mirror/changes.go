@@ -37,9 +37,7 @@ func (b *Bucket) sendChanges(ctx context.Context, dir *snapshot.Store, next *Poi
 	}
 
 	// No server reads an older one. What remains takes room.
-	if next.Epoch > snapshot.MaxDeltas {
-		_ = b.remove(ctx, changesName(next.Epoch-snapshot.MaxDeltas))
-	}
+	_ = b.remove(ctx, changesName(next.Epoch-min(next.Epoch, snapshot.MaxDeltas)))
 }
 
 // pullChanges copies what the publications after an epoch changed into the directory store, the newest first and
