@@ -114,6 +114,7 @@ func goodAsks(view *engine.View) map[string]struct {
 		"live card_prices":      {ask{ref: card, query: "days=30"}, `"days":30`},
 		"live card_price_stats": {ask{ref: card, query: "window=7d"}, `"window":"7d"`},
 		"live suggest_list":     {ask{query: "q=" + url.QueryEscape(c.Cards.Name.At(0))}, `{"data":[{"kind":"`},
+		"live changes_list":     {ask{query: "kind=prices&since=" + c.ID}, `"data":[]`},
 		"live facets_list":      {ask{}, `"rarities":[`},
 		"live sets_list":        {ask{query: "limit=1"}, `"next_cursor":"`},
 		"live sets_get":         {ask{ref: set}, `"top_cards":[`},
@@ -151,8 +152,9 @@ func surfaceOf(op *Operation) string {
 func productView(tb testing.TB) *engine.View {
 	tb.Helper()
 	for seed := range uint64(50) {
-		view, err := engine.NewView(fixture.Random(seed, fixture.Small).Catalog(),
-			wire.URLs{URL: "https://cards.test", ProductPrefix: "prd"})
+		catalog := fixture.Random(seed, fixture.Small).Catalog()
+		catalog.ID = "20260822T200000Z-7cef871240dbdfd3"
+		view, err := engine.NewView(catalog, wire.URLs{URL: "https://cards.test", ProductPrefix: "prd"})
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -26,6 +26,7 @@ func Operations() []*Operation {
 		liveOp(get, "/v1/cards/{id}/price-stats", access.CardPriceStats, getStats, "window", "variant"),
 		liveOp(get, "/v1/facets", access.FacetsList, storedBody((*engine.View).Facets)),
 		liveOp(get, "/v1/suggest", access.SuggestList, listSuggestions, "q", "game", "limit"),
+		finding(liveOp(get, "/v1/changes", access.ChangesList, listChanges, "since", "kind", "limit", "cursor")),
 		liveOp(get, "/v1/sets", access.SetsList, listSets, "q", "series", "game", "limit", "cursor"),
 		liveOp(get, "/v1/sets/{id}", access.SetsGet, getSet),
 		finding(liveOp(get, bulkPath, access.BulkList, listBulk)),

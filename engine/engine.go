@@ -53,6 +53,9 @@ type Options struct {
 	RunLoad func(work func())
 	// OnSwap is called after each swap, and must return at once; nil for none.
 	OnSwap func()
+	// Deltas returns what publications changed, the latest first, and with an error those that are whole. Nil
+	// means that nobody knows.
+	Deltas func() ([]*snapshot.Delta, error)
 	// RemoteStatus returns the last known state of the remote store. It is nil on one machine.
 	RemoteStatus func() RemoteStatus
 	Log          *slog.Logger

@@ -28,6 +28,7 @@ func FuzzRequest(f *testing.F) {
 		{"POST", "/v1/prices/history/batch", `{"ids":["a"],"identifiers":["a:1"],"days":3e1,"variant":"holo"}`},
 		{"POST", "/v1/prices/batch?fields=id,ref", `{"ids":["a"]}`},
 		{"GET", "/v1/cards?fields=set.name,prices.variant,x&include=prices&sort=name&limit=2", ""},
+		{"GET", "/v1/changes?kind=prices&since=20260101T000000Z-0000000000000000&limit=5000", ""},
 		{"GET", "/v1/suggest?q=pik&limit=10&game=pokemon", ""},
 		{"GET", "/v1/cards?number=4%2F102&rarity=%00&set=x", ""},
 	} {

@@ -259,6 +259,10 @@ func samplesOf(v *engine.View) (s samples) {
 // presetValue returns the value of a parameter in the form: only required ones have one.
 func (s *samples) presetValue(op *operation, p *parameter) string {
 	switch {
+	case p.Name == "since", p.Name == "snapshot_id": // nothing changed since the current one
+		return s.snapshot
+
+	// A browser leaves out what is empty.
 	case p.In != "path" && p.Required && len(p.Schema.Enum) > 0:
 		return fmt.Sprint(p.Schema.Enum[0])
 	case p.In != "path" && p.Required:
@@ -271,8 +275,6 @@ func (s *samples) presetValue(op *operation, p *parameter) string {
 		return s.set
 	case p.Name == "product_id":
 		return s.product
-	case p.Name == "snapshot_id":
-		return s.snapshot
 	case p.Name != "id":
 		return fmt.Sprint(p.Example)
 	}

@@ -34,6 +34,8 @@ type PublishOptions struct {
 	DiscardDay bool
 	// By says who publishes, and Reason why. Both are recorded, and both may be "".
 	By, Reason string
+	// OnWarning receives what an operator should know of a publication that goes on; may be nil.
+	OnWarning func(text string)
 	// Retention applies once the pointer has moved; its zero value removes nothing.
 	Retention Retention
 }
@@ -125,6 +127,7 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 	}
 
 	made.Current = nextPointer(old, id, o.Now)
+	recordDelta(d, &made.Current, o.OnWarning)
 	return d.commit(made, old, o.Retention)
 }
 
@@ -178,6 +181,7 @@ func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 			made.discard(day.String())
 		}
 	}
+	recordDelta(d, &made.Current, o.OnWarning)
 	return d.commit(made, old, Retention{})
 }
 
@@ -280,6 +284,7 @@ func (d *Store) commit(made Publication, old Current, r Retention) (Current, err
 	if err := d.replace("CURRENT", made.Current); err != nil {
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", made.ID, err)
 	}
+	DeltasOf(d).prune(made.Epoch)
 
 	if r.RetainCount > 0 {
 		if _, err := d.prune(r, made.PublishedAt); err != nil {

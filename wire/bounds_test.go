@@ -73,6 +73,11 @@ var allDocumented = []documented{
 		at: parameters + "SuggestionLimit/schema", name: "Suggestions", bound: wire.Suggestions,
 		preset: wire.DefaultSuggestions,
 	},
+	{at: parameters + "ChangesSince/schema", name: "SnapshotText", bound: wire.SnapshotText},
+	{
+		at: parameters + "ChangesLimit/schema", name: "ChangeLimit", bound: wire.ChangeLimit,
+		preset: wire.DefaultChangeLimit,
+	},
 	{at: schemas + "PreviewPriceBatchRequest/properties/items", name: "Selections", bound: wire.Selections},
 	{at: schemas + "CardSelection/properties/variant", name: "PriceVariantText", bound: wire.PriceVariantText},
 	{at: schemas + "ValuationRequest/properties/items", name: "ValueItems", bound: wire.ValueItems},

@@ -133,6 +133,16 @@ func CardHead(detail []byte) []byte {
 
 var pricesMember = []byte(`,"prices":[`)
 
+// AppendDifference appends the start of a change: what it is of, and how it differs.
+func AppendDifference(dst []byte, key *snapshot.RowKey, change string) []byte {
+	dst = append(append(dst, `{"id":"`...), key.ID...) // ids need no escapes
+	if key.Kind == snapshot.PriceRow {
+		dst = AppendText(dst, `","variant":`, key.Variant)
+		dst = append(append(dst, `,"condition":"`...), key.Condition.Code()...)
+	}
+	return append(append(append(dst, `","change":"`...), change...), `",`...)
+}
+
 // AppendCardSummary appends a Card summary, which is made of the head of the card's detail and of the
 // price in its Live batch price entry.
 func AppendCardSummary(dst, head, entry []byte) []byte {

@@ -42,6 +42,8 @@ type PushOptions struct {
 	Lead time.Duration
 	// Freeze refuses the pushes after this one; Unfreeze pushes although the last push had Freeze.
 	Freeze, Unfreeze bool
+	// OnWarning receives what an operator should know of a push that goes on; may be nil.
+	OnWarning func(text string)
 	// AfterEpoch is the highest epoch that servers have seen, if the store lost it: a new publication
 	// gets a greater one.
 	AfterEpoch uint64
@@ -112,6 +114,7 @@ func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o Pus
 	if err != nil {
 		return done, err
 	}
+	b.sendChanges(ctx, dir, &done.Pointer, &o)
 	return done, b.publish(ctx, &ring, &done.Pointer, tag, o.Key)
 }
 

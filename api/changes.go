@@ -1,0 +1,93 @@
+package api
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"ninepocket/engine"
+	"ninepocket/engine/cursor"
+	"ninepocket/snapshot"
+	"ninepocket/wire"
+)
+
+// changeKinds are the values of the parameter kind, in the order of the kinds of rows.
+var changeKinds = [snapshot.RowKinds]string{"cards", "prices", "sets"}
+
+// listChanges handles GET /v1/changes.
+func listChanges(r *Request, out *Reply) *wire.APIError {
+	query, bound := changesQuery(r)
+	if f := openChanges(r, &query, bound); f != nil {
+		return f
+	}
+	if !r.View.KnowsChanges(query.Since) {
+		return gone(r, "nobody knows what changed since snapshot "+QuoteInput(query.Since))
+	}
+
+	out.Body = wire.AppendText(out.Body, `{"from_snapshot_id":`, query.Since)
+	out.Body = wire.AppendText(out.Body, `,"snapshot_id":`, r.View.ID)
+	out.Body = append(out.Body, `,"data":[`...)
+	// The tail alone differs from answer to answer.
+	body, last := r.View.AppendChanges(out.Body, query)
+	out.Body = append(body, ']')
+	r.appendNext(out, cursor.Changes, bound, last != 0, func(dst []byte) []byte {
+		return binary.BigEndian.AppendUint64(dst, last)
+	})
+	return nil
+}
+
+// changesQuery reads the parameters of a list of changes, and what its cursors are bound to. It records problems.
+func changesQuery(r *Request) (query engine.ChangesQuery, bound uint64) {
+	if r.Args.find("since").count == 0 {
+		r.problem("since is required%s: send the X-Snapshot-Id of your copy", r.Args.mistyped("since"))
+	}
+	if r.Args.find("kind").count == 0 {
+		r.problem("kind is required%s: send one of cards, prices, sets", r.Args.mistyped("kind"))
+	}
+
+	kind := r.oneOf("kind", changeKinds[snapshot.CardRow], changeKinds[:]...)
+	query.Kind = snapshot.RowKind(slices.Index(changeKinds[:], kind))
+	// A card has six times the bytes of a price.
+	limits := wire.ChangeLimit
+	if query.Kind != snapshot.PriceRow {
+		limits.Max = wire.MaxRecordChanges
+	}
+	query.Limit = int(r.intArg("limit", limits, wire.DefaultChangeLimit))
+	query.Since, _ = r.textArg("since", wire.SnapshotText)
+	return query, cursor.Hash("changes", kind, query.Since)
+}
+
+// openChanges sets the request's View to the one that a header or cursor names, and the position to that of the
+// cursor. It records problems. A walk has the rows up to one snapshot: it cannot go on in another.
+func openChanges(r *Request, query *engine.ChangesQuery, bound uint64) *wire.APIError {
+	if r.SnapshotID != "" {
+		view := r.Service.Retained(cursor.Hash(r.SnapshotID))
+		if view == nil {
+			return gone(r, "the snapshot of X-Snapshot-Id is not held any more")
+		}
+		r.View = view
+		r.Pinned = true
+	}
+
+	token, page, ok := r.readCursor(cursor.Changes, bound, wire.CursorText)
+	switch view := r.Service.Retained(page.Snapshot); {
+	case !ok:
+	case r.Pinned && page.Snapshot != r.View.Hash:
+		r.problem("cursor is of another snapshot than X-Snapshot-Id: leave one of them out")
+	case len(page.Position) != 8:
+		r.badCursor(token, cursor.ErrMalformed)
+	case view == nil && r.Service.IsPending(page.Snapshot, page.Issued):
+		return &wire.APIError{Code: wire.TemporarilyUnavailable, Detail: pendingView, RetryAfter: 1}
+	case view == nil:
+		return gone(r, "the snapshot of this walk is not held any more: walk to the current one without the cursor")
+	default:
+		r.View = view
+		query.After = binary.BigEndian.Uint64(page.Position)
+	}
+	return r.invalid()
+}
+
+// gone returns the error of a snapshot that will not come back, with the way on: to the current one, or anew.
+func gone(r *Request, what string) *wire.APIError {
+	what += "; the current one is " + r.View.ID + ": begin again with GET /v1/bulk, or walk GET /v1/cards"
+	return &wire.APIError{Code: wire.SnapshotGone, Detail: what, Gone: true}
+}

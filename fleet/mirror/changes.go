@@ -1,0 +1,77 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"ninepocket/snapshot"
+)
+
+// changesName is the object with what an epoch changed.
+func changesName(epoch uint64) string { return fmt.Sprintf("%s%012d", changesPrefix, epoch) }
+
+// changesKind is its kind as a signed text. It has the epoch: no delta is that of another.
+func changesKind(epoch uint64) string { return fmt.Sprintf("%s%d", kindChanges, epoch) }
+
+const kindChanges = "CHANGES "
+
+// sendChanges sends what the next publication changes, signed, before servers see that. The push goes on where it
+// cannot: clients then take the bulk again.
+func (b *Bucket) sendChanges(ctx context.Context, dir *snapshot.Store, next *Pointer, o *PushOptions) {
+	delta, err := snapshot.Compare(ctx, dir, next.Previous, next.ID, next.Epoch)
+	if delta == nil && err == nil {
+		return
+	}
+	var body []byte
+	if err == nil {
+		body, err = delta.Encode()
+	}
+	if err == nil {
+		// Without a condition: another publisher may have failed at this epoch.
+		_, err = b.put(ctx, changesName(next.Epoch), sign(changesKind(next.Epoch), body, o.Key), writeCondition{})
+	}
+	if err != nil && o.OnWarning != nil {
+		o.OnWarning("clients are not told what changed, and have to take the bulk again: " + err.Error())
+	}
+
+	// No server reads an older one. What remains takes room.
+	_ = b.remove(ctx, changesName(next.Epoch-min(next.Epoch, snapshot.MaxDeltas)))
+}
+
+// pullChanges copies what the publications after an epoch changed into the directory store, the newest first and
+// no more than it has room for. A server serves without them.
+func (c *Follower) pullChanges(ctx context.Context, after uint64, next *Pointer) {
+	for epoch := next.Epoch; epoch > after && epoch+snapshot.MaxDeltas > next.Epoch; epoch-- {
+		err := c.pullDelta(ctx, epoch)
+		// An earlier program sent none, and a publication of the same snapshot has none.
+		if err != nil && !errors.Is(err, errNotFound) {
+			c.options.Log.Warn("cannot pull what changed: clients may have to take the bulk again",
+				slog.Uint64("epoch", epoch), slog.Any("cause", err))
+			return
+		}
+	}
+}
+
+// pullDelta copies the delta of an epoch, which a trusted key must have signed.
+func (c *Follower) pullDelta(ctx context.Context, epoch uint64) error {
+	// It is small beside the snapshot, so that a download that broke off begins anew.
+	signed, _, err := c.bucket.get(ctx, changesName(epoch), "")
+	if err != nil {
+		return err
+	}
+	text, err := cutSigned(changesKind(epoch), signed)
+	if err == nil {
+		_, err = c.ring.signer(&text)
+	}
+	if err != nil {
+		return err
+	}
+
+	delta, err := snapshot.ParseDelta(text.body)
+	if err != nil {
+		return err
+	}
+	return snapshot.DeltasOf(c.dir).Add(delta)
+}

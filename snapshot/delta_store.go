@@ -1,0 +1,112 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"ninepocket/internal/disk"
+)
+
+// MaxDeltas is how many deltas a store has: so many publications back clients are told what changed.
+const MaxDeltas = 30
+
+// deltasDir is the folder of the deltas, a file for each publication, named by its epoch.
+const deltasDir = "changes"
+
+// deltaFile is the name of a delta. Names ascend with the epoch.
+func deltaFile(epoch uint64) string { return fmt.Sprintf("%012d", epoch) }
+
+// Deltas are the deltas of a store.
+type Deltas struct {
+	folder string
+	disk   disk.FS
+}
+
+// DeltasOf returns the deltas of a store.
+func DeltasOf(store *Store) Deltas { return Deltas{filepath.Join(store.root, deltasDir), store.disk} }
+
+// Compare returns the delta of a publication, from the snapshot before to its own; nil where there is none.
+func Compare(ctx context.Context, store *Store, from, to string, epoch uint64) (*Delta, error) {
+	if !ValidID(from) || from == to {
+		return nil, nil //nolint:nilnil // nothing changed
+	}
+	// Damage of what is replaced is no reason to stop: the caller goes on without a delta.
+	before, err := store.Load(ctx, from, nil)
+	if err != nil {
+		return nil, err
+	}
+	after, err := store.Load(ctx, to, nil)
+	if err != nil {
+		return nil, err
+	}
+	return NewDelta(before, after, epoch)
+}
+
+// Add stores a delta as that of its epoch. Nobody but the one writer of publications may call it.
+func (deltas Deltas) Add(delta *Delta) error {
+	b, err := delta.Encode()
+	if err == nil {
+		err = disk.MkdirAll(deltas.disk, deltas.folder, 0o755)
+	}
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(deltas.folder, deltaFile(delta.Epoch))
+	return disk.Replace(deltas.disk, path+".tmp", path, b, 0o644)
+}
+
+// All returns the deltas that are whole, newest first, and what is wrong with others.
+func (deltas Deltas) All() (all []*Delta, problems error) {
+	for _, name := range slices.Backward(deltas.names()) {
+		b, err := disk.ReadFile(deltas.disk, filepath.Join(deltas.folder, name))
+		var delta *Delta
+		if err == nil {
+			delta, err = ParseDelta(b)
+		}
+		if err == nil {
+			all = append(all, delta)
+		} else {
+			problems = errors.Join(problems, fmt.Errorf("%s/%s: %w", deltasDir, name, err))
+		}
+	}
+	return all, problems
+}
+
+// names returns the names of the deltas, ascending by epoch. A folder that cannot be read has none.
+func (deltas Deltas) names() (names []string) {
+	entries, _ := deltas.disk.List(deltas.folder)
+	for _, entry := range entries {
+		// A crash may leave one that is longer.
+		if name := entry.Name(); len(name) == len(deltaFile(0)) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// prune removes all deltas but the newest up to an epoch. Later ones are of a history that is over: they would
+// count as the newest for ever. What cannot be removed only takes room.
+func (deltas Deltas) prune(epoch uint64) {
+	names := deltas.names()
+	for i, name := range names {
+		if name > deltaFile(epoch) || i+MaxDeltas < len(names) {
+			_ = deltas.disk.Remove(filepath.Join(deltas.folder, name))
+		}
+	}
+}
+
+// recordDelta stores what a publication changes, before it happens: who sees it has the delta too. A delta
+// of a publication that never happened harms nobody. An error does not matter to the publication: clients
+// have to take the bulk again, and are told so.
+func recordDelta(store *Store, cur *Current, warn func(string)) {
+	delta, err := Compare(context.Background(), store, cur.Previous, cur.ID, cur.Epoch)
+	if delta != nil {
+		err = DeltasOf(store).Add(delta)
+	}
+	if err != nil && warn != nil {
+		warn("clients are not told what changed, and have to take the bulk again: " + err.Error())
+	}
+}
