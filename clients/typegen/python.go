@@ -17,7 +17,7 @@ from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 func writePython(s *schemas) ([]byte, error) {
 	var out strings.Builder
 	out.WriteString(pythonHeader)
-	told := s.toldApart()
+	apart := s.alternatives()
 	for _, r := range s.records {
 		if len(r.choices) > 0 {
 			// What merging for Go has made is no record of the document.
@@ -31,7 +31,7 @@ func writePython(s *schemas) ([]byte, error) {
 		fmt.Fprintf(&out, "\n\nclass %s(TypedDict):\n", r.name)
 		docstring(&out, "    ", r.doc)
 		for _, f := range r.fields {
-			typed := pythonShape(f.shape, told[r.name])
+			typed := pythonShape(f.shape, apart[r.name])
 			if !f.required {
 				typed = "NotRequired[" + typed + "]"
 			}
@@ -42,15 +42,15 @@ func writePython(s *schemas) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// toldApart returns the records of choices: there the texts that a member may be tell which it is.
-func (s *schemas) toldApart() map[string]bool {
-	told := map[string]bool{}
+// alternatives returns the records of choices: there the texts that a member may be tell which it is.
+func (s *schemas) alternatives() map[string]bool {
+	made := map[string]bool{}
 	for _, r := range s.records {
 		for _, choice := range r.choices {
-			told[choice] = true
+			made[choice] = true
 		}
 	}
-	return told
+	return made
 }
 
 // docstring writes what the document says below what it is about.

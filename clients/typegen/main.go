@@ -1,7 +1,7 @@
-// Command types writes what the clients know of the API's records: structs of Go and typed
+// Command typegen writes what the clients know of the API's records: structs of Go and typed
 // dictionaries of Python, made from the OpenAPI document.
 //
-//	types [-root DIR] [-document FILE]
+//	typegen [-root DIR] [-document FILE]
 //
 // It writes below DIR/clients. With -document it writes the document alone, for makers of types of
 // other languages.
@@ -29,7 +29,7 @@ func main() {
 	flag.Parse()
 
 	if err := run(*root, *document); err != nil {
-		fmt.Fprintln(os.Stderr, "types:", err)
+		fmt.Fprintln(os.Stderr, "typegen:", err)
 		os.Exit(1)
 	}
 }

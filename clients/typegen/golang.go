@@ -122,11 +122,11 @@ func goQuery(out *strings.Builder, r *record) {
 		} else {
 			name = "*" + name
 		}
-		spelt := map[kind]string{
+		value := map[kind]string{
 			text: name, integer: "strconv.FormatInt(" + name + ", 10)",
 			number: "strconv.FormatFloat(" + name + ", 'f', -1, 64)", boolean: "strconv.FormatBool(" + name + ")",
 		}[f.kind]
-		fmt.Fprintf(out, "\tif %s {\n\t\tq.Set(%q, %s)\n\t}\n", condition, f.name, spelt)
+		fmt.Fprintf(out, "\tif %s {\n\t\tq.Set(%q, %s)\n\t}\n", condition, f.name, value)
 	}
 	out.WriteString("\treturn q\n}\n")
 }

@@ -127,8 +127,8 @@ func (s *schemas) shape(schema jsonwalk.Value, name string) shape {
 		made.hasZero = schema.Member("minLength") == nil && schema.Member("pattern") == nil &&
 			schema.Member("enum") == nil && schema.Member("const") == nil
 	case integer, number:
-		least, ok := schema.Member("minimum").Integer()
-		made.hasZero = (!ok || least <= 0) && schema.Member("enum") == nil
+		from, ok := schema.Member("minimum").Integer()
+		made.hasZero = (!ok || from <= 0) && schema.Member("enum") == nil
 	case boolean:
 		made.hasZero = true
 	case list:
