@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"calendar":          {},
 	"access/accesstest": {"access", "access/keys", "calendar"},
 	"clients/faults":    {},
-	"clients/typegen":     {"internal/jsonwalk", "wire/openapi"},
+	"clients/typegen":   {"internal/jsonwalk", "wire/openapi"},
 	"cmd/ninepocket":    {anyOfOurs},
 	"compat/pokemontcg": {
 		"access", "access/keys", "api", "cardvocab", "engine", "internal/jsonwalk", "loader", "loader/source",

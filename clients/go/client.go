@@ -111,11 +111,11 @@ func (c *Client) do(ctx context.Context, r call) (*answer, error) {
 			return got, nil
 		}
 
-		refused, isRefused := asError(err)
-		if !isRefused {
+		refused := asError(err)
+		if refused == nil {
 			err = &UnreachableError{Operation: r.operation, Tries: try, Err: err}
 		}
-		if isRefused && !refused.passes() || try >= c.options.MaxTries || ctx.Err() != nil {
+		if refused != nil && !refused.passes() || try >= c.options.MaxTries || ctx.Err() != nil {
 			return nil, err
 		}
 		if !pause(ctx, waitBefore(try, refused)) {

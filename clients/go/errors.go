@@ -92,8 +92,8 @@ func refusal(response *http.Response, body []byte) error {
 
 // hasStatus reports whether an error is a refusal of one of some statuses.
 func hasStatus(err error, statuses ...int) bool {
-	var refused *Error
-	if !errors.As(err, &refused) {
+	refused := asError(err)
+	if refused == nil {
 		return false
 	}
 	for _, status := range statuses {
@@ -102,4 +102,11 @@ func hasStatus(err error, statuses ...int) bool {
 		}
 	}
 	return false
+}
+
+// asError returns the refusal that an error is, nil if it is none.
+func asError(err error) *Error {
+	var refused *Error
+	errors.As(err, &refused)
+	return refused
 }

@@ -127,6 +127,83 @@ type Facets struct {
 	Conditions []NamedFacet `json:"conditions"` // Cards with a price in each, in the order in which a price is chosen
 }
 
+// ChangedCard is one of the API's records:
+// A card without its prices, as it is now; null when it is removed.
+type ChangedCard struct {
+	ID          string       `json:"id"` // Opaque, stable card id
+	Name        string       `json:"name"`
+	Number      *string      `json:"number"` // Card number as printed, such as `4/102` or `OP05-119`
+	Game        *string      `json:"game"`
+	GameName    *string      `json:"game_name"`
+	Rarity      *string      `json:"rarity"`
+	Set         *SetRef      `json:"set"`
+	ImageURL    *string      `json:"image_url"`   // URL of its picture on this service; null where there is none
+	URL         *string      `json:"url"`         // Public card page
+	Identifiers []Identifier `json:"identifiers"` // What other catalogs call the card
+	ProductID   *string      `json:"product_id"`  // Id of the card as a product; null when it is no verified product
+}
+
+// ChangedSet is one of the API's records:
+// A set as it is now; null when it is removed.
+type ChangedSet struct {
+	ID          string  `json:"id"` // Opaque, stable set id
+	Name        string  `json:"name"`
+	Series      *string `json:"series"`
+	ReleaseDate *string `json:"release_date"`
+	CardCount   *int64  `json:"card_count"`
+	Game        *string `json:"game"`
+	GameName    *string `json:"game_name"`
+}
+
+// ChangedPrice is one of the API's records:
+// A price as it is now; null when it is removed.
+type ChangedPrice struct {
+	MarketPriceCents int64  `json:"market_price_cents"`
+	PriceUpdatedAt   string `json:"price_updated_at"`
+}
+
+// Change is one of the API's records:
+// A row that changed. With `kind=cards` it has `card`, with `kind=sets` `set`, and with
+// `kind=prices` `variant`, `condition` and `price`; it never has the others.
+type Change struct {
+	ID        string        `json:"id"` // Id of the card, or of the set
+	Variant   string        `json:"variant,omitempty"`
+	Condition string        `json:"condition,omitempty"`
+	Change    string        `json:"change"`
+	Card      *ChangedCard  `json:"card,omitempty"`
+	Set       *ChangedSet   `json:"set,omitempty"`
+	Price     *ChangedPrice `json:"price,omitempty"`
+}
+
+// ChangePage is one of the API's records.
+type ChangePage struct {
+	FromSnapshotID string   `json:"from_snapshot_id"` // The snapshot of `since`
+	SnapshotID     string   `json:"snapshot_id"`      // The snapshot that the rows lead to, on all pages of a walk: `since` of …
+	Data           []Change `json:"data"`
+	NextCursor     *string  `json:"next_cursor"`
+}
+
+// BulkFile is one of the API's records:
+// A file of the whole catalog.
+type BulkFile struct {
+	Name      string `json:"name"`
+	MediaType string `json:"media_type"` // Media type of the content, unpacked
+	Encoding  string `json:"encoding"`   // How the file is compressed
+	Bytes     int64  `json:"bytes"`      // Length of the file
+	Rows      int64  `json:"rows"`       // Lines of the content, without a header line
+	SHA256    string `json:"sha256"`     // SHA-256 of the file
+	URL       string `json:"url"`        // Where the file is
+}
+
+// BulkList is one of the API's records.
+type BulkList struct {
+	SnapshotID  string     `json:"snapshot_id"` // The snapshot of the files
+	SnapshotAt  string     `json:"snapshot_at"`
+	UseUntil    string     `json:"use_until"`   // Until when the prices may be used: 24 hours after `snapshot_at`
+	Attribution string     `json:"attribution"` // Who is to be named wherever the data is shown
+	Files       []BulkFile `json:"files"`       // Empty until they are made, and where the operator may not pass the …
+}
+
 // Suggestion is one of the API's records.
 type Suggestion struct {
 	Kind  string  `json:"kind"`
@@ -853,6 +930,32 @@ func (p SuggestListParams) query() url.Values {
 	}
 	if p.Limit != 0 {
 		q.Set("limit", strconv.FormatInt(p.Limit, 10))
+	}
+	return q
+}
+
+// ChangesListParams is one of the API's records:
+// The query of `changes_list`.
+type ChangesListParams struct {
+	Since  string `json:"since"`            // Id of the snapshot that the caller's copy is of
+	Kind   string `json:"kind"`             // What is compared: cards without their prices, the prices of cards, or …
+	Limit  int64  `json:"limit,omitempty"`  // Rows on a page: to 5,000 of prices, and to 1,000 of cards and of sets
+	Cursor string `json:"cursor,omitempty"` // The `next_cursor` of the page before, with the same filters and sort
+}
+
+func (p ChangesListParams) query() url.Values {
+	q := url.Values{}
+	if p.Since != "" {
+		q.Set("since", p.Since)
+	}
+	if p.Kind != "" {
+		q.Set("kind", p.Kind)
+	}
+	if p.Limit != 0 {
+		q.Set("limit", strconv.FormatInt(p.Limit, 10))
+	}
+	if p.Cursor != "" {
+		q.Set("cursor", p.Cursor)
 	}
 	return q
 }

@@ -144,6 +144,97 @@ class Facets(TypedDict):
     """
 
 
+class ChangedCard(TypedDict):
+    """A card without its prices, as it is now; null when it is removed."""
+    id: str
+    """Opaque, stable card id."""
+    name: str
+    number: str | None
+    """Card number as printed, such as `4/102` or `OP05-119`."""
+    game: str | None
+    game_name: str | None
+    rarity: str | None
+    set: SetRef | None
+    image_url: str | None
+    """URL of its picture on this service; null where there is none."""
+    url: str | None
+    """Public card page. Its last segment is the card's slug."""
+    identifiers: list[Identifier]
+    """What other catalogs call the card."""
+    product_id: str | None
+    """Id of the card as a product; null when it is no verified product."""
+
+
+class ChangedSet(TypedDict):
+    """A set as it is now; null when it is removed."""
+    id: str
+    """Opaque, stable set id."""
+    name: str
+    series: str | None
+    release_date: str | None
+    card_count: int | None
+    game: str | None
+    game_name: str | None
+
+
+class ChangedPrice(TypedDict):
+    """A price as it is now; null when it is removed."""
+    market_price_cents: int
+    price_updated_at: str
+
+
+class Change(TypedDict):
+    """A row that changed. With `kind=cards` it has `card`, with `kind=sets` `set`, and with
+    `kind=prices` `variant`, `condition` and `price`; it never has the others.
+    """
+    id: str
+    """Id of the card, or of the set."""
+    variant: NotRequired[str]
+    condition: NotRequired[str]
+    change: str
+    card: NotRequired[ChangedCard | None]
+    set: NotRequired[ChangedSet | None]
+    price: NotRequired[ChangedPrice | None]
+
+
+class ChangePage(TypedDict):
+    from_snapshot_id: str
+    """The snapshot of `since`."""
+    snapshot_id: str
+    """The snapshot that the rows lead to, on all pages of a walk: `since` of the next walk."""
+    data: list[Change]
+    next_cursor: str | None
+
+
+class BulkFile(TypedDict):
+    """A file of the whole catalog."""
+    name: str
+    media_type: str
+    """Media type of the content, unpacked."""
+    encoding: str
+    """How the file is compressed."""
+    bytes: int
+    """Length of the file."""
+    rows: int
+    """Lines of the content, without a header line."""
+    sha256: str
+    """SHA-256 of the file."""
+    url: str
+    """Where the file is. It needs the key, too."""
+
+
+class BulkList(TypedDict):
+    snapshot_id: str
+    """The snapshot of the files."""
+    snapshot_at: str
+    use_until: str
+    """Until when the prices may be used: 24 hours after `snapshot_at`."""
+    attribution: str
+    """Who is to be named wherever the data is shown."""
+    files: list[BulkFile]
+    """Empty until they are made, and where the operator may not pass the catalog on."""
+
+
 class Suggestion(TypedDict):
     kind: str
     text: str
@@ -728,25 +819,25 @@ class Money(TypedDict):
 
 
 class DatedObservation(TypedDict):
-    source: Literal["licensed_reference"]
+    source: str
     """A placeholder until public v1."""
     source_as_of: str
     """When the provider observed the price, never when it was imported."""
     collected_at: str
     """When the price was collected: not before `source_as_of`, not after `meta.snapshot_at`."""
-    basis: Literal["market_reference"]
+    basis: str
     attribution: str
     """Show it beside the price."""
 
 
 class UndatedObservation(TypedDict):
-    source: Literal["licensed_reference"]
+    source: str
     """A placeholder until public v1."""
     source_as_of: None
     """The provider did not say when it observed the price."""
     collected_at: str
     """When the price was collected: not before `source_as_of`, not after `meta.snapshot_at`."""
-    basis: Literal["market_reference"]
+    basis: str
     attribution: str
     """Show it beside the price."""
 
@@ -910,6 +1001,20 @@ class SuggestListParams(TypedDict):
     """
     limit: NotRequired[int]
     """Suggestions in the answer."""
+
+
+class ChangesListParams(TypedDict):
+    """The query of `changes_list`."""
+    since: str
+    """Id of the snapshot that the caller's copy is of. The current id is an empty page."""
+    kind: str
+    """What is compared: cards without their prices, the prices of cards, or sets."""
+    limit: NotRequired[int]
+    """Rows on a page: to 5,000 of prices, and to 1,000 of cards and of sets."""
+    cursor: NotRequired[str]
+    """The `next_cursor` of the page before, with the same filters and sort. It expires 15
+    minutes after issue.
+    """
 
 
 class SetsListParams(TypedDict):
