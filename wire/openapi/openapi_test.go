@@ -27,7 +27,9 @@ const (
 // operationIDs are the operations of docs/API.md, which have the same names in usage records, and
 // the others.
 var operationIDs = []string{
+	"bulk_get", "bulk_list",
 	"card_price_stats", "card_prices", "cards_batch", "cards_get", "cards_search",
+	"changes_list",
 	"facets_list", "games_list", "health_get",
 	"market_movers", "openapi_get", "openapi_live_get", "openapi_preview_get",
 	"prices_batch", "prices_history_batch", "products_get", "products_list",
