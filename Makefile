@@ -184,8 +184,9 @@ quick: ## lint and run the short tests of the packages that changed since MAIN=m
 	@GO='$(GO)' TOOL='$(TOOL)' tools/quick.sh $(or $(MAIN),main)
 
 .PHONY: generate
-generate: ## compile the templates of the pages, site/*.qtpl, to Go
+generate: ## compile the templates of the pages, site/*.qtpl, to Go, and write the clients' types from the OpenAPI document
 	$(TOOL) qtc -dir=site -skipLineComments
+	$(GO) run ./clients/typegen
 
 .PHONY: fmt
 fmt: ## format the Go code as the linter wants it

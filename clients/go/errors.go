@@ -1,0 +1,112 @@
+package ninepocket
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Error is a refusal of the API. Its text says what to do.
+type Error struct {
+	Status     int
+	Code       string // of the API's table of errors; empty where the answer was not the API's
+	Detail     string // what was wrong with this request
+	RequestID  string // what support asks for
+	RetryAfter time.Duration
+}
+
+// advice has what to do about a code.
+var advice = map[string]string{
+	"unauthorized":            "the key was refused: it may have been rotated or revoked, so give the client the new one",
+	"invalid_api_key":         "the key was refused: it may have been rotated or revoked, so give the client the new one",
+	"plan_limit":              "use a key or plan that has it, or ask for less",
+	"insufficient_scope":      "use a key or plan that has it, or ask for less",
+	"sandbox_key":             "use a key or plan that has it, or ask for less",
+	"snapshot_gone":           "begin again without the snapshot; a mirror takes the whole again",
+	"rate_limit_exceeded":     "ask more slowly, or raise the deadline",
+	"quota_exceeded":          "wait until the period ends, or take a larger plan",
+	"idempotency_conflict":    "this job id was used with other selections: take a new one",
+	"temporarily_unavailable": "the service cannot answer now: try later",
+}
+
+func (e *Error) Error() string {
+	text := e.Code
+	if text == "" {
+		text = fmt.Sprintf("status %d", e.Status)
+	}
+	text += ": " + e.Detail
+	if todo := advice[e.Code]; todo != "" {
+		text += "; " + todo
+	}
+	if e.RequestID != "" {
+		text += " (request " + e.RequestID + ")"
+	}
+	return text
+}
+
+// passes reports whether the same request may be answered later.
+func (e *Error) passes() bool {
+	switch e.Status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// UnreachableError says that a call got no answer: no connection, one that was cut, no time left, or
+// an answer that is not the API's.
+type UnreachableError struct {
+	Operation string // its name in the document
+	Tries     int
+	Err       error // of the last try
+}
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("%s: no answer after %d tries: %v; look at the address and the network", e.Operation, e.Tries, e.Err)
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// refusal reads the error of an answer, on either surface.
+func refusal(response *http.Response, body []byte) error {
+	made := &Error{Status: response.StatusCode, RetryAfter: retryAfter(response.Header, time.Now())}
+	var live Problem
+	var preview PreviewError
+	if json.Unmarshal(body, &live) == nil && live.Code != "" {
+		made.Code, made.Detail, made.RequestID = live.Code, live.Detail, live.RequestID // air: one envelope
+		return made
+	}
+	if json.Unmarshal(body, &preview) == nil && preview.Error.Code != "" {
+		of := preview.Error
+		made.Code, made.Detail, made.RequestID = of.Code, of.Message, of.RequestID // air: one envelope
+		return made
+	}
+
+	// Something between answered in the server's place.
+	made.Detail = "the answer is not the API's: look at the address, and at proxies on the way"
+	made.RequestID = response.Header.Get("X-Request-Id")
+	return made
+}
+
+// hasStatus reports whether an error is a refusal of one of some statuses.
+func hasStatus(err error, statuses ...int) bool {
+	refused := asError(err)
+	if refused == nil {
+		return false
+	}
+	for _, status := range statuses {
+		if refused.Status == status {
+			return true
+		}
+	}
+	return false
+}
+
+// asError returns the refusal that an error is, nil if it is none.
+func asError(err error) *Error {
+	var refused *Error
+	errors.As(err, &refused)
+	return refused
+}
