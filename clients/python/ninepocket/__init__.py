@@ -6,15 +6,15 @@
 
 from .client import Client
 from .errors import (
-    APIError, ConnectionFailed, CursorExpired, Forbidden, IdempotencyConflict, InvalidRequest, MirrorError,
-    NinepocketError, NotFound, PlanLimit, QuotaExceeded, RateLimited, SnapshotGone, Unauthorized, Unavailable,
+    APIError, CursorExpired, Forbidden, IdempotencyConflict, InvalidRequest, MirrorError,
+    NinepocketError, NotFound, PlanLimit, QuotaExceeded, RateLimited, SnapshotGone, Unauthorized, Unavailable, Unreachable,
 )  # fmt: skip
 from .mirror import Mirror
 from .transport import VERSION
 
 __version__ = VERSION
 __all__ = [
-    "APIError", "Client", "ConnectionFailed", "CursorExpired", "Forbidden", "IdempotencyConflict",
+    "APIError", "Client", "CursorExpired", "Forbidden", "IdempotencyConflict",
     "InvalidRequest", "Mirror", "MirrorError", "NinepocketError", "NotFound", "PlanLimit", "QuotaExceeded",
-    "RateLimited", "SnapshotGone", "Unauthorized", "Unavailable",
+    "RateLimited", "SnapshotGone", "Unauthorized", "Unavailable", "Unreachable",
 ]  # fmt: skip

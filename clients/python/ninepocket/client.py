@@ -5,37 +5,34 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import itertools
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Unpack
 from urllib.parse import quote
 
 from . import types as t
 from .errors import CursorExpired, NinepocketError, SnapshotGone
-from .transport import VERSION, Answer, Transport
+from .transport import VERSION, Answer, Transport, retry_after
 
 # What the server takes in one request.
 _CARDS, _PRICES, _HISTORIES, _SELECTIONS, _ITEMS = 200, 100, 50, 50, 1000
 _BODY = 250_000  # bytes of a body, a little below its bound
-_RESTARTS = 3  # how often a walk or a batch begins again after its snapshot is gone
+_RESTARTS = 3  # how often a walk begins again
 _IDEMPOTENT = 540.0  # seconds in which a preview batch may be repeated; the server knows its key for 600
 
 
 class Client:
     """A client of one server with one key. Threads may share it; `close` it, or use it in a `with`.
 
-    `deadline` is the longest that a call may take, with all its `tries`, in seconds; `attempt` is the
+    `deadline` is the longest that a call may take, with all its tries, in seconds; `try_timeout` is the
     longest for one try.
     """
 
     def __init__(
-        self, base_url: str, key: str, *, deadline: float = 60, tries: int = 5, attempt: float = 20,
+        self, base_url: str, key: str, *, deadline: float = 60, try_timeout: float = 20, max_tries: int = 8,
         user_agent: str = f"ninepocket-python/{VERSION}",
     ):  # fmt: skip
-        self.transport = Transport(base_url, key, deadline, tries, attempt, user_agent)
+        self.transport = Transport(base_url, key, deadline, try_timeout, max_tries, user_agent)
 
     def __enter__(self) -> Client:
         return self
@@ -57,9 +54,9 @@ class Client:
         """The values that filters take, with the number of cards of each."""
         return self._get("/v1/facets")
 
-    def suggest(self, q: str, **more: Unpack[t.SuggestListParams]) -> list[t.Suggestion]:
-        """Completes what somebody types."""
-        return self._get("/v1/suggest", {**more, "q": q})["data"]
+    def suggest(self, **typed: Unpack[t.SuggestListParams]) -> list[t.Suggestion]:
+        """Completes what somebody types, `q`."""
+        return self._get("/v1/suggest", typed)["data"]
 
     def card(self, card_id: str, *, fields: Sequence[str] | None = None) -> t.CardDetail:
         """One card with its prices."""
@@ -128,23 +125,26 @@ class Client:
     # Batches of any length, each of one snapshot.
 
     def cards_batch(
-        self, ids: Iterable[str] = (), identifiers: Iterable[str] = (), *, fields: Sequence[str] | None = None
+        self, ids: Iterable[str] = (), identifiers: Iterable[str] = (), *,
+        fields: Sequence[str] | None = None, chunk: int = _CARDS,
     ) -> t.CardBatch:
         """Cards with their prices, in the order asked for."""
-        return self._batch("/v1/cards/batch", _CARDS, ids, identifiers, {"fields": fields}, {})
+        return self._batch("/v1/cards/batch", chunk, ids, identifiers, {"fields": fields}, {})
 
     def prices_batch(
-        self, ids: Iterable[str] = (), identifiers: Iterable[str] = (), *, fields: Sequence[str] | None = None
+        self, ids: Iterable[str] = (), identifiers: Iterable[str] = (), *,
+        fields: Sequence[str] | None = None, chunk: int = _PRICES,
     ) -> t.PriceBatch:
         """Display prices, in the order asked for."""
-        return self._batch("/v1/prices/batch", _PRICES, ids, identifiers, {"fields": fields}, {})
+        return self._batch("/v1/prices/batch", chunk, ids, identifiers, {"fields": fields}, {})
 
-    def histories(
-        self, ids: Iterable[str] = (), identifiers: Iterable[str] = (), *, days: int = 90, variant: str | None = None
+    def histories_batch(
+        self, ids: Iterable[str] = (), identifiers: Iterable[str] = (), *,
+        days: int = 90, variant: str | None = None, chunk: int = _HISTORIES,
     ) -> t.HistoryBatch:
         """Price histories in columns, in the order asked for."""
         more = {"days": days, "variant": variant}
-        return self._batch("/v1/prices/history/batch", _HISTORIES, ids, identifiers, {}, more)
+        return self._batch("/v1/prices/history/batch", chunk, ids, identifiers, {}, more)
 
     def _batch(
         self, path: str, size: int, ids: Iterable[str], identifiers: Iterable[str],
@@ -157,7 +157,8 @@ class Client:
         return joined
 
     def batch_csv(
-        self, kind: str, ids: Iterable[str] = (), identifiers: Iterable[str] = (), *, days: int | None = None
+        self, kind: str, ids: Iterable[str] = (), identifiers: Iterable[str] = (), *,
+        days: int | None = None, chunk: int | None = None,
     ) -> Iterator[list[str]]:
         """A batch of `cards`, `prices` or `histories` as rows of CSV, its header first. Far cheaper to decode."""
         path, size = {
@@ -166,7 +167,7 @@ class Client:
             "histories": ("/v1/prices/history/batch", _HISTORIES),
         }[kind]
         missing: list[list[str]] = []
-        for number, answer in enumerate(self._chunks(path, size, ids, identifiers, {}, {"days": days}, _CSV)):
+        for number, answer in enumerate(self._chunks(path, chunk or size, ids, identifiers, {}, {"days": days}, _CSV)):
             rows = csv.reader(io.StringIO(answer.body.decode(), newline=""))
             header = next(rows)
             if number == 0:
@@ -197,7 +198,7 @@ class Client:
         self, path: str, query: Mapping[str, object], bodies: Sequence[bytes], headers: Mapping[str, str]
     ) -> list[Answer]:
         """The answers to all bodies from one snapshot. When that is gone, they begin again."""
-        for restarts in itertools.count(1):
+        for last in (False, True):
             pinned = dict(headers)
             answers: list[Answer] = []
             try:
@@ -206,18 +207,18 @@ class Client:
                     pinned["X-Snapshot-Id"] = answers[0].headers["X-Snapshot-Id"]
                 return answers
             except SnapshotGone:
-                if restarts > _RESTARTS:
+                if last:
                     raise
         raise AssertionError("unreachable")
 
     # Valuations: `index` counts through the whole list, and the totals are of all of it.
 
-    def value(self, items: Iterable[t.ValuationItem]) -> t.Valuation:
+    def value(self, items: Iterable[t.ValuationItem], *, chunk: int = _ITEMS) -> t.Valuation:
         """What a list of cards is worth."""
-        parts = _grouped([json.dumps(item) for item in items], 20)
+        parts = _grouped([json.dumps(item) for item in items], 20, chunk)
         return self._value([('{"items":[' + ",".join(part) + "]}").encode() for part in parts], _JSON)
 
-    def value_csv(self, text: str) -> t.Valuation:
+    def value_csv(self, text: str, *, chunk: int = _ITEMS) -> t.Valuation:
         """What the export of an app is worth. Its rows are not changed, and quoted ones may have line ends."""
         lines: list[str] = []
         for line in text.lstrip("\ufeff").splitlines(keepends=True):
@@ -227,7 +228,7 @@ class Client:
                 lines.append(line if line.endswith("\n") else line + "\n")
         heading = 2 if lines and lines[0].lower().startswith("sep=") else 1
         head = "".join(lines[:heading])
-        parts = _grouped(lines[heading:], len(head.encode()))
+        parts = _grouped(lines[heading:], len(head.encode()), chunk)
         return self._value([(head + "".join(part)).encode() for part in parts], {"Content-Type": "text/csv"})
 
     def _value(self, bodies: Sequence[bytes], headers: Mapping[str, str]) -> t.Valuation:
@@ -243,59 +244,70 @@ class Client:
 
     # The preview contract.
 
-    def preview_prices(
-        self, job: str, selections: Iterable[t.PriceSelection], *, folder: str | os.PathLike[str] | None = None
-    ) -> Iterator[t.PriceResult]:
-        """Prices selections for a partner, in their order. The same job id again is never charged twice.
+    def preview_prices(self, job_id: str, selections: Iterable[t.PriceSelection]) -> Iterator[t.PriceResult]:
+        """Prices selections for a partner, in their order. A job that is repeated within ten minutes is free.
 
-        The server knows a chunk's key for ten minutes. A `folder` makes a job resumable for longer: each
-        answer is kept there, and what is there is not asked for again.
+        After ten minutes the server has forgotten: a job that may be resumed later stores what it has.
         """
-        texts = [json.dumps(selection, sort_keys=True) for selection in selections]
-        distinct = list(dict.fromkeys(texts))
+        asked = [(_lane(selection), selection) for selection in selections]
+        distinct = list(dict(asked).items())
         results: dict[str, t.PriceResult] = {}
         given = 0
         for start in range(0, len(distinct), _SELECTIONS):
             chunk = distinct[start : start + _SELECTIONS]
-            answer = self._preview_chunk(job, chunk, Path(folder) if folder is not None else None)
-            results.update(zip(chunk, answer["data"], strict=True))
-            while given < len(texts) and texts[given] in results:
-                yield results[texts[given]]
+            content = job_id + "\n" + "".join(lane + "\n" for lane, _ in chunk)
+            headers = {**_JSON, "Idempotency-Key": hashlib.sha256(content.encode()).hexdigest()}
+            body = _encode({"items": [selection for _, selection in chunk]})
+            longest = min(self.transport.deadline, _IDEMPOTENT)
+            answer = self.transport.call("POST", "/v1/prices/batch", None, body, headers, longest=longest)
+
+            for (lane, _), result in zip(chunk, _decode(answer)["data"], strict=True):
+                results[lane] = result
+            while given < len(asked) and asked[given][0] in results:
+                yield results[asked[given][0]]
                 given += 1
-
-    def _preview_chunk(self, job: str, chunk: Sequence[str], folder: Path | None) -> t.PreviewPriceBatch:
-        body = '{"items":[' + ",".join(chunk) + "]}"
-        key = hashlib.sha256(f"{job}\0{body}".encode()).hexdigest()
-        stored = folder / f"{key}.json" if folder else None
-        if stored and stored.exists():
-            return json.loads(stored.read_bytes())
-
-        longest = min(self.transport.deadline, _IDEMPOTENT)
-        headers = {**_JSON, "Idempotency-Key": key}
-        answer = self.transport.call("POST", "/v1/prices/batch", None, body.encode(), headers, longest=longest)
-        if stored:
-            stored.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(stored, answer.body)
-        return _decode(answer)
 
     # Changes and bulk files; a Mirror uses both.
 
-    def changes(self, since: str, kind: str) -> Iterator[dict[str, Any]]:
-        """The pages of what changed since a snapshot, all up to the snapshot that the first page names.
+    def changes(self, since: str, kind: str, *, up_to: str | None = None) -> Iterator[t.Change]:
+        """All rows that changed since a snapshot, each once, up to the one of the first page, or `up_to`."""
+        for page in self.change_pages(since, kind, up_to):
+            yield from page["data"]
 
-        A walk whose cursor expires raises CursorExpired: begin it again with the same `since`.
-        """
+    def change_pages(self, since: str, kind: str, up_to: str | None = None) -> Iterator[t.ChangePage]:
+        """The same in pages, which name the snapshot that they lead to."""
         query: dict[str, object] = {"since": since, "kind": kind, "limit": 5000 if kind == "prices" else 1000}
+        given: set[object] = set()
+        restarts = 0
         while True:
-            page = _decode(self.transport.call("GET", "/v1/changes", query))
+            try:
+                pinned = {"X-Snapshot-Id": up_to} if up_to else None
+                page: t.ChangePage = _decode(self.transport.call("GET", "/v1/changes", query, headers=pinned))
+            except CursorExpired:
+                restarts += 1
+                if restarts > _RESTARTS:
+                    raise
+                del query["cursor"]
+                continue
+
+            up_to = page["snapshot_id"]
+            rows = {(row["id"], row.get("variant"), row.get("condition")): row for row in page["data"]}
+            page["data"] = [row for name, row in rows.items() if name not in given]
+            given |= rows.keys()
             yield page
             query["cursor"] = page["next_cursor"]
             if not query["cursor"]:
                 return
 
-    def bulk(self) -> dict[str, Any]:
-        """The files of the whole catalog, for plans that have them."""
-        return _decode(self.transport.call("GET", "/v1/bulk"))
+    def bulk(self) -> tuple[t.BulkList, float]:
+        """The files of the whole catalog, and the seconds to wait for them where there are none yet."""
+        answer = self.transport.call("GET", "/v1/bulk")
+        return _decode(answer), retry_after(answer.headers.get("Retry-After")) or 0
+
+    def served(self) -> tuple[str, str]:
+        """The id of the snapshot that is served now, and its time. It is free to ask."""
+        answer = self.transport.call("GET", "/v1/usage")
+        return answer.headers["X-Snapshot-Id"], _decode(answer)["meta"]["snapshot_at"]
 
     def _get(self, path: str, query: Mapping[str, object] | None = None) -> Any:
         return _decode(self.transport.call("GET", path, query, cached=True))
@@ -320,13 +332,13 @@ def _segment(name: str) -> str:
     return quote(name, safe="")
 
 
-def _grouped(texts: Sequence[str], around: int) -> list[list[str]]:
+def _grouped(texts: Sequence[str], around: int, longest: int) -> list[list[str]]:
     """Cuts texts into groups that each fit one valuation by number and bytes."""
     groups: list[list[str]] = []
     size = 0
     for text in texts:
         length = len(text.encode()) + 1
-        if not groups or len(groups[-1]) == _ITEMS or size + length > _BODY:
+        if not groups or len(groups[-1]) == longest or size + length > _BODY:
             groups.append([])
             size = around
         groups[-1].append(text)
@@ -334,11 +346,6 @@ def _grouped(texts: Sequence[str], around: int) -> list[list[str]]:
     return groups
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file so that a crash leaves the old one or the new one, never a part."""
-    beside = path.with_name(path.name + ".new")
-    with beside.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+def _lane(selection: t.PriceSelection) -> str:
+    """A selection as the Idempotency-Key has it; the clients of all languages agree on it."""
+    return "\t".join(str(selection.get(name, "")) for name in ("kind", "product_id", "variant", "condition"))

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
+_KEY = "the key was refused: it may have been rotated or revoked, so give the client the new one"
+_PLAN = "use a key or plan that has it, or ask for less"
 _ADVICE = {
-    "unauthorized": "the key was refused: it may have been rotated or revoked, so get the new one",
-    "invalid_api_key": "the key was refused: it may have been rotated or revoked, so get the new one",
-    "sandbox_key": "use a live key in place of the sandbox key",
-    "plan_limit": "ask for less, or ask the operator for a larger plan",
-    "insufficient_scope": "ask the operator for a key with this scope",
-    "not_found": "check the id",
-    "idempotency_conflict": "use another job id: this one was used with another body",
-    "snapshot_gone": "begin again without the snapshot; a mirror takes the bulk files again",
-    "cursor_expired": "begin again from the first page",
-    "rate_limit_exceeded": "wait, or allow a longer deadline",
-    "quota_exceeded": "wait until the period ends, or ask the operator for a larger plan",
-    "temporarily_unavailable": "try again later",
-    "internal_error": "try again later, and report the request id",
+    "unauthorized": _KEY,
+    "invalid_api_key": _KEY,
+    "plan_limit": _PLAN,
+    "insufficient_scope": _PLAN,
+    "sandbox_key": _PLAN,
+    "snapshot_gone": "begin again without the snapshot; a mirror takes the whole again",
+    "rate_limit_exceeded": "ask more slowly, or raise the deadline",
+    "quota_exceeded": "wait until the period ends, or take a larger plan",
+    "idempotency_conflict": "this job id was used with other selections: take a new one",
+    "temporarily_unavailable": "the service cannot answer now: try later",
 }
 
 
@@ -26,8 +25,11 @@ class NinepocketError(Exception):
     """The base of all exceptions of this package."""
 
 
-class ConnectionFailed(NinepocketError):
+class Unreachable(NinepocketError):
     """No whole answer came, however often it was tried."""
+
+    def __init__(self, what: str, tries: int, cause: object):
+        super().__init__(f"cannot get a whole answer to {what} in {tries} tries: {cause!r}; look at the address and the network")
 
 
 class MirrorError(NinepocketError):
@@ -41,8 +43,9 @@ class APIError(NinepocketError):
         self.status, self.code, self.detail, self.request_id = status, code, detail, request_id
         self.retry_after = retry_after
         self.problems = detail.split("; ")
-        self.advice = _ADVICE.get(code, "correct the request")
-        super().__init__(f"{status} {code}: {detail} ({self.advice}; {request_id or 'no request id'})")
+        self.advice = _ADVICE.get(code, "")
+        advice = f"; {self.advice}" if self.advice else ""
+        super().__init__(f"{code}: {detail}{advice} (request {request_id or 'without an id'})")
 
 
 class InvalidRequest(APIError):
@@ -93,7 +96,6 @@ _BY_CODE: dict[str, type[APIError]] = {
     "plan_limit": PlanLimit,
     "snapshot_gone": SnapshotGone,
     "quota_exceeded": QuotaExceeded,
-    "cursor_expired": CursorExpired,
 }
 _BY_STATUS: dict[int, type[APIError]] = {
     400: InvalidRequest, 401: Unauthorized, 403: Forbidden, 404: NotFound, 409: IdempotencyConflict,
@@ -114,7 +116,7 @@ def from_answer(status: int, body: bytes, request_id: str, retry_after: float | 
         pass
 
     # A page that was asked for with the service's own cursor has nothing else that can be wrong.
-    if cursor and code == "invalid_request":
-        code = "cursor_expired"
+    if cursor and status == 400:
+        return CursorExpired(status, code, detail, request_id, retry_after)
     kind = _BY_CODE.get(code) or _BY_STATUS.get(status) or (Unavailable if status >= 500 else APIError)
     return kind(status, code, detail, request_id, retry_after)

@@ -12,18 +12,19 @@ import time
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import closing
+from email.message import Message
 from typing import BinaryIO, NamedTuple, TypeVar, cast
 from urllib.parse import urlencode, urlsplit
 
-from .errors import APIError, ConnectionFailed, NinepocketError, from_answer
+from .errors import APIError, Unreachable, NinepocketError, from_answer
 
 VERSION = "1.0.0"
 T = TypeVar("T")
 _REPEATED = frozenset((429, 502, 503, 504))
 _CUT = (OSError, http.client.HTTPException, EOFError, zlib.error)
 _IDLE = 60.0  # seconds; the server closes a connection after 74
-_CACHED = 128  # answers that are kept for conditional requests
-_CACHED_BYTES = 256 << 10  # a longer answer is not kept
+_REMEMBERED, _REMEMBERED_BYTES, _LONGEST = 256, 8 << 20, 1 << 20  # answers for conditional requests
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 8.0  # seconds between tries, where the server names none
 
 
@@ -31,14 +32,14 @@ class Answer(NamedTuple):
     """A whole answer that is no error."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: Message
     body: bytes
 
 
 class Transport:
     """Kept connections to one server. Threads may share it."""
 
-    def __init__(self, base_url: str, key: str, deadline: float, tries: int, attempt: float, user_agent: str):
+    def __init__(self, base_url: str, key: str, deadline: float, try_timeout: float, max_tries: int, user_agent: str):
         url = urlsplit(base_url)
         if url.scheme not in ("http", "https") or not url.hostname or url.query or url.fragment:
             raise NinepocketError(f"cannot use the address {base_url!r}: it must be like https://cards.example.com")
@@ -47,10 +48,11 @@ class Transport:
 
         self._connect = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
         self._host, self._port, self._prefix = url.hostname, url.port, url.path.rstrip("/")
-        self.deadline, self._tries, self._attempt = deadline, max(1, tries), attempt
+        self.deadline, self._try_timeout, self._max_tries = deadline, try_timeout, max(1, max_tries)
         self._headers = {"X-API-Key": key, "User-Agent": user_agent, "Accept-Encoding": "gzip"}
         self._idle: list[tuple[http.client.HTTPConnection, float]] = []
         self._cache: OrderedDict[str, tuple[str, Answer]] = OrderedDict()
+        self._cache_bytes = 0
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -75,14 +77,14 @@ class Transport:
             fields = {**fields, "If-None-Match": known[0]}
 
         paging = any(name == "cursor" for name, _ in given)
-        answer = self.repeat(lambda left: self._once(method, target, body, fields, left, paging), longest)
+        answer = self.repeat(f"{method} {path}", lambda left: self._once(method, target, body, fields, left, paging), longest)
         if known and answer.status == 304:
             answer = known[1]
         if cached:
             self._remember(target, answer)
         return answer
 
-    def repeat(self, once: Callable[[float], T], longest: float | None = None) -> T:
+    def repeat(self, what: str, once: Callable[[float], T], longest: float | None = None) -> T:
         """Does something again while that helps: what it raises says so, and how long to wait."""
         end = time.monotonic() + (longest or self.deadline)
         for tried in itertools.count(1):
@@ -95,34 +97,41 @@ class Transport:
             except _CUT as cut:
                 # The other connections are of the same server, and likely broken with this one.
                 self.close()
-                failure, named = ConnectionFailed(f"cannot get a whole answer after {tried} tries: {cut!r}"), None
+                failure, named = Unreachable(what, tried, cut), None
 
             # Full jitter where the server names no time, and a little behind the time that it names.
             longest_wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2**tried)
-            wait = random.random() * longest_wait if named is None else named + random.random() * min(1.0, named / 4)
-            if tried >= self._tries or time.monotonic() + wait >= end:
+            wait = random.random() * longest_wait if named is None else named + random.random() * max(0.25, named / 10)
+            if tried >= self._max_tries or time.monotonic() + wait >= end:
                 raise failure
             time.sleep(wait)
         raise AssertionError("unreachable")
 
-    def download(self, path: str, into: BinaryIO) -> None:
-        """Writes the rest of a file behind what is there. What was written stays when the answer is cut."""
+    def download(self, path: str, into: BinaryIO, size: int, tag: str) -> None:
+        """Writes the rest of a file behind what is there. Only tries that come no further count."""
+        have = into.seek(0, 2)
+        while have < size:
+            try:
+                self.repeat(f"GET {path}", lambda _: self._rest(path, into, tag))
+            except Unreachable:
+                if into.seek(0, 2) <= have:
+                    raise
+            have = into.seek(0, 2)
+
+    def _rest(self, path: str, into: BinaryIO, tag: str) -> None:
         have = into.seek(0, 2)
         fields = {**self._headers, "Accept-Encoding": "identity"}
         if have:
-            fields["Range"] = f"bytes={have}-"
-        connection, response = self._open("GET", self._prefix + path, None, fields, self._attempt)
-        try:
+            fields |= {"Range": f"bytes={have}-", "If-Range": tag}
+        connection, response = self._open("GET", self._prefix + path, None, fields, self._try_timeout)
+        with closing(connection):
             if response.status not in (200, 206):
                 raise _refusal(response, response.read(), False)
             # A server that sends the whole file makes what is there useless.
             if response.status == 200:
-                into.seek(0)
-                into.truncate()
+                into.truncate(0)
             while block := response.read(1 << 16):
                 into.write(block)
-        finally:
-            connection.close()
 
     def _open(
         self, method: str, target: str, body: bytes | None, fields: Mapping[str, str], limit: float
@@ -152,7 +161,7 @@ class Transport:
         """One try: a whole answer, or an exception."""
         if left <= 0:
             raise TimeoutError("the deadline has passed")
-        limit = min(left, self._attempt)
+        limit = min(left, self._try_timeout)
         connection, response = self._open(method, target, body, fields, limit)
         try:
             text = _whole(response, time.monotonic() + limit)
@@ -173,11 +182,13 @@ class Transport:
         """Keeps an answer for the next conditional request, in place of the one unused for longest."""
         tag = answer.headers.get("ETag")
         with self._lock:
-            self._cache.pop(target, None)
-            if tag and len(answer.body) <= _CACHED_BYTES:
+            old = self._cache.pop(target, None)
+            self._cache_bytes -= len(old[1].body) if old else 0
+            if tag and len(answer.body) <= _LONGEST:
                 self._cache[target] = tag, answer
-            if len(self._cache) > _CACHED:
-                self._cache.popitem(last=False)
+                self._cache_bytes += len(answer.body)
+            while len(self._cache) > _REMEMBERED or self._cache_bytes > _REMEMBERED_BYTES:
+                self._cache_bytes -= len(self._cache.popitem(last=False)[1][1].body)
 
 
 def _whole(response: http.client.HTTPResponse, end: float) -> bytes:
