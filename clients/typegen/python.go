@@ -31,7 +31,7 @@ func writePython(s *schemas) ([]byte, error) {
 		fmt.Fprintf(&out, "\n\nclass %s(TypedDict):\n", r.name)
 		docstring(&out, "    ", r.doc)
 		for _, f := range r.fields {
-			typed := pythonShape(f.shape, apart[r.name])
+			typed := pythonShape(f.shape, apart[r.name][f.name])
 			if !f.required {
 				typed = "NotRequired[" + typed + "]"
 			}
@@ -42,15 +42,32 @@ func writePython(s *schemas) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// alternatives returns the records of choices: there the texts that a member may be tell which it is.
-func (s *schemas) alternatives() map[string]bool {
-	made := map[string]bool{}
+// alternatives returns by record the members that tell it from the other choices: those where each
+// choice has texts of its own. Their texts are part of the type.
+func (s *schemas) alternatives() map[string]map[string]bool {
+	named := map[string]*record{}
 	for _, r := range s.records {
+		named[r.name] = r
+	}
+
+	apart := map[string]map[string]bool{}
+	for _, r := range s.records {
+		having := map[string]int{}
 		for _, choice := range r.choices {
-			made[choice] = true
+			for _, f := range named[choice].fields {
+				if len(f.shape.values) > 0 {
+					having[f.name]++
+				}
+			}
+		}
+		for _, choice := range r.choices {
+			apart[choice] = map[string]bool{}
+			for name, n := range having {
+				apart[choice][name] = n == len(r.choices)
+			}
 		}
 	}
-	return made
+	return apart
 }
 
 // docstring writes what the document says below what it is about.

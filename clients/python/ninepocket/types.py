@@ -760,12 +760,12 @@ class SealedProduct(TypedDict):
     market: Literal["US"]
     identifiers: list[Identifier]
     catalog_updated_at: str
-    package_type: Literal["booster_bundle", "elite_trainer_box", "booster_box", "booster_case"]
+    package_type: str
     units_per_package: int
-    unit_kind: Literal["booster_pack", "booster_box"]
-    edition: Literal["standard", "pokemon_center"]
+    unit_kind: str
+    edition: str
     """`pokemon_center` occurs only with the game `pokemon`."""
-    condition: Literal["factory_sealed"]
+    condition: str
 
 
 Product: TypeAlias = "CardProduct | SealedProduct"
@@ -794,7 +794,7 @@ class CardSelection(TypedDict):
     kind: Literal["card"]
     product_id: str
     variant: str
-    condition: Literal["near_mint", "lightly_played", "moderately_played", "heavily_played", "damaged", "ungraded"]
+    condition: str
 
 
 class SealedSelection(TypedDict):
@@ -867,7 +867,7 @@ class MissingPriceResult(TypedDict):
     status: Literal["missing"]
     price: None
     observation: None
-    missing_reason: Literal["not_found", "no_observation", "not_licensed", "unsupported_selection"]
+    missing_reason: str
     """`not_found`: no such product. `unsupported_selection`: other kind, or a lane the product
     does not have. `not_licensed`: a price exists but may not be distributed.
     `no_observation`: no current price.
