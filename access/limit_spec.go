@@ -17,6 +17,8 @@ const (
 	SetsList       Operation = "sets_list"
 	SetsGet        Operation = "sets_get"
 	FacetsList     Operation = "facets_list"
+	BulkList       Operation = "bulk_list"
+	BulkGet        Operation = "bulk_get"
 	MarketMovers   Operation = "market_movers"
 	PricesBatch    Operation = "prices_batch"
 	HistoryBatch   Operation = "prices_history_batch"

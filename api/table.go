@@ -28,6 +28,8 @@ func Operations() []*Operation {
 		liveOp(get, "/v1/suggest", access.SuggestList, listSuggestions, "q", "game", "limit"),
 		liveOp(get, "/v1/sets", access.SetsList, listSets, "q", "series", "game", "limit", "cursor"),
 		liveOp(get, "/v1/sets/{id}", access.SetsGet, getSet),
+		finding(liveOp(get, bulkPath, access.BulkList, listBulk)),
+		finding(liveOp(get, bulkPath+"/{id}/{name}", access.BulkGet, getBulk)),
 		liveOp(get, "/v1/market/movers", access.MarketMovers, listMovers,
 			"direction", "period", "min_price_cents", "set", "game", "limit"),
 		givingCSV(liveOp(post, pricesPath, access.PricesBatch, batchPrices, "fields")),
@@ -48,6 +50,7 @@ const (
 	searchPath = "/v1/cards"
 	pricesPath = "/v1/prices/batch" // of both surfaces
 
+	bulkPath       = "/v1/bulk"
 	historiesPath  = "/v1/prices/history/batch"
 	valuationsPath = "/v1/valuations"
 )
@@ -88,6 +91,12 @@ func withCSV(op *Operation) *Operation {
 // givingCSV makes an operation answer with CSV to a client that prefers it.
 func givingCSV(op *Operation) *Operation {
 	op.GivesCSV = true
+	return op
+}
+
+// finding makes an operation find the snapshot of a request itself.
+func finding(op *Operation) *Operation {
+	op.FindsSnapshot = true
 	return op
 }
 

@@ -13,6 +13,7 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/access/statedir"
 	"ninepocket/engine"
+	"ninepocket/engine/bulk"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/limiter"
 	"ninepocket/fleet/mirror"
@@ -230,6 +231,9 @@ func (n *Node) openEngine(context.Context) error {
 	n.engine = engine.New(snapshot.OpenStore(n.Config.StoreFolder()), options)
 	// It is closed even if nothing can be loaded.
 	n.onClose(func() error { n.engine.Close(); return nil })
+	n.bulk = bulk.New(bulk.Options{
+		Dir: cmp.Or(n.Config.BulkDir, filepath.Join(n.Config.State, "bulk")), Log: n.Log, Wrap: withExtraProc,
+	})
 	if err := n.engine.Open(time.Now()); err != nil || !n.Config.Compat.PokemonTCG {
 		return err
 	}
