@@ -22,6 +22,7 @@ const (
 	MarketMovers   Operation = "market_movers"
 	PricesBatch    Operation = "prices_batch"
 	HistoryBatch   Operation = "prices_history_batch"
+	ChangesList    Operation = "changes_list"
 	SuggestList    Operation = "suggest_list"
 	UsageGet       Operation = "usage_get"
 	ProductsList   Operation = "products_list"

@@ -26,6 +26,8 @@ func Operations() []*Operation {
 		liveOp(get, "/v1/cards/{id}/price-stats", access.CardPriceStats, getStats, "window", "variant"),
 		liveOp(get, "/v1/facets", access.FacetsList, storedBody((*engine.View).Facets)),
 		liveOp(get, "/v1/suggest", access.SuggestList, listSuggestions, "q", "game", "limit"),
+		finding(liveOp(get, "/v1/changes", access.ChangesList, listChanges,
+			"since", "kind", "limit", "cursor")),
 		liveOp(get, "/v1/sets", access.SetsList, listSets, "q", "series", "game", "limit", "cursor"),
 		liveOp(get, "/v1/sets/{id}", access.SetsGet, getSet),
 		finding(liveOp(get, bulkPath, access.BulkList, listBulk)),
@@ -85,6 +87,12 @@ func withUsage(op *Operation) *Operation {
 // withCSV makes an operation accept an app's export as its body.
 func withCSV(op *Operation) *Operation {
 	op.TakesCSV = true
+	return op
+}
+
+// finding makes an operation find the snapshot of a request itself.
+func finding(op *Operation) *Operation {
+	op.FindsSnapshot = true
 	return op
 }
 

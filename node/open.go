@@ -214,8 +214,10 @@ func newFollower(config *settings.Config, fleet *fleetNode, log *slog.Logger) (*
 // openEngine loads the published snapshot.
 func (n *Node) openEngine(context.Context) error {
 	// The base URL in responses needs the port, so this comes after the listeners.
+	store := snapshot.OpenStore(n.Config.StoreFolder())
 	options := engine.Options{
 		Site: n.site(), SearchCache: cacheBudget(memoryLimit()), Memory: memory, RunLoad: withExtraProc, Log: n.Log,
+		Deltas: snapshot.DeltasOf(store).All,
 	}
 	if n.images != nil {
 		options.Images = n.images.List
@@ -228,7 +230,7 @@ func (n *Node) openEngine(context.Context) error {
 		}
 	}
 
-	n.engine = engine.New(snapshot.OpenStore(n.Config.StoreFolder()), options)
+	n.engine = engine.New(store, options)
 	// It is closed even if nothing can be loaded.
 	n.onClose(func() error { n.engine.Close(); return nil })
 	n.bulk = bulk.New(bulk.Options{
