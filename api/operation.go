@@ -38,8 +38,6 @@ type Operation struct {
 	// stores the reply after it. The response of such an operation begins with {"data": and has a
 	// meta; see Reply.Store.
 	RequestHash func(*Request) (access.BodyHash, *wire.APIError)
-	// FindsSnapshot means that it reads Request.SnapshotID itself: any other is answered from that View.
-	FindsSnapshot bool
 	// ShowsUsage means that the operation needs Request.Usage.
 	ShowsUsage bool
 	// Meta means that the response ends with a meta member, which reports the charge.
@@ -98,8 +96,6 @@ type Request struct {
 	FileName, SnapshotID string
 	// Key is the Idempotency-Key header.
 	Key string
-	// SnapshotID is the X-Snapshot-Id header of an operation that finds it.
-	SnapshotID string
 	// Args are the query parameters; see ReadQuery.
 	Args Args
 	// Body is the body as sent, and CSV means that it is not JSON.

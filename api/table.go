@@ -90,12 +90,6 @@ func withCSV(op *Operation) *Operation {
 	return op
 }
 
-// finding makes an operation find the snapshot of a request itself.
-func finding(op *Operation) *Operation {
-	op.FindsSnapshot = true
-	return op
-}
-
 // givingCSV makes an operation answer with CSV to a client that prefers it.
 func givingCSV(op *Operation) *Operation {
 	op.GivesCSV = true
