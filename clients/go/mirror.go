@@ -94,6 +94,7 @@ func (m *Mirror) Sync(ctx context.Context) error {
 		var err error
 		if needsWhole {
 			err = m.whole(ctx, next)
+			next.useCodes()
 		} else {
 			*next = *have
 			next.Cards = maps.Clone(have.Cards)
@@ -280,13 +281,19 @@ func (m *Mirror) walk(ctx context.Context, next *catalog) error {
 
 	details, err := m.client.CardsBatch(ctx, Batch{IDs: ids, Snapshot: next.SnapshotID})
 	for _, card := range details.Data {
+		next.Cards[card.ID] = &card
+	}
+	return err
+}
+
+// useCodes makes the conditions of all prices codes, as changes have them.
+func (c *catalog) useCodes() {
+	for _, card := range c.Cards {
 		for i := range card.Prices {
 			lane := &card.Prices[i]
 			lane.Condition = strings.ToLower(strings.ReplaceAll(lane.Condition, " ", "_"))
 		}
-		next.Cards[card.ID] = &card
 	}
-	return err
 }
 
 // save writes a catalog beside its place, puts it there, and makes it the mirror's.

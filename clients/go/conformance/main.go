@@ -148,7 +148,11 @@ func (out *outcome) run(ctx context.Context, o *order) error {
 			return err
 		}
 		for card := range mirror.Cards() {
-			out.add(card.ID, " ", len(card.Prices))
+			sum := int64(0)
+			for _, lane := range card.Prices {
+				sum += lane.MarketPriceCents
+			}
+			out.add(card.ID, " ", len(card.Prices), " ", sum)
 		}
 	default:
 		return fmt.Errorf("no job is called %q", o.Job)
