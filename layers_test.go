@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"engine": {
 		"cardvocab", "engine/cursor", "index", "internal/throttle", "snapshot", "wire",
 	},
+	"engine/bulk":        {"engine", "internal/disk", "internal/throttle", "snapshot", "wire"},
 	"engine/cursor":      {},
 	"engine/enginetest":  {"engine", "internal/fixture", "snapshot"},
 	"cardvocab":          {},
@@ -97,8 +98,8 @@ var mayImport = map[string][]string{
 	"loader/history": {"snapshot"},
 	"loader/slug":    {},
 	"node": {
-		"access", "access/keys", "access/state", "access/statedir", "compat/pokemontcg", "engine", "engine/cursor",
-		"fleet/control",
+		"access", "access/keys", "access/state", "access/statedir", "compat/pokemontcg", "engine", "engine/bulk",
+		"engine/cursor", "fleet/control",
 		"fleet/limiter", "fleet/mirror", "internal/accesslog", "internal/certificate", "internal/connlimit",
 		"internal/notify", "internal/registry", "internal/settings", "internal/counters", "internal/term",
 		"internal/wal", "server", "site", "snapshot", "wire",
@@ -123,14 +124,15 @@ var mayImport = map[string][]string{
 	// Queries and catalogs have one vocabulary from the parameter to the posting list, so the two front ends name
 	// index's and snapshot's types; they reach the data through engine's View alone.
 	"api": {
-		"access", "access/keys", "engine", "engine/cursor", "index", "internal/jsonwalk", "mcp", "snapshot",
-		"valuation", "wire",
+		"access", "access/keys", "engine", "engine/bulk", "engine/cursor", "index", "internal/jsonwalk", "mcp",
+		"snapshot", "valuation", "wire",
 	},
 	"mcp": {
 		"cardvocab", "engine", "engine/cursor", "index", "internal/jsonwalk", "snapshot", "valuation", "wire",
 	},
 	"server": {
-		"access", "access/keys", "api", "engine", "engine/cursor", "internal/counters", "mcp", "server/httpconn",
+		"access", "access/keys", "api", "engine", "engine/bulk", "engine/cursor", "internal/counters", "mcp",
+		"server/httpconn",
 		"server/framing", "site", "site/picture", "wire", "wire/openapi",
 	},
 	"server/httpconn": {"server/framing"},

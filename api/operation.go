@@ -7,6 +7,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/engine"
+	"ninepocket/engine/bulk"
 	"ninepocket/engine/cursor"
 	"ninepocket/mcp"
 	"ninepocket/valuation"
@@ -43,6 +44,8 @@ type Operation struct {
 	Meta bool
 	// Cacheable means that the response depends only on the snapshot and the request.
 	Cacheable bool
+	// FindsSnapshot means that it reads Request.SnapshotID itself: any other is answered from that View.
+	FindsSnapshot bool
 	// Run appends the response to the reply, or returns an error. RequestHash of an idempotent
 	// operation has already read the request.
 	Run runner
@@ -62,6 +65,8 @@ type Service struct {
 	BaseURL string
 	// Tools handles MCP calls.
 	Tools *mcp.Endpoint
+	// Bulk has the files of the whole catalog; nil for none.
+	Bulk *bulk.Store
 }
 
 // Request is the input of an operation. The pipeline fills the exported fields; the rest is the
@@ -87,6 +92,8 @@ type Request struct {
 	ID []byte
 	// Ref is the path's {id} as sent, percent escapes included.
 	Ref string
+	// FileName is the path's {name}, and SnapshotID the X-Snapshot-Id header of an operation that finds it.
+	FileName, SnapshotID string
 	// Key is the Idempotency-Key header.
 	Key string
 	// Args are the query parameters; see ReadQuery.
@@ -147,6 +154,11 @@ type Reply struct {
 	UnknownValues []byte
 	// SnapshotAt is the time of the response's data, in ms, for its meta.
 	SnapshotAt int64
+	// Bulk is what the response says of a snapshot's files, and File the one that is sent in place of Body.
+	Bulk *bulk.Files
+	File *bulk.Download
+	// RetryAfter is when the response will be another one, in seconds; 0 for not soon.
+	RetryAfter int
 	// Replay means that the response is the stored one of an earlier request.
 	Replay bool
 }
@@ -159,6 +171,9 @@ const maxPooledBuffer = 256 << 10
 func (out *Reply) Reset() {
 	if cap(out.Body) > maxPooledBuffer {
 		out.Body = nil
+	}
+	if out.File != nil {
+		_ = out.File.Close() // it was not sent
 	}
 	*out = Reply{
 		Body: out.Body[:0], Link: out.Link[:0], Interpretation: out.Interpretation[:0],

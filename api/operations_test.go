@@ -2,7 +2,9 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/engine"
+	"ninepocket/engine/bulk"
 	"ninepocket/engine/cursor"
 	"ninepocket/internal/contracttest"
 	"ninepocket/internal/fixture"
@@ -45,7 +48,12 @@ func testService(tb testing.TB, view *engine.View) *Service {
 		}
 		return nil
 	}
+	files := bulk.New(bulk.Options{Dir: tb.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	if err := files.Make(context.Background(), view, func() {}); err != nil {
+		tb.Fatal(err)
+	}
 	return &Service{
+		Bulk:    files,
 		Cursors: signer, Retained: retained, BaseURL: "https://cards.test",
 		Tools: mcp.New(mcp.Options{Cursors: signer, Retained: retained}),
 	}
@@ -58,7 +66,7 @@ type ask struct {
 
 // run takes an operation through the steps that the pipeline has for it, without a connection and without a meter.
 func run(service *Service, view *engine.View, op *Operation, a ask) (*Reply, *wire.APIError) {
-	plan := keys.Plan{PerMinute: 30, MaxCards: 200, MaxPrices: 100, HistoryDays: 365, StatsWindow: 90}
+	plan := keys.Plan{Name: "pro", PerMinute: 30, MaxCards: 200, MaxPrices: 100, HistoryDays: 365, StatsWindow: 90}
 	r := &Request{
 		Service: service, Op: op, View: view, Now: time.UnixMilli(1_800_000_000_000), Tenant: "tenant",
 		Plan: &plan, ID: []byte("req_1"), Ref: a.ref, Key: a.key, Body: []byte(a.body),
@@ -109,6 +117,7 @@ func goodAsks(view *engine.View) map[string]struct {
 		"live facets_list":      {ask{}, `"rarities":[`},
 		"live sets_list":        {ask{query: "limit=1"}, `"next_cursor":"`},
 		"live sets_get":         {ask{ref: set}, `"top_cards":[`},
+		"live bulk_list":        {ask{}, `/cards.jsonl.zst"}`},
 		"live market_movers":    {ask{query: "direction=up&min_price_cents=0"}, `"direction":"up"`},
 		"live prices_batch":     {ask{body: `{"ids":["` + card + `"]}`}, `"id":"` + card},
 		"live prices_history_batch": {
@@ -162,6 +171,9 @@ func TestOperations(t *testing.T) {
 	service := testService(t, view)
 	asks := goodAsks(view)
 	for _, op := range Operations() {
+		if op.Name == access.BulkGet {
+			continue // it answers with a file: TestBulkGet
+		}
 		name := surfaceOf(op) + string(op.Name)
 		good, ok := asks[name]
 		if !ok {
@@ -285,7 +297,7 @@ func TestParamsAreTheDocuments(t *testing.T) {
 
 	for _, op := range Operations() {
 		declared, ok := documented[string(op.Name)]
-		path := strings.ReplaceAll(declared.Path, "{product_id}", "{id}")
+		path := strings.NewReplacer("{product_id}", "{id}", "{snapshot_id}", "{id}").Replace(declared.Path)
 		if !ok || path != op.Path || declared.Method != op.Method {
 			t.Errorf("operation %s is not the document's at %s %s", op.Name, op.Method, op.Path)
 		}
@@ -345,5 +357,26 @@ func TestInstants(t *testing.T) {
 func TestSelectionsFitTheirTable(t *testing.T) {
 	if wire.MaxSelections != wire.Selections.Max || len(statWindows) != len(snapshot.StatWindows) {
 		t.Error("a constant differs from the table that it stands for")
+	}
+}
+
+// TestBulkGet opens each file of the list, and wants the length that the list says.
+func TestBulkGet(t *testing.T) {
+	view := productView(t)
+	service := testService(t, view)
+	op := Operations()[slices.IndexFunc(Operations(), func(op *Operation) bool { return op.Name == access.BulkGet })]
+	for _, name := range bulk.Names {
+		out := &Reply{}
+		r := &Request{
+			Service: service, Op: op, View: view, Plan: keys.DefaultPlans()["pro"], Ref: view.ID, FileName: name,
+		}
+		if f := op.Run(r, out); f != nil {
+			t.Fatal(f.Detail)
+		}
+		info, err := out.File.Stat()
+		if err != nil || info.Size() != out.Bulk.Find(name).Bytes || !out.HasETag {
+			t.Errorf("%s: %v, %+v", name, err, out.File.About)
+		}
+		out.Reset()
 	}
 }

@@ -26,8 +26,12 @@ func Operations() []*Operation {
 		liveOp(get, "/v1/cards/{id}/price-stats", access.CardPriceStats, getStats, "window", "variant"),
 		liveOp(get, "/v1/facets", access.FacetsList, storedBody((*engine.View).Facets)),
 		liveOp(get, "/v1/suggest", access.SuggestList, listSuggestions, "q", "game", "limit"),
+		finding(liveOp(get, "/v1/changes", access.ChangesList, listChanges,
+			"since", "kind", "limit", "cursor")),
 		liveOp(get, "/v1/sets", access.SetsList, listSets, "q", "series", "game", "limit", "cursor"),
 		liveOp(get, "/v1/sets/{id}", access.SetsGet, getSet),
+		finding(liveOp(get, bulkPath, access.BulkList, listBulk)),
+		finding(liveOp(get, bulkPath+"/{id}/{name}", access.BulkGet, getBulk)),
 		liveOp(get, "/v1/market/movers", access.MarketMovers, listMovers,
 			"direction", "period", "min_price_cents", "set", "game", "limit"),
 		givingCSV(liveOp(post, pricesPath, access.PricesBatch, batchPrices, "fields")),
@@ -48,6 +52,7 @@ const (
 	searchPath = "/v1/cards"
 	pricesPath = "/v1/prices/batch" // of both surfaces
 
+	bulkPath       = "/v1/bulk"
 	historiesPath  = "/v1/prices/history/batch"
 	valuationsPath = "/v1/valuations"
 )
@@ -88,6 +93,12 @@ func withCSV(op *Operation) *Operation {
 // givingCSV makes an operation answer with CSV to a client that prefers it.
 func givingCSV(op *Operation) *Operation {
 	op.GivesCSV = true
+	return op
+}
+
+// finding makes an operation find the snapshot of a request itself.
+func finding(op *Operation) *Operation {
+	op.FindsSnapshot = true
 	return op
 }
 

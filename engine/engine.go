@@ -51,6 +51,9 @@ type Options struct {
 	// RunLoad wraps a load that runs while another snapshot is served; nil calls it directly. The
 	// load pauses now and then, so that requests have priority.
 	RunLoad func(work func())
+	// Deltas returns what publications changed, the latest first, and with an error those that are whole. Nil
+	// means that nobody knows.
+	Deltas func() ([]*snapshot.Delta, error)
 	// RemoteStatus returns the last known state of the remote store. It is nil on one machine.
 	RemoteStatus func() RemoteStatus
 	Log          *slog.Logger

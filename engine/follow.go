@@ -206,6 +206,7 @@ func (e *Engine) buildView(ctx context.Context, cur snapshot.Current, step func(
 		return nil, from, fmt.Errorf("%w: %w", errUnservable, err)
 	}
 	v.shareProducts(e.View(), step)
+	e.loadChanges(ctx, v, step)
 
 	from.took.Total = time.Since(start)
 	return v, from, nil
@@ -300,7 +301,10 @@ func (e *Engine) check(ctx context.Context, now time.Time, obeyBackoff bool) err
 		return nil
 	}
 
-	if !e.adopt(cur) {
+	if v := e.adopt(cur); v != nil {
+		// It was made before this publication, or the one that it undoes.
+		e.loadChanges(ctx, v, throttle.New().Step)
+	} else {
 		if err := e.load(ctx, cur, now); err != nil {
 			err = fmt.Errorf("cannot serve published snapshot %q: %w", cur.ID, err)
 

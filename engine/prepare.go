@@ -58,9 +58,9 @@ func (e *Engine) activate(now time.Time) {
 	}
 }
 
-// adopt records a publication whose View is already served or prepared. It returns false if there
+// adopt records a publication whose View is already served or prepared. It returns nil if there
 // is no such View.
-func (e *Engine) adopt(cur snapshot.Current) bool {
+func (e *Engine) adopt(cur snapshot.Current) *View {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
@@ -71,14 +71,14 @@ func (e *Engine) adopt(cur snapshot.Current) bool {
 		e.prepared.Store(nil)
 		e.recorder.republished(cur)
 		e.Degraded.Store(false)
-		return true
+		return v
 	case p != nil && p.view.ID == cur.ID:
 		from := p.from
 		from.cur = cur
 		e.prepared.Store(&scheduledView{p.view, from})
-		return true
+		return p.view
 	}
-	return false
+	return nil
 }
 
 // mustWait reports whether a publication must wait until the prepared one is served: it begins

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"ninepocket/engine/cursor"
@@ -14,8 +15,9 @@ import (
 // topCards is how many cards a set's detail shows (docs/API.md, Set detail).
 const topCards = 10
 
-// View is one catalog, ready to be served. It is immutable and safe for concurrent use. It owns the
-// slices that it returns: callers copy them into a response and never change them.
+// View is one catalog, ready to be served. It is safe for concurrent use, and immutable but for what it knows
+// of earlier snapshots. It owns the slices that it returns: callers copy them into a response and never change
+// them.
 type View struct {
 	// Catalog and Index are what the View was made of.
 	Catalog *snapshot.Catalog
@@ -36,6 +38,8 @@ type View struct {
 	sets         fragments // Set summary
 	setDetails   fragments // Set detail
 	products     fragments // Product, by public id
+
+	changes atomic.Pointer[changes] // nil where no store said what changed
 
 	detailTags etags
 	// ProductsHash is a hash over the JSON of all products.
@@ -122,7 +126,7 @@ func (v *View) Size() int64 {
 	for _, f := range []*fragments{&v.details, &v.laneRows, &v.priceEntries, &v.sets, &v.setDetails, &v.products} {
 		size += f.size()
 	}
-	return size + v.Catalog.Size()
+	return size + v.changes.Load().size() + v.Catalog.Size()
 }
 
 // Site returns the URLs of the View.

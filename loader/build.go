@@ -144,6 +144,8 @@ type builder struct {
 	onRemoved   func(sealed *sealed, lacks string) // receives what leaves the catalog; may be nil
 	onUnmatched func(unmatchedSet)                 // receives the sets that no earlier source has; may be nil
 	missing     map[gapKey]gap
+	// reserved says of each namespace of an input whether the operator reserved it.
+	reserved map[string]bool
 	// unclaimed are the full references that had prices without an item, with their first day, and
 	// lacksFrom are the items whose history lacks the archived days from a day on.
 	unclaimed map[string]snapshot.Day
@@ -184,7 +186,7 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 	b := &builder{
 		o: o, open: open, mapping: mapping, names: names, pictures: pictures, excludedRefs: map[string]bool{},
 		droppedRefs: map[string]bool{}, missingProducts: map[string]bool{}, listedGroups: map[string]bool{},
-		unclaimed: map[string]snapshot.Day{},
+		reserved: map[string]bool{}, unclaimed: map[string]snapshot.Day{},
 		lacksFrom: map[int32]snapshot.Day{},
 		until:     snapshot.NoTime, collected: snapshot.NoTime, latest: snapshot.NoDay,
 		variants: variants{known: map[string]uint16{}},
@@ -315,6 +317,7 @@ func (b *builder) openAll(inputs []Input) ([]openInput, error) {
 		}
 
 		reading, _ := options(in.Kind)
+		reserved := reading.Reserved
 		src, err := b.open(in.Kind, in.Path, reading)
 		if err != nil {
 			return nil, err
@@ -323,6 +326,7 @@ func (b *builder) openAll(inputs []Input) ([]openInput, error) {
 		// The namespace is known once the input is open, and may have options of its own.
 		if ns := src.Feed().Namespace; ns != in.Kind {
 			if options, ok := options(ns); ok {
+				reserved = options.Reserved
 				src, err = b.open(in.Kind, in.Path, options)
 				if err != nil {
 					return nil, err
@@ -330,6 +334,7 @@ func (b *builder) openAll(inputs []Input) ([]openInput, error) {
 			}
 		}
 
+		b.reserved[src.Feed().Namespace] = reserved
 		list = append(list, openInput{Input: in, Source: src})
 	}
 

@@ -109,8 +109,38 @@ func (a *assembly) writeFeeds() {
 			feeds.Namespace.Append(from.namespace)
 			feeds.Attribution.Append(from.attribution)
 			feeds.Partner.Append(from.partner)
+			a.c.Terms = append(a.c.Terms, a.b.termsOf(&from))
 		}
 	}
+
+	// All free is the rule, and is not written.
+	if !slices.ContainsFunc(a.c.Terms, func(terms uint8) bool { return terms != snapshot.TermsFree }) {
+		a.c.Terms = nil
+	}
+}
+
+// termsOf returns what of a feed may be passed on: what the operator says of it today, else what the base
+// knew.
+func (b *builder) termsOf(of *feed) uint8 {
+	base := b.o.Base
+	reserved, stated := b.reserved[of.namespace]
+	if options, known := b.mapping.feeds[of.namespace]; known && !stated {
+		reserved = options.Reserved
+		stated = true
+	}
+	for i := range base.Terms {
+		if !stated && base.Feeds.Namespace.At(i) == of.namespace {
+			reserved = base.Terms[i] != snapshot.TermsFree
+		}
+	}
+
+	switch {
+	case !reserved:
+		return snapshot.TermsFree
+	case of.catalog:
+		return snapshot.TermsReserved
+	}
+	return snapshot.TermsNoPrices
 }
 
 // writeLanes writes the lanes of all items with their history and statistics.

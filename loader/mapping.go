@@ -358,6 +358,7 @@ type feedTable struct {
 	AsOf             any    `toml:"as_of"`
 	Attribution      string `toml:"attribution"`
 	Partner          string `toml:"partner_namespace"`
+	Redistribute     *bool  `toml:"redistribute"`
 }
 
 func (m *mapping) readFeeds(r io.Reader) error {
@@ -378,6 +379,7 @@ func (m *mapping) readFeeds(r io.Reader) error {
 	for feed, table := range tables {
 		options := source.Options{
 			DefaultCondition: table.DefaultCondition, Attribution: table.Attribution, Partner: table.Partner,
+			Reserved: table.Redistribute != nil && !*table.Redistribute,
 		}
 		if _, ok := snapshot.ParseCondition(table.DefaultCondition); !ok && table.DefaultCondition != "" {
 			return fmt.Errorf("feed %q has default_condition %q, which is none", feed, table.DefaultCondition)

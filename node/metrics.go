@@ -49,6 +49,7 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 	out.engine(n.engineStats(now), now)
 	out.keys(n.ring, now)
+	n.bulkMetrics(out)
 
 	dropped := uint64(0)
 	if n.access != nil {
@@ -96,6 +97,15 @@ func (c collector) Collect(metrics chan<- prometheus.Metric) {
 	if n.mirror != nil {
 		out.mirror(n.mirror.Stats(), n.engine.Stats(), now)
 	}
+}
+
+// bulkMetrics sends the metrics of the bulk files.
+func (n *Node) bulkMetrics(out sink) {
+	v := n.engine.View()
+	gauge(out, "bulk_ready", "1 once the bulk files of the served snapshot are made, or none are to be made.",
+		flag(v != nil && n.bulk.Of(v.ID) != nil))
+	counter(out, "bulk_failures_total", "Tries to make bulk files that failed, as on a full disk.", n.bulk.Failures())
+	gauge(out, "bulk_downloads", "Bulk files that are being sent.", n.server.Stats().Downloads)
 }
 
 // sink sends metrics to a scrape.

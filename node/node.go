@@ -28,6 +28,7 @@ import (
 	"ninepocket/access/statedir"
 	"ninepocket/compat/pokemontcg"
 	"ninepocket/engine"
+	"ninepocket/engine/bulk"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/limiter"
 	"ninepocket/fleet/mirror"
@@ -90,6 +91,7 @@ type Node struct {
 	fleet       *fleetNode       // nil on one machine
 	mirror      *mirror.Follower // nil if the snapshot store is a folder of this machine
 	engine      *engine.Engine
+	bulk        *bulk.Store
 	sockets     sockets
 	server      *server.Server           // nil until run
 	access      *accesslog.Log           // nil without one
@@ -222,6 +224,10 @@ func (n *Node) startTasks(task func(func(context.Context))) {
 	if n.mirror != nil {
 		task(n.mirror.Follow)
 	}
+	// A file system that hangs holds up no end.
+	task(func(ctx context.Context) {
+		runOrAbandon(ctx, func(ctx context.Context) { n.bulk.Run(ctx, n.engine.View) })
+	})
 	task(n.watchStore)
 	if n.hooks != nil {
 		// The drain waits for none of them.
@@ -358,7 +364,7 @@ func (n *Node) newServer() (*server.Server, error) {
 		ProductPrefix: config.ProductPrefix,
 		Preview:       preview, OpenAPI: contract, DefaultPreview: config.DefaultSurface == "preview",
 		Origins: config.CORSOrigins, AllowedHosts: config.MCP.AllowedHosts, AllowedOrigins: config.MCP.AllowedOrigins,
-		Pages: pages, Images: n.images, TrustedProxies: proxies, Version: n.Version, Log: n.Log,
+		Bulk: n.bulk, Pages: pages, Images: n.images, TrustedProxies: proxies, Version: n.Version, Log: n.Log,
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/access/statedir"
 	"ninepocket/engine"
+	"ninepocket/engine/bulk"
 	"ninepocket/engine/cursor"
 	"ninepocket/fleet/limiter"
 	"ninepocket/fleet/mirror"
@@ -213,8 +214,10 @@ func newFollower(config *settings.Config, fleet *fleetNode, log *slog.Logger) (*
 // openEngine loads the published snapshot.
 func (n *Node) openEngine(context.Context) error {
 	// The base URL in responses needs the port, so this comes after the listeners.
+	store := snapshot.OpenStore(n.Config.StoreFolder())
 	options := engine.Options{
 		Site: n.site(), SearchCache: cacheBudget(memoryLimit()), Memory: memory, RunLoad: withExtraProc, Log: n.Log,
+		Deltas: snapshot.DeltasOf(store).All,
 	}
 	if n.images != nil {
 		options.Images = n.images.List
@@ -227,9 +230,12 @@ func (n *Node) openEngine(context.Context) error {
 		}
 	}
 
-	n.engine = engine.New(snapshot.OpenStore(n.Config.StoreFolder()), options)
+	n.engine = engine.New(store, options)
 	// It is closed even if nothing can be loaded.
 	n.onClose(func() error { n.engine.Close(); return nil })
+	n.bulk = bulk.New(bulk.Options{
+		Dir: cmp.Or(n.Config.BulkDir, filepath.Join(n.Config.State, "bulk")), Log: n.Log, Wrap: withExtraProc,
+	})
 	if err := n.engine.Open(time.Now()); err != nil || !n.Config.Compat.PokemonTCG {
 		return err
 	}

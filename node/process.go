@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
+	"sync"
 	"syscall"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -149,14 +150,33 @@ func LogMemory(log *slog.Logger) {
 	log.Info("memory", slog.Int64("limit_bytes", memoryLimit()), slog.Bool("from_gomemlimit", chosen))
 }
 
+// extraProc counts the works that share an additional processor.
+var extraProc struct {
+	sync.Mutex
+	users, before int
+}
+
 // withExtraProc implements engine.Options.RunLoad: it gives the scheduler one more processor during
 // work. A goroutine that sleeps in the kernel, as throttled work does, occupies a processor for a
 // while.
 func withExtraProc(work func()) {
-	before := runtime.GOMAXPROCS(0)
-	// This stops the world for a moment, and again at the end: once a load is rare enough.
-	runtime.GOMAXPROCS(before + 1)
+	extraProc.Lock()
+	extraProc.users++
+	if extraProc.users == 1 {
+		extraProc.before = runtime.GOMAXPROCS(0)
+		// This stops the world for a moment, and again at the end: once a load is rare enough.
+		runtime.GOMAXPROCS(extraProc.before + 1)
+	}
+	before := extraProc.before
+	extraProc.Unlock()
+
 	defer func() {
+		extraProc.Lock()
+		defer extraProc.Unlock()
+		extraProc.users--
+		if extraProc.users > 0 {
+			return
+		}
 		if os.Getenv("GOMAXPROCS") != "" {
 			runtime.GOMAXPROCS(before)
 			return

@@ -46,7 +46,7 @@ func (t *Terms) Publish(id string) (snapshot.Current, error) {
 	// The guards and the record get the time of publishing: a build may have taken an hour.
 	cur, err := snapshot.OpenStore(t.Store).Publish(id, snapshot.PublishOptions{
 		Now: t.Now(), Check: Servable(t.ProductPrefix, t.OnWarning), Judge: judge,
-		Overrides: t.Overrides, By: t.By,
+		Overrides: t.Overrides, By: t.By, OnWarning: t.OnWarning,
 		Retention: snapshot.Retention{RetainCount: t.RetainCount, MinAge: cursor.Lifetime},
 	})
 

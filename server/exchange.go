@@ -48,6 +48,7 @@ type perRequest struct {
 
 	metering     metering
 	notModified  bool
+	span         span // of a file
 	hasRequestID bool // writeRequestID began the head, and completeHead adds nothing
 	hasVary      bool // vary was called
 }
@@ -164,6 +165,9 @@ func (x *exchange) process() {
 	if f == nil {
 		x.checkNotModified()
 	}
+	if f == nil && x.reply.File != nil && !x.notModified {
+		f = x.beginDownload()
+	}
 
 	// A response that is not modified, replayed or refused costs nothing (decision 13).
 	if err := x.metering.finish(f == nil && !x.notModified && !x.reply.Replay); err != nil {
@@ -247,7 +251,12 @@ func (x *exchange) admit() *wire.APIError {
 func (x *exchange) run() *wire.APIError {
 	// Usage is of now. Any other answer is of the snapshot that the client wants, while that is retained for
 	// cursors (decision 3504).
-	if id := x.Fields.SnapshotID; len(id) > 0 && x.surface == &liveSurface && !x.op.ShowsUsage {
+	id := x.Fields.SnapshotID
+	switch {
+	case len(id) == 0 || x.surface != &liveSurface || x.op.ShowsUsage:
+	case x.op.FindsSnapshot:
+		x.request.SnapshotID = string(id)
+	default:
 		view := x.s.Engine.Retained(cursor.Hash(string(id)))
 		if view == nil {
 			return problem(wire.SnapshotGone, "the snapshot of X-Snapshot-Id is not held any more: the current one is "+

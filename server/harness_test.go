@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/engine"
+	"ninepocket/engine/bulk"
 	"ninepocket/engine/cursor"
 	"ninepocket/server/httpconn"
 )
@@ -66,6 +68,16 @@ type servedAs struct {
 // under the race detector.
 var contracts = memoize(func(s servedAs) (*OpenAPIDocument, error) {
 	return NewOpenAPIDocument(s.baseURL, s.productPrefix, s.version, s.preview)
+})
+
+// bulkOf is the bulk files of Views, made once.
+var bulkOf = memoize(func(v *engine.View) (*bulk.Store, error) {
+	dir, err := os.MkdirTemp(scratchDir, "bulk-")
+	if err != nil {
+		return nil, err
+	}
+	files := bulk.New(bulk.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+	return files, files.Make(context.Background(), v, func() {})
 })
 
 // memoize makes a function that remembers what another returned.
@@ -205,8 +217,15 @@ func newWorld(tb testing.TB, s setup) *world {
 	for _, v := range s.views {
 		eng.Swap(v, now)
 	}
+	files := bulk.New(bulk.Options{Dir: filepath.Join(scratchDir, "none"), Log: slog.New(slog.DiscardHandler)})
+	if n := len(s.views); n > 0 {
+		files, err = bulkOf(s.views[n-1])
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
 	o := Options{
-		Engine: eng, Gate: access.NewGate(w.ring, books), Clock: access.StartClock(now), Cursors: w.signer,
+		Bulk: files, Engine: eng, Gate: access.NewGate(w.ring, books), Clock: access.StartClock(now), Cursors: w.signer,
 		BaseURL: baseURL + "/",
 		Preview: !s.liveOnly, CompressedCacheSize: 4 << 20, Log: slog.New(slog.NewTextHandler(&logs,
 			&slog.HandlerOptions{Level: slog.LevelDebug})),

@@ -129,6 +129,7 @@ func (counts *metrics) denied(shard counters.Shard, by *surface, code wire.Code)
 type Stats struct {
 	Routes           []RouteStats
 	InFlight         uint64            // requests without a response yet
+	Downloads        int               // bulk files that are being sent
 	Bytes            uint64            // of response bodies, as sent
 	Compressed       map[string]uint64 // responses by encoding
 	CompressedHits   uint64            // bodies found in the cache of compressed bodies
@@ -175,6 +176,7 @@ func (s *Server) Stats() Stats {
 	stats := Stats{
 		Compressed: map[string]uint64{"gzip": total(totalGzip), "zstd": total(totalZstd)},
 		Panics:     total(totalPanics), ParseErrors: countsByStatus(counts.broken, 0),
+		Downloads: s.downloads.count(),
 	}
 	stats.CompressedHits, stats.CompressedMisses = s.compressed.Stats()
 

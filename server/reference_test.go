@@ -68,6 +68,9 @@ func TestReferenceWorksAtTheFirstTry(t *testing.T) {
 			Data     json.RawMessage `json:"data"`
 			NotFound []string        `json:"not_found"`
 		}
+		if id == "bulk_get" && answer.status == http.StatusOK && len(answer.body) > 0 {
+			continue // a file
+		}
 		if answer.status != http.StatusOK || json.Unmarshal(answer.body, &data) != nil ||
 			string(data.Data) == "[]" || string(data.Data) == "null" || len(data.NotFound) > 0 {
 			t.Errorf("%s: %s %s is answered %d: %.200s", id, r.method, r.target, answer.status, answer.body)

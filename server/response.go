@@ -34,9 +34,9 @@ func writeProblem(x *exchange, f *wire.APIError) { x.writeError(f, "") }
 // writeError answers with an error. on is the value of Vary, "" for none.
 func (x *exchange) writeError(f *wire.APIError, on string) {
 	resp := &x.Ctx.Response
-	meaning := x.surface.codes[f.Code]
+	status := f.Status(x.surface.codes)
 	resp.ResetBody()
-	resp.SetStatusCode(meaning.Status)
+	resp.SetStatusCode(status)
 	resp.Header.SetContentType(x.surface.errorType)
 
 	x.beginHead()
@@ -44,12 +44,15 @@ func (x *exchange) writeError(f *wire.APIError, on string) {
 	if f.RetryAfter > 0 {
 		x.Head.SetInt(fasthttp.HeaderRetryAfter, int64(f.RetryAfter))
 	}
-	if meaning.Status == fasthttp.StatusUnauthorized {
+	if status == fasthttp.StatusUnauthorized {
 		x.Head.Set(fasthttp.HeaderWWWAuthenticate, x.surface.challenge)
 	}
 	x.ignoredHead()
 	if f.Code == wire.SnapshotGone {
 		x.Head.Set("X-Snapshot-Id", x.request.View.ID)
+	}
+	if f.Code == wire.RangeNotSatisfiable {
+		x.Head.Set(fasthttp.HeaderContentRange, "bytes */"+wire.Decimal(x.reply.File.About.Bytes))
 	}
 	x.vary(on)
 	x.Head.Send(&resp.Header)
@@ -94,6 +97,11 @@ func (x *exchange) answer() {
 	content := out.Content()
 	encoding := x.Encoding(len(content))
 
+	if out.File != nil && !x.notModified {
+		x.sendFile()
+		return
+	}
+
 	// A 304 has the head lines that the 200 would have (RFC 9110, 15.4.5), except the link to the
 	// next page.
 	x.answerHead(encoding)
@@ -131,7 +139,7 @@ func (x *exchange) answerHead(encoding string) {
 
 	// Not on preview: a replay is of another snapshot, and its meta has the instant.
 	if x.surface.keySurface == keys.Live {
-		head.Set("X-Snapshot-Id", x.request.View.ID)
+		head.Set("X-Snapshot-Id", x.snapshotID())
 	}
 	x.ignoredHead()
 	if unknown := x.reply.UnknownValues; len(unknown) > 0 {
@@ -139,6 +147,10 @@ func (x *exchange) answerHead(encoding string) {
 	}
 	if len(x.reply.Interpretation) > 0 {
 		head.SetBytes("X-Search-Interpretation", x.reply.Interpretation)
+	}
+
+	if x.reply.Bulk != nil {
+		x.bulkHead()
 	}
 
 	switch {
@@ -153,6 +165,10 @@ func (x *exchange) answerHead(encoding string) {
 	next := x.s.nextPublication(x.time)
 	left := next.Sub(x.time)
 	switch {
+	case x.reply.File != nil: // bulkHead has its own
+	case x.reply.RetryAfter > 0:
+		head.Set(fasthttp.HeaderCacheControl, x.surface.private)
+		head.SetInt(fasthttp.HeaderRetryAfter, int64(x.reply.RetryAfter))
 	case x.op.Cacheable && x.surface == &liveSurface && !next.IsZero() && left < maxAge:
 		// A copy must not outlive the snapshot. The clock may be a moment ahead of the publication's.
 		head.Name(fasthttp.HeaderCacheControl)
@@ -167,6 +183,14 @@ func (x *exchange) answerHead(encoding string) {
 	if x.reply.HasETag {
 		x.SetETag(x.reply.Tag, encoding)
 	}
+}
+
+// snapshotID is that of the snapshot which the response is of.
+func (x *exchange) snapshotID() string {
+	if x.reply.Bulk != nil {
+		return x.reply.Bulk.ID
+	}
+	return x.request.View.ID
 }
 
 // ignoredHead names the parameters that had no effect, on an error too: a misspelt one may be its

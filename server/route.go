@@ -173,6 +173,7 @@ func (s *Server) findRoutes(x *exchange) *routesByMethod {
 
 	handler(x.Ctx)
 	x.request.Ref, _ = x.Ctx.UserValue("id").(string)
+	x.request.FileName, _ = x.Ctx.UserValue("name").(string)
 	all, _ := x.Ctx.UserValue(routesKey{}).(*routesByMethod)
 	x.Ctx.RemoveUserValue(routesKey{})
 	return all

@@ -18,6 +18,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/api"
 	"ninepocket/engine"
+	"ninepocket/engine/bulk"
 	"ninepocket/engine/cursor"
 	"ninepocket/server/httpconn"
 	"ninepocket/site"
@@ -57,6 +58,8 @@ type Options struct {
 	Pages *site.Pages
 	// Images is the folder of card images; nil for none.
 	Images *Images
+	// Bulk has the files of the whole catalog; nil for none.
+	Bulk *bulk.Store
 	// Metering returns the reason why calls cannot be metered now; nil means that they always can.
 	Metering func() error
 	// TrustedProxies lists the proxies whose X-Forwarded-For gives the client address.
@@ -97,6 +100,7 @@ type Server struct {
 	assets     map[string]document // files of the site, by name
 	addresses  *addressLimiter     // of pages
 	suggests   *addressLimiter     // of suggestions
+	downloads  downloads
 	compressed *httpconn.CompressedCache
 	service    api.Service
 	// warnedProxy is set once the log has warned of an untrusted proxy on this machine, and
@@ -151,6 +155,7 @@ func New(options Options) (*Server, error) {
 	s.service = api.Service{
 		Cursors: options.Cursors, Retained: options.Engine.Retained, IsPending: options.Engine.IsPending,
 		BaseURL: options.BaseURL, Tools: s.tools.Endpoint,
+		Bulk: options.Bulk,
 	}
 
 	// The route table needs the tools, which have rows in the metrics like its operations.

@@ -217,7 +217,7 @@ func paragraphs(text string) (all [][]span) {
 }
 
 // samples are ids for which this server has data; "" if the catalog has none.
-type samples struct{ card, set, product string }
+type samples struct{ card, set, product, snapshot string }
 
 // samplesOf chooses a card, its set, and a product. It prefers a card with a history, then one with
 // a price, then any card of a set.
@@ -227,6 +227,7 @@ func samplesOf(v *engine.View) (s samples) {
 	}
 
 	c := v.Catalog
+	s.snapshot = v.ID
 	best := 0
 	for card := 0; card < c.Cards.ID.Len() && best < 3; card++ {
 		set := c.Cards.Set[card]
@@ -268,6 +269,10 @@ func (s *samples) presetValue(op *operation, p *parameter) string {
 		return s.set
 	case p.Name == "product_id":
 		return s.product
+	case p.Name == "snapshot_id":
+		return s.snapshot
+	case p.Name != "id":
+		return fmt.Sprint(p.Example)
 	}
 	return s.card
 }

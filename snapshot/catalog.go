@@ -122,6 +122,9 @@ type Catalog struct {
 	Unlisted Unlisted
 	// Gone are the cards of earlier catalogs that this one does not have.
 	Gone Gone
+	// Terms says of each feed what may be passed on as a whole: TermsFree and the others. It is empty when
+	// all of them are free.
+	Terms []uint8
 	// Unclaimed are references that had prices before the catalog had an item for them.
 	Unclaimed Unclaimed
 	// Companion is for another API's contract. Load leaves it empty.
@@ -195,6 +198,13 @@ type Identifiers struct {
 	Namespace Strings `column:"namespace"`
 	Value     Strings `column:"value"`
 }
+
+// Terms of a feed.
+const (
+	TermsFree     = iota
+	TermsNoPrices // its prices may not be passed on as a whole
+	TermsReserved // neither may the catalog, which is its own
+)
 
 // Flags of a lane.
 const (

@@ -25,6 +25,7 @@ import (
 //	PUBLICATIONS             what was published when, with the verdicts of the guards
 //	REFUSALS                 which snapshots the guards refused, and why
 //	DAILY                    how the last day's work ended
+//	changes/EPOCH            what a publication changed, of the last of them
 //	events/ID.json           what happened, for hooks; a few days of it
 //	holds/ID                 an empty file for each snapshot that no retention removes
 //	tmp/                     what is being written

@@ -34,6 +34,8 @@ type PublishOptions struct {
 	DiscardDay bool
 	// By says who publishes, and Reason why. Both are recorded, and both may be "".
 	By, Reason string
+	// OnWarning receives what an operator should know of a publication that goes on; may be nil.
+	OnWarning func(text string)
 	// Retention applies once the pointer has moved; its zero value removes nothing.
 	Retention Retention
 }
@@ -115,8 +117,10 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 	}
 
 	made := Publication{Action: ActionPublish, Overrides: o.Overrides, By: o.By, Reason: o.Reason}
+	var base *StoredSnapshot
 	if o.Judge != nil {
-		made.Guards = override(o.Judge(d.guardBase(old.ID), next), o.Overrides)
+		base = d.guardBase(old.ID)
+		made.Guards = override(o.Judge(base, next), o.Overrides)
 		if slices.ContainsFunc(made.Guards, func(v GuardResult) bool { return v.Status == Refused }) {
 			refused := &RefusedError{id, made.Guards}
 			d.recordRefusal(refused, &o)
@@ -125,6 +129,7 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 	}
 
 	made.Current = nextPointer(old, id, o.Now)
+	recordDelta(d, &made.Current, base, next.Catalog, o.OnWarning)
 	return d.commit(made, old, o.Retention)
 }
 
@@ -177,6 +182,9 @@ func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 		for _, day := range days {
 			made.discard(day.String())
 		}
+	}
+	if !stays {
+		recordDelta(d, &made.Current, nil, c, o.OnWarning)
 	}
 	return d.commit(made, old, Retention{})
 }
@@ -280,6 +288,7 @@ func (d *Store) commit(made Publication, old Current, r Retention) (Current, err
 	if err := d.replace("CURRENT", made.Current); err != nil {
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", made.ID, err)
 	}
+	DeltasOf(d).prune(made.Epoch)
 
 	if r.RetainCount > 0 {
 		if _, err := d.prune(r, made.PublishedAt); err != nil {

@@ -88,6 +88,11 @@ var optionalSections = []section{
 		has:     func(c *Catalog) bool { return len(c.Names.Game) > 0 },
 	},
 	{
+		name:    "terms",
+		columns: func(c *Catalog) []column { return []column{{name: "terms", data: &c.Terms}} },
+		has:     func(c *Catalog) bool { return len(c.Terms) > 0 },
+	},
+	{
 		name:    "unclaimed",
 		columns: func(c *Catalog) []column { return columnsOf(&c.Unclaimed) },
 		has:     func(c *Catalog) bool { return c.Unclaimed.Ref.Len() > 0 },
@@ -265,6 +270,7 @@ func (c *Catalog) checkOptional(k *checker, games, cards int) {
 	k.want(slices.IsSorted(slices.Collect(c.Names.English.All())), "names", "has names that do not ascend")
 	noGame := func(game uint8) bool { return game != AnyGame && int(game) >= games }
 	k.want(!slices.ContainsFunc(c.Names.Game, noGame), "names", "names a game that the catalog does not have")
+	k.want(len(c.Terms) == 0 || len(c.Terms) == c.Feeds.Namespace.Len(), "terms", "does not have a row for each feed")
 	k.rows("unclaimed", c.Unclaimed.Ref.Len(), len(c.Unclaimed.FirstDay))
 	k.dates("unclaimed", "first_day", c.Unclaimed.FirstDay)
 	c.Companion.check(k, len(c.Lanes.Cents))

@@ -18,6 +18,7 @@ const (
 	SnapshotGone           Code = "snapshot_gone"
 	PayloadTooLarge        Code = "payload_too_large"
 	UnsupportedMediaType   Code = "unsupported_media_type"
+	RangeNotSatisfiable    Code = "range_not_satisfiable"
 	HostNotAllowed         Code = "host_not_allowed"
 	OriginNotAllowed       Code = "origin_not_allowed"
 	NotAcceptable          Code = "not_acceptable"
@@ -60,7 +61,9 @@ var (
 		HostNotAllowed:   {403, "Host not allowed"},
 		OriginNotAllowed: {403, "Origin not allowed"},
 		NotAcceptable:    {406, "Not acceptable"},
-		SnapshotGone:     {412, "Snapshot gone"},
+		SnapshotGone:     {412, "Snapshot gone"}, // 410 where APIError.Gone is set
+		// Of bulk files only.
+		RangeNotSatisfiable: {416, "Range not satisfiable"},
 	})
 	PreviewCodes = withSharedCodes(map[Code]Meaning{
 		InvalidAPIKey:       {401, "Invalid API key"},
@@ -76,6 +79,16 @@ type APIError struct {
 	// RetryAfter is in whole seconds, at least 1, and equals the Retry-After header; 0 means no
 	// header.
 	RetryAfter int
+	// Gone means that a snapshot will not come back, so that no precondition can be met: 410, not 412.
+	Gone bool
+}
+
+// Status returns the HTTP status of the error, given those of its surface.
+func (e *APIError) Status(codes map[Code]Meaning) int {
+	if e.Gone {
+		return 410
+	}
+	return codes[e.Code].Status
 }
 
 // AppendProblem appends the live surface's error body, application/problem+json.
@@ -84,7 +97,7 @@ func AppendProblem(dst []byte, baseURL string, apiErr APIError, requestID string
 
 	dst = AppendText(dst, `{"type":`, baseURL+"/errors/"+string(apiErr.Code))
 	dst = AppendText(dst, `,"title":`, m.Title)
-	dst = AppendInt(dst, `,"status":`, int64(m.Status))
+	dst = AppendInt(dst, `,"status":`, int64(apiErr.Status(LiveCodes)))
 	dst = AppendText(dst, `,"detail":`, apiErr.Detail)
 	dst = AppendText(dst, `,"code":`, string(apiErr.Code))
 	dst = AppendText(dst, `,"request_id":`, requestID)

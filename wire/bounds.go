@@ -25,6 +25,7 @@ var (
 	DateText          = Range{10, 10}  // YYYY-MM-DD
 	InstantText       = Range{20, 35}  // a date and time of RFC 3339
 	PriceVariantText  = Range{1, 100}  // variant of a preview price selection
+	SnapshotText      = Range{1, 200}  // a snapshot's id
 	CursorText        = Range{1, 512}  // cursor of the live surface
 	PreviewCursorText = Range{1, 1024} // cursor of the preview contract
 	ProductTail       = Range{3, 64}   // what follows the prefix of a product id
@@ -33,6 +34,9 @@ var (
 	PageLimit   = Range{1, 50} // entries of a page
 	HistoryDays = Range{1, 365}
 	Suggestions = Range{1, 10}
+	// A page of changes is at most some 750 KB.
+	ChangeLimit      = Range{1, 1000} // of cards and sets
+	PriceChangeLimit = Range{1, 5000}
 
 	CardIDs    = Range{1, 200} // ids and identifiers of a card batch, together
 	PriceIDs   = Range{1, 100} // ids and identifiers of a live price batch, together
@@ -50,5 +54,6 @@ const (
 	DefaultDays      = 90
 
 	DefaultSuggestions = 10
+	DefaultChangeLimit = 1000
 	MoversMinCents     = 500
 )

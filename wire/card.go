@@ -131,7 +131,26 @@ func CardHead(detail []byte) []byte {
 	return head
 }
 
-var pricesMember = []byte(`,"prices":[`)
+var (
+	pricesMember      = []byte(`,"prices":[`)
+	identifiersMember = []byte(`,"identifiers":[`)
+)
+
+// AppendWithoutPrices appends a Card detail without its prices. head is the length of its CardHead.
+func AppendWithoutPrices(dst, detail []byte, head int) []byte {
+	tail := head + bytes.Index(detail[head:], identifiersMember)
+	return append(append(dst, detail[:head]...), detail[tail:]...)
+}
+
+// AppendDifference appends the start of a change: what it is of, and how it differs.
+func AppendDifference(dst []byte, key *snapshot.RowKey, change string) []byte {
+	dst = append(append(dst, `{"id":"`...), key.ID...) // ids need no escapes
+	if key.Kind == snapshot.PriceRow {
+		dst = AppendText(dst, `","variant":`, key.Variant)
+		dst = append(append(dst, `,"condition":"`...), key.Condition.Code()...)
+	}
+	return append(append(append(dst, `","change":"`...), change...), '"')
+}
 
 // AppendCardSummary appends a Card summary, which is made of the head of the card's detail and of the
 // price in its Live batch price entry.
@@ -147,7 +166,7 @@ func AppendCardSummary(dst, head, entry []byte) []byte {
 // be distributed.
 func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
 	dst = appendCard(dst, c, card, urls)
-	dst = append(AppendPrices(dst, c, card), `,"identifiers":[`...)
+	dst = append(AppendPrices(dst, c, card), identifiersMember...)
 	dst = appendIdentifiers(dst, c, card)
 
 	// A card that is a product has the same id tail (decision 25).

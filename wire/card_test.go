@@ -348,7 +348,7 @@ func TestCodes(t *testing.T) {
 	live := map[wire.Code]int{
 		"unauthorized": 401, "sandbox_key": 403, "plan_limit": 403,
 		"host_not_allowed": 403, "origin_not_allowed": 403, "not_acceptable": 406,
-		"snapshot_gone": 412,
+		"snapshot_gone": 412, "range_not_satisfiable": 416,
 	}
 	preview := map[wire.Code]int{"invalid_api_key": 401, "insufficient_scope": 403, "idempotency_conflict": 409}
 	for code, status := range both {

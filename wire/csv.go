@@ -24,7 +24,7 @@ const (
 // AppendBareRow appends a row below a header that has a reference alone: BareRow for a record without
 // prices, MissingRow for none.
 func AppendBareRow(dst []byte, header, ref, end string) []byte {
-	dst = appendCell(dst, ref)
+	dst = AppendCell(dst, ref)
 	for range strings.Count(header, ",") {
 		dst = append(dst, ',')
 	}
@@ -42,12 +42,12 @@ func AppendLaneRows(dst []byte, c *snapshot.Catalog, card int, ref string) []byt
 			continue
 		}
 
-		dst = append(appendCell(dst, ref), ',')
-		dst = append(appendCell(dst, c.Variants.At(int(l.Variant[lane]))), ',')
+		dst = append(AppendCell(dst, ref), ',')
+		dst = append(AppendCell(dst, c.Variants.At(int(l.Variant[lane]))), ',')
 		dst = append(append(dst, snapshot.Condition(l.Condition[lane]).Code()...), ',')
 		dst = append(appendAmount(dst, l.Cents[lane]), ',')
-		dst = append(appendInstantCell(dst, l.SourceAsOf[lane]), ',')
-		dst = append(appendInstantCell(dst, l.CollectedAt[lane]), ",true"+rowEnd...)
+		dst = append(AppendInstantCell(dst, l.SourceAsOf[lane]), ',')
+		dst = append(AppendInstantCell(dst, l.CollectedAt[lane]), ",true"+rowEnd...)
 	}
 
 	if len(dst) == before {
@@ -63,19 +63,19 @@ func AppendPriceRow(dst []byte, c *snapshot.Catalog, card int) []byte {
 	if cents >= 0 {
 		dst = appendAmount(dst, cents)
 	}
-	return append(appendInstantCell(append(dst, ','), at), rowEnd...)
+	return append(AppendInstantCell(append(dst, ','), at), rowEnd...)
 }
 
 // AppendPointRow appends a row of HistoryHeader.
 func AppendPointRow(dst []byte, id, variant string, date *[10]byte, cents int64) []byte {
 	dst = append(append(dst, id...), ',')
-	dst = append(appendCell(dst, variant), ',')
+	dst = append(AppendCell(dst, variant), ',')
 	dst = append(append(dst, date[:]...), ',')
 	return append(appendAmount(dst, cents), rowEnd...)
 }
 
-// appendCell appends a text as a cell, in quotes where it needs them (RFC 4180).
-func appendCell(dst []byte, text string) []byte {
+// AppendCell appends a text as a cell, in quotes where it needs them (RFC 4180).
+func AppendCell(dst []byte, text string) []byte {
 	for i := range len(text) {
 		if char := text[i]; char == ',' || char == '"' || char == '\r' || char == '\n' {
 			dst = append(append(dst, '"'), strings.ReplaceAll(text, `"`, `""`)...)
@@ -85,8 +85,8 @@ func appendCell(dst []byte, text string) []byte {
 	return append(dst, text...)
 }
 
-// appendInstantCell appends an instant in whole seconds, nothing for snapshot.NoTime.
-func appendInstantCell(dst []byte, ms int64) []byte {
+// AppendInstantCell appends an instant in whole seconds, nothing for snapshot.NoTime.
+func AppendInstantCell(dst []byte, ms int64) []byte {
 	if ms == snapshot.NoTime {
 		return dst
 	}

@@ -14,18 +14,31 @@ import (
 type Plan struct {
 	Name string `json:"name"`
 	// PerMinute are admissions in any 60 seconds: per key on live, per tenant on preview; 1 to 10,000,000.
-	PerMinute   int    `json:"per_minute"`
-	PerDay      int64  `json:"per_day"`      // live successes per tenant and UTC day
-	Credits     int64  `json:"credits"`      // preview successes per tenant and period, unless the tenant has its own
-	MaxCards    int    `json:"max_cards"`    // ids in a live card batch; 1 to 200
-	MaxPrices   int    `json:"max_prices"`   // ids in a live price batch; 1 to 100
-	HistoryDays int    `json:"history_days"` // days of price history; 1 to 365
-	StatsWindow int    `json:"stats_window"` // longest statistics window in days: 7, 30 or 90; 0 = not allowed
-	Price       *Price `json:"price,omitempty"`
+	PerMinute   int   `json:"per_minute"`
+	PerDay      int64 `json:"per_day"`      // live successes per tenant and UTC day
+	Credits     int64 `json:"credits"`      // preview successes per tenant and period, unless the tenant has its own
+	MaxCards    int   `json:"max_cards"`    // ids in a live card batch; 1 to 200
+	MaxPrices   int   `json:"max_prices"`   // ids in a live price batch; 1 to 100
+	HistoryDays int   `json:"history_days"` // days of price history; 1 to 365
+	StatsWindow int   `json:"stats_window"` // longest statistics window in days: 7, 30 or 90; 0 = not allowed
+	// Bulk says whether the whole catalog may be downloaded; nil means the default of the plan's name.
+	Bulk  *bool  `json:"bulk,omitempty"`
+	Price *Price `json:"price,omitempty"`
 }
 
 // Stats reports whether the plan allows price statistics at all.
 func (plan *Plan) Stats() bool { return plan.StatsWindow > 0 }
+
+// bulkPlans are the built-in plans with the bulk. All other plans must be given it.
+var bulkPlans = []string{"pro", "business", "unlimited"}
+
+// HasBulk reports whether the plan allows the download of the whole catalog.
+func (plan *Plan) HasBulk() bool {
+	if plan.Bulk != nil {
+		return *plan.Bulk
+	}
+	return slices.Contains(bulkPlans, plan.Name)
+}
 
 // NoStats is the StatsWindow of a configured plan without statistics; zero means the default.
 const NoStats = -1
@@ -82,6 +95,7 @@ func (ps Plans) Set(name string, given Plan) {
 	plan.MaxPrices = cmp.Or(given.MaxPrices, plan.MaxPrices)
 	plan.HistoryDays = cmp.Or(given.HistoryDays, plan.HistoryDays)
 	plan.StatsWindow = cmp.Or(given.StatsWindow, plan.StatsWindow)
+	plan.Bulk = cmp.Or(given.Bulk, plan.Bulk)
 	plan.Price = cmp.Or(given.Price, plan.Price)
 
 	if given.StatsWindow == NoStats {
@@ -110,6 +124,8 @@ func (plan *Plan) Lower(other *Plan) *Plan {
 	low.MaxPrices = min(plan.MaxPrices, other.MaxPrices)
 	low.HistoryDays = min(plan.HistoryDays, other.HistoryDays)
 	low.StatsWindow = min(plan.StatsWindow, other.StatsWindow)
+	bulk := plan.HasBulk() && other.HasBulk()
+	low.Bulk = &bulk
 	return &low
 }
 

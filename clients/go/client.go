@@ -2,9 +2,9 @@ package ninepocket
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -39,25 +39,15 @@ const idleConnections = 32
 
 // New returns a client of the server at baseURL. Nothing is called yet.
 func New(baseURL, key string, options Options) *Client {
-	if options.Deadline <= 0 {
-		options.Deadline = 60 * time.Second
-	}
-	if options.TryTimeout <= 0 {
-		options.TryTimeout = 20 * time.Second
-	}
-	if options.MaxTries <= 0 {
-		options.MaxTries = 8
-	}
-	if options.UserAgent == "" {
-		options.UserAgent = "ninepocket-go/" + Version
-	}
-
+	options.Deadline = cmp.Or(options.Deadline, 60*time.Second)
+	options.TryTimeout = cmp.Or(options.TryTimeout, 20*time.Second)
+	options.MaxTries = cmp.Or(options.MaxTries, 8)
+	options.UserAgent = cmp.Or(options.UserAgent, "ninepocket-go/"+Version)
 	if options.HTTP == nil {
-		transport := &http.Transport{
-			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: idleConnections,
-			// Shorter than the server's 75 s, so that no call meets a connection that just ended.
-			IdleConnTimeout: 60 * time.Second, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
-		}
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.MaxIdleConnsPerHost = idleConnections
+		// Shorter than the server's 75 s, so that no call meets a connection that just ended.
+		transport.IdleConnTimeout = 60 * time.Second
 		options.HTTP = &http.Client{Transport: transport}
 	}
 	return &Client{base: strings.TrimRight(baseURL, "/"), key: key, options: options}
@@ -71,7 +61,8 @@ type call struct {
 	body      []byte // of a POST; nil for a GET
 	media     string // of the body; JSON when empty
 	header    map[string]string
-	forgets   bool // its answer is not remembered
+	forgets   bool              // its answer is not remembered
+	answered  func(http.Header) // hears of each answer, if set
 }
 
 // answer is a whole answer.
@@ -85,6 +76,9 @@ func (c *Client) get(ctx context.Context, r call, into any) error {
 	got, err := c.do(ctx, r)
 	if err != nil {
 		return err
+	}
+	if r.answered != nil {
+		r.answered(got.header)
 	}
 	return decode(r, got.body, into)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -48,11 +49,9 @@ func (e *Error) Error() string {
 
 // passes reports whether the same request may be answered later.
 func (e *Error) passes() bool {
-	switch e.Status {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
+	return slices.Contains([]int{
+		http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+	}, e.Status)
 }
 
 // UnreachableError says that a call got no answer: no connection, one that was cut, no time left, or
@@ -93,15 +92,7 @@ func refusal(response *http.Response, body []byte) error {
 // hasStatus reports whether an error is a refusal of one of some statuses.
 func hasStatus(err error, statuses ...int) bool {
 	refused := asError(err)
-	if refused == nil {
-		return false
-	}
-	for _, status := range statuses {
-		if refused.Status == status {
-			return true
-		}
-	}
-	return false
+	return refused != nil && slices.Contains(statuses, refused.Status)
 }
 
 // asError returns the refusal that an error is, nil if it is none.

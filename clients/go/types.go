@@ -3,6 +3,8 @@
 package ninepocket
 
 import (
+	"context"
+	"iter"
 	"net/url"
 	"strconv"
 )
@@ -73,6 +75,10 @@ type CardPage struct {
 	Data       []CardSummary `json:"data"`
 	NextCursor *string       `json:"next_cursor"`
 }
+
+func (r *CardPage) rows() ([]CardSummary, *string) { return r.Data, r.NextCursor }
+
+func (r *CardSummary) identity() string { return r.ID }
 
 // Identifier is one of the API's records:
 // What another catalog calls a card or a product: `tcgplayer` (product ids), `pokemon-tcg-data`,
@@ -182,6 +188,10 @@ type ChangePage struct {
 	Data           []Change `json:"data"`
 	NextCursor     *string  `json:"next_cursor"`
 }
+
+func (r *ChangePage) rows() ([]Change, *string) { return r.Data, r.NextCursor }
+
+func (r *Change) identity() string { return r.ID + " " + r.Variant + " " + r.Condition }
 
 // BulkFile is one of the API's records:
 // A file of the whole catalog.
@@ -335,6 +345,10 @@ type SetPage struct {
 	Data       []SetSummary `json:"data"`
 	NextCursor *string      `json:"next_cursor"`
 }
+
+func (r *SetPage) rows() ([]SetSummary, *string) { return r.Data, r.NextCursor }
+
+func (r *SetSummary) identity() string { return r.ID }
 
 // TopCard is one of the API's records.
 type TopCard struct {
@@ -675,6 +689,10 @@ type ProductPage struct {
 	Pagination ProductPagePagination `json:"pagination"`
 	Meta       Meta                  `json:"meta"`
 }
+
+func (r *ProductPage) rows() ([]Product, *string) { return r.Data, r.Pagination.NextCursor }
+
+func (r *Product) identity() string { return r.ID }
 
 // ProductReport is one of the API's records.
 type ProductReport struct {
@@ -1061,4 +1079,103 @@ type PriceResultObservation struct {
 	CollectedAt string  `json:"collected_at"` // When the price was collected: not before `source_as_of`, not after …
 	Basis       string  `json:"basis"`
 	Attribution string  `json:"attribution"` // Show it beside the price
+}
+
+func (r *CardDetail) identity() string { return r.ID }
+
+// Games calls the operation games_list: list games.
+func (c *Client) Games(ctx context.Context) (*GameList, error) {
+	return fetch[GameList](ctx, c, "games_list", "/v1/games", nil)
+}
+
+// Cards calls the operation cards_search: search cards.
+func (c *Client) Cards(ctx context.Context, p CardsSearchParams) iter.Seq2[CardSummary, error] {
+	return walk[CardPage, CardSummary](ctx, c, call{operation: "cards_search", path: "/v1/cards", query: p.query()})
+}
+
+// Card calls the operation cards_get: get a card.
+func (c *Client) Card(ctx context.Context, id string, p CardsGetParams) (*CardDetail, error) {
+	return fetchOne[CardDetail](ctx, c, "cards_get", "/v1/cards/", id, "", p.query())
+}
+
+// CardsBatch calls the operation cards_batch: get many cards.
+func (c *Client) CardsBatch(ctx context.Context, b Batch) (*CardBatch, error) {
+	return joined(ctx, c, call{operation: "cards_batch", path: "/v1/cards/batch"}, b, 200, func(all, got *CardBatch) {
+		got.Data = append(all.Data, got.Data...)
+		got.NotFound = append(all.NotFound, got.NotFound...)
+		*all = *got
+	})
+}
+
+// History calls the operation card_prices: get a card's price history.
+func (c *Client) History(ctx context.Context, id string, p CardPricesParams) (*PriceHistory, error) {
+	return fetchOne[PriceHistory](ctx, c, "card_prices", "/v1/cards/", id, "/prices", p.query())
+}
+
+// PriceStats calls the operation card_price_stats: get a card's price statistics.
+func (c *Client) PriceStats(ctx context.Context, id string, p CardPriceStatsParams) (*PriceStatistics, error) {
+	return fetchOne[PriceStatistics](ctx, c, "card_price_stats", "/v1/cards/", id, "/price-stats", p.query())
+}
+
+// Facets calls the operation facets_list: list values and how many cards have each.
+func (c *Client) Facets(ctx context.Context) (*Facets, error) {
+	return fetch[Facets](ctx, c, "facets_list", "/v1/facets", nil)
+}
+
+// Suggest calls the operation suggest_list: suggest what is being typed.
+func (c *Client) Suggest(ctx context.Context, p SuggestListParams) (*SuggestionList, error) {
+	return fetch[SuggestionList](ctx, c, "suggest_list", "/v1/suggest", p.query())
+}
+
+// Sets calls the operation sets_list: list sets.
+func (c *Client) Sets(ctx context.Context, p SetsListParams) iter.Seq2[SetSummary, error] {
+	return walk[SetPage, SetSummary](ctx, c, call{operation: "sets_list", path: "/v1/sets", query: p.query()})
+}
+
+// Set calls the operation sets_get: get a set.
+func (c *Client) Set(ctx context.Context, id string) (*SetDetail, error) {
+	return fetchOne[SetDetail](ctx, c, "sets_get", "/v1/sets/", id, "", nil)
+}
+
+// Movers calls the operation market_movers: list market movers.
+func (c *Client) Movers(ctx context.Context, p MarketMoversParams) (*MoverList, error) {
+	return fetch[MoverList](ctx, c, "market_movers", "/v1/market/movers", p.query())
+}
+
+// PricesBatch calls the operation prices_batch: price many cards.
+func (c *Client) PricesBatch(ctx context.Context, b Batch) (*PriceBatch, error) {
+	return joined(ctx, c, call{operation: "prices_batch", path: "/v1/prices/batch"}, b, 100, func(all, got *PriceBatch) {
+		got.Data = append(all.Data, got.Data...)
+		got.NotFound = append(all.NotFound, got.NotFound...)
+		*all = *got
+	})
+}
+
+// HistoriesBatch calls the operation prices_history_batch: get many price histories.
+func (c *Client) HistoriesBatch(ctx context.Context, b Batch) (*HistoryBatch, error) {
+	return joined(ctx, c, call{operation: "prices_history_batch", path: "/v1/prices/history/batch"}, b, 50, func(all, got *HistoryBatch) {
+		got.Data = append(all.Data, got.Data...)
+		got.NotFound = append(all.NotFound, got.NotFound...)
+		*all = *got
+	})
+}
+
+// Bulk calls the operation bulk_list: list the files of the whole catalog.
+func (c *Client) Bulk(ctx context.Context) (*BulkList, error) {
+	return fetch[BulkList](ctx, c, "bulk_list", "/v1/bulk", nil)
+}
+
+// Usage calls the operation usage_get: get the caller's allowance.
+func (c *Client) Usage(ctx context.Context) (*UsageReport, error) {
+	return fetch[UsageReport](ctx, c, "usage_get", "/v1/usage", nil)
+}
+
+// Products calls the operation products_list: list products (Proposed).
+func (c *Client) Products(ctx context.Context, p ProductsListParams) iter.Seq2[Product, error] {
+	return walk[ProductPage, Product](ctx, c, call{operation: "products_list", path: "/v1/products", query: p.query()})
+}
+
+// Product calls the operation products_get: get a product (Proposed).
+func (c *Client) Product(ctx context.Context, id string) (*ProductReport, error) {
+	return fetchOne[ProductReport](ctx, c, "products_get", "/v1/products/", id, "", nil)
 }

@@ -50,7 +50,9 @@ def rows_of(job: dict[str, Any], client: Client, missing: list[str]) -> Iterator
         case "mirror":
             mirror = Mirror(client, job["path"])
             mirror.sync()
-            yield from (_row(card["id"], len(card["prices"])) for card in mirror.cards())
+            for card in mirror.cards():
+                cents = sum(lane["market_price_cents"] for lane in card["prices"])
+                yield _row(card["id"], len(card["prices"]), cents)
         case other:
             raise SystemExit(f"cannot run the job {other!r}")
 

@@ -12,6 +12,8 @@ const goHeader = `// Code generated from the OpenAPI document by "make generate"
 package ninepocket
 
 import (
+	"context"
+	"iter"
 	"net/url"
 	"strconv"
 )
@@ -42,6 +44,12 @@ func writeGo(s *schemas) ([]byte, error) {
 		if isQuery {
 			goQuery(&out, r)
 		}
+		goPage(&out, s, r)
+	}
+	// A mirror has these by their ids.
+	goIdentity(&out, "CardDetail", nil)
+	for _, o := range s.operations {
+		goOperation(&out, o, s.byName)
 	}
 	return format.Source([]byte(out.String()))
 }
@@ -129,4 +137,104 @@ func goQuery(out *strings.Builder, r *record) {
 		fmt.Fprintf(out, "\tif %s {\n\t\tq.Set(%q, %s)\n\t}\n", condition, f.name, value)
 	}
 	out.WriteString("\treturn q\n}\n")
+}
+
+// goPage writes what a walk needs of a page: its rows with the next cursor, and what tells rows apart.
+func goPage(out *strings.Builder, s *schemas, r *record) {
+	for _, f := range r.fields {
+		cursor := map[string]string{"next_cursor": "NextCursor", "pagination": "Pagination.NextCursor"}[f.name]
+		if cursor == "" {
+			continue
+		}
+		row := dataOf(r)
+		// A page of the preview contract has its cursor in a record of its own.
+		if row == "" {
+			continue
+		}
+		fmt.Fprintf(out, "\nfunc (r *%s) rows() ([]%s, *string) { return r.Data, r.%s }\n", r.name, row, cursor)
+		goIdentity(out, row, s.byName[row].fields)
+	}
+}
+
+// goIdentity writes what tells the rows of a record apart: their id, of changes also the lane.
+func goIdentity(out *strings.Builder, name string, fields []field) {
+	identity := "r.ID"
+	for _, f := range fields {
+		if f.name == "change" {
+			identity = `r.ID + " " + r.Variant + " " + r.Condition`
+		}
+	}
+	fmt.Fprintf(out, "\nfunc (r *%s) identity() string { return %s }\n", name, identity)
+}
+
+// goNames has the names of methods where that of the operation is none of Go.
+var goNames = map[string]string{
+	"games_list": "Games", "facets_list": "Facets", "suggest_list": "Suggest", "cards_search": "Cards",
+	"cards_get": "Card", "card_prices": "History", "card_price_stats": "PriceStats", "sets_list": "Sets",
+	"sets_get": "Set", "market_movers": "Movers", "usage_get": "Usage", "products_list": "Products",
+	"products_get": "Product", "bulk_list": "Bulk", "prices_history_batch": "HistoriesBatch",
+}
+
+// byHand are the operations that clients call in a way of their own.
+var byHand = map[string]bool{"changes_list": true, "bulk_get": true}
+
+// goOperation writes the method of an operation: a GET, or a batch of the live surface.
+func goOperation(out *strings.Builder, o operation, records map[string]*record) {
+	if byHand[o.id] || o.answer == "" {
+		return
+	}
+	name := goNames[o.id]
+	if name == "" {
+		name = camel(o.id)
+	}
+	fmt.Fprintf(out, "\n// %s calls the operation %s: %s%s.\n", name, o.id, strings.ToLower(o.summary[:1]), o.summary[1:])
+	if o.bound > 0 {
+		fmt.Fprintf(out, "func (c *Client) %s(ctx context.Context, b Batch) (*%s, error) {\n", name, o.answer)
+		fmt.Fprintf(out, "\treturn joined(ctx, c, call{operation: %q, path: %q}, b, %d, func(all, got *%s) {\n",
+			o.id, o.path, o.bound, o.answer)
+		for _, f := range records[o.answer].fields {
+			if f.name == "data" || f.name == "not_found" {
+				fmt.Fprintf(out, "\t\tgot.%[1]s = append(all.%[1]s, got.%[1]s...)\n", camel(f.name))
+			}
+		}
+		out.WriteString("\t\t*all = *got\n\t})\n}\n")
+		return
+	}
+
+	signature := "ctx context.Context"
+	path := fmt.Sprintf("%q", o.path)
+	call := "fetch"
+	if before, behind, has := strings.Cut(o.path, "{"); has {
+		_, behind, _ = strings.Cut(behind, "}")
+		signature += ", id string"
+		path = fmt.Sprintf("%q, id, %q", before, behind)
+		call = "fetchOne"
+	}
+	query := "nil"
+	if records[camel(o.id)+"Params"] != nil {
+		signature += ", p " + camel(o.id) + "Params"
+		query = "p.query()"
+	}
+	for _, f := range records[o.answer].fields {
+		// A page is not for callers, who walk over its rows.
+		if f.name == "next_cursor" || f.name == "pagination" {
+			row := dataOf(records[o.answer])
+			fmt.Fprintf(out, "func (c *Client) %s(%s) iter.Seq2[%s, error] {\n", name, signature, row)
+			fmt.Fprintf(out, "\treturn walk[%s, %s](ctx, c, call{operation: %q, path: %s, query: %s})\n}\n",
+				o.answer, row, o.id, path, query)
+			return
+		}
+	}
+	fmt.Fprintf(out, "func (c *Client) %s(%s) (*%s, error) {\n", name, signature, o.answer)
+	fmt.Fprintf(out, "\treturn %s[%s](ctx, c, %q, %s, %s)\n}\n", call, o.answer, o.id, path, query)
+}
+
+// dataOf returns the type of a page's rows.
+func dataOf(page *record) string {
+	for _, f := range page.fields {
+		if f.name == "data" {
+			return goShape(*f.elem)
+		}
+	}
+	return ""
 }

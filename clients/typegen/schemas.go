@@ -52,7 +52,15 @@ type schemas struct {
 	components jsonwalk.Value
 	records    []*record
 	byName     map[string]*record
+	operations []operation
 	problems   []error
+}
+
+// operation is one that a client calls: a GET, or a batch of the live surface.
+type operation struct {
+	id, path, summary string
+	answer            string // the record of its answer, empty for one that is no record
+	bound             int64  // of a batch: how many ids it takes
 }
 
 // readSchemas reads all records of a document, and one for the query of each operation.
@@ -71,12 +79,52 @@ func readSchemas(document []byte) (*schemas, error) {
 		s.shape(schema, strings.TrimSuffix(name.Text(), "OrNull"))
 	}
 
-	for _, methods := range root.Member("paths").Members() {
+	for path, methods := range root.Member("paths").Members() {
+		if !strings.HasPrefix(path.Text(), "/v1/") {
+			continue
+		}
 		if get := methods.Member("get"); get != nil {
 			s.query(get)
+			s.operations = append(s.operations, s.operation(path.Text(), get))
+		}
+		if post := methods.Member("post"); post != nil {
+			s.batch(path.Text(), post)
 		}
 	}
 	return s, errors.Join(s.problems...)
+}
+
+// operation reads what answers an operation.
+func (s *schemas) operation(path string, of jsonwalk.Value) operation {
+	made := operation{id: of.Member("operationId").Text(), path: path, summary: of.Member("summary").Text()}
+	content := of.Member("responses").Member("200").Member("content").Member("application/json")
+	if schema := content.Member("schema"); schema != nil {
+		made.answer = s.surfaceOf(schema)
+	}
+	return made
+}
+
+// batch adds an operation that takes lists of ids.
+func (s *schemas) batch(path string, of jsonwalk.Value) {
+	schema := of.Member("requestBody").Member("content").Member("application/json").Member("schema")
+	request := s.component("schemas", "#/components/schemas/"+s.surfaceOf(schema))
+	bound, ok := request.Member("properties").Member("ids").Member("maxItems").Integer()
+	if !ok {
+		return
+	}
+	made := s.operation(path, of)
+	made.bound = bound
+	s.operations = append(s.operations, made)
+}
+
+// surfaceOf returns the name of the record that a reference means, of two that of the live surface,
+// which is the first.
+func (s *schemas) surfaceOf(schema jsonwalk.Value) string {
+	target := schema.Member("$ref").Text()
+	for choice := range s.component("schemas", target).Member("oneOf").Elements() {
+		return s.surfaceOf(choice)
+	}
+	return target[strings.LastIndexByte(target, '/')+1:]
 }
 
 // query adds a record for the query of an operation, if it takes any parameters there.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -216,6 +217,12 @@ func defineFlag(f *pflag.FlagSet, value any, name, help string) {
 		f.StringVar(ptr, name, *ptr, help)
 	case *bool:
 		f.BoolVar(ptr, name, *ptr, help)
+	case **bool:
+		f.BoolFunc(name, help, func(text string) error {
+			choice, err := strconv.ParseBool(text)
+			*ptr = &choice
+			return err
+		})
 	case *int:
 		f.IntVar(ptr, name, *ptr, help)
 	case *int64:

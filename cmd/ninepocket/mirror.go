@@ -156,6 +156,7 @@ func (flags *pushFlags) push(cmd *cobra.Command, dir *snapshot.Store) (done mirr
 	}
 
 	flags.Now = time.Now()
+	flags.OnWarning = func(text string) { cmd.PrintErrln("note: " + text) }
 	done, err = bucket.Push(cmd.Context(), dir, cur.ID, flags.PushOptions)
 	if err != nil {
 		return done, withMirrorHint(err, flags.to)

@@ -255,9 +255,10 @@ func snapshotRollback() *cobra.Command {
 				id = args[0]
 			}
 
+			warn := func(text string) { cmd.PrintErrln("note: " + text) }
 			cur, err := flags.dir().Rollback(id, snapshot.PublishOptions{
 				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix, nil), By: currentUser(),
-				Reason: strings.TrimSpace(reason), DiscardDay: discard,
+				Reason: strings.TrimSpace(reason), DiscardDay: discard, OnWarning: warn,
 			})
 			if err != nil {
 				return err
@@ -268,9 +269,7 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			terms := operate.Terms{Store: flags.folder, By: currentUser(), Now: time.Now, OnWarning: func(text string) {
-				cmd.PrintErrln("note: " + text)
-			}}
+			terms := operate.Terms{Store: flags.folder, By: currentUser(), Now: time.Now, OnWarning: warn}
 			terms.RecordRollback(&cur, strings.TrimSpace(reason))
 			err = push.pushAfter(cmd, &flags, publishedRow{cur.ID, &cur, true, nil, nil})
 			return errors.Join(err, afterRollback(cmd, &cur, discard, configured.Feed.Into))

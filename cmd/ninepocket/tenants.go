@@ -443,7 +443,7 @@ func plansList() *cobra.Command {
 		for _, name := range plans.Names() {
 			rows = append(rows, plans[name])
 		}
-		const header = "NAME\tPER_MINUTE\tPER_DAY\tMAX_CARDS\tMAX_PRICES\tDAYS\tSTATS\tPRICE\tINCLUDED\tOVERAGE"
+		const header = "NAME\tPER_MINUTE\tPER_DAY\tMAX_CARDS\tMAX_PRICES\tDAYS\tSTATS\tBULK\tPRICE\tINCLUDED\tOVERAGE"
 		return printTable(cmd, flags.asJSON, rows, header, planCells)
 	})
 }
@@ -451,6 +451,7 @@ func plansList() *cobra.Command {
 func planCells(plan *keys.Plan) []any {
 	cells := []any{
 		plan.Name, plan.PerMinute, plan.PerDay, plan.MaxCards, plan.MaxPrices, plan.HistoryDays, plan.StatsWindow,
+		plan.HasBulk(),
 	}
 	price := plan.Price
 	if price == nil {

@@ -53,6 +53,7 @@ const (
 	// the other way round.
 	ToolCards
 	ToolSets
+	Changes
 )
 
 // Key is a signing key; ID says which of several keys signed a cursor.

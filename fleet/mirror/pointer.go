@@ -97,4 +97,5 @@ const (
 	probePrefix    = "probes/"
 	trustPrefix    = "trust/"
 	eventPrefix    = "events/"
+	changesPrefix  = "changes/"
 )

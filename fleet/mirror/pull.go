@@ -256,6 +256,7 @@ func jitter(next *Pointer, now time.Time) time.Duration {
 
 // install copies a publication to the directory store and makes it current there.
 func (c *Follower) install(ctx context.Context, next *Pointer, by string) error {
+	here, _ := c.dir.Current() // nothing, if it cannot be read
 	cur := next.current()
 	if before, ok := c.previous(ctx, next); ok {
 		cur.PreviousEpoch = before.Epoch
@@ -269,6 +270,7 @@ func (c *Follower) install(ctx context.Context, next *Pointer, by string) error 
 	if err := c.obtain(ctx, next); err != nil {
 		return err
 	}
+	c.pullChanges(ctx, here.Epoch, next)
 	return c.dir.PublishFrom(cur, by, snapshot.Retention{RetainCount: retainedSnapshots, MinAge: c.options.RetainFor})
 }
 

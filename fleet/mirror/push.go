@@ -42,6 +42,8 @@ type PushOptions struct {
 	Lead time.Duration
 	// Freeze refuses the pushes after this one; Unfreeze pushes although the last push had Freeze.
 	Freeze, Unfreeze bool
+	// OnWarning receives what an operator should know of a push that goes on; may be nil.
+	OnWarning func(text string)
 	// AfterEpoch is the highest epoch that servers have seen, if the store lost it: a new publication
 	// gets a greater one.
 	AfterEpoch uint64
@@ -97,6 +99,7 @@ func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o Pus
 	}
 
 	done := PushResult{Changed: true}
+	delta := o.compare(ctx, dir, old.ID, id)
 	if err := b.sendSections(ctx, dir, m, &done); err != nil {
 		return done, fmt.Errorf("cannot push snapshot %q: %w", id, err)
 	}
@@ -112,6 +115,7 @@ func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o Pus
 	if err != nil {
 		return done, err
 	}
+	b.sendChanges(ctx, delta, &done.Pointer, &o)
 	return done, b.publish(ctx, &ring, &done.Pointer, tag, o.Key)
 }
 

@@ -17,8 +17,9 @@ const (
 	kindTrust   = "TRUST"
 )
 
-// maxSigned limits a signed text: a CURRENT has some 500 bytes, a TRUST 60 for each key.
-const maxSigned = 64 << 10
+// maxSigned limits a signed text: a CURRENT has some 500 bytes, a TRUST 60 for each key, and what a day changes
+// in the real catalog 300 kB.
+const maxSigned = maxSmallObject
 
 // algorithm begins the line of a signature.
 const algorithm = "ed25519:"

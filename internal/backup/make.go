@@ -43,7 +43,7 @@ const (
 // copied matches the files that belong to a backup. Of the feed these are the archived days, and those that a
 // rollback discarded; others of a store are locks and what is being written.
 var copied = regexp.MustCompile(`^(configuration|mapping|state)/|^feed/(days|aside)/[^/]+\.(tar\.zst|refs)$|` +
-	`^store/([A-Z]+S|CURRENT|(snapshots|holds|events)/.*)$`)
+	`^store/([A-Z]+S|CURRENT|(snapshots|holds|events|changes)/.*)$`)
 
 // Job says what to back up.
 type Job struct {

@@ -255,6 +255,9 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// NetConn returns the connection below, which sends files by itself.
+func (c *Conn) NetConn() net.Conn { return c.Conn }
+
 // CloseWrite closes the sending side, and leaves the receiving side open.
 func (c *Conn) CloseWrite() error {
 	if c.tcp == nil {

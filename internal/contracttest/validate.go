@@ -24,6 +24,7 @@ const (
 	jsonType    = "application/json"
 	problemType = "application/problem+json"
 	rowsType    = "text/csv"
+	fileType    = "application/zstd"
 )
 
 // anyTime are the statuses of requests that are rejected before they are parsed. The document
@@ -170,8 +171,14 @@ func (v *validation) checkBody() {
 		return
 	}
 
-	if kind == rowsType {
+	switch kind {
+	case rowsType:
 		v.checkRows()
+		return
+	case fileType: // its content is no matter of the document
+		if length := v.Header.Get("Content-Length"); length != strconv.Itoa(len(v.Body)) {
+			v.fault("Content-Length is %s, got %d bytes", length, len(v.Body))
+		}
 		return
 	}
 

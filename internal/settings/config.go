@@ -45,6 +45,8 @@ type Config struct {
 	// The thumbnails of these images.
 	ImageCache string `toml:"image_cache" flag:"<DIR> that small copies of card images are kept in (default: STATE/small-images)"` // air: a tag is one text
 
+	BulkDir string `toml:"bulk_dir" flag:"<DIR> with the files of the whole catalog (default: STATE/bulk)"`
+
 	NoSite    bool   `toml:"no_site" flag:"serve no public pages"`
 	LogFormat string `toml:"log_format" flag:"text or json"`
 	AccessLog string `toml:"access_log" flag:"write a JSON line a request to this <PATH>, - for stdout; reopened on SIGHUP"`            // air: a tag is one text
@@ -158,6 +160,7 @@ type Plan struct {
 	MaxPrices   int    `toml:"max_prices" help:"ids in a price batch, 1 to 100"`
 	HistoryDays int    `toml:"history_days" help:"days of price history, 1 to 365"`
 	StatsWindow string `toml:"stats_window" help:"longest statistics window: none, 7d, 30d or 90d"`
+	Bulk        *bool  `toml:"bulk" help:"whether the whole catalog may be downloaded"` // nil for the default
 
 	Price        string `toml:"price" help:"price of a month, such as 49.00, for usage --priced"`
 	Included     int64  `toml:"included" help:"charged requests of a month that the price includes"`
@@ -402,7 +405,7 @@ func (c *Config) ChangePlans(plans keys.Plans) (keys.Plans, error) {
 		// An omitted key is zero, and keeps its default.
 		plans.Set(name, keys.Plan{
 			PerMinute: plan.PerMinute, PerDay: plan.PerDay, MaxCards: plan.MaxCards, MaxPrices: plan.MaxPrices,
-			HistoryDays: plan.HistoryDays, StatsWindow: window, Price: price,
+			HistoryDays: plan.HistoryDays, StatsWindow: window, Bulk: plan.Bulk, Price: price,
 		})
 	}
 	return plans, errors.Join(wrong.Err(), plans.Validate())

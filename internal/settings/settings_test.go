@@ -185,9 +185,10 @@ func TestPrintedConfigRoundTrips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Store != "a \"b\"\t\x7f" || *again.Plans["x"] != (Plan{
+	off := false
+	if again.Store != "a \"b\"\t\x7f" || !reflect.DeepEqual(*again.Plans["x"], Plan{
 		PerMinute: 30, PerDay: 4, MaxCards: 200,
-		MaxPrices: 100, HistoryDays: 365, StatsWindow: "90d",
+		MaxPrices: 100, HistoryDays: 365, StatsWindow: "90d", Bulk: &off,
 	}) {
 		t.Errorf("read back: %+v, plan %+v", again.Config, again.Plans["x"])
 	}

@@ -25,7 +25,8 @@ type Setting struct {
 	// Help describes it; the text in backquotes is the name of a flag's value.
 	Help string
 	Flag bool // also a flag of serve, with dashes
-	// Pointer returns a pointer to the value: *string, *bool, *int, *int64, *float64 or *[]string.
+	// Pointer returns a pointer to the value: *string, *bool, *int, *int64, *float64 or *[]string, or **bool
+	// for one that may be left out.
 	// name is the one that the operator chose.
 	Pointer func(config *Config, name string) any
 }
@@ -192,8 +193,11 @@ func findSetting(path []string) (found *Setting, name string, whole bool) {
 // value returns the setting's value, as TOML and JSON have it.
 func (s *Setting) value(config *Config, name string) any {
 	v := reflect.ValueOf(s.Pointer(config, name)).Elem().Interface()
-	if list, ok := v.([]string); ok {
-		return append([]string{}, list...)
+	switch v := v.(type) {
+	case []string:
+		return append([]string{}, v...)
+	case *bool:
+		return v != nil && *v
 	}
 	return v
 }
@@ -239,6 +243,11 @@ func setTOML(ptr, v any) error {
 		return nil
 	}
 
+	if choice, ok := ptr.(**bool); ok {
+		*choice = new(bool)
+		return setTOML(*choice, v)
+	}
+
 	// A number may be without a fraction.
 	if n, ok := v.(int64); ok && reflect.TypeOf(ptr).Elem().Kind() == reflect.Float64 {
 		v = float64(n)
@@ -266,7 +275,7 @@ func setText(ptr any, text string) error {
 	switch ptr.(type) {
 	case *string:
 		v = text
-	case *bool:
+	case *bool, **bool:
 		want = "neither true nor false"
 		v, err = strconv.ParseBool(text)
 	case *int, *int64:

@@ -214,6 +214,7 @@ type Options struct {
 	AsCollected      bool // rows were observed when they were collected, in the place of AsOf
 	Attribution      string
 	Partner          string
+	Reserved         bool // it may not be passed on as a whole
 
 	// Unpack is the command line of a process that runs ServeUnpacking. None unpacks 7z archives in
 	// this process, which is for archives that can be trusted.

@@ -43,13 +43,14 @@ const (
 	maxLingering = 1024
 )
 
-// Timeouts are a connection's read, write, idle and linger timeouts. They free connections of
-// clients that send or read too slowly, and let Shutdown end.
-type Timeouts struct{ Read, Write, Idle, Linger time.Duration }
+// Timeouts are a connection's read, write, idle and linger timeouts, and the time for minProgress of a file. They
+// free connections of clients that send or read too slowly, and let Shutdown end.
+type Timeouts struct{ Read, Write, Idle, Linger, Progress time.Duration }
 
 // DefaultTimeouts are the timeouts of a new server.
 var DefaultTimeouts = Timeouts{
 	Read: 15 * time.Second, Write: 30 * time.Second, Idle: 75 * time.Second, Linger: 2 * time.Second,
+	Progress: 10 * time.Second,
 }
 
 // Connections is the set of open connections. Drain ends them, and CloseAll closes them at once.

@@ -22,8 +22,8 @@ mkdir generated/{live,preview,small}
 
 # What somebody reads or reviews who takes the client into a repository.
 size=$(wc -c <generated/small/client.go)
-if ((size > 300000)); then
-  echo "the small client of the live surface has $size bytes, more than 300 kB" >&2
+if ((size > 350000)); then
+  echo "the small client of the live surface has $size bytes, more than 350 kB" >&2
   exit 1
 fi
 (cd ../.. && CGO_ENABLED=0 "$go" build -o tools/goclient/generated/ninepocket ./cmd/ninepocket)

@@ -126,7 +126,8 @@ class Mirror:
             file = files[f"{name}.jsonl.zst"]
             parts[name] = self._folder / f"{file['name']}-{listed['snapshot_id']}.part"
             self._download(f"/v1/bulk/{listed['snapshot_id']}/{file['name']}", parts[name], file)
-        self._records = {name: _by_id(_lines(part)) for name, part in parts.items()}
+        cards = (_coded(json.loads(line)) for line in _lines(parts["cards"]))
+        self._records = {"cards": _by_id(cards), "sets": _by_id(_lines(parts["sets"]))}
         self._store(listed["snapshot_id"], {**listed, "made_by": "bulk"})
 
     def _download(self, url: str, part: Path, file: t.BulkFile) -> None:
@@ -226,7 +227,7 @@ def _by_id(lines: Iterable[bytes]) -> dict[str, bytes]:
 
 
 def _coded(card: t.CardDetail) -> bytes:
-    """A card of a batch as the files have it: conditions are codes there."""
+    """A card of a batch or a file as the mirror has it: its conditions are codes, as those of changes are."""
     prices = [{**price, "condition": price["condition"].lower().replace(" ", "_")} for price in card["prices"]]
     return _dumped({**card, "prices": prices})
 

@@ -203,7 +203,8 @@ def _whole(response: http.client.HTTPResponse, end: float) -> bytes:
         text = b"".join(parts)
     if response.length:
         raise http.client.IncompleteRead(text, response.length)
-    response.close()  # its connection is ready for the next request only then
+    # A body that was read to its last byte is not at its end for http.client, which then refuses the next request.
+    response.close()
     return gzip.decompress(text) if response.headers.get("Content-Encoding") == "gzip" and text else text
 
 
