@@ -194,7 +194,7 @@ class Transport:
 def _whole(response: http.client.HTTPResponse, end: float) -> bytes:
     """Reads a body to its end, and not a moment longer than allowed, however slowly it drips."""
     text = response.read1()
-    if response.length or not response.isclosed():
+    if response.length != 0:
         parts = [text]
         while block := response.read1():
             parts.append(block)

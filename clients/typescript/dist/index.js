@@ -1,0 +1,3 @@
+export { Client } from "./client.js";
+export { APIError, NinepocketError, Unreachable } from "./errors.js";
+export { version } from "./transport.js";
