@@ -56,7 +56,7 @@ func price(client *ninepocket.Client, words string) error {
 		}
 		prices := []string{}
 		for _, lane := range card.Prices {
-			prices = append(prices, fmt.Sprintf("%s %.2f", lane.Variant, float64(lane.MarketPriceCents)/100))
+			prices = append(prices, fmt.Sprintf("%s %s %.2f", lane.Variant, lane.Condition, float64(lane.MarketPriceCents)/100))
 		}
 		if len(prices) == 0 {
 			prices = append(prices, "no price")
