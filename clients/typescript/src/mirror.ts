@@ -149,6 +149,7 @@ export class Mirror {
       await this.download(`/v1/bulk/${list.snapshot_id}/${file.name}`, part, file);
       records[name] = await byId(unpacked(part));
     }
+    for (const [id, record] of records.cards ?? []) records.cards?.set(id, coded(JSON.parse(record) as Schemas["CardDetail"]));
     this.records = records as Records;
     const { snapshot_at, use_until, attribution } = list;
     await this.store(list.snapshot_id, { snapshot_at, use_until, attribution, made_by: "bulk" });
@@ -277,7 +278,7 @@ function put(records: Map<string, string>, id: string, record: object | null | u
   else records.delete(id);
 }
 
-/** A card of a batch as the files have it: conditions are codes there. */
+/** A card of a batch or a file as the mirror has it: its conditions are codes, as those of changes are. */
 function coded(card: Schemas["CardDetail"]): string {
   const prices = card.prices.map((price) => ({ ...price, condition: price.condition.toLowerCase().replace(" ", "_") }));
   return JSON.stringify({ ...card, prices });

@@ -1,0 +1,51 @@
+// What the client costs beside fetch: CPU time of the same calls, as a ratio. API and KEY name a server. With --check
+// it fails where a ratio is above 1.15. The rounds of both take turns, and the least of each counts.
+import { Client } from "./dist/index.js";
+
+const { API, KEY } = process.env;
+const [rounds, limit] = [9, 1.15];
+
+/** What somebody writes by hand: no tries, no memory. */
+async function bare(path, body) {
+  const response = await fetch(API + path, {
+    method: body ? "POST" : "GET",
+    headers: body ? { "X-API-Key": KEY, "Content-Type": "application/json" } : { "X-API-Key": KEY },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  if (!response.ok) throw new Error(await response.text());
+  return response.json();
+}
+
+async function cost(call, times) {
+  const began = process.cpuUsage();
+  for (let n = 0; n < times; n++) await call(n);
+  const { user, system } = process.cpuUsage(began);
+  return (user + system) / times;
+}
+
+const client = new Client(API, KEY);
+const ids = [];
+for await (const card of client.cards()) if (ids.push(card.id) === 400) break;
+const calls = {
+  "one card": [(n) => client.card(ids[n]), (n) => bare(`/v1/cards/${ids[n]}`), 200],
+  "a page of 20": [() => client.cards({ game: "pokemon", limit: 20 }).next(), () => bare("/v1/cards?game=pokemon&limit=20"), 100],
+  "100 prices": [() => client.pricesBatch({ ids: ids.slice(0, 100) }), () => bare("/v1/prices/batch", { ids: ids.slice(0, 100) }), 100],
+  "200 cards": [() => client.cardsBatch({ ids: ids.slice(0, 200) }), () => bare("/v1/cards/batch", { ids: ids.slice(0, 200) }), 30],
+};
+let failed = false;
+for (const [name, [ours, theirs, times]] of Object.entries(calls)) {
+  const best = [Infinity, Infinity];
+  for (let round = 0; round < rounds; round++) {
+    // A card that is asked for again is a 304, which is another thing than what it is compared with.
+    client.transport.memory.clear();
+    best[0] = Math.min(best[0], await cost(ours, times));
+    best[1] = Math.min(best[1], await cost(theirs, times));
+  }
+  const ratio = best[0] / best[1];
+  failed ||= ratio > limit;
+  console.log(`${name.padEnd(14)} ${best[0].toFixed(0).padStart(8)} us beside ${best[1].toFixed(0).padStart(8)} us: ${ratio.toFixed(2)}`);
+}
+if (failed && process.argv.includes("--check")) {
+  console.error(`the client costs more than ${limit} of a bare one`);
+  process.exit(1);
+}

@@ -1,3 +1,0 @@
-export { Client } from "./client.js";
-export { APIError, NinepocketError, Unreachable } from "./errors.js";
-export { version } from "./transport.js";
