@@ -109,7 +109,9 @@ var programs = []struct {
 	},
 	{
 		name: "scanner", key: "pro", input: "? chari\ncharizard;4/102;\nqqqq\n",
-		prints: []string{`^  name: Charizard \(\d+ cards\)\n`, `\nCharizard 4/102 / .*450\.00, `, `\nno such card: qqqq\n$`},
+		prints: []string{
+			`^  name: Charizard \(\d+ cards\)\n`, `\nCharizard 4/102 / .*450\.00, `, `\nno such card: qqqq\n$`,
+		},
 	},
 }
 

@@ -239,6 +239,7 @@ func (row *scenario) bill(t *testing.T, charged int, forwarded []Forwarded, o or
 			want++
 		}
 	}
+
 	if row.job == "partner" && row.code == "" {
 		want = 3 // 130 selections in parts of 50
 	}

@@ -45,7 +45,7 @@ func New(baseURL, key string, options Options) *Client {
 	options.MaxTries = cmp.Or(options.MaxTries, 8)
 	options.UserAgent = cmp.Or(options.UserAgent, "ninepocket-go/"+Version)
 	if options.HTTP == nil {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
 		transport.MaxIdleConnsPerHost = idleConnections
 		// Shorter than the server's 75 s, so that no call meets a connection that just ended.
 		transport.IdleConnTimeout = 60 * time.Second
@@ -97,7 +97,7 @@ func (c *Client) get(ctx context.Context, r call, into any) error {
 
 func decode(r call, body []byte, into any) error {
 	if err := json.Unmarshal(body, into); err != nil {
-		return &UnreachableError{Operation: r.operation, Tries: 1, Err: fmt.Errorf("the answer cannot be read: %w", err)}
+		return &UnreachableError{r.operation, 1, fmt.Errorf("the answer cannot be read: %w", err)}
 	}
 	return nil
 }
@@ -130,6 +130,7 @@ func (c *Client) repeat(ctx context.Context, operation string, once func() (isPr
 		if isProgress {
 			try = 1
 		}
+
 		refused := asError(err)
 		if refused == nil {
 			err = &UnreachableError{Operation: operation, Tries: try, Err: err}
@@ -143,7 +144,7 @@ func (c *Client) repeat(ctx context.Context, operation string, once func() (isPr
 // The waits between tries when the server names none.
 const (
 	firstWait   = 250 * time.Millisecond
-	longestWait = 8 * time.Second
+	maxWait = 8 * time.Second
 )
 
 // waitBefore returns how long to wait after a try: what the server asked for and a bit more, so that
@@ -152,7 +153,7 @@ func waitBefore(try int, refused *Error) time.Duration {
 	if refused != nil && refused.RetryAfter > 0 {
 		return refused.RetryAfter + rand.N(max(refused.RetryAfter/10, firstWait))
 	}
-	return rand.N(min(firstWait<<min(try-1, 10), longestWait)) + time.Millisecond
+	return rand.N(min(firstWait<<min(try-1, 10), maxWait)) + time.Millisecond
 }
 
 // pause waits, unless the wait would end after the deadline.
@@ -192,7 +193,7 @@ func (c *Client) try(ctx context.Context, r call, address string) (*answer, erro
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, err
@@ -212,11 +213,11 @@ func (c *Client) try(ctx context.Context, r call, address string) (*answer, erro
 
 // request makes the request of a try.
 func (c *Client) request(ctx context.Context, r call, address string) (*http.Request, error) {
-	method, body := http.MethodGet, io.Reader(nil)
+	method := http.MethodGet
 	if r.body != nil {
-		method, body = http.MethodPost, bytes.NewReader(r.body)
+		method = http.MethodPost
 	}
-	request, err := http.NewRequestWithContext(ctx, method, address, body)
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(r.body))
 	if err != nil {
 		return nil, err
 	}
@@ -224,10 +225,7 @@ func (c *Client) request(ctx context.Context, r call, address string) (*http.Req
 	request.Header.Set("X-API-Key", c.key)
 	request.Header.Set("User-Agent", c.options.UserAgent)
 	if r.body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	if r.media != "" {
-		request.Header.Set("Content-Type", r.media)
+		request.Header.Set("Content-Type", cmp.Or(r.media, "application/json"))
 	}
 	if c.snapshot != "" {
 		request.Header.Set("X-Snapshot-Id", c.snapshot)

@@ -22,11 +22,11 @@ func fetch[T any](ctx context.Context, c *Client, operation, path string, query 
 var errNoID = errors.New("an id is empty: give the id or slug of a card or set")
 
 // fetchOne calls a GET of one id. The path has the id between two parts.
-func fetchOne[T any](ctx context.Context, c *Client, operation, before, id, behind string, query url.Values) (*T, error) {
+func fetchOne[T any](ctx context.Context, c *Client, operation, head, id, tail string, q url.Values) (*T, error) {
 	if id == "" {
 		return nil, errNoID
 	}
-	return fetch[T](ctx, c, operation, before+url.PathEscape(id)+behind, query)
+	return fetch[T](ctx, c, operation, head+url.PathEscape(id)+tail, q)
 }
 
 // Changes walks over what changed since a snapshot, up to the present one or that of the client.
