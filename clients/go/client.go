@@ -143,8 +143,8 @@ func (c *Client) repeat(ctx context.Context, operation string, once func() (isPr
 
 // The waits between tries when the server names none.
 const (
-	firstWait   = 250 * time.Millisecond
-	maxWait = 8 * time.Second
+	firstWait = 250 * time.Millisecond
+	maxWait   = 8 * time.Second
 )
 
 // waitBefore returns how long to wait after a try: what the server asked for and a bit more, so that
