@@ -25,5 +25,5 @@ with Client(os.environ["API"], os.environ["KEY"], deadline=5) as client:
         if found is None:
             print("no such card:", words)
         else:
-            prices = [f"{p["variant"]} {p["condition"]} {p['market_price_cents'] / 100:.2f}" for p in found.get("prices", [])]
+            prices = [f"{p['variant']} {p['condition']} {p['market_price_cents'] / 100:.2f}" for p in found.get("prices", [])]
             print(found["name"], found["number"], "/", ", ".join(prices) or "no price")
