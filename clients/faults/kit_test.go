@@ -48,30 +48,58 @@ type outcome struct {
 	} `json:"error"`
 }
 
-// language is a client, and how its program of this table is run.
+// language is a client, how its program of this table is run, and how its examples are.
 type language struct {
 	name    string
 	program func(t *testing.T) []string
+	example func(t *testing.T, name string) []string
 }
 
 var languages = []language{
-	{"go", func(t *testing.T) []string {
-		t.Helper()
-		program := filepath.Join(t.TempDir(), "conformance")
-		command(t, "../go", "go", "build", "-o", program, "./conformance")
-		return []string{program}
-	}},
-	{"python", func(t *testing.T) []string {
-		t.Helper()
-		return interpreted(t, "python3", "../python/conformance.py")
-	}},
-	{"typescript", func(t *testing.T) []string {
-		t.Helper()
-		if _, err := os.Stat("../typescript/dist/index.js"); err != nil {
-			t.Skip("skipped: the table of faults in TypeScript, because its client is not compiled: run make clients")
-		}
-		return interpreted(t, "node", "../typescript/conformance.js")
-	}},
+	{
+		"go",
+		func(t *testing.T) []string {
+			t.Helper()
+			return built(t, "./conformance")
+		},
+		func(t *testing.T, name string) []string {
+			t.Helper()
+			return built(t, "./examples/"+name)
+		},
+	},
+	{
+		"python",
+		func(t *testing.T) []string {
+			t.Helper()
+			return interpreted(t, "python3", "../python/conformance.py")
+		},
+		func(t *testing.T, name string) []string {
+			t.Helper()
+			return interpreted(t, "python3", "../python/examples/"+name+".py")
+		},
+	},
+	{
+		"typescript",
+		func(t *testing.T) []string {
+			t.Helper()
+			if _, err := os.Stat("../typescript/dist/index.js"); err != nil {
+				t.Skip("skipped: the client in TypeScript, because it is not compiled: run make clients")
+			}
+			return interpreted(t, "node", "../typescript/conformance.js")
+		},
+		func(t *testing.T, name string) []string {
+			t.Helper()
+			return interpreted(t, "node", "../typescript/examples/"+name+".js")
+		},
+	},
+}
+
+// built builds a command of the Go client.
+func built(t *testing.T, folder string) []string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "program")
+	command(t, "../go", "go", "build", "-o", program, folder)
+	return []string{program}
 }
 
 // interpreted returns how a script is run, and skips where its runtime is absent.
@@ -80,11 +108,7 @@ func interpreted(t *testing.T, runtime, script string) []string {
 	if _, err := exec.LookPath(runtime); err != nil {
 		t.Skipf("skipped: the table of faults with %s, because there is none", runtime)
 	}
-	path, err := filepath.Abs(script)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []string{runtime, path}
+	return []string{runtime, absolute(t, script)}
 }
 
 // command runs a program in a folder, and fails the test if it fails.

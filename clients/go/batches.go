@@ -1,13 +1,14 @@
 package ninepocket
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/csv"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,7 +24,6 @@ type Batch struct {
 	Days             int64  // of histories; the API's 90 when 0
 	Variant          string // of histories, one alone; all when empty
 	Chunk            int    // entries of a request, for plans that allow fewer than the API
-	Snapshot         string // the snapshot to answer from; that of the first answer when empty
 }
 
 // The API's bounds of one request.
@@ -34,57 +34,50 @@ const (
 )
 
 // joined asks for a batch in parts and adds each to what there is.
-func joined[T any](
-	ctx context.Context, c *Client, r call, b Batch, bound int, add func(all, got *T),
-) (*T, error) {
+func joined[T any](ctx context.Context, c *Client, r call, b Batch, bound int, add func(all, got *T)) (*T, error) {
 	all := new(T)
-	return all, c.chunks(ctx, r, b, bound, func(text []byte) error {
+	bodies, err := c.chunks(ctx, r, b, bound)
+	for _, body := range bodies {
 		var got T
-		err := decode(r, text, &got)
+		if err := decode(r, body, &got); err != nil {
+			return all, err
+		}
 		add(all, &got)
-		return err
-	}, func() { *all = *new(T) })
+	}
+	return all, err
 }
 
-// PriceRow is a display price, read from a row of CSV.
-type PriceRow struct {
-	ID               string // the card's
-	MarketPriceCents *int64
-	PriceUpdatedAt   string
-}
-
-// PriceRows returns what PricesBatch does, from rows of CSV: an eighth of the bytes, and far less work
-// to read them.
-func (c *Client) PriceRows(ctx context.Context, b Batch) (rows []PriceRow, notFound []string, err error) {
+// PriceRows returns what PricesBatch does but for the refs, from rows of CSV: an eighth of the bytes,
+// and far less work to read them.
+func (c *Client) PriceRows(ctx context.Context, b Batch) (*PriceBatch, error) {
 	b.Fields = ""
+	all := &PriceBatch{}
 	r := call{operation: "prices_batch", path: "/v1/prices/batch", header: map[string]string{"Accept": "text/csv"}}
-	err = c.chunks(ctx, r, b, maxPriceRows, func(body []byte) error {
-		records, err := csv.NewReader(strings.NewReader(string(body))).ReadAll()
-		if err != nil || len(records) == 0 || len(records[0]) < 4 {
-			return &UnreachableError{r.operation, 1, fmt.Errorf("the answer is not the CSV of prices: %w", err)}
+	bodies, err := c.chunks(ctx, r, b, maxPriceRows)
+	for _, body := range bodies {
+		records, failed := csv.NewReader(bytes.NewReader(body)).ReadAll()
+		if failed != nil || len(records[0]) != 4 {
+			return all, &UnreachableError{r.operation, 1, fmt.Errorf("the answer is no CSV of prices: %w", failed)}
 		}
 		for _, record := range records[1:] {
 			if record[3] == "not_found" {
-				notFound = append(notFound, record[0])
+				all.NotFound = append(all.NotFound, record[0])
 				continue
 			}
-			row := PriceRow{ID: record[0], PriceUpdatedAt: record[2]}
+			row := PriceEntry{ID: record[0], Currency: "USD", PriceUpdatedAt: record[2]}
 			// An empty field is a card without a price.
-			if cents, err := strconv.ParseInt(record[1], 10, 64); err == nil {
+			if cents, failed := strconv.ParseInt(record[1], 10, 64); failed == nil {
 				row.MarketPriceCents = &cents
 			}
-			rows = append(rows, row)
+			all.Data = append(all.Data, row)
 		}
-		return nil
-	}, func() { rows, notFound = nil, nil }) // air: both are the answer
-	return rows, notFound, err
+	}
+	return all, err
 }
 
-// chunks asks for a batch in parts that the API takes, all from the snapshot of the first. When that
-// is gone the batch begins again, then without it.
-func (c *Client) chunks(
-	ctx context.Context, r call, b Batch, bound int, add func([]byte) error, reset func(),
-) error {
+// chunks asks for a batch in parts that the API takes, all from the snapshot of the first, and returns
+// their answers. When the snapshot is gone the batch begins again, then without one.
+func (c *Client) chunks(ctx context.Context, r call, b Batch, bound int) (bodies [][]byte, err error) {
 	if b.Chunk > 0 {
 		bound = min(bound, b.Chunk)
 	}
@@ -92,53 +85,45 @@ func (c *Client) chunks(
 		r.query = url.Values{"fields": {b.Fields}}
 	}
 	ids, identifiers := distinct(b.IDs), distinct(b.Identifiers)
-	if r.header == nil {
-		r.header = map[string]string{}
-	}
-	isPinned := b.Snapshot == ""
-	if !isPinned {
-		r.header["X-Snapshot-Id"] = b.Snapshot
-	}
-
+	header := map[string]string{}
+	maps.Copy(header, r.header)
+	r.header = header
+	isPinned := c.snapshot == ""
 	for at := 0; at < len(ids)+len(identifiers); at += bound {
-		from, to := min(at, len(ids)), min(at+bound, len(ids))
 		some := identifiers[max(at-len(ids), 0):min(max(at+bound-len(ids), 0), len(identifiers))]
 		// Operations without days and a variant do not get any.
-		body := HistoryBatchRequest{IDs: ids[from:to], Identifiers: some, Days: b.Days, Variant: b.Variant}
+		body := HistoryBatchRequest{
+			IDs: ids[min(at, len(ids)):min(at+bound, len(ids))], Identifiers: some, Days: b.Days, Variant: b.Variant,
+		}
 		r.body, _ = json.Marshal(body) // strings and numbers
 		got, err := c.do(ctx, r)
 		if isPinned && at > 0 && hasStatus(err, http.StatusPreconditionFailed) {
 			isPinned = false
-			delete(r.header, "X-Snapshot-Id")
-			reset()
+			delete(header, "X-Snapshot-Id")
+			bodies = nil
 			at = -bound
 			continue
 		}
 		if err != nil {
-			return err
+			return bodies, err
 		}
 
-		if snapshot := got.header.Get("X-Snapshot-Id"); isPinned && snapshot != "" {
-			r.header["X-Snapshot-Id"] = snapshot
-		}
-		if err := add(got.body); err != nil {
-			return err
+		bodies = append(bodies, got.body)
+		if isPinned {
+			header["X-Snapshot-Id"] = got.header.Get("X-Snapshot-Id")
 		}
 	}
-	return nil
+	return bodies, nil
 }
 
-// distinct returns each string once, in order.
-func distinct(all []string) []string {
-	seen := make(map[string]bool, len(all))
-	once := make([]string, 0, len(all))
-	for _, one := range all {
-		if !seen[one] {
-			seen[one] = true
-			once = append(once, one)
-		}
-	}
-	return once
+// distinct returns each entry once, in order.
+func distinct[T comparable](all []T) []T {
+	seen := map[T]bool{}
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool {
+		isSeen := seen[one]
+		seen[one] = true
+		return isSeen
+	})
 }
 
 // Value says what a list of cards is worth. Lists of any length are asked for in parts.
@@ -176,19 +161,16 @@ func (c *Client) ValueCSV(ctx context.Context, table []byte) (*Valuation, error)
 // records cuts a table into its records, which end at line ends that are not quoted. Empty lines are
 // left out.
 func records(table string) (all []string) {
-	isQuoted := false
-	from := 0
-	for i := 0; i <= len(table); i++ {
-		if i < len(table) && table[i] == '"' {
-			isQuoted = !isQuoted
-		}
-		if i < len(table) && (table[i] != '\n' || isQuoted) {
+	row := ""
+	for part := range strings.SplitAfterSeq(table+"\n", "\n") {
+		row += part
+		if strings.Count(row, `"`)%2 == 1 {
 			continue
 		}
-		if row := strings.TrimRight(table[from:i], "\r"); strings.TrimSpace(row) != "" {
-			all = append(all, row+"\r\n")
+		if strings.TrimSpace(row) != "" {
+			all = append(all, strings.TrimRight(row, "\r\n")+"\r\n")
 		}
-		from = i + 1
+		row = ""
 	}
 	return all
 }
@@ -207,15 +189,7 @@ func (c *Client) value(ctx context.Context, media string, parts [][]byte) (*Valu
 		for i := range got.Items {
 			got.Items[i].Index += offset
 		}
-		sum := all.Totals
-		t := &got.Totals
-		t.ExactCents += sum.ExactCents
-		t.AssumedCents += sum.AssumedCents
-		t.Quantity += sum.Quantity
-		t.Priced += sum.Priced
-		t.Unpriced += sum.Unpriced
-		t.Ambiguous += sum.Ambiguous
-		t.Unmatched += sum.Unmatched
+		got.Totals.add(&all.Totals)
 		got.Items = append(all.Items, got.Items...)
 		all = &got
 	}
@@ -230,31 +204,26 @@ func (c *Client) PreviewPrices(ctx context.Context, job string, selections []Pri
 	if job == "" {
 		return nil, errors.New("the job has no id: give one that is the same when the job is repeated, such as its day")
 	}
-	var once []PriceSelection
-	place := map[PriceSelection]int{}
-	for _, selection := range selections {
-		if _, seen := place[selection]; !seen {
-			place[selection] = len(once)
-			once = append(once, selection)
-		}
-	}
-
-	results := make([]PriceResult, len(once))
+	results := map[PriceSelection]PriceResult{}
 	var failure error
-	for at := 0; at < len(once) && failure == nil; at += maxSelections {
-		items := once[at:min(at+maxSelections, len(once))]
+	for items := range slices.Chunk(distinct(selections), maxSelections) {
 		body, _ := json.Marshal(PreviewPriceBatchRequest{Items: items}) // strings
 		var got PreviewPriceBatch
 		failure = c.get(ctx, call{
 			operation: "prices_batch", path: "/v1/prices/batch", body: body,
 			header: map[string]string{"Idempotency-Key": idempotencyKey(job, items)},
 		}, &got)
-		copy(results[at:], got.Data)
+		if failure != nil {
+			break
+		}
+		for i, result := range got.Data {
+			results[items[i]] = result
+		}
 	}
 
 	all := make([]PriceResult, len(selections))
 	for i, selection := range selections {
-		all[i] = results[place[selection]]
+		all[i] = results[selection]
 	}
 	return all, failure
 }
@@ -263,8 +232,7 @@ func (c *Client) PreviewPrices(ctx context.Context, job string, selections []Pri
 func idempotencyKey(job string, items []PriceSelection) string {
 	text := job + "\n"
 	for _, s := range items {
-		text += s.Kind + "\t" + s.ProductID + "\t" + s.Variant + "\t" + s.Condition + "\n"
+		text += strings.Join([]string{s.Kind, s.ProductID, s.Variant, s.Condition}, "\t") + "\n"
 	}
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 }

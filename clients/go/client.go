@@ -10,13 +10,13 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
 // Version is the version of this client.
-const Version = "0.1.0"
+const Version = "1.0.0"
 
 // Options change how a client calls. The zero value has a good default for each.
 type Options struct {
@@ -31,7 +31,8 @@ type Options struct {
 type Client struct {
 	base, key string
 	options   Options
-	remembers memory
+	snapshot  string // that all answers come from; any when empty
+	remembers *memory
 }
 
 // idleConnections is how many connections wait for the next call of a program with many goroutines.
@@ -50,7 +51,18 @@ func New(baseURL, key string, options Options) *Client {
 		transport.IdleConnTimeout = 60 * time.Second
 		options.HTTP = &http.Client{Transport: transport}
 	}
-	return &Client{base: strings.TrimRight(baseURL, "/"), key: key, options: options}
+	return &Client{
+		base: strings.TrimRight(baseURL, "/"), key: key, options: options,
+		remembers: &memory{answers: map[string]*remembered{}},
+	}
+}
+
+// At returns a client whose answers are all of one snapshot, as long as the server has it: then a call
+// is refused with snapshot_gone.
+func (c *Client) At(snapshot string) *Client {
+	pinned := *c
+	pinned.snapshot = snapshot
+	return &pinned
 }
 
 // call is one call of an operation.
@@ -99,21 +111,31 @@ func (c *Client) do(ctx context.Context, r call) (*answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.Deadline)
 	defer cancel()
 
-	for try := 1; ; try++ {
-		got, err := c.try(ctx, r, address)
-		if err == nil {
-			return got, nil
-		}
+	var got *answer
+	err := c.repeat(ctx, r.operation, func() (_ bool, err error) {
+		got, err = c.try(ctx, r, address)
+		return false, err
+	})
+	return got, err
+}
 
+// repeat does something until it is done, is refused, or has no time or try left. What made progress
+// has all its tries again.
+func (c *Client) repeat(ctx context.Context, operation string, once func() (isProgress bool, err error)) error {
+	for try := 1; ; try++ {
+		isProgress, err := once()
+		if err == nil {
+			return nil
+		}
+		if isProgress {
+			try = 1
+		}
 		refused := asError(err)
 		if refused == nil {
-			err = &UnreachableError{Operation: r.operation, Tries: try, Err: err}
+			err = &UnreachableError{Operation: operation, Tries: try, Err: err}
 		}
-		if refused != nil && !refused.passes() || try >= c.options.MaxTries || ctx.Err() != nil {
-			return nil, err
-		}
-		if !pause(ctx, waitBefore(try, refused)) {
-			return nil, err
+		if refused != nil && !refused.passes() || try >= c.options.MaxTries || !pause(ctx, waitBefore(try, refused)) {
+			return err
 		}
 	}
 }
@@ -157,9 +179,10 @@ func (c *Client) try(ctx context.Context, r call, address string) (*answer, erro
 	if err != nil {
 		return nil, err
 	}
-	name, known := address, (*remembered)(nil)
-	if r.body == nil && !r.forgets {
-		known = c.remembers.find(name)
+	var known *remembered
+	isRemembered := r.body == nil && !r.forgets && c.snapshot == ""
+	if isRemembered {
+		known = c.remembers.find(address)
 	}
 	if known != nil {
 		request.Header.Set("If-None-Match", known.tag)
@@ -170,7 +193,7 @@ func (c *Client) try(ctx context.Context, r call, address string) (*answer, erro
 		return nil, err
 	}
 	defer response.Body.Close()
-	body, err := readAll(response)
+	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +204,8 @@ func (c *Client) try(ctx context.Context, r call, address string) (*answer, erro
 	case response.StatusCode != http.StatusOK:
 		return nil, refusal(response, body)
 	}
-	if tag := response.Header.Get("ETag"); tag != "" && r.body == nil && !r.forgets {
-		c.remembers.add(name, tag, body)
+	if tag := response.Header.Get("ETag"); tag != "" && isRemembered {
+		c.remembers.add(address, tag, body)
 	}
 	return &answer{body, response.Header}, nil
 }
@@ -206,30 +229,80 @@ func (c *Client) request(ctx context.Context, r call, address string) (*http.Req
 	if r.media != "" {
 		request.Header.Set("Content-Type", r.media)
 	}
+	if c.snapshot != "" {
+		request.Header.Set("X-Snapshot-Id", c.snapshot)
+	}
 	for name, value := range r.header {
 		request.Header.Set(name, value)
 	}
 	return request, nil
 }
 
-// readAll reads a body, into one piece of memory when its length is known.
-func readAll(response *http.Response) ([]byte, error) {
-	if response.ContentLength <= 0 {
-		return io.ReadAll(response.Body)
+// ValueOf returns what a field has that may be null, and the zero of its type for null.
+func ValueOf[T any](field *T) T {
+	if field == nil {
+		return *new(T)
 	}
-	body := make([]byte, response.ContentLength)
-	_, err := io.ReadFull(response.Body, body)
-	return body, err
+	return *field
 }
 
-// retryAfter reads a Retry-After header, which is in seconds or a date.
-func retryAfter(header http.Header, now time.Time) time.Duration {
-	text := header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(text); err == nil {
-		return time.Duration(seconds) * time.Second
+// Bounds of what a client remembers for conditional requests.
+const (
+	maxRemembered      = 256
+	maxRememberedBytes = 8 << 20
+	maxRememberedBody  = 1 << 20
+)
+
+// memory has the bodies and validators of the answers that were used last, by their addresses.
+type memory struct {
+	mu      sync.Mutex
+	answers map[string]*remembered
+	bytes   int
+	uses    int
+}
+
+type remembered struct {
+	tag  string
+	body []byte
+	used int // the greater, the later
+}
+
+func (m *memory) find(address string) *remembered {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.answers[address]
+	if known != nil {
+		m.uses++
+		known.used = m.uses
 	}
-	if at, err := http.ParseTime(text); err == nil && at.After(now) {
-		return at.Sub(now)
+	return known
+}
+
+func (m *memory) add(address, tag string, body []byte) {
+	if len(body) > maxRememberedBody {
+		return
 	}
-	return 0
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.remove(address)
+	m.uses++
+	m.answers[address] = &remembered{tag, body, m.uses}
+	m.bytes += len(body)
+
+	for len(m.answers) > maxRemembered || m.bytes > maxRememberedBytes {
+		oldest := address
+		for other, answer := range m.answers {
+			if answer.used < m.answers[oldest].used {
+				oldest = other
+			}
+		}
+		m.remove(oldest)
+	}
+}
+
+func (m *memory) remove(address string) {
+	if gone := m.answers[address]; gone != nil {
+		m.bytes -= len(gone.body)
+		delete(m.answers, address)
+	}
 }

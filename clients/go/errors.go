@@ -1,11 +1,13 @@
 package ninepocket
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -33,18 +35,11 @@ var advice = map[string]string{
 }
 
 func (e *Error) Error() string {
-	text := e.Code
-	if text == "" {
-		text = fmt.Sprintf("status %d", e.Status)
-	}
-	text += ": " + e.Detail
+	text := cmp.Or(e.Code, fmt.Sprintf("status %d", e.Status)) + ": " + e.Detail
 	if todo := advice[e.Code]; todo != "" {
 		text += "; " + todo
 	}
-	if e.RequestID != "" {
-		text += " (request " + e.RequestID + ")"
-	}
-	return text
+	return text + " (request " + cmp.Or(e.RequestID, "without an id") + ")"
 }
 
 // passes reports whether the same request may be answered later.
@@ -70,23 +65,27 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 
 // refusal reads the error of an answer, on either surface.
 func refusal(response *http.Response, body []byte) error {
-	made := &Error{Status: response.StatusCode, RetryAfter: retryAfter(response.Header, time.Now())}
-	var live Problem
-	var preview PreviewError
-	if json.Unmarshal(body, &live) == nil && live.Code != "" {
-		made.Code, made.Detail, made.RequestID = live.Code, live.Detail, live.RequestID // air: one envelope
-		return made
+	var said struct {
+		Problem
+		PreviewError
 	}
-	if json.Unmarshal(body, &preview) == nil && preview.Error.Code != "" {
-		of := preview.Error
-		made.Code, made.Detail, made.RequestID = of.Code, of.Message, of.RequestID // air: one envelope
-		return made
+	_ = json.Unmarshal(body, &said) // or something between answered in the server's place
+	return &Error{
+		Status: response.StatusCode, Code: cmp.Or(said.Code, said.Error.Code), RetryAfter: retryAfter(response.Header),
+		Detail: cmp.Or(said.Detail, said.Error.Message,
+			"the answer is not the API's: look at the address, and at proxies on the way"),
+		RequestID: cmp.Or(said.RequestID, said.Error.RequestID, response.Header.Get("X-Request-Id")),
 	}
+}
 
-	// Something between answered in the server's place.
-	made.Detail = "the answer is not the API's: look at the address, and at proxies on the way"
-	made.RequestID = response.Header.Get("X-Request-Id")
-	return made
+// retryAfter reads a Retry-After header, which is in seconds or a date.
+func retryAfter(header http.Header) time.Duration {
+	text := header.Get("Retry-After")
+	if at, err := http.ParseTime(text); err == nil {
+		return max(time.Until(at), 0)
+	}
+	seconds, _ := strconv.Atoi(text) // 0 without the header
+	return time.Duration(seconds) * time.Second
 }
 
 // hasStatus reports whether an error is a refusal of one of some statuses.

@@ -3,6 +3,8 @@ package ninepocket
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,10 +12,10 @@ import (
 	"iter"
 	"maps"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -174,37 +176,31 @@ func recode(from, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-// maxBulkWaits is how often the list of files is asked for that are not made yet.
-const maxBulkWaits = 30
-
 // whole takes the whole catalog: by the bulk, or by a walk where there is none for this key.
 func (m *Mirror) whole(ctx context.Context, next *catalog) error {
-	for wait := 0; ; wait++ {
-		r := call{operation: "bulk_list", path: "/v1/bulk", forgets: true}
+	r := call{operation: "bulk_list", path: "/v1/bulk", forgets: true}
+	var list BulkList
+	err := m.client.repeat(ctx, r.operation, func() (bool, error) {
 		got, err := m.client.do(ctx, r)
-		if hasStatus(err, http.StatusForbidden) {
-			return m.walk(ctx, next)
-		}
-		var list BulkList
 		if err == nil {
 			err = decode(r, got.body, &list)
 		}
-		if err != nil {
-			return err
+		if err == nil && len(list.Files) == 0 && retryAfter(got.header) > 0 {
+			err = &Error{
+				Status: http.StatusServiceUnavailable, Code: "temporarily_unavailable",
+				Detail: "the files of the bulk are not made yet", RetryAfter: retryAfter(got.header),
+			}
 		}
-		if len(list.Files) > 0 {
-			return m.take(ctx, &list, next)
-		}
-
-		// No files, and none to wait for: the operator may not pass them on.
-		after := retryAfter(got.header, time.Now())
-		if after == 0 || wait == maxBulkWaits {
-			return m.walk(ctx, next)
-		}
-		if !pause(ctx, waitBefore(1, &Error{RetryAfter: after})) {
-			return &UnreachableError{r.operation, wait + 1, errors.New("the files are not made yet")}
-		}
+		return false, err
+	})
+	// No files, and none to wait for: the plan has no bulk, or the operator may not pass it on.
+	if hasStatus(err, http.StatusForbidden) || err == nil && len(list.Files) == 0 {
+		return m.walk(ctx, next)
 	}
+	if err != nil {
+		return err
+	}
+	return m.take(ctx, &list, next)
 }
 
 // take takes the files of the bulk that a mirror is made of.
@@ -259,27 +255,22 @@ func (m *Mirror) walk(ctx context.Context, next *catalog) error {
 		return err
 	}
 	*next = catalog{SnapshotID: facets.SnapshotID, Cards: map[string]*CardDetail{}, Sets: map[string]*SetSummary{}}
-	pin := map[string]string{"X-Snapshot-Id": next.SnapshotID}
-
-	r := call{operation: "sets_list", path: "/v1/sets", query: url.Values{}, header: pin, forgets: true}
-	for set, err := range walk[SetPage, SetSummary](ctx, m.client, r) {
+	pinned := m.client.At(next.SnapshotID)
+	for set, err := range pinned.Sets(ctx, SetsListParams{}) {
 		if err != nil {
 			return err
 		}
 		next.Sets[set.ID] = &set
 	}
 	var ids []string
-	r.operation = "cards_search"
-	r.path = "/v1/cards"
-	r.query.Set("fields", "name")
-	for card, err := range walk[CardPage, CardSummary](ctx, m.client, r) {
+	for card, err := range pinned.Cards(ctx, CardsSearchParams{Fields: "name"}) {
 		if err != nil {
 			return err
 		}
 		ids = append(ids, card.ID)
 	}
 
-	details, err := m.client.CardsBatch(ctx, Batch{IDs: ids, Snapshot: next.SnapshotID})
+	details, err := pinned.CardsBatch(ctx, Batch{IDs: ids})
 	for _, card := range details.Data {
 		next.Cards[card.ID] = &card
 	}
@@ -316,4 +307,75 @@ func (m *Mirror) save(next *catalog) error {
 		_ = os.Remove(name) // what remains is removed by the next one
 	}
 	return nil
+}
+
+// download brings a file of the bulk, going on from what is there, until it is what the API listed.
+func (c *Client) download(ctx context.Context, path, name, want string) error {
+	out, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	return c.repeat(ctx, "bulk_get", func() (bool, error) {
+		from, sum, err := sumOf(out)
+		if err != nil || sum == want {
+			return false, err
+		}
+		if err := c.fetchRange(ctx, path, from, out); err != nil {
+			to, _, _ := sumOf(out) // if it cannot be read, the next try says so
+			return to > from, err
+		}
+		if _, sum, err = sumOf(out); err == nil && sum != want {
+			err = errors.Join(errors.New("the file is not what the API listed"), out.Truncate(0))
+		}
+		return false, err
+	})
+}
+
+// sumOf returns the length and the SHA-256 of a file.
+func sumOf(file *os.File) (length int64, sum string, err error) {
+	hash := sha256.New()
+	_, err = file.Seek(0, io.SeekStart)
+	if err == nil {
+		length, err = io.Copy(hash, file)
+	}
+	return length, hex.EncodeToString(hash.Sum(nil)), err
+}
+
+// fetchRange appends the bytes of a file from a place on. It has no deadline but progress.
+func (c *Client) fetchRange(ctx context.Context, path string, from int64, out *os.File) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watch := time.AfterFunc(c.options.TryTimeout, cancel)
+	defer watch.Stop()
+	request, err := c.request(ctx, call{header: map[string]string{
+		"Range": "bytes=" + strconv.FormatInt(from, 10) + "-", "Accept-Encoding": "identity",
+	}}, c.base+path)
+	if err != nil {
+		return err
+	}
+	response, err := c.options.HTTP.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+
+	switch response.StatusCode {
+	case http.StatusPartialContent:
+	case http.StatusOK:
+		err = out.Truncate(0) // the server does not go on: all comes again
+	case http.StatusRequestedRangeNotSatisfiable:
+		return out.Truncate(0) // all was there, and it is damaged
+	default:
+		body, _ := io.ReadAll(response.Body) // a part of it says as much
+		return refusal(response, body)
+	}
+	for err == nil {
+		_, err = io.CopyN(out, response.Body, 64<<10)
+		watch.Reset(c.options.TryTimeout)
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }

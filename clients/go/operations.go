@@ -29,27 +29,27 @@ func fetchOne[T any](ctx context.Context, c *Client, operation, before, id, behi
 	return fetch[T](ctx, c, operation, before+url.PathEscape(id)+behind, query)
 }
 
-// Changes walks over what changed since a snapshot: kind is cards, prices or sets. With a snapshot
-// the rows lead to that one, else to the current one.
-func (c *Client) Changes(ctx context.Context, p ChangesListParams, snapshot string) iter.Seq2[Change, error] {
-	return c.changes(ctx, p, &snapshot)
+// Changes walks over what changed since a snapshot, up to the present one or that of the client.
+func (c *Client) Changes(ctx context.Context, p ChangesListParams) iter.Seq2[Change, error] {
+	to := ""
+	return c.changes(ctx, p, &to)
 }
 
-// changes also says in *snapshot to which one the rows lead.
-func (c *Client) changes(ctx context.Context, p ChangesListParams, snapshot *string) iter.Seq2[Change, error] {
+// changes also leaves in *to which snapshot the rows lead to, and asks for that one if it is set.
+func (c *Client) changes(ctx context.Context, p ChangesListParams, to *string) iter.Seq2[Change, error] {
 	if p.Limit == 0 {
 		p.Limit = map[bool]int64{true: 5000, false: 1000}[p.Kind == "prices"]
 	}
 	r := call{
 		operation: "changes_list", path: "/v1/changes", query: p.query(), forgets: true, header: map[string]string{},
 	}
-	if *snapshot != "" {
-		r.header["X-Snapshot-Id"] = *snapshot
+	if *to != "" {
+		r.header["X-Snapshot-Id"] = *to
 	}
 	// A walk that begins again leads to the same snapshot.
 	r.answered = func(header http.Header) {
-		*snapshot = header.Get("X-Snapshot-Id")
-		r.header["X-Snapshot-Id"] = *snapshot
+		*to = header.Get("X-Snapshot-Id")
+		r.header["X-Snapshot-Id"] = *to
 	}
 	return walk[ChangePage, Change](ctx, c, r)
 }

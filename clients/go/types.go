@@ -1083,6 +1083,16 @@ type PriceResultObservation struct {
 
 func (r *CardDetail) identity() string { return r.ID }
 
+func (r *ValuationTotals) add(other *ValuationTotals) {
+	r.ExactCents += other.ExactCents
+	r.AssumedCents += other.AssumedCents
+	r.Quantity += other.Quantity
+	r.Priced += other.Priced
+	r.Unpriced += other.Unpriced
+	r.Ambiguous += other.Ambiguous
+	r.Unmatched += other.Unmatched
+}
+
 // Games calls the operation games_list: list games.
 func (c *Client) Games(ctx context.Context) (*GameList, error) {
 	return fetch[GameList](ctx, c, "games_list", "/v1/games", nil)

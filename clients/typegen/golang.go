@@ -46,8 +46,9 @@ func writeGo(s *schemas) ([]byte, error) {
 		}
 		goPage(&out, s, r)
 	}
-	// A mirror has these by their ids.
+	// A mirror has these by their ids, and a list in parts has the totals of all.
 	goIdentity(&out, "CardDetail", nil)
+	goSum(&out, s.byName["ValuationTotals"])
 	for _, o := range s.operations {
 		goOperation(&out, o, s.byName)
 	}
@@ -154,6 +155,15 @@ func goPage(out *strings.Builder, s *schemas, r *record) {
 		fmt.Fprintf(out, "\nfunc (r *%s) rows() ([]%s, *string) { return r.Data, r.%s }\n", r.name, row, cursor)
 		goIdentity(out, row, s.byName[row].fields)
 	}
+}
+
+// goSum writes a method that adds up numbers.
+func goSum(out *strings.Builder, r *record) {
+	fmt.Fprintf(out, "\nfunc (r *%[1]s) add(other *%[1]s) {\n", r.name)
+	for _, f := range r.fields {
+		fmt.Fprintf(out, "\tr.%[1]s += other.%[1]s\n", camel(f.name))
+	}
+	out.WriteString("}\n")
 }
 
 // goIdentity writes what tells the rows of a record apart: their id, of changes also the lane.

@@ -101,11 +101,11 @@ func (out *outcome) run(ctx context.Context, o *order) error {
 		out.NotFound = append(out.NotFound, found.NotFound...)
 		return err
 	case "prices":
-		rows, notFound, err := c.PriceRows(ctx, batch)
-		for _, row := range rows {
+		found, err := c.PriceRows(ctx, batch)
+		for _, row := range found.Data {
 			out.add(row.ID, " ", cents(row.MarketPriceCents, ""))
 		}
-		out.NotFound = append(out.NotFound, notFound...)
+		out.NotFound = append(out.NotFound, found.NotFound...)
 		return err
 	case "histories":
 		batch.Days = 7
