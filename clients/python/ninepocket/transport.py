@@ -49,6 +49,7 @@ class Transport:
         self._connect = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
         self._host, self._port, self._prefix = url.hostname, url.port, url.path.rstrip("/")
         self.deadline, self._try_timeout, self._max_tries = deadline, try_timeout, max(1, max_tries)
+        self._host_line = f"Host: {url.netloc.rpartition('@')[2]}"
         self._headers = {"X-API-Key": key, "User-Agent": user_agent, "Accept-Encoding": "gzip"}
         self._idle: list[tuple[http.client.HTTPConnection, float]] = []
         self._cache: OrderedDict[str, tuple[str, Answer]] = OrderedDict()
@@ -147,10 +148,21 @@ class Transport:
 
         try:
             connection.timeout = limit
-            if connection.sock:
-                connection.sock.settimeout(limit)
-            connection.request(method, target, body, fields)
-            return connection, connection.getresponse()
+            if connection.sock is None:
+                connection.connect()
+            connection.sock.settimeout(limit)
+
+            # http.client checks and sends each header by itself, which costs as much as all else here.
+            lines = [f"{method} {target} HTTP/1.1", self._host_line, *map(": ".join, fields.items())]
+            if body is not None:
+                lines.append(f"Content-Length: {len(body)}")
+            head = "\r\n".join(lines)
+            if head.count("\n") >= len(lines):
+                raise NinepocketError("cannot send a header with a line end")
+            connection.sock.sendall(head.encode("latin-1") + b"\r\n\r\n" + (body or b""))
+            response = http.client.HTTPResponse(connection.sock, method=method)
+            response.begin()
+            return connection, response
         except BaseException:
             connection.close()
             raise

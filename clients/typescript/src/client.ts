@@ -36,6 +36,7 @@ export class Client {
     this.transport = new Transport(baseUrl, key, options);
     this.api = createClient<paths>({
       baseUrl: this.transport.base,
+      pathSerializer: (path, params) => path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(params[name]))),
       Request: Asked as unknown as typeof Request,
       fetch: this.transport.fetch as unknown as (request: Request) => Promise<Response>,
     });

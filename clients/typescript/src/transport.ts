@@ -46,7 +46,7 @@ export class Transport {
   readonly tryTimeout: number;
   private readonly maxTries: number;
   private readonly headers: [string, string][];
-  private readonly memory = new Map<string, { tag: string; headers: Headers; text: string }>();
+  private readonly memory = new Map<string, { tag: string; text: string }>();
   private memoryLength = 0;
 
   constructor(base: string, key: string, options: Options) {
@@ -66,7 +66,8 @@ export class Transport {
   readonly fetch = async (asked: Asked): Promise<Answer> => {
     const headers = asked.init.headers as Headers;
     for (const [name, value] of this.headers) headers.set(name, value);
-    const cached = asked.method === "GET" && asked.init.cache !== "no-store" ? this.memory.get(asked.url) : undefined;
+    const remembers = asked.method === "GET" && asked.init.cache !== "no-store";
+    const cached = remembers ? this.memory.get(asked.url) : undefined;
     if (cached) headers.set("If-None-Match", cached.tag);
 
     const paging = asked.url.includes("cursor=");
@@ -78,9 +79,9 @@ export class Transport {
       return { status: response.status, headers: response.headers, text };
     });
 
-    const { text, headers: given } = cached && answer.status === 304 ? cached : answer;
-    if (asked.method === "GET" && asked.init.cache !== "no-store") this.remember(asked.url, given, text);
-    return { status: 200, ok: true, headers: given, text: async () => text, json: async () => JSON.parse(text) as unknown };
+    const text = cached && answer.status === 304 ? cached.text : answer.text;
+    if (remembers) this.remember(asked.url, answer.headers.get("ETag"), text);
+    return { status: 200, ok: true, headers: answer.headers, text: async () => text, json: async () => JSON.parse(text) as unknown };
   };
 
   /** Does something again while that helps: what it throws says so, and how long to wait. */
@@ -118,11 +119,10 @@ export class Transport {
     return response;
   }
 
-  private remember(url: string, headers: Headers, text: string): void {
-    const tag = headers.get("ETag");
+  private remember(url: string, tag: string | null, text: string): void {
     this.forget(url);
     if (!tag || text.length > longestRemembered) return;
-    this.memory.set(url, { tag, headers, text });
+    this.memory.set(url, { tag, text });
     this.memoryLength += text.length;
     while (this.memory.size > remembered || this.memoryLength > rememberedLength) this.forget(this.memory.keys().next().value as string);
   }
