@@ -6,7 +6,6 @@ cd "$(dirname "$0")"
 go=${GO:-go}
 
 (cd go && GOWORK=off "$go" vet ./... && GOWORK=off "$go" test ./...)
-if [ -x typescript/check.sh ]; then typescript/check.sh; fi
-if [ -x python/check.sh ]; then python/check.sh; fi
+./check-languages.sh
 "$go" vet -tags clients ./faults
 "$go" test -count=1 -tags clients ./faults

@@ -48,11 +48,9 @@ func (e *Error) Error() string {
 	return text + " (request " + cmp.Or(e.RequestID, "without an id") + ")"
 }
 
-// passes reports whether the same request may be answered later.
-func (e *Error) passes() bool {
-	return slices.Contains([]int{
-		http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
-	}, e.Status)
+// passing are the statuses of refusals that may pass: the same request may be answered later.
+var passing = []int{
+	http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
 
 // UnreachableError says that a call got no answer: no connection, one that was cut, no time left, or

@@ -213,24 +213,27 @@ func (m *Mirror) take(ctx context.Context, list *BulkList, next *catalog) error 
 		SnapshotID: list.SnapshotID, SnapshotAt: list.SnapshotAt, Attribution: list.Attribution,
 		UseUntil: list.UseUntil, Cards: map[string]*CardDetail{}, Sets: map[string]*SetSummary{},
 	}
-	for _, file := range list.Files {
-		name := m.file(file.Name + "-" + list.SnapshotID + ".part")
-		isCards := file.Name == "cards.jsonl.zst"
-		if !isCards && file.Name != "sets.jsonl.zst" {
-			continue
-		}
-
-		err := m.client.download(ctx, "/v1/bulk/"+list.SnapshotID+"/"+file.Name, name, file.SHA256)
-		if err == nil && isCards {
-			err = readLines(name, next.Cards)
-		} else if err == nil {
-			err = readLines(name, next.Sets)
-		}
-		if err != nil {
-			return err
-		}
+	err := takeFile(ctx, m, list, "cards.jsonl.zst", next.Cards)
+	if err == nil {
+		err = takeFile(ctx, m, list, "sets.jsonl.zst", next.Sets)
 	}
-	return nil
+	return err
+}
+
+// takeFile downloads a file of the bulk and reads it.
+func takeFile[T any, TT row[T]](
+	ctx context.Context, m *Mirror, list *BulkList, name string, into map[string]*T,
+) error {
+	at := slices.IndexFunc(list.Files, func(file BulkFile) bool { return file.Name == name })
+	if at < 0 {
+		return fmt.Errorf("the bulk of %s has no %s", list.SnapshotID, name)
+	}
+	part := m.file(name + "-" + list.SnapshotID + ".part")
+	err := m.client.download(ctx, "/v1/bulk/"+list.SnapshotID+"/"+name, part, list.Files[at].SHA256)
+	if err != nil {
+		return err
+	}
+	return readLines[T, TT](part, into)
 }
 
 // readLines reads the records of a packed file, a line each, by their ids.

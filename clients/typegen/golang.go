@@ -17,6 +17,17 @@ import (
 	"net/url"
 	"strconv"
 )
+
+`+goValueOf
+
+// goValueOf reads what is a pointer because it may be null.
+const goValueOf = `// ValueOf returns what a field has that may be null, and the zero of its type for null.
+func ValueOf[T any](field *T) T {
+	if field == nil {
+		return *new(T)
+	}
+	return *field
+}
 `
 
 // writeGo writes a struct for each record. Members that a server adds later are ignored by these

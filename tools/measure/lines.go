@@ -32,6 +32,7 @@ func printClients(root string, out io.Writer) {
 		{"TypeScript", "clients/typescript/src/*.ts", "//"},
 	} {
 		total := 0
+
 		names, _ := filepath.Glob(filepath.Join(root, client.pattern)) // the patterns are right
 		for _, name := range names {
 			text, err := os.ReadFile(name)
@@ -44,6 +45,9 @@ func printClients(root string, out io.Writer) {
 					total++
 				}
 			}
+		}
+		if total == 0 {
+			continue // it is not there
 		}
 		fmt.Fprintf(out, "client in %s: %d lines by hand\n", client.language, total)
 	}
