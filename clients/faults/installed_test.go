@@ -1,3 +1,5 @@
+//go:build clients
+
 package faults
 
 import (
@@ -12,6 +14,7 @@ import (
 // TestInstalledGo does what the page of the Go client says, word for word, with the packed client in an
 // empty folder.
 func TestInstalledGo(t *testing.T) {
+	t.Parallel()
 	d := startDemo(t)
 	top := t.TempDir()
 	command(t, "..", "./pack.sh", top)
@@ -38,7 +41,7 @@ func TestInstalledGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := d.program(t, program, "pro", "", "go", "run", ".")
-	if !regexp.MustCompile(`^(Charizard\S* \S+ \d+\n){1,3}[1-3] prices\n$`).MatchString(said) {
+	if !regexp.MustCompile(`^(Charizard.* \d+\n){1,3}[1-3] prices\n$`).MatchString(said) {
 		t.Errorf("the program of the page says %q", said)
 	}
 }
@@ -106,12 +109,15 @@ var programs = []struct {
 	},
 	{
 		name: "scanner", key: "pro", input: "? chari\ncharizard;4/102;\nqqqq\n",
-		prints: []string{`^  name: Charizard \(\d+ cards\)\n`, `\nCharizard 4/102 / .*450\.00, `, `\nno such card: qqqq\n$`},
+		prints: []string{
+			`^  name: Charizard \(\d+ cards\)\n`, `\nCharizard 4/102 / .*450\.00, `, `\nno such card: qqqq\n$`,
+		},
 	},
 }
 
 // TestPrograms runs the five programs of each language against a demo, and the nightly one again.
 func TestPrograms(t *testing.T) {
+	t.Parallel()
 	for _, language := range languages {
 		t.Run(language.name, func(t *testing.T) {
 			t.Parallel()

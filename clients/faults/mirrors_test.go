@@ -1,3 +1,5 @@
+//go:build clients
+
 package faults
 
 import (
@@ -15,6 +17,7 @@ const maxDaily = 7
 // TestMirrors takes a catalog by the bulk and by a walk, follows two publications, and loses its
 // place, under cuts throughout.
 func TestMirrors(t *testing.T) {
+	t.Parallel()
 	for _, language := range languages {
 		t.Run(language.name, func(t *testing.T) {
 			t.Parallel()
@@ -32,14 +35,15 @@ func TestMirrors(t *testing.T) {
 			walked.Path = t.TempDir()
 			compareRows(t, d.mirror(t, program, walked, without).Rows, first.Rows)
 
-			for range 2 {
-				d.publish()
-				again := d.mirror(t, program, o, cutOnce)
-				fresh := o
-				fresh.Path = t.TempDir()
-				compareRows(t, again.Rows, d.mirror(t, program, fresh, without).Rows)
-				compareRows(t, d.mirror(t, program, walked, without).Rows, again.Rows)
-			}
+			// Two days later it is what a fresh one is.
+			d.publish()
+			d.mirror(t, program, o, cutOnce)
+			d.publish()
+			again := d.mirror(t, program, o, cutOnce)
+			fresh := o
+			fresh.Path = t.TempDir()
+			compareRows(t, again.Rows, d.mirror(t, program, fresh, without).Rows)
+			compareRows(t, d.mirror(t, program, walked, without).Rows, again.Rows)
 
 			// A place that the server does not know any more: the whole again.
 			want := d.mirror(t, program, o, without)

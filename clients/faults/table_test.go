@@ -1,3 +1,5 @@
+//go:build clients
+
 package faults
 
 import (
@@ -77,7 +79,7 @@ var table = []scenario{
 	{name: "cut within the body", job: "histories", script: on(Fault{CutWithin: true}, 1, 3), tries: 11},
 	{name: "cut within a page", job: "walk", script: on(Fault{CutWithin: true}, 3, 4), tries: 11},
 	{name: "cut after a valuation", job: "value", script: on(Fault{CutAfter: true}, 1)},
-	{name: "slow", job: "card", script: on(Fault{Delay: 1500 * time.Millisecond}, 1)},
+	{name: "slow", job: "card", script: on(Fault{Delay: 2500 * time.Millisecond}, 1)},
 	{name: "movers cut", job: "movers", script: on(Fault{CutWithin: true}, 1), tries: 2},
 	{name: "remembered", job: "card", tries: 2},
 
@@ -87,7 +89,7 @@ var table = []scenario{
 	{name: "partner, cut within", job: "partner", key: preview, script: on(Fault{CutWithin: true}, 2, 3), tries: 5},
 	{
 		name: "partner, charged and slow", job: "partner", key: preview,
-		script: on(Fault{Delay: 1500 * time.Millisecond}, 1), tries: 4,
+		script: on(Fault{Delay: 2500 * time.Millisecond}, 1), tries: 4,
 	},
 	{name: "partner, 429 and 503", job: "partner", key: preview, script: on(Fault{Status: 429}, 1, 4), tries: 5},
 	{name: "partner, the job again", job: "partner", key: preview, tries: 3, twice: true},
@@ -137,6 +139,7 @@ const preview = "preview_bench"
 
 // TestTable runs the table with the program of each language.
 func TestTable(t *testing.T) {
+	t.Parallel()
 	for _, language := range languages {
 		t.Run(language.name, func(t *testing.T) {
 			t.Parallel()
@@ -236,6 +239,7 @@ func (row *scenario) bill(t *testing.T, charged int, forwarded []Forwarded, o or
 			want++
 		}
 	}
+
 	if row.job == "partner" && row.code == "" {
 		want = 3 // 130 selections in parts of 50
 	}

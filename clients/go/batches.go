@@ -54,6 +54,7 @@ func (c *Client) PriceRows(ctx context.Context, b Batch) (*PriceBatch, error) {
 	all := &PriceBatch{}
 	r := call{operation: "prices_batch", path: "/v1/prices/batch", header: map[string]string{"Accept": "text/csv"}}
 	bodies, err := c.chunks(ctx, r, b, maxPriceRows)
+
 	for _, body := range bodies {
 		records, failed := csv.NewReader(bytes.NewReader(body)).ReadAll()
 		if failed != nil || len(records[0]) != 4 {
@@ -84,7 +85,8 @@ func (c *Client) chunks(ctx context.Context, r call, b Batch, bound int) (bodies
 	if b.Fields != "" {
 		r.query = url.Values{"fields": {b.Fields}}
 	}
-	ids, identifiers := distinct(b.IDs), distinct(b.Identifiers)
+	ids := distinct(b.IDs)
+	identifiers := distinct(b.Identifiers)
 	header := map[string]string{}
 	maps.Copy(header, r.header)
 	r.header = header
@@ -230,9 +232,9 @@ func (c *Client) PreviewPrices(ctx context.Context, job string, selections []Pri
 
 // idempotencyKey names a part of a job: the same in each client of the API.
 func idempotencyKey(job string, items []PriceSelection) string {
-	text := job + "\n"
+	text := []byte(job + "\n")
 	for _, s := range items {
-		text += strings.Join([]string{s.Kind, s.ProductID, s.Variant, s.Condition}, "\t") + "\n"
+		text = fmt.Appendf(text, "%s\t%s\t%s\t%s\n", s.Kind, s.ProductID, s.Variant, s.Condition)
 	}
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }

@@ -22,13 +22,14 @@ func BenchmarkCard(b *testing.B) {
 		_, _ = io.WriteString(w, card)
 	}))
 	defer server.Close()
+	const id = "card_5vfvbdg5zt4y47pl"
 	client := New(server.URL, "npk_live_x", Options{})
 	bare := &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 
 	b.Run("bare", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+"/v1/cards/card_5vfvbdg5zt4y47pl", nil)
+			request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+"/v1/cards/"+id, nil)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -48,7 +49,7 @@ func BenchmarkCard(b *testing.B) {
 	b.Run("client", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := client.Card(b.Context(), "card_5vfvbdg5zt4y47pl", CardsGetParams{}); err != nil {
+			if _, err := client.Card(b.Context(), id, CardsGetParams{}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -5,8 +5,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -45,7 +48,7 @@ func New(baseURL, key string, options Options) *Client {
 	options.MaxTries = cmp.Or(options.MaxTries, 8)
 	options.UserAgent = cmp.Or(options.UserAgent, "ninepocket-go/"+Version)
 	if options.HTTP == nil {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
 		transport.MaxIdleConnsPerHost = idleConnections
 		// Shorter than the server's 75 s, so that no call meets a connection that just ended.
 		transport.IdleConnTimeout = 60 * time.Second
@@ -97,7 +100,7 @@ func (c *Client) get(ctx context.Context, r call, into any) error {
 
 func decode(r call, body []byte, into any) error {
 	if err := json.Unmarshal(body, into); err != nil {
-		return &UnreachableError{Operation: r.operation, Tries: 1, Err: fmt.Errorf("the answer cannot be read: %w", err)}
+		return &UnreachableError{r.operation, 1, fmt.Errorf("the answer cannot be read: %w", err)}
 	}
 	return nil
 }
@@ -130,11 +133,13 @@ func (c *Client) repeat(ctx context.Context, operation string, once func() (isPr
 		if isProgress {
 			try = 1
 		}
+
 		refused := asError(err)
 		if refused == nil {
 			err = &UnreachableError{Operation: operation, Tries: try, Err: err}
 		}
-		if refused != nil && !refused.passes() || try >= c.options.MaxTries || !pause(ctx, waitBefore(try, refused)) {
+		isFinal := refused != nil && !hasStatus(err, passing...)
+		if isFinal || try >= c.options.MaxTries || !pause(ctx, waitBefore(try, refused)) {
 			return err
 		}
 	}
@@ -142,8 +147,8 @@ func (c *Client) repeat(ctx context.Context, operation string, once func() (isPr
 
 // The waits between tries when the server names none.
 const (
-	firstWait   = 250 * time.Millisecond
-	longestWait = 8 * time.Second
+	firstWait = 250 * time.Millisecond
+	maxWait   = 8 * time.Second
 )
 
 // waitBefore returns how long to wait after a try: what the server asked for and a bit more, so that
@@ -152,7 +157,7 @@ func waitBefore(try int, refused *Error) time.Duration {
 	if refused != nil && refused.RetryAfter > 0 {
 		return refused.RetryAfter + rand.N(max(refused.RetryAfter/10, firstWait))
 	}
-	return rand.N(min(firstWait<<min(try-1, 10), longestWait)) + time.Millisecond
+	return rand.N(min(firstWait<<min(try-1, 10), maxWait)) + time.Millisecond
 }
 
 // pause waits, unless the wait would end after the deadline.
@@ -161,12 +166,10 @@ func pause(ctx context.Context, wait time.Duration) bool {
 		return false
 	}
 
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(wait):
 		return true
 	}
 }
@@ -192,7 +195,7 @@ func (c *Client) try(ctx context.Context, r call, address string) (*answer, erro
 	if err != nil {
 		return nil, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, err
@@ -212,11 +215,11 @@ func (c *Client) try(ctx context.Context, r call, address string) (*answer, erro
 
 // request makes the request of a try.
 func (c *Client) request(ctx context.Context, r call, address string) (*http.Request, error) {
-	method, body := http.MethodGet, io.Reader(nil)
+	method := http.MethodGet
 	if r.body != nil {
-		method, body = http.MethodPost, bytes.NewReader(r.body)
+		method = http.MethodPost
 	}
-	request, err := http.NewRequestWithContext(ctx, method, address, body)
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(r.body))
 	if err != nil {
 		return nil, err
 	}
@@ -224,10 +227,7 @@ func (c *Client) request(ctx context.Context, r call, address string) (*http.Req
 	request.Header.Set("X-API-Key", c.key)
 	request.Header.Set("User-Agent", c.options.UserAgent)
 	if r.body != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	if r.media != "" {
-		request.Header.Set("Content-Type", r.media)
+		request.Header.Set("Content-Type", cmp.Or(r.media, "application/json"))
 	}
 	if c.snapshot != "" {
 		request.Header.Set("X-Snapshot-Id", c.snapshot)
@@ -236,14 +236,6 @@ func (c *Client) request(ctx context.Context, r call, address string) (*http.Req
 		request.Header.Set(name, value)
 	}
 	return request, nil
-}
-
-// ValueOf returns what a field has that may be null, and the zero of its type for null.
-func ValueOf[T any](field *T) T {
-	if field == nil {
-		return *new(T)
-	}
-	return *field
 }
 
 // Bounds of what a client remembers for conditional requests.
@@ -304,5 +296,115 @@ func (m *memory) remove(address string) {
 	if gone := m.answers[address]; gone != nil {
 		m.bytes -= len(gone.body)
 		delete(m.answers, address)
+	}
+}
+
+// fetch calls a GET that answers a T.
+func fetch[T any](ctx context.Context, c *Client, operation, path string, query url.Values) (*T, error) {
+	into := new(T)
+	if err := c.get(ctx, call{operation: operation, path: path, query: query}, into); err != nil {
+		return nil, err
+	}
+	return into, nil
+}
+
+// errNoID refuses an empty id: its address would be that of a list.
+var errNoID = errors.New("an id is empty: give the id or slug of a card or set")
+
+// fetchOne calls a GET of one id. The path has the id between two parts.
+func fetchOne[T any](ctx context.Context, c *Client, operation, head, id, tail string, q url.Values) (*T, error) {
+	if id == "" {
+		return nil, errNoID
+	}
+	return fetch[T](ctx, c, operation, head+url.PathEscape(id)+tail, q)
+}
+
+// Changes walks over what changed since a snapshot, up to the present one or that of the client.
+func (c *Client) Changes(ctx context.Context, p ChangesListParams) iter.Seq2[Change, error] {
+	to := ""
+	return c.changes(ctx, p, &to)
+}
+
+// changes also leaves in *to which snapshot the rows lead to, and asks for that one if it is set.
+func (c *Client) changes(ctx context.Context, p ChangesListParams, to *string) iter.Seq2[Change, error] {
+	if p.Limit == 0 {
+		p.Limit = map[bool]int64{true: 5000, false: 1000}[p.Kind == "prices"]
+	}
+	r := call{
+		operation: "changes_list", path: "/v1/changes", query: p.query(), forgets: true, header: map[string]string{},
+	}
+	if *to != "" {
+		r.header["X-Snapshot-Id"] = *to
+	}
+	// A walk that begins again leads to the same snapshot.
+	r.answered = func(header http.Header) {
+		*to = header.Get("X-Snapshot-Id")
+		r.header["X-Snapshot-Id"] = *to
+	}
+	return walk[ChangePage, Change](ctx, c, r)
+}
+
+// maxRestarts is how often a walk begins again.
+const maxRestarts = 3
+
+// pageRows is the size of a page when the caller does not choose: as many as the API gives.
+const pageRows = "50"
+
+// page is a page of rows.
+type page[P, T any] interface {
+	*P
+	rows() ([]T, *string)
+}
+
+// row is an entry that has a name of its own.
+type row[T any] interface {
+	*T
+	identity() string
+}
+
+// walk yields the rows of all pages. When the server cannot go on from a cursor, the walk begins
+// again, and rows that were given already are left out.
+func walk[P, T any, PP page[P, T], TT row[T]](ctx context.Context, c *Client, r call) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		given := map[string]bool{}
+		restarts := 0
+		r := r
+		r.query = maps.Clone(r.query)
+		r.query.Del("cursor")
+		if !r.query.Has("limit") {
+			r.query.Set("limit", pageRows)
+		}
+
+		for {
+			hasCursor := r.query.Has("cursor")
+			r.forgets = r.forgets || hasCursor
+			got := PP(new(P))
+			err := c.get(ctx, r, got)
+			// The rest of the query was right on the first page, so that 400 means the cursor. Changes
+			// that are gone are so for good.
+			isGone := hasStatus(err, http.StatusBadRequest, http.StatusPreconditionFailed)
+			if hasCursor && isGone && restarts < maxRestarts {
+				restarts++
+				r.query.Del("cursor")
+				continue
+			}
+			if err != nil {
+				yield(*new(T), err)
+				return
+			}
+
+			data, next := got.rows()
+			for i := range data {
+				name := TT(&data[i]).identity()
+				if !given[name] && !yield(data[i], nil) {
+					return
+				}
+				given[name] = true
+			}
+			if next == nil {
+				return
+			}
+			r.query.Set("cursor", *next)
+		}
 	}
 }

@@ -20,13 +20,19 @@ type Error struct {
 	RetryAfter time.Duration
 }
 
+// What to do about codes that mean the same.
+const (
+	keyAdvice  = "the key was refused: it may have been rotated or revoked, so give the client the new one"
+	planAdvice = "use a key or plan that has it, or ask for less"
+)
+
 // advice has what to do about a code.
 var advice = map[string]string{
-	"unauthorized":            "the key was refused: it may have been rotated or revoked, so give the client the new one",
-	"invalid_api_key":         "the key was refused: it may have been rotated or revoked, so give the client the new one",
-	"plan_limit":              "use a key or plan that has it, or ask for less",
-	"insufficient_scope":      "use a key or plan that has it, or ask for less",
-	"sandbox_key":             "use a key or plan that has it, or ask for less",
+	"unauthorized":            keyAdvice,
+	"invalid_api_key":         keyAdvice,
+	"plan_limit":              planAdvice,
+	"insufficient_scope":      planAdvice,
+	"sandbox_key":             planAdvice,
 	"snapshot_gone":           "begin again without the snapshot; a mirror takes the whole again",
 	"rate_limit_exceeded":     "ask more slowly, or raise the deadline",
 	"quota_exceeded":          "wait until the period ends, or take a larger plan",
@@ -42,11 +48,9 @@ func (e *Error) Error() string {
 	return text + " (request " + cmp.Or(e.RequestID, "without an id") + ")"
 }
 
-// passes reports whether the same request may be answered later.
-func (e *Error) passes() bool {
-	return slices.Contains([]int{
-		http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
-	}, e.Status)
+// passing are the statuses of refusals that may pass: the same request may be answered later.
+var passing = []int{
+	http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
 
 // UnreachableError says that a call got no answer: no connection, one that was cut, no time left, or
@@ -58,7 +62,8 @@ type UnreachableError struct {
 }
 
 func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("%s: no answer after %d tries: %v; look at the address and the network", e.Operation, e.Tries, e.Err)
+	return fmt.Sprintf("%s: no answer after %d tries: %v; look at the address and the network",
+		e.Operation, e.Tries, e.Err)
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }

@@ -85,8 +85,8 @@ func byID[T any](all map[string]*T) iter.Seq[*T] {
 	}
 }
 
-// Sync brings the mirror up to date: by the bulk at first, or a walk where the plan has none, and by
-// what changed from then on. An interrupted Sync leaves the mirror as it was, and what was
+// Sync brings the mirror up to date: by the bulk at first, then by what changed. Where the plan has no
+// bulk, a walk takes its place. An interrupted Sync leaves the mirror as it was, and what was
 // downloaded for the next one.
 func (m *Mirror) Sync(ctx context.Context) error {
 	have := m.now.Load()
@@ -118,7 +118,8 @@ func (m *Mirror) Sync(ctx context.Context) error {
 
 // changes applies what changed since the mirror's snapshot.
 func (m *Mirror) changes(ctx context.Context, next *catalog) error {
-	since, to := next.SnapshotID, ""
+	since := next.SnapshotID
+	to := ""
 	for _, kind := range []string{"cards", "sets", "prices"} {
 		for row, err := range m.client.changes(ctx, ChangesListParams{Since: since, Kind: kind}, &to) {
 			if err == nil {
@@ -132,6 +133,7 @@ func (m *Mirror) changes(ctx context.Context, next *catalog) error {
 			return nil // nothing is new, which took one request
 		}
 	}
+
 	*next = catalog{SnapshotID: to, Attribution: next.Attribution, Cards: next.Cards, Sets: next.Sets}
 	return nil
 }
@@ -142,6 +144,7 @@ func (c *catalog) apply(kind string, row *Change) error {
 	if card := c.Cards[row.ID]; card != nil {
 		*now = *card
 	}
+
 	switch {
 	case kind == "sets" && row.Set == nil:
 		delete(c.Sets, row.ID)
@@ -193,6 +196,7 @@ func (m *Mirror) whole(ctx context.Context, next *catalog) error {
 		}
 		return false, err
 	})
+
 	// No files, and none to wait for: the plan has no bulk, or the operator may not pass it on.
 	if hasStatus(err, http.StatusForbidden) || err == nil && len(list.Files) == 0 {
 		return m.walk(ctx, next)
@@ -209,23 +213,27 @@ func (m *Mirror) take(ctx context.Context, list *BulkList, next *catalog) error 
 		SnapshotID: list.SnapshotID, SnapshotAt: list.SnapshotAt, Attribution: list.Attribution,
 		UseUntil: list.UseUntil, Cards: map[string]*CardDetail{}, Sets: map[string]*SetSummary{},
 	}
-	for _, file := range list.Files {
-		name := m.file(file.Name + "-" + list.SnapshotID + ".part")
-		isCards := file.Name == "cards.jsonl.zst"
-		if !isCards && file.Name != "sets.jsonl.zst" {
-			continue
-		}
-		err := m.client.download(ctx, "/v1/bulk/"+list.SnapshotID+"/"+file.Name, name, file.SHA256)
-		if err == nil && isCards {
-			err = readLines(name, next.Cards)
-		} else if err == nil {
-			err = readLines(name, next.Sets)
-		}
-		if err != nil {
-			return err
-		}
+	err := takeFile(ctx, m, list, "cards.jsonl.zst", next.Cards)
+	if err == nil {
+		err = takeFile(ctx, m, list, "sets.jsonl.zst", next.Sets)
 	}
-	return nil
+	return err
+}
+
+// takeFile downloads a file of the bulk and reads it.
+func takeFile[T any, TT row[T]](
+	ctx context.Context, m *Mirror, list *BulkList, name string, into map[string]*T,
+) error {
+	at := slices.IndexFunc(list.Files, func(file BulkFile) bool { return file.Name == name })
+	if at < 0 {
+		return fmt.Errorf("the bulk of %s has no %s", list.SnapshotID, name)
+	}
+	part := m.file(name + "-" + list.SnapshotID + ".part")
+	err := m.client.download(ctx, "/v1/bulk/"+list.SnapshotID+"/"+name, part, list.Files[at].SHA256)
+	if err != nil {
+		return err
+	}
+	return readLines[T, TT](part, into)
 }
 
 // readLines reads the records of a packed file, a line each, by their ids.
@@ -234,7 +242,8 @@ func readLines[T any, TT row[T]](name string, into map[string]*T) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
+
 	for lines := json.NewDecoder(zstd.NewReader(bufio.NewReader(in))); ; {
 		record := new(T)
 		err := lines.Decode(record)
@@ -315,7 +324,8 @@ func (c *Client) download(ctx context.Context, path, name, want string) error {
 	if err != nil {
 		return err
 	}
-	defer out.Close()
+	defer func() { _ = out.Close() }() // what was written was read again
+
 	return c.repeat(ctx, "bulk_get", func() (bool, error) {
 		from, sum, err := sumOf(out)
 		if err != nil || sum == want {
@@ -325,7 +335,8 @@ func (c *Client) download(ctx context.Context, path, name, want string) error {
 			to, _, _ := sumOf(out) // if it cannot be read, the next try says so
 			return to > from, err
 		}
-		if _, sum, err = sumOf(out); err == nil && sum != want {
+		_, sum, err = sumOf(out)
+		if err == nil && sum != want {
 			err = errors.Join(errors.New("the file is not what the API listed"), out.Truncate(0))
 		}
 		return false, err
@@ -358,7 +369,7 @@ func (c *Client) fetchRange(ctx context.Context, path string, from int64, out *o
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 
 	switch response.StatusCode {
 	case http.StatusPartialContent:

@@ -9,6 +9,14 @@ import (
 	"strconv"
 )
 
+// ValueOf returns what a field has that may be null, and the zero of its type for null.
+func ValueOf[T any](field *T) T {
+	if field == nil {
+		return *new(T)
+	}
+	return *field
+}
+
 // Game is one of the API's records:
 // One trading-card game.
 type Game struct {

@@ -1,3 +1,5 @@
+// Code generated from types.go of version 1.0.0, once. DO NOT EDIT.
+
 package ninepocket_test
 
 // This is a program of version 1.0.0. It uses each field and each method that there was, so that it

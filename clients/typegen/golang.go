@@ -17,6 +17,17 @@ import (
 	"net/url"
 	"strconv"
 )
+
+`+goValueOf
+
+// goValueOf reads what is a pointer because it may be null.
+const goValueOf = `// ValueOf returns what a field has that may be null, and the zero of its type for null.
+func ValueOf[T any](field *T) T {
+	if field == nil {
+		return *new(T)
+	}
+	return *field
+}
 `
 
 // writeGo writes a struct for each record. Members that a server adds later are ignored by these
@@ -69,6 +80,7 @@ func comment(out *strings.Builder, indent, doc, end string) {
 		}
 		return
 	}
+
 	first, _, _ := strings.Cut(doc, ". ")
 	first = strings.TrimSuffix(first, ".")
 	if len(first) > 70 {
@@ -91,16 +103,13 @@ func goType(f field) string {
 	return base
 }
 
+// goKinds has the types of values that are one kind of thing.
+var goKinds = map[kind]string{
+	text: "string", integer: "int64", number: "float64", boolean: "bool", nothing: "any", free: "any",
+}
+
 func goShape(s shape) string {
 	switch s.kind {
-	case text:
-		return "string"
-	case integer:
-		return "int64"
-	case number:
-		return "float64"
-	case boolean:
-		return "bool"
 	case list:
 		if s.elem.nullable && s.elem.kind != free {
 			return "[]*" + goShape(*s.elem)
@@ -108,8 +117,9 @@ func goShape(s shape) string {
 		return "[]" + goShape(*s.elem)
 	case object:
 		return s.record
+	default:
+		return goKinds[s.kind]
 	}
-	return "any"
 }
 
 func goTag(f field) string {
@@ -131,6 +141,7 @@ func goQuery(out *strings.Builder, r *record) {
 		} else {
 			name = "*" + name
 		}
+
 		value := map[kind]string{
 			text: name, integer: "strconv.FormatInt(" + name + ", 10)",
 			number: "strconv.FormatFloat(" + name + ", 'f', -1, 64)", boolean: "strconv.FormatBool(" + name + ")",
@@ -197,7 +208,9 @@ func goOperation(out *strings.Builder, o operation, records map[string]*record) 
 	if name == "" {
 		name = camel(o.id)
 	}
-	fmt.Fprintf(out, "\n// %s calls the operation %s: %s%s.\n", name, o.id, strings.ToLower(o.summary[:1]), o.summary[1:])
+
+	summary := strings.ToLower(o.summary[:1]) + o.summary[1:]
+	fmt.Fprintf(out, "\n// %s calls the operation %s: %s.\n", name, o.id, summary)
 	if o.bound > 0 {
 		fmt.Fprintf(out, "func (c *Client) %s(ctx context.Context, b Batch) (*%s, error) {\n", name, o.answer)
 		fmt.Fprintf(out, "\treturn joined(ctx, c, call{operation: %q, path: %q}, b, %d, func(all, got *%s) {\n",

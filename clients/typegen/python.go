@@ -104,7 +104,9 @@ func pythonShape(s shape, apart bool) string {
 		typed = s.record
 	case nothing:
 		return "None"
+	default: // anything
 	}
+
 	if s.nullable {
 		return typed + " | None"
 	}

@@ -161,8 +161,8 @@ func (s *schemas) shape(schema jsonwalk.Value, name string) shape {
 	for only := range schema.Member("allOf").Elements() {
 		return s.shape(only, name)
 	}
-	if any := schema.Member("anyOf"); any != nil && schema.Member("type") == nil {
-		return s.orNull(any, name)
+	if either := schema.Member("anyOf"); either != nil && schema.Member("type") == nil {
+		return s.orNull(either, name)
 	}
 	if choices := schema.Member("oneOf"); choices != nil {
 		return s.choice(schema, choices, name)
@@ -189,6 +189,7 @@ func (s *schemas) shape(schema jsonwalk.Value, name string) shape {
 		}
 		made.record = name
 		s.object(schema, name)
+	default: // nothing is known of the others but their kind
 	}
 	return made
 }
@@ -323,6 +324,7 @@ func (s *schemas) merged(union *record) []field {
 	var all []field
 	for n, choice := range union.choices {
 		seen := map[string]bool{}
+
 		for _, f := range s.byName[choice].fields {
 			seen[f.name] = true
 			at := slices.IndexFunc(all, func(have field) bool { return have.name == f.name })
@@ -344,12 +346,12 @@ func (s *schemas) merged(union *record) []field {
 
 // either returns a shape that has the values of two. Two records become a new one of that name.
 func (s *schemas) either(a, b shape, name string) shape {
-	nullable := a.nullable || b.nullable
+	nullable := a.nullable || b.nullable || a.kind == nothing || b.kind == nothing
+
 	switch {
 	case a.kind == nothing:
-		a, nullable = b, true
+		a = b
 	case b.kind == nothing:
-		nullable = true
 	case a.kind != b.kind:
 		a = shape{kind: free}
 	case a.kind == object && a.record != b.record:
@@ -385,6 +387,7 @@ func camel(name string) string {
 func wrapped(words string, width int) []string {
 	var lines []string
 	row := ""
+
 	for word := range strings.FieldsSeq(words) {
 		if row != "" && len(row)+1+len(word) > width {
 			lines = append(lines, row)

@@ -1,5 +1,5 @@
 // The client in a page of another origin, in Chromium: modules as the package has them, an import map, no bundler.
-// NINEPOCKET is the program, CHROMIUM the browser. See ../check.sh.
+// NINEPOCKET is the program, CHROMIUM the browser. See ../check-languages.sh.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";

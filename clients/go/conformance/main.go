@@ -77,14 +77,17 @@ func (out *outcome) run(ctx context.Context, o *order) error {
 		Deadline: seconds(o.Deadline), TryTimeout: seconds(o.TryTimeout), MaxTries: o.MaxTries,
 	})
 	batch := ninepocket.Batch{IDs: o.IDs, Identifiers: o.Identifiers}
+
 	switch o.Job {
 	case "walk":
 		p := ninepocket.CardsSearchParams{Game: "pokemon", Sort: "name"}
 		return each(out, o, c.Cards(ctx, p), func(card ninepocket.CardSummary) string { return card.ID })
 	case "sets":
-		return each(out, o, c.Sets(ctx, ninepocket.SetsListParams{}), func(set ninepocket.SetSummary) string { return set.ID })
+		all := c.Sets(ctx, ninepocket.SetsListParams{})
+		return each(out, o, all, func(set ninepocket.SetSummary) string { return set.ID })
 	case "products":
-		return each(out, o, c.Products(ctx, ninepocket.ProductsListParams{}), func(p ninepocket.Product) string { return p.ID })
+		all := c.Products(ctx, ninepocket.ProductsListParams{})
+		return each(out, o, all, func(product ninepocket.Product) string { return product.ID })
 	case "card":
 		for range 2 {
 			card, err := c.Card(ctx, o.IDs[0], ninepocket.CardsGetParams{})

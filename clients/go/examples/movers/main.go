@@ -35,7 +35,8 @@ func main() {
 			price := fmt.Sprint(mover.ID, *mover.MarketPriceCents)
 			if !seen[price] {
 				seen[price] = true
-				fmt.Printf("%+8.2f %%  %s %s  %s\n", *mover.PriceChangePercent, mover.Name, ninepocket.ValueOf(mover.Number), ninepocket.ValueOf(mover.URL))
+				fmt.Printf("%+8.2f %%  %s %s  %s\n", *mover.PriceChangePercent, mover.Name,
+					ninepocket.ValueOf(mover.Number), ninepocket.ValueOf(mover.URL))
 			}
 		}
 		if done == rounds {

@@ -75,6 +75,7 @@ func write(target string, prices []ninepocket.PriceResult) error {
 	if err != nil {
 		return err
 	}
+
 	rows := csv.NewWriter(file)
 	check(rows.Write([]string{"product_id", "variant", "condition", "status", "cents", "as_of"}))
 	for _, result := range prices {

@@ -54,9 +54,11 @@ func price(client *ninepocket.Client, words string) error {
 		if err != nil {
 			return err
 		}
+
 		prices := []string{}
 		for _, lane := range card.Prices {
-			prices = append(prices, fmt.Sprintf("%s %s %.2f", lane.Variant, lane.Condition, float64(lane.MarketPriceCents)/100))
+			dollars := float64(lane.MarketPriceCents) / 100
+			prices = append(prices, fmt.Sprintf("%s %s %.2f", lane.Variant, lane.Condition, dollars))
 		}
 		if len(prices) == 0 {
 			prices = append(prices, "no price")
