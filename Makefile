@@ -188,6 +188,7 @@ quick: ## lint and run the short tests of the packages that changed since MAIN=m
 generate: ## compile the templates of the pages, site/*.qtpl, to Go, and write the clients' types from the OpenAPI document
 	$(TOOL) qtc -dir=site -skipLineComments
 	$(GO) run ./clients/typegen
+	@clients/check-languages.sh types
 
 .PHONY: clients
 clients: ## pack the clients of Go, Python and TypeScript into dist/clients, without a network

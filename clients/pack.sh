@@ -24,8 +24,10 @@ if command -v python3 >/dev/null; then
 else
   echo 'skipped: the Python client, because there is no python3'
 fi
-if [ -d typescript/dist ] && command -v npm >/dev/null; then
-  (cd typescript && npm pack --silent --ignore-scripts --pack-destination "$dist")
+# What compiles it is there after `make clients-check`, or after `npm ci` in its folder.
+if [ -e typescript/node_modules/.package-lock.json ] && command -v npm >/dev/null; then
+  cp ../LICENSE typescript/LICENSE
+  (cd typescript && node_modules/.bin/tsc && npm pack --silent --ignore-scripts --pack-destination "$dist")
 else
-  echo 'skipped: the TypeScript client, because it is not compiled or there is no npm'
+  echo 'skipped: the TypeScript client, because its compiler is not installed (make clients-check does that) or there is no npm'
 fi

@@ -26,6 +26,7 @@ Name: {_NAME}
 Version: {_VERSION}
 Summary: {_PROJECT["description"]}
 License-Expression: {_PROJECT["license"]}
+License-File: LICENSE
 Requires-Python: {_PROJECT["requires-python"]}
 Classifier: Typing :: Typed
 Description-Content-Type: text/markdown
@@ -39,10 +40,19 @@ def _modules() -> dict[str, bytes]:
     return {f"ninepocket/{path.name}": path.read_bytes() for path in paths if path.suffix in (".py", ".typed")}
 
 
+def _license() -> dict[str, bytes]:
+    """The licence, which stands at the top of the repository, and beside this file in an sdist."""
+    for path in (_HERE / "LICENSE", _HERE.parents[1] / "LICENSE"):
+        if path.exists():
+            return {"LICENSE": path.read_bytes()}
+    return {}
+
+
 def build_wheel(wheel_directory: str, config_settings: object = None, metadata_directory: object = None) -> str:
     """Writes the wheel and returns its name."""
     about = f"{_NAME}-{_VERSION}.dist-info"
     files = _modules() | {f"{about}/METADATA": _METADATA.encode(), f"{about}/WHEEL": _WHEEL.encode()}
+    files |= {f"{about}/licenses/{name}": content for name, content in _license().items()}
     rows = [f"{name},sha256={_digest(content)},{len(content)}\n" for name, content in files.items()]
     files[f"{about}/RECORD"] = ("".join(rows) + f"{about}/RECORD,,\n").encode()
 
@@ -57,7 +67,7 @@ def build_wheel(wheel_directory: str, config_settings: object = None, metadata_d
 
 def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
     """Writes the source distribution and returns its name."""
-    files = _modules() | {"PKG-INFO": _METADATA.encode()}
+    files = _modules() | _license() | {"PKG-INFO": _METADATA.encode()}
     for name in ("README.md", "packing.py", "pyproject.toml"):
         files[name] = (_HERE / name).read_bytes()
 

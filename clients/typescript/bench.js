@@ -1,5 +1,5 @@
 // What the client costs beside fetch: CPU time of the same calls, as a ratio. API and KEY name a server. With --check
-// it fails where a ratio is above 1.15. The rounds of both take turns, and the least of each counts.
+// it fails where a ratio is above 1.15. The rounds of both take turns, and the median of their ratios counts.
 import { Client } from "./dist/index.js";
 
 const { API, KEY } = process.env;
@@ -35,13 +35,15 @@ const calls = {
 let failed = false;
 for (const [name, [ours, theirs, times]] of Object.entries(calls)) {
   const best = [Infinity, Infinity];
+  const ratios = [];
   for (let round = 0; round < rounds; round++) {
     // A card that is asked for again is a 304, which is another thing than what it is compared with.
     client.transport.memory.clear();
-    best[0] = Math.min(best[0], await cost(ours, times));
-    best[1] = Math.min(best[1], await cost(theirs, times));
+    const pair = [await cost(ours, times), await cost(theirs, times)];
+    ratios.push(pair[0] / pair[1]);
+    best.forEach((least, side) => (best[side] = Math.min(least, pair[side])));
   }
-  const ratio = best[0] / best[1];
+  const ratio = ratios.sort((a, b) => a - b)[rounds / 2];
   failed ||= ratio > limit;
   console.log(`${name.padEnd(14)} ${best[0].toFixed(0).padStart(8)} us beside ${best[1].toFixed(0).padStart(8)} us: ${ratio.toFixed(2)}`);
 }

@@ -45,7 +45,7 @@ export class Transport {
   readonly deadline: number;
   readonly tryTimeout: number;
   private readonly maxTries: number;
-  private readonly headers: [string, string][];
+  private readonly headers: Record<string, string>;
   private readonly memory = new Map<string, { tag: string; text: string }>();
   private memoryLength = 0;
 
@@ -56,22 +56,22 @@ export class Transport {
     this.deadline = options.deadlineSeconds ?? 60;
     this.tryTimeout = options.tryTimeoutSeconds ?? 20;
     this.maxTries = Math.max(1, options.maxTries ?? 8);
-    this.headers = [["X-API-Key", key]];
+    this.headers = { "X-API-Key": key };
 
     // In a page the browser names itself, and another name would be refused across origins.
-    if (typeof document === "undefined") this.headers.push(["User-Agent", options.userAgent ?? `ninepocket-typescript/${version}`]);
+    if (typeof document === "undefined") this.headers["User-Agent"] = options.userAgent ?? `ninepocket-typescript/${version}`;
   }
 
   /** Sends what openapi-fetch made until its answer is whole; throws what the last try met. */
   readonly fetch = async (asked: Asked): Promise<Answer> => {
-    const headers = asked.init.headers as Headers;
-    for (const [name, value] of this.headers) headers.set(name, value);
+    const given = asked.init.headers;
+    const headers: Record<string, string> = { ...(given instanceof Headers ? Object.fromEntries(given) : (given as Record<string, string>)), ...this.headers };
     const remembers = asked.method === "GET" && asked.init.cache !== "no-store";
     const cached = remembers ? this.memory.get(asked.url) : undefined;
-    if (cached) headers.set("If-None-Match", cached.tag);
+    if (cached) headers["If-None-Match"] = cached.tag;
 
     const paging = asked.url.includes("cursor=");
-    const longest = headers.has("Idempotency-Key") ? Math.min(this.deadline, idempotent) : this.deadline;
+    const longest = (headers["Idempotency-Key"] ?? headers["idempotency-key"]) ? Math.min(this.deadline, idempotent) : this.deadline;
     const answer = await this.repeat(`${asked.method} ${asked.url.slice(this.base.length).split("?")[0]}`, longest, asked.init.signal, async (signal) => {
       const response = await fetch(asked.url, { method: asked.method, headers, body: asked.init.body ?? null, signal, redirect: "error" });
       const text = await response.text();
@@ -114,7 +114,7 @@ export class Transport {
 
   /** Sends one request whose answer is a file, and hands the answer on before its body is here. */
   async open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
-    const response = await fetch(this.base + path, { headers: { ...Object.fromEntries(this.headers), ...headers }, signal, redirect: "error" });
+    const response = await fetch(this.base + path, { headers: { ...this.headers, ...headers }, signal, redirect: "error" });
     if (!response.ok) throw refusal(response.status, response.headers, await response.text(), false);
     return response;
   }
