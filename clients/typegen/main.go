@@ -39,7 +39,7 @@ func run(root, document string) error {
 		return writeFile(document, openapi.Document())
 	}
 
-	made, err := generate(openapi.Document())
+	made, err := generate(root, openapi.Document())
 	if err != nil {
 		return err
 	}
@@ -51,8 +51,9 @@ func run(root, document string) error {
 	return nil
 }
 
-// generate returns the text of each generated file, by its name.
-func generate(document []byte) (map[string][]byte, error) {
+// generate returns the text of each generated file, by its name. Below root are the programs of the
+// clients.
+func generate(root string, document []byte) (map[string][]byte, error) {
 	all, err := readSchemas(document)
 	if err != nil {
 		return nil, err
@@ -64,6 +65,12 @@ func generate(document []byte) (map[string][]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot make %s: %w", name, err)
 		}
+	}
+
+	const shown = "site/client_programs.go"
+	made[shown], err = writePrograms(root)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make %s: %w", shown, err)
 	}
 	return made, nil
 }

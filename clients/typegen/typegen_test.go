@@ -11,7 +11,7 @@ import (
 
 // TestGenerated holds the generated files against the document.
 func TestGenerated(t *testing.T) {
-	made, err := generate(openapi.Document())
+	made, err := generate("../..", openapi.Document())
 	if err != nil {
 		t.Fatal(err)
 	}
