@@ -108,17 +108,17 @@ var goKinds = map[kind]string{
 	text: "string", integer: "int64", number: "float64", boolean: "bool", nothing: "any", free: "any",
 }
 
-func goShape(s shape) string {
-	switch s.kind {
+func goShape(of shape) string {
+	switch of.kind {
 	case list:
-		if s.elem.nullable && s.elem.kind != free {
-			return "[]*" + goShape(*s.elem)
+		if of.elem.nullable && of.elem.kind != free {
+			return "[]*" + goShape(*of.elem)
 		}
-		return "[]" + goShape(*s.elem)
+		return "[]" + goShape(*of.elem)
 	case object:
-		return s.record
+		return of.record
 	default:
-		return goKinds[s.kind]
+		return goKinds[of.kind]
 	}
 }
 

@@ -84,13 +84,13 @@ func docstring(out *strings.Builder, indent, doc string) {
 
 // pythonShape returns the type of a value. Other texts than those that tell records apart are plain:
 // a value that a server adds later is then no error of type.
-func pythonShape(s shape, apart bool) string {
+func pythonShape(of shape, apart bool) string {
 	typed := "Any"
-	switch s.kind {
+	switch of.kind {
 	case text:
 		typed = "str"
-		if apart && len(s.values) > 0 {
-			typed = `Literal["` + strings.Join(s.values, `", "`) + `"]`
+		if apart && len(of.values) > 0 {
+			typed = `Literal["` + strings.Join(of.values, `", "`) + `"]`
 		}
 	case integer:
 		typed = "int"
@@ -99,15 +99,15 @@ func pythonShape(s shape, apart bool) string {
 	case boolean:
 		typed = "bool"
 	case list:
-		typed = "list[" + pythonShape(*s.elem, false) + "]"
+		typed = "list[" + pythonShape(*of.elem, false) + "]"
 	case object:
-		typed = s.record
+		typed = of.record
 	case nothing:
 		return "None"
 	default: // anything
 	}
 
-	if s.nullable {
+	if of.nullable {
 		return typed + " | None"
 	}
 	return typed

@@ -313,7 +313,7 @@ func description(schema jsonwalk.Value) string {
 	return ""
 }
 
-func isTrue(v jsonwalk.Value) bool { return string(v) == "true" }
+func isTrue(value jsonwalk.Value) bool { return string(value) == "true" }
 
 // singular names the record of a list's entries, which the document has not named.
 func singular(name string) string { return strings.TrimSuffix(name, "s") }

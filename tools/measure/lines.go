@@ -49,7 +49,7 @@ func printClients(root string, out io.Writer) {
 		if total == 0 {
 			continue // it is not there
 		}
-		fmt.Fprintf(out, "client in %s: %d lines by hand\n", client.language, total)
+		_, _ = fmt.Fprintf(out, "client in %s: %d lines by hand\n", client.language, total)
 	}
 }
 

@@ -819,25 +819,25 @@ class Money(TypedDict):
 
 
 class DatedObservation(TypedDict):
-    source: Literal["licensed_reference"]
+    source: str
     """A placeholder until public v1."""
     source_as_of: str
     """When the provider observed the price, never when it was imported."""
     collected_at: str
     """When the price was collected: not before `source_as_of`, not after `meta.snapshot_at`."""
-    basis: Literal["market_reference"]
+    basis: str
     attribution: str
     """Show it beside the price."""
 
 
 class UndatedObservation(TypedDict):
-    source: Literal["licensed_reference"]
+    source: str
     """A placeholder until public v1."""
     source_as_of: None
     """The provider did not say when it observed the price."""
     collected_at: str
     """When the price was collected: not before `source_as_of`, not after `meta.snapshot_at`."""
-    basis: Literal["market_reference"]
+    basis: str
     attribution: str
     """Show it beside the price."""
 
