@@ -18,7 +18,7 @@ import (
 	"strconv"
 )
 
-`+goValueOf
+` + goValueOf
 
 // goValueOf reads what is a pointer because it may be null.
 const goValueOf = `// ValueOf returns what a field has that may be null, and the zero of its type for null.
