@@ -14,6 +14,8 @@ import (
 // TestInstalledPackages does what the pages of the Python and the TypeScript client say, word for word, with
 // the packed client in an empty folder and without a network.
 func TestInstalledPackages(t *testing.T) {
+	top := t.TempDir()
+	command(t, "..", "./pack.sh", top)
 	for _, c := range []struct {
 		language, archive, code, file string
 		run                           []string
@@ -28,8 +30,7 @@ func TestInstalledPackages(t *testing.T) {
 				}
 			}
 			d := startDemo(t)
-			top, folder := t.TempDir(), t.TempDir()
-			command(t, "..", "./pack.sh", top)
+			folder := t.TempDir()
 			packed, err := os.ReadFile(filepath.Join(top, c.archive))
 			if err != nil {
 				t.Skipf("skipped: the installation of the %s client, which is not packed: %v", c.language, err)
