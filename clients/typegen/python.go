@@ -52,6 +52,10 @@ func (s *schemas) alternatives() map[string]map[string]bool {
 
 	apart := map[string]map[string]bool{}
 	for _, r := range s.records {
+		// Not those that writing Go has made, before this or after.
+		if r.doc == "" {
+			continue
+		}
 		having := map[string]int{}
 		for _, choice := range r.choices {
 			for _, f := range named[choice].fields {
