@@ -43,7 +43,9 @@ func TestInstalledPackages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, words := range []string{"`" + c.archive + "`", "`" + c.file + "`", "`" + strings.Join(c.run, " ") + "`"} {
+			for _, words := range []string{
+				"`" + c.archive + "`", "`" + c.file + "`", "`" + strings.Join(c.run, " ") + "`",
+			} {
 				if !strings.Contains(string(page), words) {
 					t.Errorf("the page does not say %s", words)
 				}
