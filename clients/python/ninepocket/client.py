@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from urllib.parse import quote
 
 from . import types as t
-from .errors import CursorExpired, NinepocketError, SnapshotGone
+from .errors import CursorExpired, NinepocketError, SnapshotGone, Unreachable
 from .transport import VERSION, Answer, Transport, retry_after
 
 # What the server takes in one request.
@@ -322,7 +322,10 @@ def _encode(body: Mapping[str, object]) -> bytes:
 
 
 def _decode(answer: Answer) -> Any:
-    return json.loads(answer.body)
+    try:
+        return json.loads(answer.body)
+    except ValueError as reason:  # the page of a proxy
+        raise Unreachable("a call", 1, reason) from reason
 
 
 def _segment(name: str) -> str:

@@ -40,6 +40,8 @@ const [firstWait, longestWait] = [0.25, 8]; // seconds between tries, where the 
 const [remembered, rememberedLength, longestRemembered] = [256, 8 << 20, 1 << 20]; // answers, for conditional requests
 const idempotent = 540; // seconds in which a preview batch may be repeated; the server knows its key for 600
 
+const inNode = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
+
 export class Transport {
   readonly base: string;
   readonly deadline: number;
@@ -58,8 +60,8 @@ export class Transport {
     this.maxTries = Math.max(1, options.maxTries ?? 8);
     this.headers = { "X-API-Key": key };
 
-    // In a page the browser names itself, and another name would be refused across origins.
-    if (typeof document === "undefined") this.headers["User-Agent"] = options.userAgent ?? `ninepocket-typescript/${version}`;
+    // A browser names itself, and another name would be refused across origins.
+    if (inNode) this.headers["User-Agent"] = options.userAgent ?? `ninepocket-typescript/${version}`;
   }
 
   /** Sends what openapi-fetch made until its answer is whole; throws what the last try met. */
@@ -72,7 +74,8 @@ export class Transport {
 
     const paging = asked.url.includes("cursor=");
     const longest = (headers["Idempotency-Key"] ?? headers["idempotency-key"]) ? Math.min(this.deadline, idempotent) : this.deadline;
-    const answer = await this.repeat(`${asked.method} ${asked.url.slice(this.base.length).split("?")[0]}`, longest, asked.init.signal, async (signal) => {
+    const operation = `${asked.method} ${asked.url.slice(this.base.length).split("?")[0]}`;
+    const answer = await this.repeat(operation, longest, asked.init.signal, async (signal) => {
       const response = await fetch(asked.url, { method: asked.method, headers, body: asked.init.body ?? null, signal, redirect: "error" });
       const text = await response.text();
       if (!response.ok && response.status !== 304) throw refusal(response.status, response.headers, text, paging);
@@ -81,7 +84,7 @@ export class Transport {
 
     const text = cached && answer.status === 304 ? cached.text : answer.text;
     if (remembers) this.remember(asked.url, answer.headers.get("ETag"), text);
-    return { status: 200, ok: true, headers: answer.headers, text: async () => text, json: async () => JSON.parse(text) as unknown };
+    return { status: 200, ok: true, headers: answer.headers, text: async () => text, json: async () => parsed(operation, text) };
   };
 
   /** Does something again while that helps: what it throws says so, and how long to wait. */
@@ -130,5 +133,13 @@ export class Transport {
   private forget(url: string): void {
     this.memoryLength -= this.memory.get(url)?.text.length ?? 0;
     this.memory.delete(url);
+  }
+}
+
+function parsed(operation: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (reason) {
+    throw new Unreachable(operation, 1, reason); // the page of a proxy
   }
 }
