@@ -167,6 +167,7 @@ lint: ## vet, format and lint the Go code with the pinned tools (the first run b
 	$(GO) vet -tags hunt ./index/... ./bench
 	$(GO) vet -tags man ./cmd/ninepocket
 	@if [ '$(PKG)' = ./... ]; then (set -x; $(GO) -C tools tool golangci-lint run ./measure); fi
+	@if [ '$(PKG)' = ./... ]; then tool="$$($(GO) tool -modfile=tools/go.mod -n golangci-lint)"; (set -x; cd clients/go && "$$tool" run ./...); fi
 	@if [ '$(PKG)' = ./... ]; then (set -x; $(GO) -C tools run ./measure -root .. names); fi
 
 .PHONY: measure
@@ -184,8 +185,18 @@ quick: ## lint and run the short tests of the packages that changed since MAIN=m
 	@GO='$(GO)' TOOL='$(TOOL)' tools/quick.sh $(or $(MAIN),main)
 
 .PHONY: generate
-generate: ## compile the templates of the pages, site/*.qtpl, to Go
+generate: ## compile the templates of the pages, site/*.qtpl, to Go, and write the clients' types from the OpenAPI document
 	$(TOOL) qtc -dir=site -skipLineComments
+	$(GO) run ./clients/typegen
+	@clients/check-languages.sh types
+
+.PHONY: clients
+clients: ## pack the clients of Go, Python and TypeScript into dist/clients, without a network
+	@GO='$(GO)' clients/pack.sh dist/clients
+
+.PHONY: clients-check
+clients-check: ## check the clients of all languages: the table of faults, mirrors, programs, the pages' installation (1 min)
+	@GO='$(GO)' clients/check.sh
 
 .PHONY: fmt
 fmt: ## format the Go code as the linter wants it

@@ -34,6 +34,8 @@ var mayImport = map[string][]string{
 	"access/statedir":   {"internal/disk", "internal/wal"},
 	"calendar":          {},
 	"access/accesstest": {"access", "access/keys", "calendar"},
+	"clients/faults":    {},
+	"clients/typegen":   {"internal/jsonwalk", "wire/openapi"},
 	"cmd/ninepocket":    {anyOfOurs},
 	"compat/pokemontcg": {
 		"access", "access/keys", "api", "cardvocab", "engine", "internal/jsonwalk", "loader", "loader/source",

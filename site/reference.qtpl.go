@@ -240,7 +240,23 @@ func (p *referencePage) streamclients(qw422016 *qt422016.Writer) {
 <p><code>POST /v1/cards/batch</code> takes 200 cards and <code>POST /v1/prices/batch</code> 100, each as one request; a plan may allow fewer. What is unknown stands in <code>not_found</code>, and the rest is answered.</p>
 <h3>Which price is shown</h3>
 <p>Prices are whole US cents; null is unknown and never zero. A card has a price for each variant and condition. Where one stands for the card, it is the first variant that has a price (normal, holofoil, foil and so on), in the best condition that has one; “Ungraded” means that the source names none.</p>
-<h3>Examples</h3>
+<h3>Clients</h3>
+<p>There are clients for Go, Python and TypeScript, of whoever runs this server. They try again as the rules above ask, cut long lists into batches, lose no row of a list, never pay twice for a partner's batch, and keep a mirror of the whole catalog. The programs read the address from <code>API</code> and the key from <code>KEY</code>.</p>
+`)
+	for i := range clientPrograms {
+		qw422016.N().S(`	`)
+		program := &clientPrograms[i]
+
+		qw422016.N().S(`	<details><summary>`)
+		qw422016.E().S(program.task)
+		qw422016.N().S(`, in `)
+		qw422016.E().S(program.language)
+		qw422016.N().S(`</summary><pre tabindex="0"><code>`)
+		qw422016.E().S(program.code)
+		qw422016.N().S(`</code></pre></details>
+`)
+	}
+	qw422016.N().S(`<h3>Examples</h3>
 <p>Each walks all cards of a search, waits where it must, and prints names and prices.</p>
 <details><summary>curl</summary><pre tabindex="0"><code>cursor=
 while :; do

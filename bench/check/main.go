@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -103,6 +104,11 @@ func (r *run) measure(progress io.Writer) ([]byte, error) {
 	}
 
 	command := exec.Command("go", arguments...) //nolint:gosec // the budgets file is ours
+	// A module of its own, such as a client, is measured from within.
+	if _, err := os.Stat(filepath.Join(r.Packages[0], "go.mod")); err == nil {
+		command.Dir = r.Packages[0]
+		command.Args[len(command.Args)-1] = "."
+	}
 	var text bytes.Buffer
 	command.Stdout = &text
 	command.Stderr = &text

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -18,6 +22,39 @@ func (f *file) codeLines() int {
 	}
 	return n
 }
+
+// printClients prints the lines of code of each client, which are no product: what is written by hand,
+// without tests, programs and what was generated.
+func printClients(root string, out io.Writer) {
+	for _, client := range []struct{ language, pattern, comment string }{
+		{"Go", "clients/go/*.go", "//"},
+		{"Python", "clients/python/ninepocket/*.py", "#"},
+		{"TypeScript", "clients/typescript/src/*.ts", "//"},
+	} {
+		total := 0
+
+		names, _ := filepath.Glob(filepath.Join(root, client.pattern)) // the patterns are right
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil || strings.HasSuffix(name, "_test.go") || generated.Match(text) {
+				continue
+			}
+			for row := range strings.Lines(string(text)) {
+				row = strings.TrimSpace(row)
+				if row != "" && !strings.HasPrefix(row, client.comment) && !strings.HasPrefix(row, "*") {
+					total++
+				}
+			}
+		}
+		if total == 0 {
+			continue // it is not there
+		}
+		_, _ = fmt.Fprintf(out, "client in %s: %d lines by hand\n", client.language, total)
+	}
+}
+
+// generated finds the line that says that a file is not written by hand.
+var generated = regexp.MustCompile(`(?m)^\W+(Code generated|This file was auto-generated)`)
 
 // printLines prints the lines of code of each package and returns the total.
 func printLines(files []*file, out io.Writer) int {

@@ -56,6 +56,9 @@ func runLines(root string, args []string, out io.Writer) error {
 
 	// The figures are printed before the limit is checked, so that a failure shows its cause.
 	total := printLines(files, out)
+	if flags.NArg() == 0 {
+		printClients(root, out)
+	}
 	if *limit > 0 && total > *limit {
 		return fmt.Errorf("cannot allow %d lines of code: the limit is %d", total, *limit)
 	}

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Folders that are no product: measurement, deployment, and catalogs for tests.
-var notProduct = []string{"bench", "deploy", "tools", "internal/fixture", "internal/synth"}
+// Folders that are no product: clients, measurement, deployment, and catalogs for tests.
+var notProduct = []string{"bench", "clients", "deploy", "tools", "internal/fixture", "internal/synth"}
 
 // file is one parsed Go file.
 type file struct {

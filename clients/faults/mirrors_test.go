@@ -1,0 +1,99 @@
+//go:build clients
+
+package faults
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// maxDaily is how many requests a day of a mirror may take, without faults.
+const maxDaily = 7
+
+// TestMirrors takes a catalog by the bulk and by a walk, follows two publications, and loses its
+// place, under cuts throughout.
+func TestMirrors(t *testing.T) {
+	t.Parallel()
+	for _, language := range languages {
+		t.Run(language.name, func(t *testing.T) {
+			t.Parallel()
+			program := language.program(t)
+			d := startDemo(t)
+			o := d.order(t, "mirror")
+			o.Key = d.Keys["pro"]
+
+			// The first files are cut twice: what came is not asked for again.
+			first := d.mirror(t, program, o, func(n int, r *http.Request) Fault {
+				return Fault{CutWithin: strings.HasPrefix(r.URL.Path, "/v1/bulk/") && n < 4}
+			})
+			walked := o
+			walked.Key = d.Keys["free"]
+			walked.Path = t.TempDir()
+			compareRows(t, d.mirror(t, program, walked, without).Rows, first.Rows)
+
+			// Two days later it is what a fresh one is.
+			d.publish()
+			d.mirror(t, program, o, cutOnce)
+			d.publish()
+			again := d.mirror(t, program, o, cutOnce)
+			fresh := o
+			fresh.Path = t.TempDir()
+			compareRows(t, again.Rows, d.mirror(t, program, fresh, without).Rows)
+			compareRows(t, d.mirror(t, program, walked, without).Rows, again.Rows)
+
+			// A place that the server does not know any more: the whole again.
+			want := d.mirror(t, program, o, without)
+			losePlace(t, o.Path)
+			compareRows(t, d.mirror(t, program, o, without).Rows, want.Rows)
+		})
+	}
+}
+
+func without(int, *http.Request) Fault { return Fault{} }
+
+// cutOnce cuts the second and third request, once before the server has it and once behind.
+func cutOnce(n int, _ *http.Request) Fault {
+	return Fault{CutAfter: n == 2, CutWithin: n == 3}
+}
+
+// mirror runs the job of a mirror through a proxy.
+func (d *demo) mirror(t *testing.T, program []string, o order, script Script) outcome {
+	t.Helper()
+	proxy := NewProxy(d.API, script)
+	defer proxy.Close()
+	o.BaseURL = proxy.URL
+	o.Deadline = 30
+	_, err := os.Stat(filepath.Join(o.Path, "mirror.json"))
+	isFirst := err != nil
+
+	got := run(t, program, o)
+	if got.Error != nil {
+		t.Fatalf("the mirror failed: %+v", *got.Error)
+	}
+	if len(got.Rows) < demoCards/2 {
+		t.Fatalf("the mirror has %d cards", len(got.Rows))
+	}
+	if _, asked := proxy.Seen(); !isFirst && asked > maxDaily {
+		t.Errorf("an update took %d requests", asked)
+	}
+	return got
+}
+
+// losePlace makes a mirror one of a snapshot that nobody knows.
+func losePlace(t *testing.T, folder string) {
+	t.Helper()
+	name := filepath.Join(folder, "mirror.json")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := regexp.MustCompile(`"snapshot_id": ?"[^"]+"`)
+	text = id.ReplaceAll(text, []byte(`"snapshot_id":"20200101T000000Z-0000000000000000"`))
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,57 @@
+package ninepocket
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// card is a card as the API answers it.
+const card = `{"id":"card_5vfvbdg5zt4y47pl","name":"Charizard","number":"4/102","game":"pokemon",` +
+	`"game_name":"Pokémon","rarity":"Rare Holo","set":{"id":"set_4vivkexbbqnj2ti5","name":"Kanto Classic"},` +
+	`"image_url":null,"url":null,"prices":[{"variant":"holofoil","condition":"Near Mint","currency":"USD",` +
+	`"market_price_cents":45000,"price_updated_at":"2026-11-21T16:08:10Z","change_7d_cents":2295,` +
+	`"change_7d_percent":5.37,"change_30d_cents":3465,"change_30d_percent":8.34}],"identifiers":[],"product_id":null}`
+
+// BenchmarkCard compares a call of the client with net/http, request, body and decoding included.
+// Both talk over loopback to the same server, by turns, so that the machine's weather is the same.
+func BenchmarkCard(b *testing.B) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, card)
+	}))
+	defer server.Close()
+	const id = "card_5vfvbdg5zt4y47pl"
+	client := New(server.URL, "npk_live_x", Options{})
+	bare := &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+
+	b.Run("bare", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+"/v1/cards/"+id, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			request.Header.Set("X-API-Key", "npk_live_x")
+			response, err := bare.Do(request)
+			if err != nil {
+				b.Fatal(err)
+			}
+			body, err := io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			var got CardDetail
+			if err != nil || json.Unmarshal(body, &got) != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("client", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := client.Card(b.Context(), id, CardsGetParams{}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package ninepocket
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Error is a refusal of the API. Its text says what to do.
+type Error struct {
+	Status     int
+	Code       string // of the API's table of errors; empty where the answer was not the API's
+	Detail     string // what was wrong with this request
+	RequestID  string // what support asks for
+	RetryAfter time.Duration
+}
+
+// What to do about codes that mean the same.
+const (
+	keyAdvice  = "the key was refused: it may have been rotated or revoked, so give the client the new one"
+	planAdvice = "use a key or plan that has it, or ask for less"
+)
+
+// advice has what to do about a code.
+var advice = map[string]string{
+	"unauthorized":            keyAdvice,
+	"invalid_api_key":         keyAdvice,
+	"plan_limit":              planAdvice,
+	"insufficient_scope":      planAdvice,
+	"sandbox_key":             planAdvice,
+	"snapshot_gone":           "begin again without the snapshot; a mirror takes the whole again",
+	"rate_limit_exceeded":     "ask more slowly, or raise the deadline",
+	"quota_exceeded":          "wait until the period ends, or take a larger plan",
+	"idempotency_conflict":    "this job id was used with other selections: take a new one",
+	"temporarily_unavailable": "the service cannot answer now: try later",
+}
+
+func (e *Error) Error() string {
+	text := cmp.Or(e.Code, fmt.Sprintf("status %d", e.Status)) + ": " + e.Detail
+	if todo := advice[e.Code]; todo != "" {
+		text += "; " + todo
+	}
+	return text + " (request " + cmp.Or(e.RequestID, "without an id") + ")"
+}
+
+// passing are the statuses of refusals that may pass: the same request may be answered later.
+var passing = []int{
+	http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+}
+
+// UnreachableError says that a call got no answer: no connection, one that was cut, no time left, or
+// an answer that is not the API's.
+type UnreachableError struct {
+	Operation string // its name in the document
+	Tries     int
+	Err       error // of the last try
+}
+
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("%s: no answer after %d tries: %v; look at the address and the network",
+		e.Operation, e.Tries, e.Err)
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// refusal reads the error of an answer, on either surface.
+func refusal(response *http.Response, body []byte) error {
+	var said struct {
+		Problem
+		PreviewError
+	}
+	_ = json.Unmarshal(body, &said) // or something between answered in the server's place
+	return &Error{
+		Status: response.StatusCode, Code: cmp.Or(said.Code, said.Error.Code), RetryAfter: retryAfter(response.Header),
+		Detail: cmp.Or(said.Detail, said.Error.Message,
+			"the answer is not the API's: look at the address, and at proxies on the way"),
+		RequestID: cmp.Or(said.RequestID, said.Error.RequestID, response.Header.Get("X-Request-Id")),
+	}
+}
+
+// retryAfter reads a Retry-After header, which is in seconds or a date.
+func retryAfter(header http.Header) time.Duration {
+	text := header.Get("Retry-After")
+	if at, err := http.ParseTime(text); err == nil {
+		return max(time.Until(at), 0)
+	}
+	seconds, _ := strconv.Atoi(text) // 0 without the header
+	return time.Duration(seconds) * time.Second
+}
+
+// hasStatus reports whether an error is a refusal of one of some statuses.
+func hasStatus(err error, statuses ...int) bool {
+	refused := asError(err)
+	return refused != nil && slices.Contains(statuses, refused.Status)
+}
+
+// asError returns the refusal that an error is, nil if it is none.
+func asError(err error) *Error {
+	var refused *Error
+	errors.As(err, &refused)
+	return refused
+}

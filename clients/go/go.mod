@@ -1,0 +1,3 @@
+module ninepocket/clients/go
+
+go 1.24
