@@ -114,6 +114,9 @@ func TestSweepUnderCalls(t *testing.T) {
 							rest = 10 * time.Millisecond
 						}
 						time.Sleep(rest)
+						if i%50 == 49 {
+							s.sweep(s.later(time.Hour)) // the other goroutine may not have had a turn
+						}
 						decision := s.admit(p, access.CardsGet)
 						if decision.Result != access.Admitted {
 							continue // what failed comes back soon

@@ -17,7 +17,7 @@ func TestOperations(t *testing.T) {
 		}
 	}
 
-	want := map[string]int{Live: 15, Shared: 2, Preview: 2, Service: 4}
+	want := map[string]int{Live: 16, Shared: 2, Preview: 2, Service: 4}
 	for surface, n := range want {
 		if surfaces[surface] != n {
 			t.Errorf("%d %s operations, want %d", surfaces[surface], surface, n)
