@@ -27,8 +27,9 @@ func listChanges(r *Request, out *Reply) *wire.APIError {
 	out.Body = wire.AppendText(out.Body, `,"snapshot_id":`, r.View.ID)
 	out.Body = append(out.Body, `,"data":[`...)
 	// The tail alone differs from answer to answer.
-	body, last := r.View.AppendChanges(out.Body, query)
-	out.Body = append(body, ']')
+	var last uint64
+	out.Body, last = r.View.AppendChanges(out.Body, query)
+	out.Body = append(out.Body, ']')
 	r.appendNext(out, cursor.Changes, bound, last != 0, func(dst []byte) []byte {
 		return binary.BigEndian.AppendUint64(dst, last)
 	})

@@ -230,22 +230,14 @@ func (n *Node) openEngine(context.Context) error {
 		}
 	}
 
-	// One swap that waits is enough: what follows looks at the newest View.
+	dir := cmp.Or(n.Config.BulkDir, filepath.Join(n.Config.State, "bulk"))
+	n.bulk = bulk.New(bulk.Options{Dir: dir, Log: n.Log})
 	swapped := make(chan struct{}, 1)
-	if n.Config.Compat.PokemonTCG {
-		options.OnSwap = func() {
-			select {
-			case swapped <- struct{}{}:
-			default:
-			}
-		}
-	}
+	options.Swapped = []chan<- struct{}{swapped, n.bulk.Wake}
 
 	n.engine = engine.New(store, options)
 	// It is closed even if nothing can be loaded.
 	n.onClose(func() error { n.engine.Close(); return nil })
-	dir := cmp.Or(n.Config.BulkDir, filepath.Join(n.Config.State, "bulk"))
-	n.bulk = bulk.New(bulk.Options{Dir: dir, Log: n.Log})
 
 	err := n.engine.Open(time.Now())
 	if err == nil && n.Config.Compat.PokemonTCG {

@@ -368,8 +368,10 @@ func refusesWide(t *testing.T, r *records) {
 		{`attacks.text:"` + strings.Repeat("*a* ", 32) + `"`, "*a* in attacks.text"},
 		{strings.TrimSuffix(strings.Repeat("name:*e* OR ", 64), " OR "), "*e* in name"},
 		{strings.TrimSuffix(strings.Repeat(`attacks.text:"* * *" OR `, 40), " OR "), "* in attacks.text"},
-		{strings.TrimSuffix(strings.Repeat(`attacks.text:"`+strings.Repeat("a ", 32)+`" OR `, 24), " OR "),
-			"a in attacks.text"},
+		{
+			strings.TrimSuffix(strings.Repeat(`attacks.text:"`+strings.Repeat("a ", 32)+`" OR `, 24), " OR "),
+			"a in attacks.text",
+		},
 	} {
 		// The query is well-formed: only its work is too much.
 		root, err := parse(c[0], r.cards.fields, nil)

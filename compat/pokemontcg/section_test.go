@@ -25,8 +25,10 @@ func TestSecondDialect(t *testing.T) {
 		{`{"evolvesFrom":"A","baseEvolution":"B"}`, `{"evolvesFrom":"A"}`},
 		{`{"baseEvolution":"B","rarity":"MegaAttackRare"}`, `{"evolvesFrom":"B","rarity":"Mega Attack Rare"}`},
 		{`{"attacks":[{"cost": "GC"}]}`, `{"attacks":[{"cost":["Grass","Colorless"]}]}`},
-		{`{"name":"Dark","rules":["Tool"],"attacks":[{"name":"Dark"}]}`,
-			`{"name":"Dark","rules":["Tool"],"attacks":[{"name":"Dark"}]}`},
+		{
+			`{"name":"Dark","rules":["Tool"],"attacks":[{"name":"Dark"}]}`,
+			`{"name":"Dark","rules":["Tool"],"attacks":[{"name":"Dark"}]}`,
+		},
 	} {
 		// A card is read as from its file.
 		read := &files{setRow: map[string]int{}, cardSeen: map[string]bool{}}

@@ -357,9 +357,11 @@ func TestRun(t *testing.T) {
 
 		full.Set("write", errors.New("no space left on device"))
 		current.Store(views[1])
+		s.Wake <- struct{}{}
 		time.Sleep(time.Second)
 		full.Set("write", nil)
 		current.Store(views[0])
+		s.Wake <- struct{}{}
 		time.Sleep(time.Second)
 		if s.Failures() != 2 || s.Of(views[0].ID) == nil || s.Of(views[1].ID) != nil {
 			t.Errorf("after a rollback: %d failures", s.Failures())

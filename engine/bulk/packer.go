@@ -1,7 +1,6 @@
 package bulk
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -24,7 +23,7 @@ const (
 
 // packer compresses rows into a file. Its settings are fixed, so that equal rows make equal bytes.
 type packer struct {
-	ctx     context.Context
+	ended   func() error // of the context
 	step    func()
 	file    disk.File
 	encoder *zstd.Encoder
@@ -74,7 +73,7 @@ func (p *packer) row(line []byte, n int64) {
 func (p *packer) compress(n int) {
 	_, p.err = p.encoder.Write(p.waiting[:n])
 	if p.err == nil {
-		p.err = errors.Join(p.encoder.Flush(), p.ctx.Err())
+		p.err = errors.Join(p.encoder.Flush(), p.ended())
 	}
 	p.waiting = append(p.waiting[:0], p.waiting[n:]...)
 	p.step()

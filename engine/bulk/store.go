@@ -24,8 +24,6 @@ import (
 )
 
 const (
-	// poll is the interval between two looks at the current View.
-	poll = 250 * time.Millisecond
 	// retryAfter is the wait after a failure, such as a full disk: the next snapshot is tried at once.
 	retryAfter = time.Minute
 	// retained is how many snapshots have files.
@@ -82,6 +80,10 @@ func Describe(v *engine.View) *Files {
 // Store makes files and stores those of the newest snapshots.
 type Store struct {
 	Options
+
+	// Wake makes Run look at the current View: what changes it sends, unless the channel is full.
+	Wake chan struct{}
+
 	mu       sync.Mutex
 	all      []*Files // the last made or wanted first
 	failures atomic.Uint64
@@ -97,7 +99,7 @@ type Options struct {
 // New returns a store without files; Run fills it.
 func New(o Options) *Store {
 	o.Disk = cmp.Or(o.Disk, disk.OS)
-	return &Store{Options: o}
+	return &Store{Options: o, Wake: make(chan struct{}, 1)}
 }
 
 // Failures returns how often files could not be made.
@@ -148,6 +150,10 @@ func (s *Store) Open(files *Files, name string) *Download {
 		_ = opened.Close() // nothing was read
 	}
 	s.forget(files.ID)
+	select {
+	case s.Wake <- struct{}{}:
+	default:
+	}
 	return nil
 }
 
@@ -164,25 +170,31 @@ func (s *Store) Run(ctx context.Context, current func() *engine.View) {
 	began := time.Now()
 	step := func() {
 		if time.Since(began) > burst {
-			time.Sleep(rest)
+			select {
+			case <-ctx.Done():
+			case <-time.After(rest):
+			}
 			began = time.Now()
 		}
 	}
 	s.Adopt(ctx, step)
 
-	var failed *engine.View
-	var again time.Time
-	for ; ctx.Err() == nil; time.Sleep(poll) {
-		v := current()
-		if v == nil || v == failed && time.Now().Before(again) {
-			continue
+	for {
+		var again <-chan time.Time // never, unless it failed
+		if v := current(); v != nil {
+			if err := s.Make(ctx, v, step); err != nil && ctx.Err() == nil {
+				again = time.After(retryAfter)
+				s.failures.Add(1)
+				s.Log.Error("cannot make the bulk files, trying again in a minute", slog.String("snapshot_id", v.ID),
+					slog.Any("cause", err))
+			}
 		}
-		if err := s.Make(ctx, v, step); err != nil && ctx.Err() == nil {
-			failed = v
-			again = time.Now().Add(retryAfter)
-			s.failures.Add(1)
-			s.Log.Error("cannot make the bulk files, trying again in a minute", slog.String("snapshot_id", v.ID),
-				slog.Any("cause", err))
+
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.Wake:
+		case <-again:
 		}
 	}
 }
@@ -241,7 +253,7 @@ func (s *Store) write(ctx context.Context, v *engine.View, files *Files, step fu
 		return fmt.Errorf("cannot prepare %s: %w", place, err)
 	}
 
-	pack := &packer{ctx: ctx, step: step}
+	pack := &packer{ended: ctx.Err, step: step}
 	for _, name := range Names {
 		file, err := s.Disk.Open(filepath.Join(place, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err != nil {
