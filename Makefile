@@ -95,9 +95,10 @@ mcp-conformance: ## run the official MCP conformance suites, the Inspector's lin
 	@GO='$(GO)' mcp/conformance/run.sh
 
 .PHONY: whole
-whole: ## do in full the sweeps that make test does a sample of, without the race detector, and make generators (4 min)
-	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m $$(grep -rl --include='*_test.go' 'testsweep\.' . | xargs dirname | sort -u | grep -v '^./cmd/')
+whole: ## do in full the sweeps that make test does a sample of, without the race detector, clients-check, and generators (8 min)
+	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m $$(grep -rl --include='*_test.go' 'testsweep\.' . | xargs dirname | sort -u | grep -v -e '^./cmd/' -e '^./clients/')
 	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m -run '^(TestRealBadDays|TestAPIErrors|TestFleetFaults|TestFloods)$$' ./cmd/ninepocket # its sweeps
+	TEST_DEPTH=whole $(MAKE) clients-check
 	@$(MAKE) generators
 
 .PHONY: torture
@@ -195,7 +196,7 @@ clients: ## pack the clients of Go, Python and TypeScript into dist/clients, wit
 	@GO='$(GO)' clients/pack.sh dist/clients
 
 .PHONY: clients-check
-clients-check: ## check the clients of all languages: the table of faults, mirrors, programs, the pages' installation (1 min)
+clients-check: ## check the clients of all languages: a sample of the table of faults, mirrors, programs, the pages' installation (2 min; needs Node and Python)
 	@GO='$(GO)' clients/check.sh
 
 .PHONY: fmt

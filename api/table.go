@@ -4,6 +4,7 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/engine"
+	"ninepocket/engine/bulk"
 	"ninepocket/wire"
 )
 
@@ -137,6 +138,9 @@ func getUsage(r *Request, out *Reply) *wire.APIError {
 		shown.Minute.Limit = usage.Minute.Limit
 		shown.Minute.Remaining = usage.Minute.Remaining
 		shown.Minute.ResetAt = 1000 * usage.Minute.Reset
+		about := bulk.Describe(r.View)
+		shown.Attribution = about.Attribution
+		shown.UseUntil = about.UseUntil.UnixMilli()
 		if !r.NextPublication.IsZero() {
 			shown.NextPublication = r.NextPublication.UnixMilli()
 		}

@@ -2,9 +2,9 @@
 # Packs the clients into DIST, without a network: a folder and an archive of the Go module, a wheel and an sdist for Python,
 # and a package for npm. A language whose tools are absent is skipped with one line.
 set -euo pipefail
-cd "$(dirname "$0")"
 mkdir -p "${1:?usage: pack.sh DIST}"
 dist=$(cd "$1" && pwd)
+cd "$(dirname "$0")"
 go=${GO:-go}
 
 version=$(sed -n 's/^const Version = "\(.*\)"$/\1/p' go/client.go)
@@ -29,5 +29,5 @@ if [ -e typescript/node_modules/.package-lock.json ] && command -v npm >/dev/nul
   cp ../LICENSE typescript/LICENSE
   (cd typescript && node_modules/.bin/tsc && npm pack --silent --ignore-scripts --pack-destination "$dist")
 else
-  echo 'skipped: the TypeScript client, because its compiler is not installed (make clients-check does that) or there is no npm'
+  echo 'skipped: the TypeScript client, because its compiler is not installed (once: npm ci --prefix clients/typescript) or there is no npm'
 fi

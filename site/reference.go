@@ -152,7 +152,9 @@ func (p *parameter) kind() string {
 	case len(s.Enum) > 0:
 		var values []string
 		for _, value := range s.Enum {
-			values = append(values, fmt.Sprint(value))
+			if value != nil { // an absent value is no word to type
+				values = append(values, fmt.Sprint(value))
+			}
 		}
 		text = "one of " + strings.Join(values, ", ")
 	case s.Minimum != nil && s.Maximum != nil:

@@ -31,6 +31,10 @@ type Usage struct {
 	Minute struct{ Limit, Remaining, ResetAt int64 }
 	// NextPublication is when the next snapshot is expected, in ms; 0 for nobody knows.
 	NextPublication int64
+	// Attribution names the sources of the prices that are served, which may be used until UseUntil, in ms.
+	// Only live keys get these two.
+	Attribution string
+	UseUntil    int64
 }
 
 // AppendUsage appends the data of get usage. A meta member must follow, which ends the body.
@@ -53,5 +57,7 @@ func AppendUsage(dst []byte, u Usage) []byte {
 	if u.NextPublication != 0 {
 		dst = AppendMillis(dst, `,"next_publication_at":`, u.NextPublication)
 	}
+	dst = AppendText(dst, `,"attribution":`, u.Attribution)
+	dst = AppendMillis(dst, `,"use_until":`, u.UseUntil)
 	return append(dst, '}')
 }

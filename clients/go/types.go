@@ -536,6 +536,8 @@ type Usage struct {
 	Plan                    string  `json:"plan,omitempty"`            // The key's plan
 	Minute                  *Minute `json:"minute,omitempty"`
 	NextPublicationAt       string  `json:"next_publication_at,omitempty"` // When the operator means to publish the next snapshot; absent where …
+	Attribution             *string `json:"attribution,omitempty"`         // Whose prices are served: show it with them
+	UseUntil                string  `json:"use_until,omitempty"`           // Until when the prices that are served may be used: 24 hours after …
 }
 
 // UsageReport is one of the API's records.

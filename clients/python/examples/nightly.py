@@ -8,7 +8,7 @@ import csv
 import json
 import os
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from ninepocket import Client
@@ -20,6 +20,11 @@ parts = target.with_suffix(f".{job}")
 parts.mkdir(exist_ok=True)
 
 with Client(os.environ["API"], os.environ["KEY"]) as client:
+    # "fresh" is judged at the instant of the snapshot. A feed that stopped is seen by our own clock alone.
+    _, snapshot_at = client.served()
+    if datetime.now(UTC) - datetime.fromisoformat(snapshot_at) > timedelta(hours=36):
+        sys.exit(f"the newest prices are of {snapshot_at}: nothing is priced by them")
+
     # The list is stored, too: the parts of a resumed job must be those of the first run.
     wanted = parts / "selections.json"
     if not wanted.exists():

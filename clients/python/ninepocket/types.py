@@ -631,6 +631,14 @@ class Usage(TypedDict):
     """When the operator means to publish the next snapshot; absent where nobody said it. On live
     keys only.
     """
+    attribution: NotRequired[str]
+    """Whose prices are served: show it with them. Empty where the operator names nobody. On live
+    keys only.
+    """
+    use_until: NotRequired[str]
+    """Until when the prices that are served may be used: 24 hours after `meta.snapshot_at`. On
+    live keys only.
+    """
 
 
 class UsageReport(TypedDict):

@@ -8,6 +8,11 @@ import { Client } from "ninepocket";
 
 const [target = "nightly.csv", job = `nightly-${new Date().toISOString().slice(0, 10)}`] = process.argv.slice(2);
 const client = new Client(process.env.API ?? "", process.env.KEY ?? "");
+
+// "fresh" is judged at the instant of the snapshot. A feed that stopped is seen by our own clock alone.
+const { at } = await client.served();
+if (Date.now() - Date.parse(at) > 36 * 3_600_000) throw new Error(`the newest prices are of ${at}: nothing is priced by them`);
+
 const parts = join(parse(target).dir, `${parse(target).name}.${job}`);
 await mkdir(parts, { recursive: true });
 

@@ -1251,6 +1251,10 @@ export interface components {
             minute?: components["schemas"]["Minute"];
             /** @description When the operator means to publish the next snapshot; absent where nobody said it. On live keys only. */
             next_publication_at?: components["schemas"]["PreciseTimestamp"];
+            /** @description Whose prices are served: show it with them. Empty where the operator names nobody. On live keys only. */
+            attribution?: string;
+            /** @description Until when the prices that are served may be used: 24 hours after `meta.snapshot_at`. On live keys only. */
+            use_until?: components["schemas"]["PreciseTimestamp"];
         };
         UsageReport: {
             data: components["schemas"]["Usage"];

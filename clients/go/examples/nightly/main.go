@@ -24,6 +24,16 @@ import (
 func main() {
 	client := ninepocket.New(os.Getenv("API"), os.Getenv("KEY"), ninepocket.Options{})
 	target := os.Args[1]
+
+	// "fresh" is judged at the instant of the snapshot. A feed that stopped is seen by our own clock alone.
+	usage, err := client.Usage(context.Background())
+	check(err)
+	at, err := time.Parse(time.RFC3339, usage.Meta.SnapshotAt)
+	check(err)
+	if time.Since(at) > 36*time.Hour {
+		log.Fatalf("the newest prices are of %s: nothing is priced by them", usage.Meta.SnapshotAt)
+	}
+
 	job := "nightly-" + time.Now().UTC().Format(time.DateOnly)
 	if len(os.Args) > 2 {
 		job = os.Args[2]
@@ -45,7 +55,6 @@ func main() {
 		part := filepath.Join(parts, fmt.Sprintf("%08d.json", start))
 		if !load(part, &results) {
 			some := selections[start:min(start+50, len(selections))]
-			var err error
 			results, err = client.PreviewPrices(context.Background(), job, some)
 			check(err)
 			store(part, results)
