@@ -99,7 +99,7 @@ func (d *demo) mirror(t *testing.T, program []string, o order, script Script) ou
 	}
 	for path, times := range whole {
 		if times > 1 && path != "/v1/bulk" || times > 60 {
-			t.Errorf("%s was sent whole %d times: a download goes on, and a list is asked for after a pause", path, times)
+			t.Errorf("%s was sent whole %d times: downloads go on, lists are asked for after a pause", path, times)
 		}
 	}
 	return got

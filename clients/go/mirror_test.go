@@ -5,7 +5,9 @@ import "testing"
 // TestAppliedCardsAreNew wants the records that readers have as they were, while a Sync changes cards.
 func TestAppliedCardsAreNew(t *testing.T) {
 	t.Parallel()
-	number, rarity, later := "4/102", "Rare", "4/130"
+	number := "4/102"
+	rarity := "Rare"
+	later := "4/130"
 	old := &CardDetail{
 		ID: "card_a", Number: &number, Rarity: &rarity, Set: &SetRef{ID: "set_a"},
 		Prices:      []VariantPrice{{Variant: "holofoil", MarketPriceCents: 5}},
@@ -14,7 +16,8 @@ func TestAppliedCardsAreNew(t *testing.T) {
 	c := &catalog{Cards: map[string]*CardDetail{"card_a": old}}
 	row := Change{ID: "card_a", Change: "changed"}
 	row.Card = &ChangedCard{
-		ID: "card_a", Number: &later, Set: &SetRef{ID: "set_b"}, Identifiers: []Identifier{{Namespace: "tcgplayer", Value: "2"}},
+		ID: "card_a", Number: &later, Set: &SetRef{ID: "set_b"},
+		Identifiers: []Identifier{{Namespace: "tcgplayer", Value: "2"}},
 	}
 	if err := c.apply("cards", &row); err != nil {
 		t.Fatal(err)
