@@ -16,11 +16,12 @@ var changeKinds = [snapshot.RowKinds]string{"cards", "prices", "sets"}
 // listChanges handles GET /v1/changes.
 func listChanges(r *Request, out *Reply) *wire.APIError {
 	query, bound := changesQuery(r)
+	current := r.View.ID // a header or cursor may name another
 	if f := openChanges(r, &query, bound); f != nil {
 		return f
 	}
 	if !r.View.KnowsChanges(query.Since) {
-		return gone(r, "nobody knows what changed since snapshot "+QuoteInput(query.Since))
+		return gone(current, "nobody knows what changed since snapshot "+QuoteInput(query.Since))
 	}
 
 	out.Body = wire.AppendText(out.Body, `{"from_snapshot_id":`, query.Since)
@@ -63,7 +64,7 @@ func openChanges(r *Request, query *engine.ChangesQuery, bound uint64) *wire.API
 	if r.SnapshotID != "" {
 		view := r.Service.Retained(cursor.Hash(r.SnapshotID))
 		if view == nil {
-			return gone(r, "the snapshot of X-Snapshot-Id is not held any more")
+			return gone(r.View.ID, "the snapshot of X-Snapshot-Id is not held any more")
 		}
 		r.View = view
 		r.Pinned = true
@@ -79,7 +80,7 @@ func openChanges(r *Request, query *engine.ChangesQuery, bound uint64) *wire.API
 	case view == nil && r.Service.IsPending(page.Snapshot, page.Issued):
 		return &wire.APIError{Code: wire.TemporarilyUnavailable, Detail: pendingView, RetryAfter: 1}
 	case view == nil:
-		return gone(r, "the snapshot of this walk is not held any more: walk to the current one without the cursor")
+		return gone(r.View.ID, "the snapshot of this walk is not held any more: walk to the current one anew")
 	default:
 		r.View = view
 		query.After = binary.BigEndian.Uint64(page.Position)
@@ -88,7 +89,7 @@ func openChanges(r *Request, query *engine.ChangesQuery, bound uint64) *wire.API
 }
 
 // gone returns the error of a snapshot that will not come back, with the way on: to the current one, or anew.
-func gone(r *Request, what string) *wire.APIError {
-	what += "; the current one is " + r.View.ID + ": begin again with GET /v1/bulk, or walk GET /v1/cards"
+func gone(current, what string) *wire.APIError {
+	what += "; the current one is " + current + ": begin again with GET /v1/bulk, or walk GET /v1/cards"
 	return &wire.APIError{Code: wire.SnapshotGone, Detail: what, Gone: true}
 }

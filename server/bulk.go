@@ -49,7 +49,8 @@ func beginDownload(x *exchange) *wire.APIError {
 		if err == nil {
 			_, err = file.Seek(int64(from), io.SeekStart)
 		}
-		if err != nil {
+		// The last 0 bytes are no range.
+		if err != nil || from > to {
 			return problem(wire.RangeNotSatisfiable, "the file has "+wire.Decimal(size)+
 				" bytes: send a Range that begins within it, or none")
 		}

@@ -124,6 +124,7 @@ func TestBulkRanges(t *testing.T) {
 	f(206, whole.body, "Range: bytes=-99999999")
 	f(416, nil, fmt.Sprintf("Range: bytes=%d-", n))
 	f(416, nil, "Range: bytes=5-4")
+	f(416, nil, "Range: bytes=-0")
 	f(416, nil, "Range: bytes=x")
 	f(416, nil, "Range: bytes=99999999999999999999-")
 	f(200, whole.body, "Range: bytes=0-1,3-4")

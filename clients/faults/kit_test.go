@@ -154,7 +154,8 @@ type demo struct {
 
 	store     string
 	day       time.Time
-	published int // how many days were published after the first
+	published int    // how many days were published after the first
+	mapping   string // a folder with the operator's files, "" for none
 	publish   func()
 	lists     map[string][]string // what was read with plain requests, by path
 	jobs      map[string]outcome  // what was read without faults, by job
@@ -246,7 +247,7 @@ func (d *demo) publishNext(t *testing.T, program, folder string) {
 
 	before := d.snapshot(t)
 	made := exec.Command(program, "snapshot", "build", "--store", d.store, "--source", "native:"+raw,
-		"--base", "current", "--publish", "--override", "prices_moved", "--reason", "a demo")
+		"--base", "current", "--publish", "--override", "prices_moved", "--reason", "a demo", "--mapping="+d.mapping)
 	if text, err := made.CombinedOutput(); err != nil {
 		t.Errorf("cannot publish: %v\n%s", err, text)
 		return

@@ -49,6 +49,16 @@ func TestMirrors(t *testing.T) {
 			want := d.mirror(t, program, o, without)
 			losePlace(t, o.Path)
 			compareRows(t, d.mirror(t, program, o, without).Rows, want.Rows)
+
+			// A catalog that may not be passed on has no files, and none to wait for: it is walked through.
+			d.mapping = t.TempDir()
+			reserved := []byte("[synth]\nredistribute = false\n")
+			if err := os.WriteFile(filepath.Join(d.mapping, "feeds.toml"), reserved, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d.publish()
+			fresh.Path = t.TempDir()
+			compareRows(t, d.mirror(t, program, o, without).Rows, d.mirror(t, program, fresh, without).Rows)
 		})
 	}
 }
@@ -77,8 +87,20 @@ func (d *demo) mirror(t *testing.T, program []string, o order, script Script) ou
 	if len(got.Rows) < demoCards/2 {
 		t.Fatalf("the mirror has %d cards", len(got.Rows))
 	}
-	if _, asked := proxy.Seen(); !isFirst && asked > maxDaily {
+	seen, asked := proxy.Seen()
+	if !isFirst && asked > maxDaily {
 		t.Errorf("an update took %d requests", asked)
+	}
+	whole := map[string]int{}
+	for _, answer := range seen {
+		if strings.HasPrefix(answer.Path, "/v1/bulk") && answer.Status == http.StatusOK {
+			whole[answer.Path]++
+		}
+	}
+	for path, times := range whole {
+		if times > 1 && path != "/v1/bulk" || times > 60 {
+			t.Errorf("%s was sent whole %d times: downloads go on, lists are asked for after a pause", path, times)
+		}
 	}
 	return got
 }

@@ -102,6 +102,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if fault.CutWithin {
 		_, _ = w.Write(body[:len(body)/2]) // the connection ends in any case
 		_ = http.NewResponseController(w).Flush()
+		time.Sleep(50 * time.Millisecond) // a client reads what came before it hears of the end
 		panic(http.ErrAbortHandler)
 	}
 	_, _ = w.Write(body) // a client that is gone hears nothing

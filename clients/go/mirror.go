@@ -154,6 +154,7 @@ func (c *catalog) apply(kind string, row *Change) error {
 	case kind == "cards" && row.Card == nil:
 		delete(c.Cards, row.ID)
 	case kind == "cards":
+		now = &CardDetail{Prices: now.Prices} // not the old one's pointers, which are written through
 		c.Cards[row.ID] = now
 		return recode(row.Card, now)
 	case c.Cards[row.ID] != nil:

@@ -30,12 +30,14 @@ const valueStart, valueEnd = "\x01", "\x02"
 const (
 	// perBatch is how many records are a segment before they are merged, which bounds the memory of that.
 	perBatch = 1000
-	// maxCost bounds the work of a query, in records that are read one after another: half a second at most.
+	// maxCost bounds the work of a query, in records that are read one after another: a tenth of a second at most.
 	maxCost = 1_000_000
 	// perWord is how many records as much time as a word takes: stars stand for many.
 	perWord = 250
 	// perPlace is that of a record in a phrase, whose words have places to compare.
 	perPlace = 4
+	// perStarred is that of one for a word with stars, which stands for many in one place.
+	perStarred = 40
 )
 
 // numbered is a number that a record has in a field.
@@ -279,7 +281,11 @@ func (c *lookup) wordQuery(t *term) (query.Query, error) {
 
 	var phrase [][]string
 	for _, word := range t.words {
-		list, err := c.expand(t.field, word, perPlace)
+		perRecord := perPlace
+		if strings.Contains(word, "*") {
+			perRecord = perStarred
+		}
+		list, err := c.expand(t.field, word, perRecord)
 		if err != nil {
 			return nil, err
 		}

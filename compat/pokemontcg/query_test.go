@@ -365,6 +365,7 @@ func refusesWide(t *testing.T, r *records) {
 	t.Helper()
 	for _, c := range [][2]string{
 		{`name:"` + strings.Repeat("*a* ", 32) + `"`, "*a* in name"},
+		{`!attacks.text:"*e* *e*"`, "*e* in attacks.text"}, // words that stand for many, beside each other
 		{`attacks.text:"` + strings.Repeat("*a* ", 32) + `"`, "*a* in attacks.text"},
 		{strings.TrimSuffix(strings.Repeat("name:*e* OR ", 64), " OR "), "*e* in name"},
 		{strings.TrimSuffix(strings.Repeat(`attacks.text:"* * *" OR `, 40), " OR "), "* in attacks.text"},

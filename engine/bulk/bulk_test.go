@@ -289,6 +289,30 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// TestForeignFolder gives the folder of the snapshots as bulk_dir: nothing in it is removed.
+func TestForeignFolder(t *testing.T) {
+	dir := t.TempDir()
+	v := viewOf(t, 1, fixture.Small)
+	for _, id := range []string{v.ID, "20260101T000000Z-0123456789abcdef"} {
+		if err := os.Mkdir(filepath.Join(dir, id), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, id, "manifest"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	s := open(dir, nil)
+	s.Adopt(context.Background(), step)
+	if err := s.Make(context.Background(), v, step); err == nil {
+		t.Error("files are made beside others")
+	}
+	found, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if len(found) != 2 {
+		t.Errorf("the folders have %v", found)
+	}
+}
+
 // TestFailingDisk lets each call of the disk fail in turn: there are all files of a snapshot or none, those of before
 // stay, and the next try succeeds.
 func TestFailingDisk(t *testing.T) {

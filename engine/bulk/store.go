@@ -211,7 +211,7 @@ func (s *Store) Make(ctx context.Context, v *engine.View, step func()) error {
 		start := time.Now()
 		s.forget(v.ID)
 		if err := s.write(ctx, v, files, step); err != nil {
-			return errors.Join(err, s.Disk.Remove(filepath.Join(s.Dir, v.ID)))
+			return errors.Join(err, s.clear(v.ID))
 		}
 		s.Log.Info("bulk files are made", slog.String("snapshot_id", v.ID), slog.Duration("took", time.Since(start)))
 	}
@@ -236,16 +236,28 @@ func (s *Store) prefer(files *Files) {
 
 // remove removes a folder; a leftover is removed at the next start.
 func (s *Store) remove(name string) {
-	if err := s.Disk.Remove(filepath.Join(s.Dir, name)); err != nil {
+	if err := s.clear(name); err != nil {
 		s.Log.Warn("cannot remove old bulk files", slog.String("folder", name), slog.Any("cause", err))
 	}
+}
+
+// clear removes a folder, unless others put something there: a bulk_dir may be the folder of the snapshots.
+func (s *Store) clear(id string) error {
+	place := filepath.Join(s.Dir, id)
+	entries, _ := s.Disk.List(place) // there may be none
+	for _, entry := range entries {
+		if entry.Name() != manifestName && !slices.Contains(Names, entry.Name()) {
+			return fmt.Errorf("%s has %s, which is no bulk file", place, entry.Name())
+		}
+	}
+	return s.Disk.Remove(place)
 }
 
 // write writes the folder of a snapshot, the manifest last. Nothing is synced: a folder that a crash left
 // incomplete does not verify, and is made again.
 func (s *Store) write(ctx context.Context, v *engine.View, files *Files, step func()) error {
 	place := filepath.Join(s.Dir, files.ID)
-	err := s.Disk.Remove(place)
+	err := s.clear(files.ID)
 	if err == nil {
 		err = disk.MkdirAll(s.Disk, place, 0o700)
 	}

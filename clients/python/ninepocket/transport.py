@@ -108,22 +108,22 @@ class Transport:
             time.sleep(wait)
         raise AssertionError("unreachable")
 
-    def download(self, path: str, into: BinaryIO, size: int, tag: str) -> None:
+    def download(self, path: str, into: BinaryIO, size: int) -> None:
         """Writes the rest of a file behind what is there. Only tries that come no further count."""
         have = into.seek(0, 2)
         while have < size:
             try:
-                self.repeat(f"GET {path}", lambda _: self._rest(path, into, tag))
+                self.repeat(f"GET {path}", lambda _: self._rest(path, into))
             except Unreachable:
                 if into.seek(0, 2) <= have:
                     raise
             have = into.seek(0, 2)
 
-    def _rest(self, path: str, into: BinaryIO, tag: str) -> None:
+    def _rest(self, path: str, into: BinaryIO) -> None:
         have = into.seek(0, 2)
         fields = {**self._headers, "Accept-Encoding": "identity"}
         if have:
-            fields |= {"Range": f"bytes={have}-", "If-Range": tag}
+            fields |= {"Range": f"bytes={have}-"}
         connection, response = self._open("GET", self._prefix + path, None, fields, self._try_timeout)
         with closing(connection):
             if response.status not in (200, 206):
