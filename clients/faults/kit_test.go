@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"ninepocket/internal/synth"
-	"ninepocket/internal/testsweep"
 )
 
 // order is what a program of a language is told to do.

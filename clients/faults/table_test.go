@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ninepocket/internal/testsweep"
 )
 
 // scenario is a row of the table: a job, what happens to it, and what it must come to.

@@ -222,14 +222,20 @@ func (s *Store) Make(ctx context.Context, v *engine.View, step func()) error {
 // prefer makes files the newest, and removes those of snapshots beyond the newest. A download of removed
 // files goes on.
 func (s *Store) prefer(files *Files) {
+	// What must not be passed on any more stood in the earlier files, too.
+	count := retained
+	if files.Reserved {
+		count = 1
+	}
+
 	s.mu.Lock()
 	all := slices.DeleteFunc(s.all, func(f *Files) bool { return f.ID == files.ID })
 	all = slices.Insert(all, 0, files)
-	s.all = all[:min(retained, len(all))]
+	s.all = all[:min(count, len(all))]
 	s.mu.Unlock()
 
 	// Requests do not wait for the disk.
-	for _, old := range all[min(retained, len(all)):] {
+	for _, old := range all[len(s.all):] {
 		s.remove(old.ID)
 	}
 }

@@ -43,7 +43,7 @@ for (let next = ""; next !== null; ) {
     const near = new Set();
     const seen = new Set();
     for (const price of card.prices) {
-      if (!seen.has(price.variant) && price.condition === "Near Mint") near.add(price.variant);
+      if (!seen.has(price.variant) && ["Near Mint", "Ungraded"].includes(price.condition)) near.add(price.variant);
       seen.add(price.variant);
     }
     if (near.size === 0 || card.set === null) continue;
