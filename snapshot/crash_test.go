@@ -267,7 +267,7 @@ func (p *powerCuts) broken(t testing.TB, files map[string][]byte, wrote, publish
 			return err.Error()
 		}
 		// A delta is whole, and there before its publication is.
-		deltas, err := snapshot.DeltasOf(d).All()
+		deltas, err := d.Deltas()
 		if err != nil {
 			return err.Error()
 		}

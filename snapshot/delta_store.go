@@ -16,17 +16,10 @@ const MaxDeltas = 30
 // deltasDir is the folder of the deltas, a file for each publication, named by its epoch.
 const deltasDir = "changes"
 
-// deltaFile is the name of a delta. Names ascend with the epoch.
-func deltaFile(epoch uint64) string { return fmt.Sprintf("%012d", epoch) }
+// deltaName is the name of a delta. Names ascend with the epoch.
+func deltaName(epoch uint64) string { return fmt.Sprintf("%012d", epoch) }
 
-// Deltas are the deltas of a store.
-type Deltas struct {
-	folder string
-	disk   disk.FS
-}
-
-// DeltasOf returns the deltas of a store.
-func DeltasOf(store *Store) Deltas { return Deltas{filepath.Join(store.root, deltasDir), store.disk} }
+func (d *Store) deltaFile(name string) string { return filepath.Join(d.root, deltasDir, name) }
 
 // Compare returns the delta of a publication, from the snapshot before to its own; nil where there is none.
 func Compare(ctx context.Context, store *Store, from, to string, epoch uint64) (*Delta, error) {
@@ -45,23 +38,23 @@ func Compare(ctx context.Context, store *Store, from, to string, epoch uint64) (
 	return NewDelta(before, after, epoch)
 }
 
-// Add stores a delta as that of its epoch. Nobody but the one writer of publications may call it.
-func (deltas Deltas) Add(delta *Delta) error {
+// AddDelta stores a delta as that of its epoch. Nobody but the one writer of publications may call it.
+func (d *Store) AddDelta(delta *Delta) error {
 	b, err := delta.Encode()
 	if err == nil {
-		err = disk.MkdirAll(deltas.disk, deltas.folder, 0o755)
+		err = disk.MkdirAll(d.disk, filepath.Join(d.root, deltasDir), 0o755)
 	}
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(deltas.folder, deltaFile(delta.Epoch))
-	return disk.Replace(deltas.disk, path+".tmp", path, b, 0o644)
+	path := d.deltaFile(deltaName(delta.Epoch))
+	return disk.Replace(d.disk, path+".tmp", path, b, 0o644)
 }
 
-// All returns the deltas that are whole, newest first, and what is wrong with others.
-func (deltas Deltas) All() (all []*Delta, problems error) {
-	for _, name := range slices.Backward(deltas.names()) {
-		b, err := disk.ReadFile(deltas.disk, filepath.Join(deltas.folder, name))
+// Deltas returns the deltas that are whole, newest first, and what is wrong with others.
+func (d *Store) Deltas() (all []*Delta, problems error) {
+	for _, name := range slices.Backward(d.deltaNames()) {
+		b, err := disk.ReadFile(d.disk, d.deltaFile(name))
 		var delta *Delta
 		if err == nil {
 			delta, err = ParseDelta(b)
@@ -75,25 +68,25 @@ func (deltas Deltas) All() (all []*Delta, problems error) {
 	return all, problems
 }
 
-// names returns the names of the deltas, ascending by epoch. A folder that cannot be read has none.
-func (deltas Deltas) names() (names []string) {
-	entries, _ := deltas.disk.List(deltas.folder)
+// deltaNames returns the names of the deltas, ascending by epoch. A folder that cannot be read has none.
+func (d *Store) deltaNames() (names []string) {
+	entries, _ := d.disk.List(filepath.Join(d.root, deltasDir))
 	for _, entry := range entries {
 		// A crash may leave one that is longer.
-		if name := entry.Name(); len(name) == len(deltaFile(0)) {
+		if name := entry.Name(); len(name) == len(deltaName(0)) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// prune removes all deltas but the newest up to an epoch. Later ones are of a history that is over: they would
+// pruneDeltas removes all deltas but the newest up to an epoch. Later ones are of a history that is over: they would
 // count as the newest for ever. What cannot be removed only takes room.
-func (deltas Deltas) prune(epoch uint64) {
-	names := deltas.names()
+func (d *Store) pruneDeltas(epoch uint64) {
+	names := d.deltaNames()
 	for i, name := range names {
-		if name > deltaFile(epoch) || i+MaxDeltas < len(names) {
-			_ = deltas.disk.Remove(filepath.Join(deltas.folder, name))
+		if name > deltaName(epoch) || i+MaxDeltas < len(names) {
+			_ = d.disk.Remove(d.deltaFile(name))
 		}
 	}
 }
@@ -104,7 +97,7 @@ func (deltas Deltas) prune(epoch uint64) {
 func recordDelta(store *Store, cur *Current, warn func(string)) {
 	delta, err := Compare(context.Background(), store, cur.Previous, cur.ID, cur.Epoch)
 	if delta != nil {
-		err = DeltasOf(store).Add(delta)
+		err = store.AddDelta(delta)
 	}
 	if err != nil && warn != nil {
 		warn("clients are not told what changed, and have to take the bulk again: " + err.Error())

@@ -284,7 +284,7 @@ func (d *Store) commit(made Publication, old Current, r Retention) (Current, err
 	if err := d.replace("CURRENT", made.Current); err != nil {
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", made.ID, err)
 	}
-	DeltasOf(d).prune(made.Epoch)
+	d.pruneDeltas(made.Epoch)
 
 	if r.RetainCount > 0 {
 		if _, err := d.prune(r, made.PublishedAt); err != nil {

@@ -73,5 +73,5 @@ func (c *Follower) pullDelta(ctx context.Context, epoch uint64) error {
 	if err != nil {
 		return err
 	}
-	return snapshot.DeltasOf(c.dir).Add(delta)
+	return c.dir.AddDelta(delta)
 }

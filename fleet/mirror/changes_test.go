@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"ninepocket/internal/s3test"
-	"ninepocket/snapshot"
 )
 
 // TestChanges sends what publications change through a bucket: to a server that follows, and to one that begins later.
@@ -17,7 +16,7 @@ func TestChangesOfARealStore(t *testing.T) { throughBucket(t, s3test.Versity(t))
 // edges are the deltas that a server has, newest first.
 func edges(t *testing.T, c *Follower) (all [][2]string) {
 	t.Helper()
-	deltas, err := snapshot.DeltasOf(c.dir).All()
+	deltas, err := c.dir.Deltas()
 	if err != nil {
 		t.Fatal(err)
 	}
