@@ -51,8 +51,8 @@ type Options struct {
 	// RunLoad wraps a load that runs while another snapshot is served; nil calls it directly. The
 	// load pauses now and then, so that requests have priority.
 	RunLoad func(work func())
-	// OnSwap is called after each swap, and must return at once; nil for none.
-	OnSwap func()
+	// Swapped is sent to after each swap, unless it is full; nil for none.
+	Swapped chan<- struct{}
 	// Deltas returns what publications changed, the latest first, and with an error those that are whole. Nil
 	// means that nobody knows.
 	Deltas func() ([]*snapshot.Delta, error)
@@ -201,8 +201,9 @@ func (e *Engine) swapLocked(v *View, now time.Time, from origin) {
 	if from.cur.Epoch != 0 {
 		e.Degraded.Store(false)
 	}
-	if e.o.OnSwap != nil {
-		e.o.OnSwap()
+	select {
+	case e.o.Swapped <- struct{}{}:
+	default:
 	}
 }
 

@@ -217,7 +217,7 @@ func (n *Node) openEngine(context.Context) error {
 	store := snapshot.OpenStore(n.Config.StoreFolder())
 	options := engine.Options{
 		Site: n.site(), SearchCache: cacheBudget(memoryLimit()), Memory: memory, RunLoad: withExtraProc, Log: n.Log,
-		Deltas: snapshot.DeltasOf(store).All,
+		Deltas: store.Deltas,
 	}
 	if n.images != nil {
 		options.Images = n.images.List
@@ -232,14 +232,7 @@ func (n *Node) openEngine(context.Context) error {
 
 	// One swap that waits is enough: what follows looks at the newest View.
 	swapped := make(chan struct{}, 1)
-	if n.Config.Compat.PokemonTCG {
-		options.OnSwap = func() {
-			select {
-			case swapped <- struct{}{}:
-			default:
-			}
-		}
-	}
+	options.Swapped = swapped
 
 	n.engine = engine.New(store, options)
 	// It is closed even if nothing can be loaded.
