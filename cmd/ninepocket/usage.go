@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -125,9 +126,7 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 	if err != nil && (len(rows) == 0 || !isAny(err, keys.ErrNoFile, keys.ErrShared, registry.ErrNoKeys)) {
 		return err
 	}
-	if file == nil {
-		file = keys.NewFile()
-	}
+	file = cmp.Or(file, keys.NewFile())
 	// A misspelt name would look like an empty bill.
 	if flags.tenant != "" && file.Tenants[flags.tenant] == nil && len(rows) == 0 {
 		return fmt.Errorf("cannot show the usage of tenant %q: %w", flags.tenant, keys.ErrNoSuchTenant)
