@@ -21,21 +21,28 @@ func deltaName(epoch uint64) string { return fmt.Sprintf("%012d", epoch) }
 
 func (d *Store) deltaFile(name string) string { return filepath.Join(d.root, deltasDir, name) }
 
-// Compare returns the delta of a publication, from the snapshot before to its own; nil where there is none.
-func Compare(ctx context.Context, store *Store, from, to string, epoch uint64) (*Delta, error) {
-	if !ValidID(from) || from == to {
-		return nil, nil //nolint:nilnil // nothing changed
+// RecordDelta records what a publication changes, before it happens: who sees it has the delta too. A delta
+// of a publication that never happened harms nobody. An error does not matter to the publication: clients
+// have to take the bulk again, and are told so.
+func (d *Store) RecordDelta(ctx context.Context, cur *Current, record func(*Delta) error, warn func(string)) {
+	if !ValidID(cur.Previous) || cur.Previous == cur.ID {
+		return // nothing changed
 	}
-	// Damage of what is replaced is no reason to stop: the caller goes on without a delta.
-	before, err := store.Load(ctx, from, nil)
-	if err != nil {
-		return nil, err
+	before, err := d.Load(ctx, cur.Previous, nil)
+	var after *Catalog
+	if err == nil {
+		after, err = d.Load(ctx, cur.ID, nil)
 	}
-	after, err := store.Load(ctx, to, nil)
-	if err != nil {
-		return nil, err
+	var delta *Delta
+	if err == nil {
+		delta, err = NewDelta(before, after, cur.Epoch)
 	}
-	return NewDelta(before, after, epoch)
+	if err == nil {
+		err = record(delta)
+	}
+	if err != nil && warn != nil {
+		warn("clients are not told what changed, and have to take the bulk again: " + err.Error())
+	}
 }
 
 // AddDelta stores a delta as that of its epoch. Nobody but the one writer of publications may call it.
@@ -88,18 +95,5 @@ func (d *Store) pruneDeltas(epoch uint64) {
 		if name > deltaName(epoch) || i+MaxDeltas < len(names) {
 			_ = d.disk.Remove(d.deltaFile(name))
 		}
-	}
-}
-
-// recordDelta stores what a publication changes, before it happens: who sees it has the delta too. A delta
-// of a publication that never happened harms nobody. An error does not matter to the publication: clients
-// have to take the bulk again, and are told so.
-func recordDelta(store *Store, cur *Current, warn func(string)) {
-	delta, err := Compare(context.Background(), store, cur.Previous, cur.ID, cur.Epoch)
-	if delta != nil {
-		err = store.AddDelta(delta)
-	}
-	if err != nil && warn != nil {
-		warn("clients are not told what changed, and have to take the bulk again: " + err.Error())
 	}
 }
