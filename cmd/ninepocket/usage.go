@@ -180,7 +180,11 @@ func (flags *usageFlags) printBills(cmd *cobra.Command, bills []registry.MonthBi
 // print prints a bill in the requested format.
 func (flags *usageFlags) print(cmd *cobra.Command, b *registry.Bill) error {
 	header := []string{"TENANT", "KEY", "DATE", "OPERATION", "CALLS", "CHARGED"}
-	cells := billLines(b)
+	// One line an operation of a key on a day.
+	var cells [][]any
+	for _, row := range b.Rows {
+		cells = append(cells, []any{row.Tenant, row.Key, row.Day, row.Operation, row.Calls, row.Charged})
+	}
 	if flags.totals {
 		header = []string{
 			"TENANT", "SURFACE", "PLAN", "PER_MINUTE", "PER_DAY", "CREDITS_A_PERIOD", "CALLS", "CHARGED", "CREDITS",
@@ -226,14 +230,6 @@ func (flags *usageFlags) printCells(cmd *cobra.Command, header []string, cells [
 type usageReport struct {
 	access.LedgerReport
 	Totals []registry.Total `json:"totals,omitempty"`
-}
-
-// billLines returns the rows as table lines: one an operation of a key on a day.
-func billLines(b *registry.Bill) (lines [][]any) {
-	for _, row := range b.Rows {
-		lines = append(lines, []any{row.Tenant, row.Key, row.Day, row.Operation, row.Calls, row.Charged})
-	}
-	return lines
 }
 
 func totalLines(b *registry.Bill) (lines [][]any) {
