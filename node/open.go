@@ -217,7 +217,7 @@ func (n *Node) openEngine(context.Context) error {
 	store := snapshot.OpenStore(n.Config.StoreFolder())
 	options := engine.Options{
 		Site: n.site(), SearchCache: cacheBudget(memoryLimit()), Memory: memory, RunLoad: withExtraProc, Log: n.Log,
-		Deltas: store.Deltas,
+		Deltas: snapshot.DeltasOf(store).All,
 	}
 	if n.images != nil {
 		options.Images = n.images.List

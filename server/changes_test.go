@@ -97,7 +97,7 @@ func newPublications(tb testing.TB, seed uint64) *publications {
 		latest: fixture.Random(seed, fixture.Size{Sets: 4, Cards: 24, Sealed: 2, Days: 4}),
 	}
 	h.engine = engine.New(h.dir, engine.Options{
-		Site: wire.URLs{URL: baseURL, ProductPrefix: "prd"}, Deltas: h.dir.Deltas,
+		Site: wire.URLs{URL: baseURL, ProductPrefix: "prd"}, Deltas: snapshot.DeltasOf(h.dir).All,
 	})
 	h.publish(tb, h.latest)
 	h.world = newWorld(tb, setup{noViews: true, options: func(o *Options) { o.Engine = h.engine }})
@@ -424,12 +424,12 @@ func TestChangesOfBrokenChain(t *testing.T) {
 	second := h.bulk()
 
 	// An earlier program knows no deltas; a disk may spoil one.
-	deltas, err := h.dir.Deltas()
+	deltas, err := snapshot.DeltasOf(h.dir).All()
 	if err != nil || len(deltas) != 1 {
 		t.Fatal(len(deltas), err)
 	}
 	deltas[0].Packed[len(deltas[0].Packed)/2] ^= 1
-	if err := h.dir.AddDelta(deltas[0]); err != nil {
+	if err := snapshot.DeltasOf(h.dir).Add(deltas[0]); err != nil {
 		t.Fatal(err)
 	}
 

@@ -267,7 +267,7 @@ func (p *powerCuts) broken(t testing.TB, files map[string][]byte, wrote, publish
 			return err.Error()
 		}
 		// A delta is whole, and there before its publication is.
-		deltas, err := d.Deltas()
+		deltas, err := snapshot.DeltasOf(d).All()
 		if err != nil {
 			return err.Error()
 		}

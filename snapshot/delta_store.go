@@ -16,22 +16,30 @@ const MaxDeltas = 30
 // deltasDir is the folder of the deltas, a file for each publication, named by its epoch.
 const deltasDir = "changes"
 
+// Deltas are the deltas of a store.
+type Deltas struct{ store *Store }
+
+// DeltasOf returns the deltas of a store.
+func DeltasOf(store *Store) Deltas { return Deltas{store} }
+
 // deltaName is the name of a delta. Names ascend with the epoch.
 func deltaName(epoch uint64) string { return fmt.Sprintf("%012d", epoch) }
 
-func (d *Store) deltaFile(name string) string { return filepath.Join(d.root, deltasDir, name) }
+func (deltas Deltas) file(name string) string {
+	return filepath.Join(deltas.store.root, deltasDir, name)
+}
 
-// RecordDelta records what a publication changes, before it happens: who sees it has the delta too. A delta
+// Record records what a publication changes, before it happens: who sees it has the delta too. A delta
 // of a publication that never happened harms nobody. An error does not matter to the publication: clients
 // have to take the bulk again, and are told so.
-func (d *Store) RecordDelta(ctx context.Context, cur *Current, record func(*Delta) error, warn func(string)) {
+func (deltas Deltas) Record(ctx context.Context, cur *Current, record func(*Delta) error, warn func(string)) {
 	if !ValidID(cur.Previous) || cur.Previous == cur.ID {
 		return // nothing changed
 	}
-	before, err := d.Load(ctx, cur.Previous, nil)
+	before, err := deltas.store.Load(ctx, cur.Previous, nil)
 	var after *Catalog
 	if err == nil {
-		after, err = d.Load(ctx, cur.ID, nil)
+		after, err = deltas.store.Load(ctx, cur.ID, nil)
 	}
 	var delta *Delta
 	if err == nil {
@@ -45,23 +53,23 @@ func (d *Store) RecordDelta(ctx context.Context, cur *Current, record func(*Delt
 	}
 }
 
-// AddDelta stores a delta as that of its epoch. Nobody but the one writer of publications may call it.
-func (d *Store) AddDelta(delta *Delta) error {
+// Add stores a delta as that of its epoch. Nobody but the one writer of publications may call it.
+func (deltas Deltas) Add(delta *Delta) error {
 	b, err := delta.Encode()
 	if err == nil {
-		err = disk.MkdirAll(d.disk, filepath.Join(d.root, deltasDir), 0o755)
+		err = disk.MkdirAll(deltas.store.disk, filepath.Join(deltas.store.root, deltasDir), 0o755)
 	}
 	if err != nil {
 		return err
 	}
-	path := d.deltaFile(deltaName(delta.Epoch))
-	return disk.Replace(d.disk, path+".tmp", path, b, 0o644)
+	path := deltas.file(deltaName(delta.Epoch))
+	return disk.Replace(deltas.store.disk, path+".tmp", path, b, 0o644)
 }
 
-// Deltas returns the deltas that are whole, newest first, and what is wrong with others.
-func (d *Store) Deltas() (all []*Delta, problems error) {
-	for _, name := range slices.Backward(d.deltaNames()) {
-		b, err := disk.ReadFile(d.disk, d.deltaFile(name))
+// All returns the deltas that are whole, newest first, and what is wrong with others.
+func (deltas Deltas) All() (all []*Delta, problems error) {
+	for _, name := range slices.Backward(deltas.names()) {
+		b, err := disk.ReadFile(deltas.store.disk, deltas.file(name))
 		var delta *Delta
 		if err == nil {
 			delta, err = ParseDelta(b)
@@ -75,9 +83,9 @@ func (d *Store) Deltas() (all []*Delta, problems error) {
 	return all, problems
 }
 
-// deltaNames returns the names of the deltas, ascending by epoch. A folder that cannot be read has none.
-func (d *Store) deltaNames() (names []string) {
-	entries, _ := d.disk.List(filepath.Join(d.root, deltasDir))
+// names returns the names of the deltas, ascending by epoch. A folder that cannot be read has none.
+func (deltas Deltas) names() (names []string) {
+	entries, _ := deltas.store.disk.List(filepath.Join(deltas.store.root, deltasDir))
 	for _, entry := range entries {
 		// A crash may leave one that is longer.
 		if name := entry.Name(); len(name) == len(deltaName(0)) {
@@ -87,13 +95,13 @@ func (d *Store) deltaNames() (names []string) {
 	return names
 }
 
-// pruneDeltas removes all deltas but the newest up to an epoch. Later ones are of a history that is over: they would
+// prune removes all deltas but the newest up to an epoch. Later ones are of a history that is over: they would
 // count as the newest for ever. What cannot be removed only takes room.
-func (d *Store) pruneDeltas(epoch uint64) {
-	names := d.deltaNames()
+func (deltas Deltas) prune(epoch uint64) {
+	names := deltas.names()
 	for i, name := range names {
 		if name > deltaName(epoch) || i+MaxDeltas < len(names) {
-			_ = d.disk.Remove(d.deltaFile(name))
+			_ = deltas.store.disk.Remove(deltas.file(name))
 		}
 	}
 }

@@ -40,6 +40,7 @@ func TestDeltaOfUnshownPrices(t *testing.T) {
 // history that is over.
 func TestDeltas(t *testing.T) {
 	d, ids := storeOf(t, 1, 2)
+	deltas := snapshot.DeltasOf(d)
 	publish := func(n int) {
 		t.Helper()
 		if _, err := d.Publish(ids[n%2], snapshot.PublishOptions{Now: noon, Check: anything}); err != nil {
@@ -49,7 +50,7 @@ func TestDeltas(t *testing.T) {
 
 	for n := range 40 {
 		publish(n)
-		all, err := d.Deltas()
+		all, err := deltas.All()
 		if err != nil || len(all) != min(n, snapshot.MaxDeltas) {
 			t.Fatalf("after %d publications: %d deltas, %v", n+1, len(all), err)
 		}
@@ -62,7 +63,7 @@ func TestDeltas(t *testing.T) {
 	}
 
 	// Each row of one direction is a row of the other, and says what the other has.
-	all, _ := d.Deltas()
+	all, _ := deltas.All()
 	there, err := all[0].Rows(func() {})
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +87,7 @@ func TestDeltas(t *testing.T) {
 	}
 	publish(0)
 	publish(1)
-	if all, err := d.Deltas(); err != nil || len(all) != 1 || all[0].Epoch != 2 {
+	if all, err := deltas.All(); err != nil || len(all) != 1 || all[0].Epoch != 2 {
 		t.Errorf("%d deltas, %v", len(all), err)
 	}
 }

@@ -127,7 +127,7 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 	}
 
 	made.Current = nextPointer(old, id, o.Now)
-	d.RecordDelta(context.Background(), &made.Current, d.AddDelta, o.OnWarning)
+	DeltasOf(d).Record(context.Background(), &made.Current, DeltasOf(d).Add, o.OnWarning)
 	return d.commit(made, old, o.Retention)
 }
 
@@ -181,7 +181,7 @@ func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 			made.discard(day.String())
 		}
 	}
-	d.RecordDelta(context.Background(), &made.Current, d.AddDelta, o.OnWarning)
+	DeltasOf(d).Record(context.Background(), &made.Current, DeltasOf(d).Add, o.OnWarning)
 	return d.commit(made, old, Retention{})
 }
 
@@ -284,7 +284,7 @@ func (d *Store) commit(made Publication, old Current, r Retention) (Current, err
 	if err := d.replace("CURRENT", made.Current); err != nil {
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", made.ID, err)
 	}
-	d.pruneDeltas(made.Epoch)
+	DeltasOf(d).prune(made.Epoch)
 
 	if r.RetainCount > 0 {
 		if _, err := d.prune(r, made.PublishedAt); err != nil {

@@ -21,7 +21,7 @@ const kindChanges = "CHANGES "
 // cannot: clients then take the bulk again.
 func (b *Bucket) sendChanges(ctx context.Context, dir *snapshot.Store, next *Pointer, o *PushOptions) {
 	cur := next.current()
-	dir.RecordDelta(ctx, &cur, func(delta *snapshot.Delta) error {
+	snapshot.DeltasOf(dir).Record(ctx, &cur, func(delta *snapshot.Delta) error {
 		body, err := delta.Encode()
 		if err == nil {
 			// Without a condition: another publisher may have failed at this epoch.
@@ -67,5 +67,5 @@ func (c *Follower) pullDelta(ctx context.Context, epoch uint64) error {
 	if err != nil {
 		return err
 	}
-	return c.dir.AddDelta(delta)
+	return snapshot.DeltasOf(c.dir).Add(delta)
 }

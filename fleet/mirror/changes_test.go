@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ninepocket/internal/s3test"
+	"ninepocket/snapshot"
 )
 
 // TestChanges sends what publications change through a bucket: to a server that follows, and to one that begins later.
@@ -16,7 +17,7 @@ func TestChangesOfARealStore(t *testing.T) { throughBucket(t, s3test.Versity(t))
 // edges are the deltas that a server has, newest first.
 func edges(t *testing.T, c *Follower) (all [][2]string) {
 	t.Helper()
-	deltas, err := c.dir.Deltas()
+	deltas, err := snapshot.DeltasOf(c.dir).All()
 	if err != nil {
 		t.Fatal(err)
 	}
