@@ -36,6 +36,7 @@ func (deltas Deltas) Record(ctx context.Context, cur *Current, record func(*Delt
 	if !ValidID(cur.Previous) || cur.Previous == cur.ID {
 		return // nothing changed
 	}
+
 	before, err := deltas.store.Load(ctx, cur.Previous, nil)
 	var after *Catalog
 	if err == nil {

@@ -274,6 +274,7 @@ func (r listedKey) cells() []any {
 		// It works in addition to its successor, until it expires.
 		status = "rotated"
 	}
+
 	credits := ""
 	if r.Surface == keys.Preview.String() {
 		credits = "plan's"
