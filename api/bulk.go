@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -44,10 +45,7 @@ func hasFile(plan *keys.Plan, name string) bool {
 
 // listBulk handles GET /v1/bulk.
 func listBulk(r *Request, out *Reply) *wire.APIError {
-	id := r.View.ID
-	if r.SnapshotID != "" {
-		id = r.SnapshotID
-	}
+	id := cmp.Or(r.SnapshotID, r.View.ID)
 	files, f := bulkFiles(r, id)
 	if f != nil {
 		return f

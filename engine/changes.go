@@ -101,9 +101,6 @@ func (e *Engine) loadChanges(v *View, step func()) {
 	if e.o.Deltas == nil {
 		return
 	}
-	if step == nil {
-		step = func() {}
-	}
 	deltas, err := e.o.Deltas()
 	if err := errors.Join(err, v.composeChanges(deltas, step)); err != nil {
 		e.o.Log.Warn("clients are not told of all changes, and may have to take the bulk again",

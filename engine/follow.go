@@ -161,7 +161,8 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 		// The View is usable since the load ended: Stats.Late counts from its activation time until then.
 		now = now.Add(from.took.Total)
 	}
-	if e.View() != nil && notYetActive(cur, now) {
+	// The epoch of a fallback is 0: it is not delayed.
+	if e.View() != nil && cur.Epoch != 0 && now.Before(cur.ActivateAt) {
 		e.prepare(v, from)
 		return nil
 	}
@@ -199,6 +200,10 @@ func (e *Engine) buildView(ctx context.Context, cur snapshot.Current, step func(
 	c, err := e.source.Load(ctx, cur.ID, step)
 	if err != nil {
 		return nil, from, err
+	}
+
+	if step == nil { // reading goes on at all cores then
+		step = func() {}
 	}
 
 	from.took.Read = time.Since(begin)

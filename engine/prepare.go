@@ -20,12 +20,6 @@ type scheduledView struct {
 // at returns its activation time, by the wall clocks of all servers.
 func (p *scheduledView) at() time.Time { return p.from.cur.ActivateAt }
 
-// notYetActive reports whether servers that serve another snapshot wait before they serve a
-// publication. The epoch of a fallback is 0: it is not delayed.
-func notYetActive(cur snapshot.Current, now time.Time) bool {
-	return cur.Epoch != 0 && now.Before(cur.ActivateAt)
-}
-
 // prepare stores a View until its activation time. It releases an earlier prepared View.
 func (e *Engine) prepare(v *View, from origin) {
 	e.mu.Lock()

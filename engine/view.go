@@ -48,16 +48,12 @@ type View struct {
 
 // NewView makes the View of a catalog.
 func NewView(c *snapshot.Catalog, site wire.URLs) (*View, error) {
-	return newView(context.Background(), c, site, nil, &Phases{})
+	return newView(context.Background(), c, site, func() {}, &Phases{})
 }
 
 // newView is NewView for a server that handles requests at the same time. It calls step often, and
 // step may pause. It stops when the context ends. It records in took how long its parts took.
 func newView(ctx context.Context, c *snapshot.Catalog, site wire.URLs, step func(), took *Phases) (*View, error) {
-	if step == nil {
-		step = func() {}
-	}
-
 	start := time.Now()
 	ix, err := index.Build(ctx, c, step)
 	if err != nil {

@@ -1,8 +1,6 @@
 package index
 
-import (
-	"github.com/cespare/xxhash/v2"
-)
+import "github.com/cespare/xxhash/v2"
 
 // table is an open-addressing hash table from strings to row numbers, without pointers: a slot has
 // a row+1, and the strings stay in their columns. It is built once and then only read.

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"unsafe"
@@ -44,26 +45,18 @@ func newProducts(c *snapshot.Catalog, cards *refs, games *games, step func()) *P
 		return strings.Compare(products.tail(a), products.tail(b))
 	})
 
+	// These namespaces partner_id searches (docs/NATIVE.md, source.toml).
+	partners := slices.Collect(c.Feeds.Partner.All())
 	// The rows are final now, so the table of partner ids can refer to them.
 	products.partners = newTerms(step, len(products.items), func(row int, add func(string)) {
 		ids := &c.Identifiers
 		for from, to := ids.Of.Range(int(products.items[row])); from < to; from++ {
-			if isPartner(c, ids.Namespace.At(from)) {
+			if slices.Contains(partners, ids.Namespace.At(from)) {
 				add(ids.Value.At(from))
 			}
 		}
 	})
 	return products
-}
-
-// isPartner reports whether partner_id searches a namespace (docs/NATIVE.md, source.toml).
-func isPartner(c *snapshot.Catalog, namespace string) bool {
-	for partner := range c.Feeds.Partner.All() {
-		if partner == namespace {
-			return true
-		}
-	}
-	return false
 }
 
 // Items returns the item numbers of the products, by public id ascending. A row is an index into

@@ -291,20 +291,16 @@ func (p *priceSink) flush() {
 			continue
 		}
 
-		p.skipGroup(item, &rows[i], reason)
+		// The prices of its group cannot be those of the day.
+		if key := p.groupOf(item, rows[i].Day); key.group != "" {
+			p.b.missing[key] = gap{reason: source.ReasonImplausible, why: reason, collected: rows[i].CollectedAt}
+		}
 		if file := rows[i].At.File; p.archived && !files[file] {
 			files[file] = true
 			left.File = file
 			left.Why = reason
 			p.b.rejectDay(left)
 		}
-	}
-}
-
-// skipGroup passes over a row of a group whose prices cannot be those of the day.
-func (p *priceSink) skipGroup(item int32, price *source.Price, reason string) {
-	if key := p.groupOf(item, price.Day); key.group != "" {
-		p.b.missing[key] = gap{reason: source.ReasonImplausible, why: reason, collected: price.CollectedAt}
 	}
 }
 

@@ -152,10 +152,14 @@ func (g *catalogSink) item(
 	}
 
 	if earlier, again := g.seen[ref]; again {
-		reason := g.duplicateReason()
+		reason := source.ReasonDuplicateID
+		switch {
 		// One product that two groups list is no second one.
-		if g.feed.ProductRefs && earlier == name {
+		case g.feed.ProductRefs && earlier == name:
 			reason = source.ReasonListedTwice
+		// A product id that names two records stands for two cards.
+		case g.feed.ProductRefs:
+			reason = source.ReasonProductOnTwoCards
 		}
 		cleaner.Refuse(reason, name)
 		return item{}, false
@@ -220,15 +224,6 @@ func (g *catalogSink) countShared(ref string, id source.Identifier) {
 			g.report.SharedExample = id.Namespace + " " + id.Value + " of " + ref
 		}
 	}
-}
-
-// duplicateReason is why a second record of a reference is refused: where a reference is a product id, it
-// stands for two cards.
-func (g *catalogSink) duplicateReason() string {
-	if g.feed.ProductRefs {
-		return source.ReasonProductOnTwoCards
-	}
-	return source.ReasonDuplicateID
 }
 
 // finish resolves the sets of cards. A card of another game's set, or of a set that the source does

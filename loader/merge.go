@@ -236,9 +236,7 @@ func (it *item) enrich(from *item) bool {
 	if it.updatedAt == snapshot.NoTime {
 		it.updatedAt = from.updatedAt
 	}
-	if it.group == "" {
-		it.group = from.group
-	}
+	it.group = cmp.Or(it.group, from.group)
 
 	return len(it.identifiers) > before
 }

@@ -177,7 +177,10 @@ func (a *assembly) writeNames() {
 	}
 	for _, row := range names.own.rows {
 		if card, ok := byNumber[cardvocab.NumberBase(row[0])]; ok {
-			add(&names.own, row, bareName(a.c.Cards.Name.At(card)), a.c.Cards.Game[card])
+			// What qualifies the name is left out: "Nami (016) (Parallel)".
+			name, _, _ := strings.Cut(a.c.Cards.Name.At(card), " (")
+			name, _, _ = strings.Cut(name, " - ")
+			add(&names.own, row, name, a.c.Cards.Game[card])
 		}
 	}
 	if len(all) > 0 {
@@ -218,11 +221,4 @@ func addParts(parts map[string]bool, name string) {
 		parts[last+word] = true
 		last = word
 	}
-}
-
-// bareName is a name without what qualifies it: "Nami (016) (Parallel)".
-func bareName(name string) string {
-	name, _, _ = strings.Cut(name, " (")
-	name, _, _ = strings.Cut(name, " - ")
-	return name
 }

@@ -88,7 +88,8 @@ func (n *remarks) prices(r *Report) {
 // rejectedDays reports the archived days that are not used, with the reason; those reported before are only named.
 func (n *remarks) rejectedDays(refused []RefusedDay, after string) {
 	var before, others []string
-	for _, day := range newestFirst(refused, func(day RefusedDay) string { return day.Day }) {
+	newestFirst := func(a, b RefusedDay) int { return strings.Compare(b.Day, a.Day) }
+	for _, day := range slices.SortedStableFunc(slices.Values(refused), newestFirst) {
 		if day.Day <= after {
 			before = append(before, day.Day)
 		} else {
@@ -186,13 +187,6 @@ func (n *remarks) missing(gaps []DayGap, after string, again func() string) {
 			n.add("no prices of %s for %s%s", strings.Join(games[text], ", "), text, command)
 		}
 	}
-}
-
-// newestFirst sorts a copy of findings by their days.
-func newestFirst[T any](findings []T, day func(T) string) []T {
-	findings = slices.Clone(findings)
-	slices.SortStableFunc(findings, func(a, b T) int { return strings.Compare(day(b), day(a)) })
-	return findings
 }
 
 // runs formats ascending days as runs.

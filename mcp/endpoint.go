@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -34,9 +35,7 @@ type Endpoint struct {
 func New(options Options) *Endpoint { return newEndpoint(options, append(tools(), fixtures()...)) }
 
 func newEndpoint(options Options, tools []*tool) *Endpoint {
-	if options.Version == "" {
-		options.Version = "dev"
-	}
+	options.Version = cmp.Or(options.Version, "dev")
 
 	var definitions []string
 	for _, t := range tools {

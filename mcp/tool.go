@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"sync"
 	"unsafe"
 
@@ -35,9 +36,7 @@ func tools() []*tool {
 // definition returns the tool as an element of the result of tools/list.
 func (t *tool) definition() string {
 	input := t.input
-	if input == "" {
-		input = inputSchema(t.fields)
-	}
+	input = cmp.Or(input, inputSchema(t.fields))
 
 	definition := `{"name":` + quoted(t.name) + `,"title":` + quoted(t.title) + `,"description":` +
 		quoted(t.description) + `,"inputSchema":` + input

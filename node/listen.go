@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -122,9 +123,7 @@ func (n *Node) limitListeners() (api, admin net.Listener, err error) {
 // capacity connections.
 func limiterOptions(config *settings.Config, proxies []netip.Prefix, capacity int, log *slog.Logger) connlimit.Options {
 	maxOpen := config.MaxConnections
-	if maxOpen == 0 {
-		maxOpen = capacity
-	}
+	maxOpen = cmp.Or(maxOpen, capacity)
 	// More connections would be accepted than there are descriptors.
 	if maxOpen > capacity {
 		log.Warn("max_connections is more than the descriptors allow", slog.Int("max_connections", maxOpen),
@@ -133,9 +132,7 @@ func limiterOptions(config *settings.Config, proxies []netip.Prefix, capacity in
 	}
 
 	maxPerAddr := config.MaxConnectionsPerAddress
-	if maxPerAddr == 0 {
-		maxPerAddr = max(maxOpen/addressShare, 1)
-	}
+	maxPerAddr = cmp.Or(maxPerAddr, max(maxOpen/addressShare, 1))
 	return connlimit.Options{
 		Max: maxOpen, MaxPerAddr: maxPerAddr, WriteBuffer: writeBuffer, Log: log.With(slog.String("listener", "api")),
 		// Behind a proxy are many clients, which the proxy may limit.

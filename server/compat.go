@@ -81,10 +81,7 @@ func (s *Server) withCompat(table []*route) []*route {
 }
 
 // isCompat reports whether a path is below that of Compat.
-func (s *Server) isCompat(path string) bool {
-	rest, below := strings.CutPrefix(path, compatPath)
-	return s.compat != nil && below && (rest == "" || rest[0] == '/')
-}
+func (s *Server) isCompat(path string) bool { return s.compat != nil && isBelow(path, compatPath) }
 
 // withoutSlash takes the slash off the end of a path of Compat.
 func (s *Server) withoutSlash(path string) string {

@@ -488,9 +488,14 @@ func TestListTrickles(t *testing.T) {
 // awaitLists waits until so many lists are being read.
 func (w *world) awaitLists(tb testing.TB, want int) {
 	tb.Helper()
-	for deadline := time.Now().Add(time.Minute); w.Server.listStreams.count() != want; time.Sleep(time.Millisecond) {
+	count := func() int {
+		w.Server.listStreams.mu.Lock()
+		defer w.Server.listStreams.mu.Unlock()
+		return len(w.Server.listStreams.clients)
+	}
+	for deadline := time.Now().Add(time.Minute); count() != want; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			tb.Fatalf("%d lists are being read, want %d", w.Server.listStreams.count(), want)
+			tb.Fatalf("%d lists are being read, want %d", count(), want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,10 +186,10 @@ func (v *pageRequest) answeredAsProblem(f *wire.APIError) bool {
 // isAPI reports whether a path is one of the API's, existing or not. Well-known paths are requested
 // by programs: MCP clients look there for how to authorize, and would take a page for an answer.
 func isAPI(path string) bool {
-	for _, prefix := range []string{"/v1", compatPath, mcpPath, "/.well-known"} {
-		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '/') {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"/v1", compatPath, mcpPath, "/.well-known"}, func(folder string) bool {
+		return isBelow(path, folder)
+	})
 }
+
+// isBelow reports whether a path is a folder's, or below it.
+func isBelow(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }

@@ -127,9 +127,7 @@ func New(options Options) (*Server, error) {
 	if options.Engine == nil || options.Gate == nil || options.Cursors == nil {
 		return nil, errors.New("cannot serve without an engine, a gate and a cursor signer")
 	}
-	if options.Log == nil {
-		options.Log = slog.New(slog.DiscardHandler)
-	}
+	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
 	options.BaseURL = strings.TrimSuffix(options.BaseURL, "/")
 	options.Bulk = cmp.Or(options.Bulk, &bulk.Store{})
 

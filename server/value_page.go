@@ -157,13 +157,6 @@ func (l *listStreams) close(client netip.Addr) {
 	l.clients = slices.Delete(l.clients, at, at+1)
 }
 
-// count returns how many lists are being read.
-func (l *listStreams) count() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.clients)
-}
-
 // isListUpload reports whether a request has a list to value, whose body its page reads.
 func (s *Server) isListUpload(ctx *fasthttp.RequestCtx) bool {
 	if s.Pages == nil || !ctx.IsPost() {

@@ -1,8 +1,6 @@
 package site
 
-import (
-	"ninepocket/snapshot"
-)
+import "ninepocket/snapshot"
 
 // perChecklist is the number of cards on a page of a checklist, which is that of a whole set.
 const perChecklist = 2000

@@ -16,52 +16,61 @@ const MaxDeltas = 30
 // deltasDir is the folder of the deltas, a file for each publication, named by its epoch.
 const deltasDir = "changes"
 
-// deltaFile is the name of a delta. Names ascend with the epoch.
-func deltaFile(epoch uint64) string { return fmt.Sprintf("%012d", epoch) }
-
 // Deltas are the deltas of a store.
-type Deltas struct {
-	folder string
-	disk   disk.FS
-}
+type Deltas struct{ store *Store }
 
 // DeltasOf returns the deltas of a store.
-func DeltasOf(store *Store) Deltas { return Deltas{filepath.Join(store.root, deltasDir), store.disk} }
+func DeltasOf(store *Store) Deltas { return Deltas{store} }
 
-// Compare returns the delta of a publication, from the snapshot before to its own; nil where there is none.
-func Compare(ctx context.Context, store *Store, from, to string, epoch uint64) (*Delta, error) {
-	if !ValidID(from) || from == to {
-		return nil, nil //nolint:nilnil // nothing changed
+// deltaName is the name of a delta. Names ascend with the epoch.
+func deltaName(epoch uint64) string { return fmt.Sprintf("%012d", epoch) }
+
+func (deltas Deltas) file(name string) string {
+	return filepath.Join(deltas.store.root, deltasDir, name)
+}
+
+// Record records what a publication changes, before it happens: who sees it has the delta too. A delta
+// of a publication that never happened harms nobody. An error does not matter to the publication: clients
+// have to take the bulk again, and are told so.
+func (deltas Deltas) Record(ctx context.Context, cur *Current, record func(*Delta) error, warn func(string)) {
+	if !ValidID(cur.Previous) || cur.Previous == cur.ID {
+		return // nothing changed
 	}
-	// Damage of what is replaced is no reason to stop: the caller goes on without a delta.
-	before, err := store.Load(ctx, from, nil)
-	if err != nil {
-		return nil, err
+
+	before, err := deltas.store.Load(ctx, cur.Previous, nil)
+	var after *Catalog
+	if err == nil {
+		after, err = deltas.store.Load(ctx, cur.ID, nil)
 	}
-	after, err := store.Load(ctx, to, nil)
-	if err != nil {
-		return nil, err
+	var delta *Delta
+	if err == nil {
+		delta, err = NewDelta(before, after, cur.Epoch)
 	}
-	return NewDelta(before, after, epoch)
+	if err == nil {
+		err = record(delta)
+	}
+	if err != nil && warn != nil {
+		warn("clients are not told what changed, and have to take the bulk again: " + err.Error())
+	}
 }
 
 // Add stores a delta as that of its epoch. Nobody but the one writer of publications may call it.
 func (deltas Deltas) Add(delta *Delta) error {
 	b, err := delta.Encode()
 	if err == nil {
-		err = disk.MkdirAll(deltas.disk, deltas.folder, 0o755)
+		err = disk.MkdirAll(deltas.store.disk, filepath.Join(deltas.store.root, deltasDir), 0o755)
 	}
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(deltas.folder, deltaFile(delta.Epoch))
-	return disk.Replace(deltas.disk, path+".tmp", path, b, 0o644)
+	path := deltas.file(deltaName(delta.Epoch))
+	return disk.Replace(deltas.store.disk, path+".tmp", path, b, 0o644)
 }
 
 // All returns the deltas that are whole, newest first, and what is wrong with others.
 func (deltas Deltas) All() (all []*Delta, problems error) {
 	for _, name := range slices.Backward(deltas.names()) {
-		b, err := disk.ReadFile(deltas.disk, filepath.Join(deltas.folder, name))
+		b, err := disk.ReadFile(deltas.store.disk, deltas.file(name))
 		var delta *Delta
 		if err == nil {
 			delta, err = ParseDelta(b)
@@ -77,10 +86,10 @@ func (deltas Deltas) All() (all []*Delta, problems error) {
 
 // names returns the names of the deltas, ascending by epoch. A folder that cannot be read has none.
 func (deltas Deltas) names() (names []string) {
-	entries, _ := deltas.disk.List(deltas.folder)
+	entries, _ := deltas.store.disk.List(filepath.Join(deltas.store.root, deltasDir))
 	for _, entry := range entries {
 		// A crash may leave one that is longer.
-		if name := entry.Name(); len(name) == len(deltaFile(0)) {
+		if name := entry.Name(); len(name) == len(deltaName(0)) {
 			names = append(names, name)
 		}
 	}
@@ -92,21 +101,8 @@ func (deltas Deltas) names() (names []string) {
 func (deltas Deltas) prune(epoch uint64) {
 	names := deltas.names()
 	for i, name := range names {
-		if name > deltaFile(epoch) || i+MaxDeltas < len(names) {
-			_ = deltas.disk.Remove(filepath.Join(deltas.folder, name))
+		if name > deltaName(epoch) || i+MaxDeltas < len(names) {
+			_ = deltas.store.disk.Remove(deltas.file(name))
 		}
-	}
-}
-
-// recordDelta stores what a publication changes, before it happens: who sees it has the delta too. A delta
-// of a publication that never happened harms nobody. An error does not matter to the publication: clients
-// have to take the bulk again, and are told so.
-func recordDelta(store *Store, cur *Current, warn func(string)) {
-	delta, err := Compare(context.Background(), store, cur.Previous, cur.ID, cur.Epoch)
-	if delta != nil {
-		err = DeltasOf(store).Add(delta)
-	}
-	if err != nil && warn != nil {
-		warn("clients are not told what changed, and have to take the bulk again: " + err.Error())
 	}
 }

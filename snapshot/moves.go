@@ -17,16 +17,13 @@ func (c *Catalog) ComparePriceChange(base []int64, a, b int) int {
 
 	changeA, fromA := size(a)
 	changeB, fromB := size(b)
+	// Products of two of these need more than 64 bits.
+	highB, lowB := bits.Mul64(changeB, fromA)
+	highA, lowA := bits.Mul64(changeA, fromB)
 	return cmp.Or(
-		compareProducts(changeB, fromA, changeA, fromB),
+		cmp.Compare(highB, highA),
+		cmp.Compare(lowB, lowA),
 		cmp.Compare(changeB, changeA),
 		cmp.Compare(c.Cards.ID.At(a), c.Cards.ID.At(b)),
 	)
-}
-
-// compareProducts compares a*b with c*d without overflow.
-func compareProducts(a, b, c, d uint64) int {
-	hi1, lo1 := bits.Mul64(a, b)
-	hi2, lo2 := bits.Mul64(c, d)
-	return cmp.Or(cmp.Compare(hi1, hi2), cmp.Compare(lo1, lo2))
 }

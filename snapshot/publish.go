@@ -127,7 +127,7 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 	}
 
 	made.Current = nextPointer(old, id, o.Now)
-	recordDelta(d, &made.Current, o.OnWarning)
+	DeltasOf(d).Record(context.Background(), &made.Current, DeltasOf(d).Add, o.OnWarning)
 	return d.commit(made, old, o.Retention)
 }
 
@@ -181,7 +181,7 @@ func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 			made.discard(day.String())
 		}
 	}
-	recordDelta(d, &made.Current, o.OnWarning)
+	DeltasOf(d).Record(context.Background(), &made.Current, DeltasOf(d).Add, o.OnWarning)
 	return d.commit(made, old, Retention{})
 }
 

@@ -271,7 +271,8 @@ func (a *Appraiser) uniqueBySearch(f *parsedLine) (card uint32, ok bool) {
 // uniqueBySetNumber returns the only card with the line's number in its set, if the name may be a
 // misspelling of its name. Number and set exclude all other cards.
 func (a *Appraiser) uniqueBySetNumber(f *parsedLine) (card uint32, ok bool) {
-	if !f.hasSet() || !f.hasNumber() || len(f.words) > searchWords || a.hasOtherNumber(f) {
+	// A line contradicts itself where a card of its set has exactly this name and another number.
+	if !f.hasSet() || !f.hasNumber() || len(f.words) > searchWords || len(a.matchAll(f.withoutNumber())) > 0 {
 		return 0, false
 	}
 

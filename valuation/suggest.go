@@ -20,12 +20,6 @@ func (cs catalogLookup) allWordsMatch(f *parsedLine, card uint32) (like, named b
 	return like, matcher.found
 }
 
-// hasOtherNumber reports whether a card of the line's set has exactly this name and another number:
-// then the line contradicts itself.
-func (a *Appraiser) hasOtherNumber(f *parsedLine) bool {
-	return len(a.matchAll(f.withoutNumber())) > 0
-}
-
 // searchWords is how many words of a query search reads; it ignores the rest of a longer name.
 const searchWords = 8
 

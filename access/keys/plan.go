@@ -124,8 +124,7 @@ func (plan *Plan) Lower(other *Plan) *Plan {
 	low.MaxPrices = min(plan.MaxPrices, other.MaxPrices)
 	low.HistoryDays = min(plan.HistoryDays, other.HistoryDays)
 	low.StatsWindow = min(plan.StatsWindow, other.StatsWindow)
-	bulk := plan.HasBulk() && other.HasBulk()
-	low.Bulk = &bulk
+	low.Bulk = new(plan.HasBulk() && other.HasBulk())
 	return &low
 }
 

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -74,9 +75,7 @@ type Dir struct {
 // another server has the directory the error is statedir.ErrLocked; if stored data is damaged,
 // wal.ErrCorrupt.
 func Open(path string, content Content, options Options) (*Dir, error) {
-	if options.Disk == nil {
-		options.Disk = disk.OS
-	}
+	options.Disk = cmp.Or(options.Disk, disk.OS)
 	walDir := filepath.Join(path, statedir.LogName)
 	if _, err := wal.Segments(walDir); err != nil {
 		return nil, fmt.Errorf("cannot open metering in %q: %w", path, err)

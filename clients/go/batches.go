@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -87,10 +86,8 @@ func (c *Client) chunks(ctx context.Context, r call, b Batch, bound int) (bodies
 	}
 	ids := distinct(b.IDs)
 	identifiers := distinct(b.Identifiers)
-	header := map[string]string{}
-	maps.Copy(header, r.header)
-	r.header = header
 	isPinned := c.snapshot == ""
+	pinned := c.At(c.snapshot)
 	for at := 0; at < len(ids)+len(identifiers); at += bound {
 		some := identifiers[max(at-len(ids), 0):min(max(at+bound-len(ids), 0), len(identifiers))]
 		// Operations without days and a variant do not get any.
@@ -98,10 +95,10 @@ func (c *Client) chunks(ctx context.Context, r call, b Batch, bound int) (bodies
 			IDs: ids[min(at, len(ids)):min(at+bound, len(ids))], Identifiers: some, Days: b.Days, Variant: b.Variant,
 		}
 		r.body, _ = json.Marshal(body) // strings and numbers
-		got, err := c.do(ctx, r)
+		got, err := pinned.do(ctx, r)
 		if isPinned && at > 0 && hasStatus(err, http.StatusPreconditionFailed) {
 			isPinned = false
-			delete(header, "X-Snapshot-Id")
+			pinned.snapshot = ""
 			bodies = nil
 			at = -bound
 			continue
@@ -112,7 +109,7 @@ func (c *Client) chunks(ctx context.Context, r call, b Batch, bound int) (bodies
 
 		bodies = append(bodies, got.body)
 		if isPinned {
-			header["X-Snapshot-Id"] = got.header.Get("X-Snapshot-Id")
+			pinned.snapshot = got.header.Get("X-Snapshot-Id")
 		}
 	}
 	return bodies, nil

@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -54,10 +55,7 @@ func New(baseURL, key string, options Options) *Client {
 		transport.IdleConnTimeout = 60 * time.Second
 		options.HTTP = &http.Client{Transport: transport}
 	}
-	return &Client{
-		base: strings.TrimRight(baseURL, "/"), key: key, options: options,
-		remembers: &memory{answers: map[string]*remembered{}},
-	}
+	return &Client{base: strings.TrimRight(baseURL, "/"), key: key, options: options, remembers: &memory{}}
 }
 
 // At returns a client whose answers are all of one snapshot, as long as the server has it: then a call
@@ -166,12 +164,10 @@ func pause(ctx context.Context, wait time.Duration) bool {
 		return false
 	}
 
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(wait):
-		return true
-	}
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	<-waiting.Done()
+	return ctx.Err() == nil
 }
 
 // try calls once.
@@ -208,18 +204,14 @@ func (c *Client) try(ctx context.Context, r call, address string) (*answer, erro
 		return nil, refusal(response, body)
 	}
 	if tag := response.Header.Get("ETag"); tag != "" && isRemembered {
-		c.remembers.add(address, tag, body)
+		c.remembers.add(&remembered{address, tag, body})
 	}
 	return &answer{body, response.Header}, nil
 }
 
 // request makes the request of a try.
 func (c *Client) request(ctx context.Context, r call, address string) (*http.Request, error) {
-	method := http.MethodGet
-	if r.body != nil {
-		method = http.MethodPost
-	}
-	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(r.body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, bytes.NewReader(r.body))
 	if err != nil {
 		return nil, err
 	}
@@ -227,6 +219,7 @@ func (c *Client) request(ctx context.Context, r call, address string) (*http.Req
 	request.Header.Set("X-API-Key", c.key)
 	request.Header.Set("User-Agent", c.options.UserAgent)
 	if r.body != nil {
+		request.Method = http.MethodPost
 		request.Header.Set("Content-Type", cmp.Or(r.media, "application/json"))
 	}
 	if c.snapshot != "" {
@@ -245,57 +238,44 @@ const (
 	maxRememberedBody  = 1 << 20
 )
 
-// memory has the bodies and validators of the answers that were used last, by their addresses.
+// memory has the bodies and validators of the answers that were used last.
 type memory struct {
 	mu      sync.Mutex
-	answers map[string]*remembered
-	bytes   int
-	uses    int
+	answers []*remembered // the last used last
 }
 
 type remembered struct {
-	tag  string
-	body []byte
-	used int // the greater, the later
+	address, tag string
+	body         []byte
 }
 
 func (m *memory) find(address string) *remembered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.answers[address]
-	if known != nil {
-		m.uses++
-		known.used = m.uses
+	at := slices.IndexFunc(m.answers, func(one *remembered) bool { return one.address == address })
+	if at < 0 {
+		return nil
 	}
+	known := m.answers[at]
+	m.answers = append(slices.Delete(m.answers, at, at+1), known)
 	return known
 }
 
-func (m *memory) add(address, tag string, body []byte) {
-	if len(body) > maxRememberedBody {
+func (m *memory) add(answer *remembered) {
+	if len(answer.body) > maxRememberedBody {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.remove(address)
-	m.uses++
-	m.answers[address] = &remembered{tag, body, m.uses}
-	m.bytes += len(body)
+	isOld := func(one *remembered) bool { return one.address == answer.address }
+	m.answers = append(slices.DeleteFunc(m.answers, isOld), answer)
 
-	for len(m.answers) > maxRemembered || m.bytes > maxRememberedBytes {
-		oldest := address
-		for other, answer := range m.answers {
-			if answer.used < m.answers[oldest].used {
-				oldest = other
-			}
-		}
-		m.remove(oldest)
+	size := 0
+	for _, one := range m.answers {
+		size += len(one.body)
 	}
-}
-
-func (m *memory) remove(address string) {
-	if gone := m.answers[address]; gone != nil {
-		m.bytes -= len(gone.body)
-		delete(m.answers, address)
+	for ; len(m.answers) > maxRemembered || size > maxRememberedBytes; m.answers = slices.Delete(m.answers, 0, 1) {
+		size -= len(m.answers[0].body)
 	}
 }
 
@@ -321,8 +301,7 @@ func fetchOne[T any](ctx context.Context, c *Client, operation, head, id, tail s
 
 // Changes walks over what changed since a snapshot, up to the present one or that of the client.
 func (c *Client) Changes(ctx context.Context, p ChangesListParams) iter.Seq2[Change, error] {
-	to := ""
-	return c.changes(ctx, p, &to)
+	return c.changes(ctx, p, new(string))
 }
 
 // changes also leaves in *to which snapshot the rows lead to, and asks for that one if it is set.
@@ -330,18 +309,14 @@ func (c *Client) changes(ctx context.Context, p ChangesListParams, to *string) i
 	if p.Limit == 0 {
 		p.Limit = map[bool]int64{true: 5000, false: 1000}[p.Kind == "prices"]
 	}
-	r := call{
-		operation: "changes_list", path: "/v1/changes", query: p.query(), forgets: true, header: map[string]string{},
-	}
-	if *to != "" {
-		r.header["X-Snapshot-Id"] = *to
-	}
+	pinned := c.At(cmp.Or(*to, c.snapshot))
+	r := call{operation: "changes_list", path: "/v1/changes", query: p.query(), forgets: true}
 	// A walk that begins again leads to the same snapshot.
 	r.answered = func(header http.Header) {
 		*to = header.Get("X-Snapshot-Id")
-		r.header["X-Snapshot-Id"] = *to
+		pinned.snapshot = *to
 	}
-	return walk[ChangePage, Change](ctx, c, r)
+	return walk[ChangePage, Change](ctx, pinned, r)
 }
 
 // maxRestarts is how often a walk begins again.
@@ -367,7 +342,6 @@ type row[T any] interface {
 func walk[P, T any, PP page[P, T], TT row[T]](ctx context.Context, c *Client, r call) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		given := map[string]bool{}
-		restarts := 0
 		r := r
 		r.query = maps.Clone(r.query)
 		r.query.Del("cursor")
@@ -375,7 +349,7 @@ func walk[P, T any, PP page[P, T], TT row[T]](ctx context.Context, c *Client, r 
 			r.query.Set("limit", pageRows)
 		}
 
-		for {
+		for restarts := 0; ; {
 			hasCursor := r.query.Has("cursor")
 			r.forgets = r.forgets || hasCursor
 			got := PP(new(P))

@@ -11,6 +11,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -75,14 +76,10 @@ func (m *Mirror) Cards() iter.Seq[*CardDetail] { return byID(m.now.Load().Cards)
 // Sets yields all sets, by id.
 func (m *Mirror) Sets() iter.Seq[*SetSummary] { return byID(m.now.Load().Sets) }
 
-func byID[T any](all map[string]*T) iter.Seq[*T] {
-	return func(yield func(*T) bool) {
-		for _, id := range slices.Sorted(maps.Keys(all)) {
-			if !yield(all[id]) {
-				return
-			}
-		}
-	}
+func byID[T any, TT row[T]](all map[string]*T) iter.Seq[*T] {
+	return slices.Values(slices.SortedFunc(maps.Values(all), func(a, b *T) int {
+		return strings.Compare(TT(a).identity(), TT(b).identity())
+	}))
 }
 
 // Sync brings the mirror up to date: by the bulk at first, then by what changed. Where the plan has no
@@ -182,17 +179,16 @@ func recode(from, to any) error {
 
 // whole takes the whole catalog: by the bulk, or by a walk where there is none for this key.
 func (m *Mirror) whole(ctx context.Context, next *catalog) error {
+	var wait time.Duration
 	r := call{operation: "bulk_list", path: "/v1/bulk", forgets: true}
+	r.answered = func(header http.Header) { wait = retryAfter(header) }
 	var list BulkList
 	err := m.client.repeat(ctx, r.operation, func() (bool, error) {
-		got, err := m.client.do(ctx, r)
-		if err == nil {
-			err = decode(r, got.body, &list)
-		}
-		if err == nil && len(list.Files) == 0 && retryAfter(got.header) > 0 {
+		err := m.client.get(ctx, r, &list)
+		if err == nil && len(list.Files) == 0 && wait > 0 {
 			err = &Error{
 				Status: http.StatusServiceUnavailable, Code: "temporarily_unavailable",
-				Detail: "the files of the bulk are not made yet", RetryAfter: retryAfter(got.header),
+				Detail: "the files of the bulk are not made yet", RetryAfter: wait,
 			}
 		}
 		return false, err
@@ -214,17 +210,14 @@ func (m *Mirror) take(ctx context.Context, list *BulkList, next *catalog) error 
 		SnapshotID: list.SnapshotID, SnapshotAt: list.SnapshotAt, Attribution: list.Attribution,
 		UseUntil: list.UseUntil, Cards: map[string]*CardDetail{}, Sets: map[string]*SetSummary{},
 	}
-	err := takeFile(ctx, m, list, "cards.jsonl.zst", next.Cards)
-	if err == nil {
-		err = takeFile(ctx, m, list, "sets.jsonl.zst", next.Sets)
+	if err := takeFile(ctx, m, list, "cards.jsonl.zst", next.Cards); err != nil {
+		return err
 	}
-	return err
+	return takeFile(ctx, m, list, "sets.jsonl.zst", next.Sets)
 }
 
-// takeFile downloads a file of the bulk and reads it.
-func takeFile[T any, TT row[T]](
-	ctx context.Context, m *Mirror, list *BulkList, name string, into map[string]*T,
-) error {
+// takeFile downloads a file of the bulk and reads its records, a line each.
+func takeFile[T any, TT row[T]](ctx context.Context, m *Mirror, list *BulkList, name string, into map[string]*T) error {
 	at := slices.IndexFunc(list.Files, func(file BulkFile) bool { return file.Name == name })
 	if at < 0 {
 		return fmt.Errorf("the bulk of %s has no %s", list.SnapshotID, name)
@@ -234,12 +227,8 @@ func takeFile[T any, TT row[T]](
 	if err != nil {
 		return err
 	}
-	return readLines[T, TT](part, into)
-}
 
-// readLines reads the records of a packed file, a line each, by their ids.
-func readLines[T any, TT row[T]](name string, into map[string]*T) error {
-	in, err := os.Open(name)
+	in, err := os.Open(part)
 	if err != nil {
 		return err
 	}
@@ -252,7 +241,7 @@ func readLines[T any, TT row[T]](name string, into map[string]*T) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("cannot read %s: %w", name, err)
+			return fmt.Errorf("cannot read %s: %w", part, err)
 		}
 		into[TT(record).identity()] = record
 	}
@@ -347,10 +336,7 @@ func (c *Client) download(ctx context.Context, path, name, want string) error {
 // sumOf returns the length and the SHA-256 of a file.
 func sumOf(file *os.File) (length int64, sum string, err error) {
 	hash := sha256.New()
-	_, err = file.Seek(0, io.SeekStart)
-	if err == nil {
-		length, err = io.Copy(hash, file)
-	}
+	length, err = io.Copy(hash, io.NewSectionReader(file, 0, math.MaxInt64))
 	return length, hex.EncodeToString(hash.Sum(nil)), err
 }
 

@@ -325,10 +325,6 @@ func (flags *limiterFlags) reservedUnits(ctx context.Context, db *control.DB, in
 }
 
 func serverCells(server control.Server) []any {
-	reported := "never"
-	if server.ExportedAt != nil {
-		reported = server.ExportedAt.UTC().Format(time.RFC3339)
-	}
 	state := "reports"
 	switch {
 	case server.ForgottenAt != nil:
@@ -337,7 +333,8 @@ func serverCells(server control.Server) []any {
 		state = "silent"
 	}
 	return []any{
-		server.Incarnation, server.Host, server.Version, server.Snapshot, server.Epoch, server.Pending, reported, state,
+		server.Incarnation, server.Host, server.Version, server.Snapshot, server.Epoch, server.Pending,
+		orNever(server.ExportedAt), state,
 	}
 }
 

@@ -260,19 +260,19 @@ func keysList() *cobra.Command {
 	})
 }
 
-func (r listedKey) cells() []any {
-	last := "never"
-	if r.LastUsed != nil {
-		last = r.LastUsed.Format(time.RFC3339)
+// orNever returns an instant as text.
+func orNever(at *time.Time) string {
+	if at == nil {
+		return "never"
 	}
+	return at.UTC().Format(time.RFC3339)
+}
+
+func (r listedKey) cells() []any {
 	status := r.Status
 	if r.RotatedTo != "" && status == "active" {
 		// It works in addition to its successor, until it expires.
 		status = "rotated"
-	}
-	expires := "never"
-	if r.ExpiresAt != nil {
-		expires = r.ExpiresAt.Format(time.RFC3339)
 	}
 
 	credits := ""
@@ -283,7 +283,8 @@ func (r listedKey) cells() []any {
 		credits = strconv.FormatInt(*r.Credits, 10)
 	}
 	return []any{
-		r.ID, r.Tenant, r.Surface, r.Plan, status, expires, strings.Join(r.Scopes, ","), credits, last, r.Name,
+		r.ID, r.Tenant, r.Surface, r.Plan, status, orNever(r.ExpiresAt), strings.Join(r.Scopes, ","), credits,
+		orNever(r.LastUsed), r.Name,
 	}
 }
 

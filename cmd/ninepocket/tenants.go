@@ -43,11 +43,7 @@ func (r tenantRow) cells() []any {
 	for _, surface := range slices.Sorted(maps.Keys(r.Plans)) {
 		plans = append(plans, surface+" "+r.Plans[surface])
 	}
-	last := "never"
-	if r.LastUsed != nil {
-		last = r.LastUsed.Format(time.RFC3339)
-	}
-	return []any{r.Tenant, r.Status, strings.Join(plans, ", "), r.Active, last, r.Record.Contact}
+	return []any{r.Tenant, r.Status, strings.Join(plans, ", "), r.Active, orNever(r.LastUsed), r.Record.Contact}
 }
 
 // tenants reads all tenants with their keys, or one.

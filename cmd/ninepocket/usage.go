@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -125,9 +126,7 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 	if err != nil && (len(rows) == 0 || !isAny(err, keys.ErrNoFile, keys.ErrShared, registry.ErrNoKeys)) {
 		return err
 	}
-	if file == nil {
-		file = keys.NewFile()
-	}
+	file = cmp.Or(file, keys.NewFile())
 	// A misspelt name would look like an empty bill.
 	if flags.tenant != "" && file.Tenants[flags.tenant] == nil && len(rows) == 0 {
 		return fmt.Errorf("cannot show the usage of tenant %q: %w", flags.tenant, keys.ErrNoSuchTenant)
@@ -181,7 +180,11 @@ func (flags *usageFlags) printBills(cmd *cobra.Command, bills []registry.MonthBi
 // print prints a bill in the requested format.
 func (flags *usageFlags) print(cmd *cobra.Command, b *registry.Bill) error {
 	header := []string{"TENANT", "KEY", "DATE", "OPERATION", "CALLS", "CHARGED"}
-	cells := billLines(b)
+	// One line an operation of a key on a day.
+	var cells [][]any
+	for _, row := range b.Rows {
+		cells = append(cells, []any{row.Tenant, row.Key, row.Day, row.Operation, row.Calls, row.Charged})
+	}
 	if flags.totals {
 		header = []string{
 			"TENANT", "SURFACE", "PLAN", "PER_MINUTE", "PER_DAY", "CREDITS_A_PERIOD", "CALLS", "CHARGED", "CREDITS",
@@ -227,14 +230,6 @@ func (flags *usageFlags) printCells(cmd *cobra.Command, header []string, cells [
 type usageReport struct {
 	access.LedgerReport
 	Totals []registry.Total `json:"totals,omitempty"`
-}
-
-// billLines returns the rows as table lines: one an operation of a key on a day.
-func billLines(b *registry.Bill) (lines [][]any) {
-	for _, row := range b.Rows {
-		lines = append(lines, []any{row.Tenant, row.Key, row.Day, row.Operation, row.Calls, row.Charged})
-	}
-	return lines
 }
 
 func totalLines(b *registry.Bill) (lines [][]any) {

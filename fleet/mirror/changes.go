@@ -20,21 +20,15 @@ const kindChanges = "CHANGES "
 // sendChanges sends what the next publication changes, signed, before servers see that. The push goes on where it
 // cannot: clients then take the bulk again.
 func (b *Bucket) sendChanges(ctx context.Context, dir *snapshot.Store, next *Pointer, o *PushOptions) {
-	delta, err := snapshot.Compare(ctx, dir, next.Previous, next.ID, next.Epoch)
-	if delta == nil && err == nil {
-		return
-	}
-	var body []byte
-	if err == nil {
-		body, err = delta.Encode()
-	}
-	if err == nil {
-		// Without a condition: another publisher may have failed at this epoch.
-		_, err = b.put(ctx, changesName(next.Epoch), sign(changesKind(next.Epoch), body, o.Key), writeCondition{})
-	}
-	if err != nil && o.OnWarning != nil {
-		o.OnWarning("clients are not told what changed, and have to take the bulk again: " + err.Error())
-	}
+	cur := next.current()
+	snapshot.DeltasOf(dir).Record(ctx, &cur, func(delta *snapshot.Delta) error {
+		body, err := delta.Encode()
+		if err == nil {
+			// Without a condition: another publisher may have failed at this epoch.
+			_, err = b.put(ctx, changesName(next.Epoch), sign(changesKind(next.Epoch), body, o.Key), writeCondition{})
+		}
+		return err
+	}, o.OnWarning)
 
 	// No server reads an older one. What remains takes room.
 	_ = b.remove(ctx, changesName(next.Epoch-min(next.Epoch, snapshot.MaxDeltas)))

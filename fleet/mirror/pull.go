@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,9 +69,7 @@ type Follower struct {
 
 // NewFollower returns a Follower of a bucket into a directory store.
 func NewFollower(bucket *Bucket, dir *snapshot.Store, options FollowerOptions) *Follower {
-	if options.Log == nil {
-		options.Log = slog.New(slog.DiscardHandler)
-	}
+	options.Log = cmp.Or(options.Log, slog.New(slog.DiscardHandler))
 	return &Follower{bucket: bucket, dir: dir, disk: disk.OS, options: options}
 }
 

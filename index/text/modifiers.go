@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,9 +164,7 @@ func (reader *modifierReader) take(meaning cardvocab.Modifier, i, til int) int {
 
 // order takes tokens for an order, of which the first counts.
 func (reader *modifierReader) order(by string, i, til int) int {
-	if reader.found.Order == "" {
-		reader.found.Order = by
-	}
+	reader.found.Order = cmp.Or(reader.found.Order, by)
 	return reader.add(Note{Kind: Sorted}, i, til)
 }
 
@@ -184,9 +183,7 @@ func (reader *modifierReader) era(meaning cardvocab.Modifier, i, til int) int {
 		return i
 	}
 
-	if reader.found.Era == nil {
-		reader.found.Era = meaning.Era
-	}
+	reader.found.Era = cmp.Or(reader.found.Era, meaning.Era)
 	return reader.add(Note{Kind: InEra}, i, end)
 }
 

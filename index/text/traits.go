@@ -33,7 +33,8 @@ func (tr *traitReader) of(i int) cardvocab.Traits {
 	if at := strings.IndexAny(name, "(["); at >= 0 {
 		all |= tr.traitsOf(name[at:])
 	}
-	if isTagTeam(name) {
+	// Only Tag Team cards have several names: "Mewtwo & Mew GX".
+	if _, behind, several := strings.Cut(name, " & "); several && strings.Contains(behind, "GX") {
 		all |= cardvocab.TagTeam
 	}
 	ofSets := cardvocab.Shadowless | cardvocab.Promo | cardvocab.AltArt | cardvocab.Shiny
@@ -59,12 +60,6 @@ func (tr *traitReader) of(i int) cardvocab.Traits {
 	}
 
 	return all
-}
-
-// isTagTeam reports whether a name has several names, as only Tag Team cards do: "Mewtwo & Mew GX".
-func isTagTeam(name string) bool {
-	_, behind, several := strings.Cut(name, " & ")
-	return several && strings.Contains(behind, "GX")
 }
 
 // traitsOf returns the traits that a text states.

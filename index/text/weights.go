@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -54,9 +55,7 @@ func (q *query) weigh(ix *Index) {
 	}
 
 	// If there are no key terms, any term may be found alone.
-	if q.keyTerms == 0 {
-		q.keyTerms = every
-	}
+	q.keyTerms = cmp.Or(q.keyTerms, every)
 }
 
 // weightOf returns the weight of a missing term, and whether it is a word of the catalog.

@@ -3,6 +3,7 @@
 package connlimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -60,9 +61,7 @@ type Limiter struct {
 
 // New returns a Limiter.
 func New(o Options) *Limiter {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Limiter{Options: o, perAddr: map[netip.Addr]int{}}
 }
 

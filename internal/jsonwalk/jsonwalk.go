@@ -7,6 +7,7 @@ package jsonwalk
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"iter"
 	"math"
@@ -43,9 +44,7 @@ func syntaxError(body []byte) error {
 	if err == nil {
 		_, err = d.ReadToken()
 	}
-	if err == nil {
-		err = ErrTrailing
-	}
+	err = cmp.Or(err, ErrTrailing)
 	return err
 }
 

@@ -58,12 +58,11 @@ func (c *Config) withAllPlans() Config {
 		if plan.Stats() {
 			window = fmt.Sprintf("%dd", plan.StatsWindow)
 		}
-		bulk := plan.HasBulk()
 		price := cmp.Or(c.Plans[name], &Plan{})
 		*whole.plan(name) = Plan{
 			Price: price.Price, Included: price.Included, OveragePrice: price.OveragePrice, Currency: price.Currency,
 			PerMinute: plan.PerMinute, PerDay: plan.PerDay, MaxCards: plan.MaxCards, MaxPrices: plan.MaxPrices,
-			HistoryDays: plan.HistoryDays, StatsWindow: window, Bulk: &bulk,
+			HistoryDays: plan.HistoryDays, StatsWindow: window, Bulk: new(plan.HasBulk()),
 		}
 	}
 	return whole

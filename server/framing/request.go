@@ -136,9 +136,7 @@ func (r *request) checkTarget(line []byte, start, end, offset int) *RequestError
 	switch {
 	case string(method) == "CONNECT":
 		return errBadTarget // tunnels are not supported
-	case target[0] == '/':
-		return nil
-	case string(target) == "*" && string(method) == "OPTIONS":
+	case target[0] == '/', string(target) == "*" && string(method) == "OPTIONS":
 		return nil
 	}
 

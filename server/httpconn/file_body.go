@@ -6,17 +6,12 @@ import (
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-const (
-	// minProgress is how much of a file a client must take in Timeouts.Progress. A whole file has no deadline:
-	// an honest client may be slow, and one that takes nothing is not waited for.
-	minProgress = 64 << 10
-	// record is how much is written at a time where the system cannot send the file by itself: a record of TLS.
-	record = 16 << 10
-)
+// minProgress is how much of a file a client must take in Timeouts.Progress. A whole file has no deadline:
+// an honest client may be slow, and one that takes nothing is not waited for.
+const minProgress = 64 << 10
 
 // FileBody is a part of a file as a response's body. The system sends it without copying it through this
 // process, except over TLS.
@@ -57,23 +52,21 @@ func (conn *Conn) sendFile(part *io.LimitedReader) (sent int64, err error) {
 		return 0, err
 	}
 	tcp, secured := conn.tcp()
-	var written atomic.Int64
-	stop := conn.watchProgress(func() int64 {
-		if acknowledged, ok := bytesAcknowledged(tcp); ok {
-			return acknowledged
-		}
-		return written.Load()
-	})
-
+	to := io.Writer(conn.Conn)
 	if tcp != nil && !secured {
-		sent, err = tcp.ReadFrom(part)
-	} else {
-		buffer, _ := records.Get().([]byte)
-		sent, err = io.CopyBuffer(counted{conn.Conn, &written}, part, buffer)
-		records.Put(buffer) //nolint:staticcheck // it is one allocation a download
+		to = tcp // the system sends the file
 	}
 
-	stop()
+	if _, known := bytesAcknowledged(tcp); known {
+		stop := conn.watchProgress(tcp)
+		sent, err = io.Copy(to, part)
+		stop()
+	}
+	// Where the system does not say what was taken, each piece that is written has a deadline.
+	for n := int64(0); err == nil && part.N > 0; sent += n {
+		_ = conn.SetWriteDeadline(time.Now().Add(conn.connections.Progress)) // one that fails has ended already
+		n, err = io.CopyN(to, part, min(part.N, minProgress))
+	}
 	conn.writeBy = time.Time{} // the next response gets its own deadline
 	if err != nil {
 		conn.peerGone.Store(true)
@@ -105,43 +98,25 @@ func (conn *Conn) tcp() (tcp *net.TCPConn, secured bool) {
 
 // watchProgress ends writing once the client takes less than minProgress in the time that it has for that. The
 // returned function ends the watch.
-func (conn *Conn) watchProgress(taken func() int64) (stop func()) {
+func (conn *Conn) watchProgress(tcp *net.TCPConn) (stop func()) {
 	ending := make(chan struct{})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		last := taken()
-		for {
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		for last, _ := bytesAcknowledged(tcp); ; {
 			select {
 			case <-ending:
 				return
 			case <-time.After(conn.connections.Progress):
 			}
-			now := taken()
+			now, _ := bytesAcknowledged(tcp)
 			if now-last < minProgress {
 				_ = conn.SetWriteDeadline(time.Unix(1, 0)) // one that fails has ended already
 				return
 			}
 			last = now
 		}
-	}()
+	})
 
 	// A look at the client that is under way must not end the next response.
-	return func() { close(ending); <-ended }
-}
-
-// records are buffers for a record each.
-var records = sync.Pool{New: func() any { return make([]byte, record) }}
-
-// counted counts what is written to a connection.
-type counted struct {
-	io.Writer
-	written *atomic.Int64
-}
-
-// Write implements io.Writer.
-func (c counted) Write(p []byte) (int, error) {
-	n, err := c.Writer.Write(p)
-	c.written.Add(int64(n))
-	return n, err
+	return func() { close(ending); watch.Wait() }
 }

@@ -238,8 +238,7 @@ func (o *Options) comparePrices(pairs *Pairs) Prices {
 	if n := len(percents); n > 0 {
 		slices.Sort(percents)
 		// Of an even number, the middle lies between two.
-		median := round2((percents[(n-1)/2] + percents[n/2]) / 2)
-		prices.MedianPercent = &median
+		prices.MedianPercent = new(round2((percents[(n-1)/2] + percents[n/2]) / 2))
 	}
 
 	// The largest are what an operator wants to see first, by the measure that he asked for.

@@ -1,8 +1,6 @@
 package diff
 
-import (
-	"ninepocket/snapshot"
-)
+import "ninepocket/snapshot"
 
 // Pairs are the lanes of two catalogs, matched by item, variant and condition.
 type Pairs struct {
@@ -144,8 +142,7 @@ func (p *Pairs) move(pair Pair, prefix string) Move {
 
 	// A rise from nothing has no percentage.
 	if pair.From > 0 && pair.To != snapshot.NoCents {
-		percent := round2(pair.percent())
-		m.Percent = &percent
+		m.Percent = new(round2(pair.percent()))
 	}
 
 	return m
