@@ -63,9 +63,11 @@ func (conn *Conn) sendFile(part *io.LimitedReader) (sent int64, err error) {
 		stop()
 	}
 	// Where the system does not say what was taken, each piece that is written has a deadline.
-	for n := int64(0); err == nil && part.N > 0; sent += n {
+	for err == nil && part.N > 0 {
 		_ = conn.SetWriteDeadline(time.Now().Add(conn.connections.Progress)) // one that fails has ended already
+		var n int64
 		n, err = io.CopyN(to, part, min(part.N, minProgress))
+		sent += n
 	}
 	conn.writeBy = time.Time{} // the next response gets its own deadline
 	if err != nil {
