@@ -210,6 +210,11 @@ func TestValueListSizes(t *testing.T) {
 					q.header = append(q.header, key)
 				}
 				r, err := w.send(q)
+				// One new address in a few hundred shares its slot of the limit with a busy one.
+				if err == nil && r.status == http.StatusTooManyRequests {
+					q.header[0] = anybody()
+					r, err = w.send(q)
+				}
 				page := string(r.body)
 				if err != nil || r.status != c.status || !strings.Contains(page, c.want) {
 					t.Errorf("%s as %s, key %t: %d without %q, %v", c.name, encoding, key != "", r.status, c.want, err)
