@@ -122,6 +122,10 @@ func callAll(t *testing.T, client any, document, api string, tr *transport) {
 			if list, _, has := strings.Cut(address, "/{"); has {
 				given["id"] = firstID(t, api+list, tr)
 				given["productid"] = given["id"]
+				given["snapshotid"] = given["id"]
+			}
+			if _, wanted := given["since"]; wanted {
+				given["since"] = firstID(t, api+"/v1/bulk", tr)
 			}
 			call(t, client, op, given, tr)
 			called++
@@ -134,7 +138,7 @@ func plain(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
-// firstID returns the id of the first entry of a list.
+// firstID returns the id of the first entry of a list, of the bulk that of the snapshot that is served.
 func firstID(t *testing.T, list string, tr *transport) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, list, nil)
@@ -147,8 +151,15 @@ func firstID(t *testing.T, list string, tr *transport) string {
 	}
 	defer func() { _ = response.Body.Close() }()
 
-	var found struct{ Data []struct{ ID string } }
-	if err := json.NewDecoder(response.Body).Decode(&found); err != nil || len(found.Data) == 0 {
+	var found struct {
+		Data       []struct{ ID string }
+		SnapshotID string `json:"snapshot_id"`
+	}
+	err = json.NewDecoder(response.Body).Decode(&found)
+	if err == nil && found.SnapshotID != "" {
+		return found.SnapshotID
+	}
+	if err != nil || len(found.Data) == 0 {
 		t.Fatalf("%s has nothing: %v", list, err)
 	}
 	return found.Data[0].ID
