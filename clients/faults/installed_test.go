@@ -15,7 +15,7 @@ import (
 // empty folder.
 func TestInstalledGo(t *testing.T) {
 	t.Parallel()
-	d := startDemo(t)
+	d := startDemo(t, 0)
 	top := t.TempDir()
 	command(t, "..", "./pack.sh", top)
 	archives, err := filepath.Glob(filepath.Join(top, "ninepocket-go-*.tar.gz"))
@@ -122,7 +122,7 @@ func TestPrograms(t *testing.T) {
 		t.Run(language.name, func(t *testing.T) {
 			t.Parallel()
 			language.program(t) // or there is no such runtime
-			d := startDemo(t)
+			d := startDemo(t, 0)
 			folder := t.TempDir()
 			table := "Name,Set,Number,Qty\r\nCharizard,Kanto Classic,4/102,2\r\nPikachu,,,1\r\n"
 			if err := os.WriteFile(filepath.Join(folder, "collection.csv"), []byte(table), 0o600); err != nil {

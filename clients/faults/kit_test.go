@@ -186,8 +186,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// startDemo starts a demo whose store is known, so that a second snapshot can be published in it.
-func startDemo(t *testing.T) *demo {
+// startDemo starts a demo of a catalog that is so many days older than the newest that a demo can have: as
+// many can be published. Its store is known for that.
+func startDemo(t *testing.T, days int) *demo {
 	t.Helper()
 	program, err := ninepocket()
 	if err != nil {
@@ -195,7 +196,8 @@ func startDemo(t *testing.T) *demo {
 	}
 	folder := t.TempDir()
 	ready := filepath.Join(folder, "ready.json")
-	day := time.Now().UTC().AddDate(0, 0, -2).Truncate(24 * time.Hour)
+	// A day's prices are of 02:00 UTC.
+	day := time.Now().UTC().Add(-2*time.Hour).AddDate(0, 0, -days).Truncate(24 * time.Hour)
 	server := exec.Command(program, "demo", "--cards", fmt.Sprint(demoCards), "--date", day.Format(time.DateOnly),
 		"--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--ready-file", ready)
 	server.Env = append(os.Environ(), "TMPDIR="+folder)

@@ -22,7 +22,7 @@ func TestMirrors(t *testing.T) {
 		t.Run(language.name, func(t *testing.T) {
 			t.Parallel()
 			program := language.program(t)
-			d := startDemo(t)
+			d := startDemo(t, 2)
 			o := d.order(t, "mirror")
 			o.Key = d.Keys["pro"]
 

@@ -29,7 +29,7 @@ func TestInstalledPackages(t *testing.T) {
 					t.Skipf("skipped: the installation of the %s client, because there is no %s", c.language, tool)
 				}
 			}
-			d := startDemo(t)
+			d := startDemo(t, 0)
 			folder := t.TempDir()
 			packed, err := os.ReadFile(filepath.Join(top, c.archive))
 			if err != nil {

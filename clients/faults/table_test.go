@@ -148,7 +148,7 @@ func TestTable(t *testing.T) {
 		t.Run(language.name, func(t *testing.T) {
 			t.Parallel()
 			program := language.program(t)
-			d := startDemo(t)
+			d := startDemo(t, 2)
 			for i, row := range table {
 				if (i+l)%stride == 0 {
 					t.Run(row.name, func(t *testing.T) { row.run(t, d, program) })
