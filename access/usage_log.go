@@ -100,11 +100,9 @@ func (store *LocalStore) RenameDeleted(owners map[string]string) error {
 	found := false
 	_ = store.dir.Between(func(*state.File) error {
 		for _, a := range store.all("") {
-			for key := range a.keys {
-				if to := owners[key]; to != "" && to != a.tenant {
-					store.rename(a, to)
-					found = true
-				}
+			if to := a.newName(owners); to != "" {
+				store.rename(a, to)
+				found = true
 			}
 		}
 		return nil
@@ -113,6 +111,18 @@ func (store *LocalStore) RenameDeleted(owners map[string]string) error {
 		return nil
 	}
 	return store.dir.Save(renameTimeout)
+}
+
+// newName returns the name that a state gets by the owners of its keys, "" if it stays.
+func (a *tenantState) newName(owners map[string]string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for key := range a.keys {
+		if to := owners[key]; to != "" && to != a.tenant {
+			return to
+		}
+	}
+	return ""
 }
 
 // renameTimeout is how long the checkpoint of a rename waits for processes that read the file.
@@ -148,8 +158,10 @@ func (ul *usageLog) rename(a *tenantState, to string) {
 	a.replies.clear()
 }
 
-// merge adds the calls of another state, which is not used any more.
+// merge adds the calls of another state, which no call finds any more. One that found it may still end in it.
 func (a *tenantState) merge(other *tenantState) {
+	other.mu.Lock()
+	defer other.mu.Unlock()
 	a.seq = max(a.seq, other.seq)
 	for name, counts := range other.rows {
 		row := a.rowOf(name)

@@ -315,6 +315,21 @@ func TestAnyPast(t *testing.T) {
 	followers := []*follower{follow(t, db, states[0]), follow(t, db, states[1])}
 	heard := []map[string]bool{{}, {}}
 
+	// reload lets a server read, and notes which revocations it heard of.
+	reload := func(i int) *keys.File {
+		t.Helper()
+		do(t, followers[i].ring.Reload())
+		// The one that reads may have written revocations before it read.
+		file, err := db.ReadKeys(t.Context())
+		do(t, err)
+		for _, key := range file.Keys {
+			if key.RevokedAt != nil {
+				heard[i][key.ID] = true
+			}
+		}
+		return file
+	}
+
 	for step := range 30 {
 		file, err := db.ReadKeys(t.Context())
 		do(t, err)
@@ -329,22 +344,15 @@ func TestAnyPast(t *testing.T) {
 			restore(t, url, copies[random.IntN(len(copies))])
 		case 6:
 			i := random.IntN(2)
-			do(t, followers[i].ring.Reload()) // stores what it heard
-			do(t, followers[i].ring.Reload())
+			reload(i) // stores what it heard
+			reload(i)
 			followers[i] = follow(t, db, states[i])
 		}
 
 		i := random.IntN(2)
-		do(t, followers[i].ring.Reload())
-		// The one that reads may have written revocations before it read.
-		file, err = db.ReadKeys(t.Context())
-		do(t, err)
 		there := map[string]bool{}
-		for _, key := range file.Keys {
+		for _, key := range reload(i).Keys {
 			there[key.ID] = true
-			if key.RevokedAt != nil {
-				heard[i][key.ID] = true
-			}
 		}
 		for _, id := range slices.Sorted(maps.Keys(texts)) {
 			_, err := followers[i].ring.FindCached([]byte(texts[id]), 0, nil)
