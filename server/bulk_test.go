@@ -25,10 +25,34 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"ninepocket/access/keys"
+	"ninepocket/engine"
 	"ninepocket/engine/bulk"
 	"ninepocket/internal/certificate/certificatetest"
 	"ninepocket/server/httpconn"
 )
+
+// bulkOf is the bulk files of Views, made once.
+var bulkOf = memoize(func(v *engine.View) (*bulk.Store, error) {
+	dir, err := os.MkdirTemp(scratchDir, "bulk-")
+	if err != nil {
+		return nil, err
+	}
+	files := bulk.New(bulk.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
+	return files, files.Make(context.Background(), v, func() {})
+})
+
+// bulkOfLast is the bulk files of the last of some Views, which is served; nil where there is none.
+func bulkOfLast(tb testing.TB, views []*engine.View) *bulk.Store {
+	tb.Helper()
+	if len(views) == 0 {
+		return nil
+	}
+	files, err := bulkOf(views[len(views)-1])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return files
+}
 
 // bulkFile is a file of the list.
 type bulkFile struct {

@@ -24,7 +24,6 @@ import (
 	"ninepocket/access"
 	"ninepocket/access/keys"
 	"ninepocket/engine"
-	"ninepocket/engine/bulk"
 	"ninepocket/engine/cursor"
 	"ninepocket/server/httpconn"
 )
@@ -67,16 +66,6 @@ type servedAs struct {
 // under the race detector.
 var contracts = memoize(func(s servedAs) (*OpenAPIDocument, error) {
 	return NewOpenAPIDocument(s.baseURL, s.productPrefix, s.version, s.preview)
-})
-
-// bulkOf is the bulk files of Views, made once.
-var bulkOf = memoize(func(v *engine.View) (*bulk.Store, error) {
-	dir, err := os.MkdirTemp(scratchDir, "bulk-")
-	if err != nil {
-		return nil, err
-	}
-	files := bulk.New(bulk.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)})
-	return files, files.Make(context.Background(), v, func() {})
 })
 
 // memoize makes a function that remembers what another returned.
@@ -219,16 +208,9 @@ func newWorld(tb testing.TB, s setup) *world {
 	for _, v := range s.views {
 		eng.Swap(v, now)
 	}
-	var files *bulk.Store
-	if n := len(s.views); n > 0 {
-		files, err = bulkOf(s.views[n-1])
-		if err != nil {
-			tb.Fatal(err)
-		}
-	}
 	o := Options{
-		Bulk: files, Engine: eng, Gate: access.NewGate(w.ring, books), Clock: access.StartClock(now), Cursors: w.signer,
-		BaseURL: baseURL + "/",
+		Engine: eng, Gate: access.NewGate(w.ring, books), Clock: access.StartClock(now), Cursors: w.signer,
+		Bulk: bulkOfLast(tb, s.views), BaseURL: baseURL + "/",
 		Preview: !s.liveOnly, CompressedCacheSize: 4 << 20, Log: slog.New(slog.NewTextHandler(&logs,
 			&slog.HandlerOptions{Level: slog.LevelDebug})),
 	}

@@ -749,7 +749,7 @@ type Money struct {
 
 // DatedObservation is one of the API's records.
 type DatedObservation struct {
-	Source      string `json:"source"`       // A placeholder until public v1
+	Source      string `json:"source"`       // Always this text until public v1
 	SourceAsOf  string `json:"source_as_of"` // When the provider observed the price, never when it was imported
 	CollectedAt string `json:"collected_at"` // When the price was collected: not before `source_as_of`, not after …
 	Basis       string `json:"basis"`
@@ -758,7 +758,7 @@ type DatedObservation struct {
 
 // UndatedObservation is one of the API's records.
 type UndatedObservation struct {
-	Source      string `json:"source"`       // A placeholder until public v1
+	Source      string `json:"source"`       // Always this text until public v1
 	SourceAsOf  any    `json:"source_as_of"` // The provider did not say when it observed the price
 	CollectedAt string `json:"collected_at"` // When the price was collected: not before `source_as_of`, not after …
 	Basis       string `json:"basis"`
@@ -1084,7 +1084,7 @@ func (p ProductsListParams) query() url.Values {
 
 // PriceResultObservation is one of the API's records.
 type PriceResultObservation struct {
-	Source      string  `json:"source"`       // A placeholder until public v1
+	Source      string  `json:"source"`       // Always this text until public v1
 	SourceAsOf  *string `json:"source_as_of"` // When the provider observed the price, never when it was imported
 	CollectedAt string  `json:"collected_at"` // When the price was collected: not before `source_as_of`, not after …
 	Basis       string  `json:"basis"`

@@ -828,7 +828,7 @@ class Money(TypedDict):
 
 class DatedObservation(TypedDict):
     source: str
-    """A placeholder until public v1."""
+    """Always this text until public v1."""
     source_as_of: str
     """When the provider observed the price, never when it was imported."""
     collected_at: str
@@ -840,7 +840,7 @@ class DatedObservation(TypedDict):
 
 class UndatedObservation(TypedDict):
     source: str
-    """A placeholder until public v1."""
+    """Always this text until public v1."""
     source_as_of: None
     """The provider did not say when it observed the price."""
     collected_at: str

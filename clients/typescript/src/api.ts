@@ -1481,7 +1481,7 @@ export interface components {
         };
         DatedObservation: {
             /**
-             * @description A placeholder until public v1.
+             * @description Always this text until public v1.
              * @constant
              */
             source: "licensed_reference";
@@ -1496,7 +1496,7 @@ export interface components {
         };
         UndatedObservation: {
             /**
-             * @description A placeholder until public v1.
+             * @description Always this text until public v1.
              * @constant
              */
             source: "licensed_reference";
