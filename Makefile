@@ -244,7 +244,7 @@ install: build man completions ## install binary, manual pages, completions and 
 	install -D -m 0644 dist/completions/ninepocket '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/ninepocket'
 	install -D -m 0644 dist/completions/_ninepocket '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ninepocket'
 	install -D -m 0644 dist/completions/ninepocket.fish '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ninepocket.fish'
-	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket' LICENSE THIRD_PARTY_LICENSES docs/OPERATIONS.md docs/INSTALL.md docs/DAILY.md docs/WATCH.md docs/SECURE.md docs/MOVE.md docs/FLEET.md
+	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket' LICENSE THIRD_PARTY_LICENSES docs/OPERATIONS.md docs/INSTALL.md docs/DAILY.md docs/RUNBOOK.md docs/SECURITY-MODEL.md docs/BACKUP.md docs/FLEET.md
 	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples' deploy/caddy/Caddyfile deploy/systemd/drop-ins/*.conf deploy/systemd/secrets.env
 	install -m 0644 deploy/logrotate/ninepocket '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples/logrotate'
 	install -m 0644 deploy/systemd/sysusers.conf '$(DESTDIR)$(PREFIX)/lib/sysusers.d/ninepocket.conf'

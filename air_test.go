@@ -118,7 +118,7 @@ func (p *page) checkLine(t *testing.T, row int, line string) {
 	cites := strings.Contains(comment, ".md") || strings.Contains(comment, "(") // else the expression cannot match
 	if found && cites && p.name != "air_test.go" && !strings.Contains(comment, "docs/") &&
 		foreign.MatchString(comment) {
-		t.Errorf("%s:%d: %q cites what is not in the repository: say docs/API.md or docs/SEARCH.md, or a decision",
+		t.Errorf("%s:%d: %q cites what is not in the repository: say docs/API.md or docs/dev/SEARCH.md, or a decision",
 			p.name, row, strings.TrimSpace(comment))
 	}
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // mayImport has for each of our packages those of ours that it may import. Imports go one way, from
-// the top of docs/ARCHITECTURE.md down. Every package must be listed here; a sub-package is a
+// the top of docs/dev/ARCHITECTURE.md down. Every package must be listed here; a sub-package is a
 // separate package.
 //
 // Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
@@ -376,10 +376,10 @@ func TestLayersHaveNoCircle(t *testing.T) {
 	}
 }
 
-// TestMapIsDocumented compares the table of docs/ARCHITECTURE.md with mayImport: the same packages,
+// TestMapIsDocumented compares the table of docs/dev/ARCHITECTURE.md with mayImport: the same packages,
 // the same imports.
 func TestMapIsDocumented(t *testing.T) {
-	text, err := os.ReadFile("docs/ARCHITECTURE.md")
+	text, err := os.ReadFile("docs/dev/ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -403,13 +403,13 @@ func TestMapIsDocumented(t *testing.T) {
 			want = strings.Join(allowed, ", ")
 		}
 		if got := strings.TrimSpace(cells[3]); got != want {
-			t.Errorf("docs/ARCHITECTURE.md: %s may import %s, and mayImport says %s", name, got, want)
+			t.Errorf("docs/dev/ARCHITECTURE.md: %s may import %s, and mayImport says %s", name, got, want)
 		}
 	}
 
 	for name := range mayImport {
 		if !documented[name] {
-			t.Errorf("docs/ARCHITECTURE.md has no row of %s", name)
+			t.Errorf("docs/dev/ARCHITECTURE.md has no row of %s", name)
 		}
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestTestingShowsRealTests compares the excerpts of docs/TESTING.md with the tests. The first line
+// TestTestingShowsRealTests compares the excerpts of docs/dev/TESTING.md with the tests. The first line
 // of an excerpt names its file, which must contain the other lines in this order.
 func TestTestingShowsRealTests(t *testing.T) {
-	page, err := os.ReadFile("docs/TESTING.md")
+	page, err := os.ReadFile("docs/dev/TESTING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,11 +30,11 @@ func TestTestingShowsRealTests(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(string(text), lines) {
-			t.Errorf("docs/TESTING.md shows what %s no longer has:\n%s", name, lines)
+			t.Errorf("docs/dev/TESTING.md shows what %s no longer has:\n%s", name, lines)
 		}
 		shown++
 	}
 	if shown < 6 {
-		t.Errorf("docs/TESTING.md shows %d tests", shown)
+		t.Errorf("docs/dev/TESTING.md shows %d tests", shown)
 	}
 }

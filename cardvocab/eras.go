@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An Era is a time of a game, as collectors call it (docs/SEARCH.md, Orders, prices, eras, sealed words).
+// An Era is a time of a game, as collectors call it (docs/dev/SEARCH.md, Orders, prices, eras, sealed words).
 type Era struct {
 	Name, Game string // Game is a slug
 	from, til  string // days of release, as in "2003-07-01"; "" for no bound

@@ -6,7 +6,7 @@ import (
 )
 
 // Traits is a bit set of a printing's rarity, finish and edition. One vocabulary serves search,
-// valuations and filters (docs/SEARCH.md, Preferences).
+// valuations and filters (docs/dev/SEARCH.md, Preferences).
 type Traits uint32
 
 // The traits.

@@ -311,7 +311,7 @@ func TestAlertsAreExplained(t *testing.T) {
 
 	rules := names("prometheus/alerts.yml", `(?m)^  - alert: (\w+)$`)
 	for what, others := range map[string]map[string]bool{
-		"docs/WATCH.md":   names("../docs/WATCH.md", "(?m)^\\| `(Ninepocket\\w+)` \\|"),
+		"docs/RUNBOOK.md": names("../docs/RUNBOOK.md", "(?m)^\\| `(Ninepocket\\w+)` \\|"),
 		"alerts_test.yml": names("prometheus/alerts_test.yml", `alertname: (\w+)`),
 	} {
 		for name := range rules {

@@ -123,7 +123,7 @@ func (s *smoke) search(card int) {
 	c := s.Catalog
 	q := index.Query{Filter: index.NoFilter, Words: c.Cards.Name.At(card), HasWords: true}
 	if !s.Index.HasTerms(q.Words) {
-		// Some names have only words that a search drops, such as "And" (docs/SEARCH.md, Words that are left
+		// Some names have only words that a search drops, such as "And" (docs/dev/SEARCH.md, Words that are left
 		// out). No search finds them.
 		return
 	}

@@ -65,7 +65,7 @@ func (f Lookup) ByNumber(number string) []uint32 { return f.ix.cardsNumbered(num
 // InSet returns the cards of a set, ascending.
 func (f Lookup) InSet(set uint32) []uint32 { return f.ix.bySet.Of(set) }
 
-// Traits returns a card's rarity, finishes and edition (docs/SEARCH.md, Preferences).
+// Traits returns a card's rarity, finishes and edition (docs/dev/SEARCH.md, Preferences).
 func (f Lookup) Traits(card uint32) cardvocab.Traits { return f.ix.words.Traits(card) }
 
 // NumberGroup identifies a collector number: cards with the same number, or with parallels of it,
@@ -81,7 +81,7 @@ func (f Lookup) NameHasTerm(card, word uint32) bool { return f.ix.words.NameHasT
 // SetHasTerm reports whether the name or a code of a card's set has a word.
 func (f Lookup) SetHasTerm(card, word uint32) bool { return f.ix.words.SetHasTerm(card, word) }
 
-// ComparePrior is negative if a is more likely to be meant than b (docs/SEARCH.md, Order).
+// ComparePrior is negative if a is more likely to be meant than b (docs/dev/SEARCH.md, Order).
 func (f Lookup) ComparePrior(a, b uint32) int {
 	return cmp.Compare(f.ix.orders.priorRank[a], f.ix.orders.priorRank[b])
 }
@@ -103,7 +103,7 @@ func (f Lookup) NumberNamesSet(card uint32) bool {
 }
 
 // IsStopPhrase reports whether folded words, separated by spaces, do not change which card is meant
-// (docs/SEARCH.md, Words that are left out).
+// (docs/dev/SEARCH.md, Words that are left out).
 func IsStopPhrase(phrase string) bool { return text.IsStopPhrase(phrase) }
 
 // StopPhrases calls each with the phrases of IsStopPhrase and IsCopyPhrase, among others.
@@ -114,7 +114,7 @@ func StopPhrases(each func(phrase string)) { text.StopPhrases(each) }
 func IsCopyPhrase(phrase string) bool { return text.IsCopyPhrase(phrase) }
 
 // Alias returns the words that a folded phrase stands for, "" for none, and whether it is their name in another
-// language (docs/SEARCH.md, Other names).
+// language (docs/dev/SEARCH.md, Other names).
 func (f Lookup) Alias(folded string) (words string, isTranslated bool) {
 	return f.ix.words.Alias(folded)
 }

@@ -17,7 +17,7 @@ func (ix *Index) Matches(dst []Match, q Query, n int) []Match {
 	return ix.match(dst, q, n, ix.words.Search)
 }
 
-// MatchesAsTyped is Matches without spelling correction, which is most of its cost (docs/SEARCH.md,
+// MatchesAsTyped is Matches without spelling correction, which is most of its cost (docs/dev/SEARCH.md,
 // Cost).
 func (ix *Index) MatchesAsTyped(dst []Match, q Query, n int) []Match {
 	return ix.match(dst, q, n, ix.words.SearchAsTyped)

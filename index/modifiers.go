@@ -12,7 +12,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// A meaning is a query with its modifiers read (docs/SEARCH.md, Orders, prices, eras, sealed words).
+// A meaning is a query with its modifiers read (docs/dev/SEARCH.md, Orders, prices, eras, sealed words).
 type meaning struct {
 	Query
 	given       Query

@@ -12,7 +12,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// SetNames finds the sets of one catalog by the names that people give them (docs/SEARCH.md, Sets by
+// SetNames finds the sets of one catalog by the names that people give them (docs/dev/SEARCH.md, Sets by
 // name). It is immutable and safe for concurrent use.
 type SetNames struct {
 	sets        *refs
@@ -39,7 +39,7 @@ type setKey struct {
 const maxRef = 400
 
 // IsTooLong reports whether a reference folds to more than maxRef bytes, more than any card or set
-// name (docs/SEARCH.md, Cost).
+// name (docs/dev/SEARCH.md, Cost).
 func IsTooLong(ref string) bool {
 	// No character folds to more than eighteen letters.
 	if len(ref) <= maxRef/18 {

@@ -328,7 +328,7 @@ func TestBlindQueries(t *testing.T) {
 	}
 }
 
-// TestBlindQueriesAgain holds the second blind file to the rows that docs/SEARCH.md tells of.
+// TestBlindQueriesAgain holds the second blind file to the rows that docs/dev/SEARCH.md tells of.
 func TestBlindQueriesAgain(t *testing.T) {
 	testsweep.OnlyFull(t)
 	rows := readTyped(t, filepath.Join("testdata", "blind-queries-2.tsv"))
@@ -355,7 +355,7 @@ func keysOf(counts map[string]tally) func(func(string) bool) {
 	}
 }
 
-// checkFloors holds the figures that docs/SEARCH.md promises.
+// checkFloors holds the figures that docs/dev/SEARCH.md promises.
 func checkFloors(t *testing.T, catalog string, counts map[string]tally) {
 	t.Helper()
 	f := func(what string, n tally, hit1, hit10 float64) {

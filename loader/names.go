@@ -17,9 +17,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// speciesNames are the names of all Pokémon (docs/SEARCH.md, Other languages), by PokéAPI; speciesRomaji are those in
-// kana as they sound. cardWords are words that stand beside names on cards, such as those of regional ones; a row
-// without English says nothing.
+// speciesNames are the names of all Pokémon, by PokéAPI (docs/dev/SEARCH.md, Other languages);
+// speciesRomaji are those in kana as they sound. cardWords are words that stand next to names on cards,
+// such as those of regional ones; a row without English says nothing.
 //
 //go:embed species_names.tsv
 var speciesNames string
@@ -44,7 +44,7 @@ type otherNames struct {
 
 var languageCode = regexp.MustCompile(`^[a-z]{2,3}(-[a-z0-9]{2,8})*$`)
 
-// loadNames reads the tables of names (docs/SEARCH.md, Other languages). The error names every problem.
+// loadNames reads the tables of names (docs/dev/SEARCH.md, Other languages). The error names every problem.
 func loadNames(path string, languages []string) (names otherNames, err error) {
 	var wrong []error
 	read := func(name, text, key string) (table nameTable) {

@@ -15,7 +15,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// searchAlias is a phrase and what it stands for in a search (docs/SEARCH.md, Other names).
+// searchAlias is a phrase and what it stands for in a search (docs/dev/SEARCH.md, Other names).
 type searchAlias struct {
 	phrase, game string // game is a slug, "" for all
 	replacement  string // words, "" when it stands for a card

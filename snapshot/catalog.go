@@ -300,7 +300,7 @@ type Unclaimed struct {
 	FirstDay []Day   `column:"first_day"`
 }
 
-// Aliases are phrases that people use for a card or for other words (docs/SEARCH.md, Other names).
+// Aliases are phrases that people use for a card or for other words (docs/dev/SEARCH.md, Other names).
 type Aliases struct {
 	Phrase      Strings `column:"phrase"`
 	Replacement Strings `column:"replacement"`
@@ -311,8 +311,8 @@ type Aliases struct {
 // AnyGame is the game of an alias that holds in every game.
 const AnyGame = 255
 
-// Names are names of cards in other languages (docs/SEARCH.md, Other languages). Rows of AnyGame are words that stand
-// beside names, such as those of regional cards; a word without English means nothing.
+// Names are names of cards in other languages (docs/dev/SEARCH.md, Other languages). Rows of AnyGame are words that
+// stand beside names, such as those of regional cards; a word without English means nothing.
 type Names struct {
 	English  Strings `column:"english"` // as in the names of cards; ascending
 	Language Strings `column:"language"`

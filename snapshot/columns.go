@@ -163,7 +163,7 @@ type decoder struct {
 }
 
 // decodeSection reads a table from the bytes of its section. It allocates only what the bytes
-// really hold: it compares each length with what is left before it reads (docs/SNAPSHOT.md, What a
+// really hold: it compares each length with what is left before it reads (docs/dev/SNAPSHOT.md, What a
 // reader must check). msgpack itself would allocate what five bytes declare.
 //
 // Columns are copies, so that the bytes of the section can be freed. Only the points of history are

@@ -16,5 +16,5 @@
 // # Caveats
 //
 // A Catalog never changes after it was built or loaded. Its readers may keep its strings and slices
-// for as long as they like. docs/SNAPSHOT.md specifies the byte format.
+// for as long as they like. docs/dev/SNAPSHOT.md specifies the byte format.
 package snapshot

@@ -270,7 +270,7 @@ func (r stepper) Read(b []byte) (int, error) {
 
 // unpack decompresses a file. It reads a stream, so that memory grows with the bytes that are
 // really there. It trusts neither the length in the manifest nor the one in the frame
-// (docs/SNAPSHOT.md, What a reader must check).
+// (docs/dev/SNAPSHOT.md, What a reader must check).
 func (s *Section) unpack(packed []byte, from stepper) ([]byte, error) {
 	dec, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderMaxWindow(maxWindow))

@@ -26,7 +26,7 @@ import (
 )
 
 // forger makes snapshots that are wrong and yet have every checksum right. It follows
-// docs/SNAPSHOT.md, not the code.
+// docs/dev/SNAPSHOT.md, not the code.
 type forger struct {
 	m     *snapshot.Manifest
 	files map[string][]byte

@@ -12,7 +12,7 @@ type Point struct {
 	Cents int64
 }
 
-// EncodePoints appends the stored form of points, which must ascend by day (docs/SNAPSHOT.md,
+// EncodePoints appends the stored form of points, which must ascend by day (docs/dev/SNAPSHOT.md,
 // history).
 func EncodePoints(dst []byte, points []Point) []byte {
 	return ExtendPoints(dst, Point{Day: NoDay}, points)

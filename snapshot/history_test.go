@@ -49,7 +49,7 @@ func checkOften(t *testing.T, property func(*rapid.T)) {
 	}
 }
 
-// naivePoints spells points as docs/SNAPSHOT.md says, number by number, on integers of any size.
+// naivePoints spells points as docs/dev/SNAPSHOT.md says, number by number, on integers of any size.
 func naivePoints(points []snapshot.Point) []byte {
 	var b []byte
 	varint := func(v *big.Int) {
@@ -176,7 +176,7 @@ func TestUnchangedDayIsOneByte(t *testing.T) {
 	}
 }
 
-// TestWorkedExample spells the example of docs/SNAPSHOT.md.
+// TestWorkedExample spells the example of docs/dev/SNAPSHOT.md.
 func TestWorkedExample(t *testing.T) {
 	got := snapshot.EncodePoints(nil,
 		[]snapshot.Point{{Day: 20_523, Cents: 499}, {Day: 20_524, Cents: 499}, {Day: 20_526, Cents: 449}})

@@ -12,7 +12,7 @@ import (
 )
 
 // Format is the version of the stored form that this program writes and the newest it reads
-// (docs/SNAPSHOT.md).
+// (docs/dev/SNAPSHOT.md).
 const Format = 3
 
 // MaxSection bounds the decoded size of one section, because its offsets have 32 bits.
@@ -101,7 +101,7 @@ func ValidID(id string) bool { return idPattern.MatchString(id) }
 // idTime is how an id writes the instant that its snapshot describes.
 const idTime = "20060102T150405Z"
 
-// identify derives the id from the instant and the content (docs/SNAPSHOT.md, The id). Equal
+// identify derives the id from the instant and the content (docs/dev/SNAPSHOT.md, The id). Equal
 // content has an equal id.
 func (m *Manifest) identify() {
 	h := sha256.New()
@@ -114,7 +114,7 @@ func (m *Manifest) identify() {
 }
 
 // encodeChecksummed writes v as JSON and adds a last line, the checksum of all lines before it. So
-// a change of any byte of the file is found (docs/SNAPSHOT.md, The seal line).
+// a change of any byte of the file is found (docs/dev/SNAPSHOT.md, The seal line).
 func encodeChecksummed(v any) ([]byte, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// section is one table of the format: its name, and its columns in order. docs/SNAPSHOT.md,
+// section is one table of the format: its name, and its columns in order. docs/dev/SNAPSHOT.md,
 // Sections, is the same list in words.
 type section struct {
 	name    string
@@ -203,7 +203,7 @@ func (k *checker) names(section, column string, texts *Strings, prefix string, j
 	}
 }
 
-// Validate checks that the tables of a catalog fit each other (docs/SNAPSHOT.md, What a reader must
+// Validate checks that the tables of a catalog fit each other (docs/dev/SNAPSHOT.md, What a reader must
 // check). The columns of a table have one length, and references are in range. Ids and slugs have
 // their form, text is valid UTF-8, and times can be written. Prices are whole and may be distributed.
 // History decodes. It returns every problem that it finds, each as a *DamageError.

@@ -87,7 +87,7 @@ func (a *Appraiser) value(item Item) Result {
 		return r
 	}
 
-	// A name that no card can have is not searched: docs/SEARCH.md, Cost.
+	// A name that no card can have is not searched: docs/dev/SEARCH.md, Cost.
 	if index.IsTooLong(a.item.Name) {
 		r.reject("the name is too long")
 		return r

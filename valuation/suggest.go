@@ -100,7 +100,7 @@ func (a *Appraiser) search(f *parsedLine, words []string, narrow bool) {
 const maxFuzzyLines = 25
 
 // maxSearchedUnknown is how many unknown words a search gets: each is compared with all words of
-// the catalog (docs/SEARCH.md, Cost). One or two words of a card's name may be misspelled. A name
+// the catalog (docs/dev/SEARCH.md, Cost). One or two words of a card's name may be misspelled. A name
 // with more than maxNameUnknown of them is no card's name, and is not searched.
 //
 // If a text has more than maxTextUnknown, more than three of them are in the name: no line has so

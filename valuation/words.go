@@ -9,7 +9,7 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// Bounds of a line's name: search reads as much (docs/SEARCH.md, Cost).
+// Bounds of a line's name: search reads as much (docs/dev/SEARCH.md, Cost).
 const (
 	maxWords   = 24
 	maxLetters = 400
@@ -110,7 +110,7 @@ func isSpace(b byte) bool { return b == ' ' || b == ',' || b == ';' || b == '"' 
 func isOpen(b byte) bool  { return b == '(' || b == '[' || b == '{' }
 func isClose(b byte) bool { return b == ')' || b == ']' || b == '}' }
 
-// signs are the symbols that search reads as words, as ♀ is female (docs/SEARCH.md, Normalise).
+// signs are the symbols that search reads as words, as ♀ is female (docs/dev/SEARCH.md, Normalise).
 const signs = "♀♂★☆⭐✩✪✭✰◇♢◊⬦⋄αβγδ∂"
 
 // appendChunk appends the words of a chunk between spaces: a number stays whole.

@@ -120,7 +120,7 @@ func exists(file string) bool {
 }
 
 // searchDocument is the page with the table of typed queries.
-const searchDocument = "docs/SEARCH.md"
+const searchDocument = "docs/dev/SEARCH.md"
 
 // writeSearch prints the table of typed queries, and writes it into its document unless none shall
 // be written.

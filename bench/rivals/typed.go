@@ -15,7 +15,7 @@ import (
 )
 
 // A typed query is a query as people type it, with the cards that it means: one row of a file with
-// category, catalogs, needs, query and intent (docs/SEARCH.md, How it is checked).
+// category, catalogs, needs, query and intent (docs/dev/SEARCH.md, How it is checked).
 type typed struct {
 	family, query string
 	intents       [][4]*regexp.Regexp // name, set, number, rarity; none for an empty answer

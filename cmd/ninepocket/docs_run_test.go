@@ -63,7 +63,7 @@ func (d *docsKit) installs() (admin string, stop func()) {
 func (d *docsKit) configures() {
 	d.t.Helper()
 	for _, block := range []struct{ page, says, file string }{
-		{"docs/SECURE.md", "[plans.partner]", "secure.toml"},
+		{"docs/SECURITY-MODEL.md", "[plans.partner]", "secure.toml"},
 		{"docs/DAILY.md", "[guards]", "guards.toml"},
 		{"docs/DAILY.md", "[tcgcsv]", "mapping/feeds.toml"},
 	} {
@@ -110,10 +110,10 @@ func (d *docsKit) spendsADay(admin string) {
 func (d *docsKit) managesKeys() {
 	d.t.Helper()
 	id := regexp.MustCompile(`key_\w+`).FindString(d.pastes("ninepocket keys list --state state"))
-	bills := d.pastes(d.block("docs/SECURE.md", "keys rotate"), "key_…", id)
+	bills := d.pastes(d.block("docs/SECURITY-MODEL.md", "keys rotate"), "key_…", id)
 	says(d.t, bills, "tenant,surface,plan,per_minute,per_day")
 
-	const page = "docs/SECURE.md"
+	const page = "docs/SECURITY-MODEL.md"
 	says(d.t, d.pastes(d.block(page, "usage --month")), "TENANT", "COMPLETE")
 	said := d.pastes(d.block(page, "tenants suspend"))
 	says(d.t, said, "changed plan, contact of acme", "suspended acme", "resumed acme",
@@ -125,7 +125,7 @@ func (d *docsKit) managesKeys() {
 // log, and with TLS.
 func (d *docsKit) moves() {
 	d.t.Helper()
-	const page = "docs/MOVE.md"
+	const page = "docs/BACKUP.md"
 	folder := filepath.Join(d.t.TempDir(), "backup")
 	d.pastes(d.block(page, "state backup"), "/backup/", folder+"-")
 	d.env = append(d.env, "NINEPOCKET_BACKUP__INTO="+folder)
@@ -140,7 +140,7 @@ func (d *docsKit) moves() {
 	d.pastes("mv " + machine + "/configuration/ninepocket.toml key " + machine + "\ncp -rn lost/feed/. feed")
 	d.folder = machine
 
-	watch := d.block("docs/WATCH.md", "ninepocket serve --access-log")
+	watch := d.block("docs/RUNBOOK.md", "ninepocket serve --access-log")
 	serve, request, _ := strings.Cut(watch, "\n")
 	logs := d.t.TempDir() + "/"
 	server, stop := d.starts(serve, "ninepocket serve", "/var/log/ninepocket/", logs)
@@ -204,7 +204,7 @@ func (d *docsKit) joins() {
 // watches asks for each path that the page lists of the admin listener.
 func (d *docsKit) watches(admin string) {
 	d.t.Helper()
-	page, err := os.ReadFile("../../docs/WATCH.md")
+	page, err := os.ReadFile("../../docs/RUNBOOK.md")
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -426,7 +426,7 @@ func shown(t *testing.T, path string) []string {
 }
 
 // TestMetricsAreDocumented holds /metrics, the dashboard, the alert rules and the table in
-// docs/WATCH.md against each other. No panel and no rule asks for what does not exist, and the
+// docs/RUNBOOK.md against each other. No panel and no rule asks for what does not exist, and the
 // table explains all that exists.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
@@ -439,7 +439,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}
 	}
 
-	const docs, dashboard, alerts = "../../docs/WATCH.md", "../../deploy/grafana/ninepocket.json", "../../deploy/prometheus/alerts.yml" // air: one text
+	const docs, dashboard, alerts = "../../docs/RUNBOOK.md", "../../deploy/grafana/ninepocket.json", "../../deploy/prometheus/alerts.yml" // air: one text
 	named := map[string]map[string]bool{}
 	for _, path := range []string{docs, dashboard, alerts} {
 		named[path] = map[string]bool{}

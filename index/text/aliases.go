@@ -13,7 +13,7 @@ type Alias struct {
 	Card        int    // the card that it stands for, -1 for none
 	Game        int    // the only game in which it counts, -1 for all
 	// Translated reports a name of another language; it means nothing where it has no replacement
-	// either (docs/SEARCH.md, Other languages).
+	// either (docs/dev/SEARCH.md, Other languages).
 	Translated bool
 }
 

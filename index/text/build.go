@@ -186,7 +186,7 @@ func newTermMask(words, core int) termMask {
 }
 
 // addWords indexes a document under its words, the stems of its possessives, and the joined forms
-// of words written without spaces (docs/SEARCH.md, Normalise).
+// of words written without spaces (docs/dev/SEARCH.md, Normalise).
 func (b *builder) addWords(to []posting, doc uint32, words []nameWord, core int) []posting {
 	for i, w := range words {
 		mask := uint32(1) << i

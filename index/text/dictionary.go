@@ -121,7 +121,7 @@ func openDictionary(index bleve.Index) (dictionary, error) {
 // as bleve's dictionaries require. It computes the table of the Damerau distance (optimal string
 // alignment) row by row. Only a band of five cells can stay within two errors, and the two rows
 // that a step needs fit into the integer. So nothing is built before a search and nothing is stored
-// during one. bleve's own automaton takes 51 to 273 µs to build for every word (docs/SEARCH.md,
+// during one. bleve's own automaton takes 51 to 273 µs to build for every word (docs/dev/SEARCH.md,
 // Cost).
 //
 // Every error costs 1, but a change of the first letter costs 2 unless it swaps the first two

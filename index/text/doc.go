@@ -1,6 +1,6 @@
 // Package text answers which cards a free-text query means, and how well each fits.
 //
-// A query goes through five steps; docs/SEARCH.md has the rules.
+// A query goes through five steps; docs/dev/SEARCH.md has the rules.
 //
 //	"Pikchu & Zekrom-GX 33/181"
 //	  normalise   pikchu  zekrom  gx  33 / 181      normalise.go

@@ -44,7 +44,7 @@ type termExpander struct {
 	phoneticScratch
 }
 
-// expand lists the expansions of every term, term by term, the best first (docs/SEARCH.md, Expand).
+// expand lists the expansions of every term, term by term, the best first (docs/dev/SEARCH.md, Expand).
 // It reports whether the pass can find more than the one before.
 func (rd *termExpander) expand(by round) bool {
 	e := by.pass

@@ -56,7 +56,7 @@ const (
 	typoPrefix                  // words with a prefix that is one error away
 )
 
-// allowedTypos is the largest distance at which a word may be misspelled (docs/SEARCH.md, Expand).
+// allowedTypos is the largest distance at which a word may be misspelled (docs/dev/SEARCH.md, Expand).
 // It is 0 under four letters or with anything but letters, and digits that may be misread ones; 1 up to
 // six, 2 from seven. Words of three letters are compared with the suffixes only (see lookup). Of three
 // syllables or Han, or four kana, each of three bytes, one may be another of its block.
@@ -195,7 +195,7 @@ func (ex *fuzzyExpander) best(near []nearWord, limit int) []nearWord {
 }
 
 // suffixes is the closed list of words that follow (or precede) a name. Only these are compared
-// with a word of three letters (docs/SEARCH.md, Expand).
+// with a word of three letters (docs/dev/SEARCH.md, Expand).
 var suffixes = []string{
 	"v", "ex", "gx", "vmax", "vstar", "break", "lv", "x", "lvx", "legend", "radiant", "star", "prism",
 }
@@ -232,7 +232,7 @@ func letterFor(digit byte) (letter byte, ok bool) {
 const minLookalikes = 3
 
 // readLookalikes corrects numbers in which letters stand for digits, or digits for letters, where no
-// card has the number as typed (docs/SEARCH.md, Numbers): "O11/198", "OPO5-119", "4/lO2".
+// card has the number as typed (docs/dev/SEARCH.md, Numbers): "O11/198", "OPO5-119", "4/lO2".
 func (q *query) readLookalikes(ix *Index) {
 	tokens := q.norm.tokens
 	for i := 0; i < len(tokens); {

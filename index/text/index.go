@@ -105,7 +105,7 @@ type nameGroup struct {
 	traitBits uint32
 	// suffixBits are the bits of suffixes and single letters.
 	suffixBits uint32
-	// popularity is 0.6·log2(printings+1) of the order in docs/SEARCH.md, in fitStep. Printings
+	// popularity is 0.6·log2(printings+1) of the order in docs/dev/SEARCH.md, in fitStep. Printings
 	// count all cards of the game with these name words, however qualified.
 	popularity uint16
 }

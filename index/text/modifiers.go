@@ -9,7 +9,7 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// Modifiers are what a query asks for beside the words that cards have (docs/SEARCH.md, Orders, prices,
+// Modifiers are what a query asks for beside the words that cards have (docs/dev/SEARCH.md, Orders, prices,
 // eras, sealed words).
 type Modifiers struct {
 	Rest     string         // the query without the words of modifiers

@@ -30,7 +30,7 @@ type nameWord struct {
 }
 
 // A nameParser parses names. TCGCSV's names contain what other sources have in other fields;
-// docs/SEARCH.md, Normalise:
+// docs/dev/SEARCH.md, Normalise:
 //   - " - OP01-016", "(001)", "(#12)" and "(74 Delta)" repeat the card's own number, which is
 //     dropped;
 //   - "(Delta Species)", "(Prism Star)", "(Star)" and "Nidoran (F)" are symbols, and part of

@@ -7,7 +7,7 @@ import (
 )
 
 // A token is one normalised word of a name or query: its place in the normaliser's text, and how it
-// was written. docs/SEARCH.md, Normalise.
+// was written. docs/dev/SEARCH.md, Normalise.
 type token struct {
 	start, end int
 	// stem is the length of the word without its possessive ending ("mistys": 5), or 0.
@@ -289,7 +289,7 @@ func (sc *scanner) endWord() {
 	}
 }
 
-// symbolWords are the signs printed in card names that have a spoken form (docs/SEARCH.md,
+// symbolWords are the signs printed in card names that have a spoken form (docs/dev/SEARCH.md,
 // Normalise).
 var symbolWords = map[rune]string{
 	'♀': " female ", '♂': " male ",

@@ -9,7 +9,7 @@ import (
 )
 
 // phoneticIndex finds the words of names that sound like a typed word: "dragonight", "pick a chew"
-// (docs/SEARCH.md, Last resort). Words are reduced to how they sound, and compared by their common
+// (docs/dev/SEARCH.md, Last resort). Words are reduced to how they sound, and compared by their common
 // trigrams.
 type phoneticIndex struct {
 	words    []uint32 // word numbers

@@ -8,7 +8,7 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// Bounds of a query (docs/SEARCH.md, Cost): the rest of it is not read.
+// Bounds of a query (docs/dev/SEARCH.md, Cost): the rest of it is not read.
 const (
 	maxQueryTerms = 8
 	maxTokens     = 24
@@ -48,7 +48,7 @@ type queryPreference struct {
 	wordID uint32 // or none
 }
 
-// A query is a parsed text: its terms, and the numbers among them (docs/SEARCH.md, Numbers).
+// A query is a parsed text: its terms, and the numbers among them (docs/dev/SEARCH.md, Numbers).
 type query struct {
 	norm     normaliser
 	terms    []queryTerm

@@ -8,7 +8,7 @@ import (
 )
 
 // A role is what a word of a query is. Terms and years are searched, words of the other kinds are not
-// (docs/SEARCH.md, Words that are left out).
+// (docs/dev/SEARCH.md, Words that are left out).
 type role struct {
 	kind       roleKind
 	game       uint8                // of roleGame

@@ -156,7 +156,7 @@ const (
 	numberOff // the number alone is right, the total is not; no level of a score
 )
 
-// Places of the levels of the order in docs/SEARCH.md in a score, from the highest down.
+// Places of the levels of the order in docs/dev/SEARCH.md in a score, from the highest down.
 const (
 	missingAt     = 50 // the weight of the words that are missing
 	dropAt        = 42 // which words are missing: those on the right count least
@@ -175,7 +175,7 @@ const (
 )
 
 // Closeness returns the levels of a score that say how well a card fits the words, the exact name aside.
-// Hits that are equal in it may have another order (docs/SEARCH.md, Orders, prices, eras, sealed words).
+// Hits that are equal in it may have another order (docs/dev/SEARCH.md, Orders, prices, eras, sealed words).
 func Closeness(score uint64) uint64 { return score >> inexactAt &^ (1 << (partAt - inexactAt)) }
 
 // missingTieTerms counts the tie terms, and the repeated words, that a card does not have, whose

@@ -7,7 +7,7 @@ import (
 )
 
 // A Hit is a card that a query means. A smaller Score is a better hit: it packs the levels of the
-// order in docs/SEARCH.md, each of which breaks only the ties of the levels before. Hits with equal
+// order in docs/dev/SEARCH.md, each of which breaks only the ties of the levels before. Hits with equal
 // scores match equally well; their order is the catalog's (decision 22).
 type Hit struct {
 	Card  uint32

@@ -130,7 +130,7 @@ var smallCards = [][4]string{
 	{"Sanji", "PRB01-001", "Premium Booster -The Best-", "Leader"},            // 18
 }
 
-// TestWordsBesideNames goes through the rules of docs/SEARCH.md on a small catalog.
+// TestWordsBesideNames goes through the rules of docs/dev/SEARCH.md on a small catalog.
 func TestWordsBesideNames(t *testing.T) {
 	ix := buildSmall(t, []Alias{
 		{Phrase: "zard", Replacement: "charizard", Card: -1, Game: -1},

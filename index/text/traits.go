@@ -88,7 +88,7 @@ const usualTraits = cardvocab.Finishes | cardvocab.AnyRare | cardvocab.Uncommon 
 
 // unmet returns how far a card is from the preferences of a query. Each adds 0 for a card that has
 // it, 1 for a near match and 2 for none. The level says that the card is no whole answer, because it
-// does not have a rarity: the name's other cards that have it come first (docs/SEARCH.md, Preferences).
+// does not have a rarity: the name's other cards that have it come first (docs/dev/SEARCH.md, Preferences).
 func (s *search) unmet(card uint32) (sum, level uint64) {
 	for _, preference := range s.query.preferences {
 		if s.ix.traits[card]&preference.Exact != 0 || s.ix.inSetOfCode(card, preference.wordID) {

@@ -13,7 +13,7 @@ import (
 // of.
 const minTranslatedPrefix = 4
 
-// addTranslations adds the names of other languages that mean nothing in the catalog's own (docs/SEARCH.md, Other
+// addTranslations adds the names of other languages that mean nothing in the catalog's own (docs/dev/SEARCH.md, Other
 // languages), and makes the table of all aliases.
 func (b *builder) addTranslations() {
 	table := &b.index.aliases

@@ -62,7 +62,7 @@ func translatedIndex(t *testing.T) *Index {
 	return buildSmall(t, aliases, translatedCards...)
 }
 
-// TestTranslations holds the rules of docs/SEARCH.md, Other languages: which card each query finds first.
+// TestTranslations holds the rules of docs/dev/SEARCH.md, Other languages: which card each query finds first.
 func TestTranslations(t *testing.T) {
 	ix := translatedIndex(t)
 

@@ -9,7 +9,7 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// The weights of missing words (docs/SEARCH.md, Missing words). A hit may lack half of the weight
+// The weights of missing words (docs/dev/SEARCH.md, Missing words). A hit may lack half of the weight
 // of a query.
 const (
 	weightStopWord  = 2
