@@ -56,9 +56,9 @@ func oldState(t *testing.T) string {
 	}
 }
 
-// TestOldState opens a state directory of an earlier version. Each of its rounds was, a second
-// apart: two live calls of the first key, one of them failed; a live call and a look at usage of
-// the second; a product list, a look at usage and a batch of the preview key.
+// TestOldState opens a state directory of an earlier version. Its rounds were a second apart. Each
+// was two live calls of the first key, one of which failed, then a live call and a usage request of
+// the second key. A product list, a usage request and a batch of the preview key ended it.
 func TestOldState(t *testing.T) {
 	t.Parallel()
 	dir := oldState(t)
@@ -83,7 +83,7 @@ func TestOldState(t *testing.T) {
 	}
 
 	end := instant(testTime)
-	end.Wall += 28_000 // and the process began anew
+	end.Wall += 28_000 // and the process started again
 	store, err := OpenLocal(dir, LocalOptions{Now: end, CheckpointEvery: time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestOldState(t *testing.T) {
 	}
 }
 
-// TestEntryBytesAreStable encodes the log of an earlier version anew.
+// TestEntryBytesAreStable encodes the log of an earlier version again.
 func TestEntryBytesAreStable(t *testing.T) {
 	t.Parallel()
 	count := 0

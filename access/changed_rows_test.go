@@ -21,8 +21,8 @@ import (
 	"ninepocket/internal/disk/disktest"
 )
 
-// TestChangedIsTheLedger charges, writes checkpoints, some of which fail, and restarts. Whoever takes
-// over what changed, whenever it asks, has the ledger.
+// TestChangedIsTheLedger charges, writes checkpoints, some of which fail, and restarts. A reader
+// that applies the changes, at any time, has the ledger.
 func TestChangedIsTheLedger(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -166,7 +166,7 @@ func TestChangedReportsOnce(t *testing.T) {
 	}
 }
 
-// TestChangedIsOnDisk lets the log fail while it is asked: a call that no log has is not told of.
+// TestChangedIsOnDisk lets the log fail while it is asked: a call that no log has is not reported.
 func TestChangedIsOnDisk(t *testing.T) {
 	t.Parallel()
 	live, _ := faultKeys(t)
@@ -206,7 +206,7 @@ func TestChangedIsOnDisk(t *testing.T) {
 		disk.Set(verb, nil)
 	}
 
-	// In time it is mended.
+	// In time it recovers.
 	var rows []LedgerRow
 	for range 10 {
 		mending = mending.Add(time.Minute)
@@ -223,7 +223,7 @@ func TestChangedIsOnDisk(t *testing.T) {
 }
 
 // TestNothingTakenBackIsReported lets a log fail under callers, again and again, while somebody
-// asks what changed. A counter that only grows ends with what the ledger has: no call was told of
+// asks what changed. A counter that only grows ends with what the ledger has: no call was reported
 // and then taken back.
 func TestNothingTakenBackIsReported(t *testing.T) {
 	t.Parallel()
@@ -283,7 +283,7 @@ func TestNothingTakenBackIsReported(t *testing.T) {
 		}
 	}
 
-	// It is mended within a second, or two on a busy machine.
+	// It recovers within a second, or two on a busy machine.
 	for began := time.Now(); ask() != nil; time.Sleep(10 * time.Millisecond) {
 		if time.Since(began) > time.Minute {
 			t.Fatalf("the log is down for a minute: %v", store.Err())
@@ -302,17 +302,17 @@ func TestNothingTakenBackIsReported(t *testing.T) {
 	}
 }
 
-// TestIncarnation names a directory once, for whoever asks and for copies of it.
-func TestIncarnation(t *testing.T) {
+// TestServerID names a directory once, for every reader and for its copies.
+func TestServerID(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := statedir.ReadIncarnation(dir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := statedir.ReadServerID(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a directory without a name: %v", err)
 	}
 	names := make(chan string)
 	for range 4 {
 		go func() {
-			name, err := statedir.Incarnation(dir)
+			name, err := statedir.ServerID(dir)
 			if err != nil {
 				t.Error(err)
 			}
@@ -325,7 +325,7 @@ func TestIncarnation(t *testing.T) {
 			t.Errorf("a directory has the names %q and %q", first, other)
 		}
 	}
-	if other, err := statedir.Incarnation(t.TempDir()); err != nil || other == first {
+	if other, err := statedir.ServerID(t.TempDir()); err != nil || other == first {
 		t.Errorf("another directory has the name %q, %v", other, err)
 	}
 
@@ -340,11 +340,11 @@ func TestIncarnation(t *testing.T) {
 	if _, err := BackupState(dir, backup); err != nil {
 		t.Fatal(err)
 	}
-	if name, err := statedir.Incarnation(backup); err != nil || name != first {
+	if name, err := statedir.ServerID(backup); err != nil || name != first {
 		t.Errorf("a copy has the name %q, %v, want %q", name, err, first)
 	}
 
-	path := filepath.Join(dir, statedir.IncarnationName)
+	path := filepath.Join(dir, statedir.ServerIDName)
 	good, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -355,8 +355,8 @@ func TestIncarnation(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		name, err := statedir.Incarnation(dir)
-		if !errors.Is(err, statedir.ErrIncarnation) {
+		name, err := statedir.ServerID(dir)
+		if !errors.Is(err, statedir.ErrServerID) {
 			t.Errorf("with byte %d changed the name is %q, %v", i, name, err)
 		}
 	}
@@ -377,7 +377,7 @@ func TestKeysOfAFleet(t *testing.T) {
 	if _, err := keys.Read(dir); !errors.Is(err, keys.ErrMissing) {
 		t.Errorf("a directory of one machine without keys: %v", err)
 	}
-	if _, err := statedir.Incarnation(dir); err != nil {
+	if _, err := statedir.ServerID(dir); err != nil {
 		t.Fatal(err)
 	}
 

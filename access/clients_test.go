@@ -24,7 +24,7 @@ func mustCreate(t testing.TB, f *keys.File, want keys.NewKey) (*keys.Key, string
 	return key, raw
 }
 
-// principalOf is who calls with a key of a file, whose text nobody knows any more.
+// principalOf returns the caller of a key in a file. The key's text is not known any more.
 func principalOf(f *keys.File, key *keys.Key, plans keys.Plans) *keys.Principal {
 	tenant := f.Tenants[key.Tenant]
 	kind, _ := keys.ParseSurface(key.Surface) // checked when the file was read
@@ -38,7 +38,8 @@ func principalOf(f *keys.File, key *keys.Key, plans keys.Plans) *keys.Principal 
 	return p
 }
 
-// readUsage is the ledger of a state directory from a day on, as `ninepocket usage --json` tells it.
+// readUsage is the ledger of a state directory from a day on, as `ninepocket usage --json` prints
+// it.
 func readUsage(dir, tenant string, since calendar.Day) (LedgerReport, error) {
 	rows, err := ReadLedger(dir, tenant, since, math.MaxInt32)
 	return NewLedgerReport(rows), err

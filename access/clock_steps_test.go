@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestFollower shows a follower each kind of step: what a time service does and a suspend are
-// followed at once, what the kernel vouches for after a moment, and a glitch never.
+// TestFollower shows a follower each kind of step. It follows a time service and a suspend at once,
+// a step that the kernel confirms after a moment, and a glitch never.
 func TestFollower(t *testing.T) {
 	t.Parallel()
 	const hour = int64(3_600_000)
@@ -50,7 +50,7 @@ func TestFollower(t *testing.T) {
 	try("wild", Synced, 1000, func(seen *clockSample) { seen.wall += hour + random.Int64N(1000*hour) }, 0)
 }
 
-// TestClockStands wants instants that do not move with the wall clock, and follow it when told.
+// TestClockStands wants instants that do not move with the wall clock, and follow it on request.
 func TestClockStands(t *testing.T) {
 	t.Parallel()
 	began := time.Now()

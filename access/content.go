@@ -122,7 +122,7 @@ func (c *content) Write(into *state.Writer) {
 		into.Rename(renamed.from, renamed.to)
 	}
 
-	// What a delta has is of the new names already.
+	// A delta has the new names already.
 	for _, delta := range c.deltas {
 		tenant := delta.tenant.tenant
 		into.Account(tenant, delta.encoded)

@@ -143,9 +143,9 @@ func crashBatch(store *LocalStore, p *keys.Principal, clock Clock, key string) e
 	return err
 }
 
-// TestCrash kills a process that charges, again and again, and compares what is left with what it
-// had acknowledged: 0 <= charged - acknowledged <= in flight, every charged batch has its reply, no
-// minute window opens. NINEPOCKET_TORTURE gives the number of rounds.
+// TestCrash kills a process that charges, again and again, and compares its files with the
+// acknowledged calls: 0 <= charged - acknowledged <= in flight. Every charged batch has its reply,
+// and no minute window opens. NINEPOCKET_TORTURE gives the number of rounds.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	rounds := 15 / testsweep.Stride(3)
@@ -219,7 +219,7 @@ func crashRounds(t *testing.T, kind string, rounds int) {
 func runCrash(t *testing.T, dir, kind string, round int) map[string][]string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestCrashChild$")
-	// What a killed child leaves of its own folders goes with ours.
+	// Folders that a killed child leaves are removed with those of this process.
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), crashDirEnv+"="+dir, crashRoundEnv+"="+strconv.Itoa(round),
 		crashKindEnv+"="+kind)
 	out, err := cmd.StdoutPipe()

@@ -114,9 +114,9 @@ func figures(dir string) (string, error) {
 	return out.String(), nil
 }
 
-// TestCheckpointBits flips bits of every page of a checkpoint, and of the log: the state is refused,
-// or says exactly the same; never another figure, and never a crash. NINEPOCKET_TORTURE flips every
-// one.
+// TestCheckpointBits flips bits of every page of a checkpoint, and of the log: the state is
+// refused, or has exactly the same figures. It never has other figures, and never crashes.
+// NINEPOCKET_TORTURE flips every one.
 func TestCheckpointBits(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
@@ -375,7 +375,7 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestBackupRefused makes backups fail: the reason is told, and nothing of the copy is left.
+// TestBackupRefused makes backups fail: the reason is reported, and nothing of the copy is left.
 func TestBackupRefused(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)
@@ -423,7 +423,7 @@ func TestBackupRefused(t *testing.T) {
 	}
 }
 
-// TestKeysByHand refuses a keys file that was edited, and takes it when told to.
+// TestKeysByHand refuses a keys file that was edited, and takes it on request.
 func TestKeysByHand(t *testing.T) {
 	t.Parallel()
 	dir := smallState(t)

@@ -9,7 +9,7 @@ import (
 type AdmitResult uint8
 
 const (
-	// Admitted means: go on; the reservation must be finished.
+	// Admitted means that the call may run, and its reservation must be finished.
 	Admitted AdmitResult = iota
 	// RateLimited means: 429 rate_limit_exceeded; nothing was taken.
 	RateLimited

@@ -39,9 +39,9 @@ func filesWith(t *testing.T, dir, text string) (found []string) {
 // goner is the name of the tenant that TestRenameDeleted deletes.
 const goner = "goner-of-the-test"
 
-// TestRenameDeleted makes random calls of three tenants over days, batches too, and deletes one at a random
-// moment: with calls in flight, with a crash before the checkpoint or without. Then its name is in no file,
-// its rows stand under the opaque name, and those of the others are as they were.
+// TestRenameDeleted makes random calls of three tenants over days, batches too, and deletes one at
+// a random moment: with calls in flight, with a crash before the checkpoint or without. Then its
+// name is in no file, its rows stand under the opaque name, and those of the others are unchanged.
 func TestRenameDeleted(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -93,7 +93,7 @@ func TestRenameDeleted(t *testing.T) {
 	}
 }
 
-// deletion is a store whose calls are counted beside it.
+// deletion is a store whose calls are counted apart.
 type deletion struct {
 	t      *testing.T
 	random *rand.Rand

@@ -44,8 +44,8 @@ var storms = []storm{
 }
 
 // TestDiskWeather lets each fault of the disk come and go under a store that is called all the
-// time. What is acknowledged is charged and nothing else is, before and after a restart; nobody is
-// refused for a fault that leaves the log alone; and seconds after its end everybody is answered.
+// time. Before and after a restart, acknowledged calls are charged and no others. A fault that
+// leaves the log alone refuses nobody. Seconds after a fault ends every call is answered.
 func TestDiskWeather(t *testing.T) {
 	t.Parallel()
 	for kind, mapped := range disktest.Kinds(t) {
@@ -118,7 +118,7 @@ func diskWeather(t *testing.T, mapped bool, fault storm) {
 	if fault.down && n == 0 || !fault.down && n > 0 {
 		t.Fatalf("%d of 12 rounds were refused during the fault (%v)", n, script.store.Err())
 	}
-	for _, p := range []*keys.Principal{live, preview} { // what is left is told, also while nothing is metered
+	for _, p := range []*keys.Principal{live, preview} { // the rest is reported, also while nothing is metered
 		decision := script.store.Admit(p, SpecFor(p, CardsGet), script.now)
 		if decision.Result == Admitted {
 			_, err := script.store.Finish(decision.Reservation, false)

@@ -45,19 +45,20 @@
 //
 // # Caveats
 //
-// A unit of the quota is reserved at admission, and charged or given back at Finish. While requests
-// that will fail reserve the last units, others are refused with quota_exceeded: the quota is never
-// exceeded, but it may be refused for the length of a request although a unit comes back.
+// A request credit or a request of the day is reserved at admission, and charged or given back at
+// Finish. While requests that will fail reserve the last credits, others are refused with
+// quota_exceeded: the quota is never exceeded, but it may be refused for the length of a request
+// although a credit comes back.
 //
 // Limits, quota days and credit periods do not go backwards with a wall clock that is set back: the
 // tenant stays in the later day until the clock arrives there. A day more than a day ahead of the
 // clock is ignored, and the tenant returns to today with what it has used. A clock that is set forward
 // over a reboot looks like time that passed, and opens the minute windows early.
 //
-// A [LocalStore] returns [ErrUnavailable] while its log cannot be written, and recovers by itself. A
-// call that was answered so is charged neither then nor later; only a process that dies while the disk
-// fails may leave such a charge to the next one, or lose live calls that were written and never on
-// disk. A live request (daily quota) survives the death of the process once Finish returned, but only
+// A [LocalStore] returns [ErrUnavailable] while its log cannot be written, and recovers by itself.
+// Such a call is charged neither then nor later. Only a process that dies while the disk fails may
+// leave such a charge to the next process, or lose live calls that were written and never on disk.
+// A live request (daily quota) survives the death of the process once Finish returned, but only
 // reaches the disk within 100 ms; credits and stored replies are on disk before Finish or Commit
 // returns.
 //

@@ -36,8 +36,8 @@ func (o LocalOptions) Unsynced(mapped bool) LocalOptions {
 // quick is a disk whose files for logs are mapped, and on which nothing is synced.
 func quick() state.Seams { return state.Seams{Disk: disktest.Unsynced(true)} }
 
-// verb names a call to the disk as the tests of a store do: a checkpoint has two moments, before it takes
-// place and when it has. What else is done to its file, and what a folder is asked for, has no name.
+// verb names a call to the disk as the tests of a store do: a checkpoint has two moments, before it
+// takes place and when it has. Other calls on its file or on a folder have no name.
 func verb(call disktest.Call) string {
 	checkpoint := filepath.Base(call.Path) == statedir.CheckpointName
 	switch {

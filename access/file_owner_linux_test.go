@@ -34,7 +34,7 @@ func ownedState(t *testing.T) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 
-	// Whoever is let into the directory may write there, as in one that a group shares.
+	// Every user with access to the directory may write there, as in one that a group shares.
 	state := filepath.Join(folder, "state")
 	err = errors.Join(os.Chmod(folder, 0o755), os.Mkdir(state, 0o700), os.Chmod(state, 0o777),
 		os.Chown(state, somebody, somebody))

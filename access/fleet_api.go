@@ -12,8 +12,8 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// This file is what fleet/limiter needs of a LocalStore: limits that many servers share are decided
-// elsewhere, and the store only records what calls have cost.
+// This file serves fleet/limiter: limits that many servers share are decided elsewhere, and the
+// store only records the charges.
 
 // QuotaState returns the day or period that a call is charged to now, and what is charged to it.
 func (store *LocalStore) QuotaState(p *keys.Principal, spec *LimitSpec, now Instant) QuotaState {

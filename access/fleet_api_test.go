@@ -100,7 +100,7 @@ func TestPrepared(t *testing.T) {
 	}
 }
 
-// TestRecord enters calls whose rights are held elsewhere.
+// TestRecord enters calls that another limiter has granted.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	store, ticket := preparing(t, t.TempDir())

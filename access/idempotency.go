@@ -50,7 +50,7 @@ func (l *limits) Begin(res Reservation, key string, body BodyHash, now Instant) 
 	return Claim{Result: Replay, Reply: plain}, nil
 }
 
-// plain returns a stored reply as it was committed.
+// plain returns a stored reply as committed.
 func (l *limits) plain(tenant string, name ReplyKey, r storedReply) ([]byte, error) {
 	data := r.data
 	if data == nil {
@@ -213,7 +213,7 @@ func PackReply(plain []byte) ([]byte, error) {
 	return packer.EncodeAll(plain, make([]byte, 0, len(plain)/8+64)), nil
 }
 
-// UnpackReply returns a stored reply as it was before [PackReply].
+// UnpackReply returns a stored reply in its form before [PackReply].
 func UnpackReply(data []byte) ([]byte, error) {
 	plain, err := unpacker.DecodeAll(data, nil)
 	if err != nil {

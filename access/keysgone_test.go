@@ -12,8 +12,8 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// TestKeysGone takes the keys file away from a state that a server used: nothing begins a new one by
-// itself, and a repair does when it is told to.
+// TestKeysGone takes the keys file away from a state that a server used: nothing makes a new file
+// by itself, and a repair does so on request.
 func TestKeysGone(t *testing.T) {
 	t.Parallel()
 	for _, left := range []string{statedir.CheckpointName, filepath.Join(statedir.LogName, wal.SegmentName(1))} {

@@ -77,7 +77,7 @@ type LimitSpec struct {
 	PerMinute      int       // limit of the window
 	Quota          QuotaKind // the caller's quota, reported even if the call is free
 	Limit          int64     // of the quota
-	Cost           int64     // units of the quota that a success takes: 0 or 1
+	Cost           int64     // request credits, or requests of the day, that a success costs: 0 or 1
 	ReserveAtBegin bool      // the unit is reserved by Begin, not by Admit: a replay is free even at an exhausted quota
 	Durable        bool      // a charge is on disk before Finish returns
 }

@@ -62,7 +62,7 @@ func (r *removed) open() {
 	r.t.Cleanup(r.store.Kill)
 }
 
-// reported reports whether an error was told.
+// reported reports whether an error was reported.
 func (r *removed) reported(want error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,8 +97,9 @@ func (r *removed) dies() {
 	r.isWell()
 }
 
-// TestRemovedLog removes the log of a running store, whole or its open segment. That is seen without a
-// call, told and counted, and a checkpoint takes the log's place: the process may die then.
+// TestRemovedLog removes the log of a running store, whole or its open segment. That is seen
+// without a call, reported and counted, and a checkpoint takes the log's place: the process may die
+// then.
 func TestRemovedLog(t *testing.T) {
 	t.Parallel()
 	for what, remove := range map[string]func(*removed) error{
@@ -178,9 +179,9 @@ func TestMovedState(t *testing.T) {
 	r.dies()
 }
 
-// TestCheckpointAnew takes the checkpoint file of a running store away, or puts another in its place.
-// When it is asked to, the store begins a new one, by which the next store knows what every account
-// has used.
+// TestCheckpointAnew takes the checkpoint file of a running store away, or puts another in its
+// place. On request the store begins a new file, from which the next store knows the usage of every
+// account.
 func TestCheckpointAnew(t *testing.T) {
 	t.Parallel()
 	used := func(r *removed) int64 {

@@ -98,9 +98,9 @@ func (h *blockedCheckpoint) isWell() {
 	}
 }
 
-// TestFaultsOfMappedPages cuts a checkpoint file short while bbolt has it mapped, so that its pages are
-// there no more: what reads them is an error, and no signal that ends the process or lock that is
-// never given up. Metering goes on, and the checkpoint with it once the file is whole.
+// TestFaultsOfMappedPages cuts a checkpoint file short while bbolt has it mapped, so that its pages
+// are gone. Reading them is an error: no signal ends the process, and no lock stays locked.
+// Metering goes on, and the checkpoint with it once the file is whole.
 func TestFaultsOfMappedPages(t *testing.T) {
 	t.Parallel()
 	h := newBlockedCheckpoint(t)
@@ -132,9 +132,9 @@ func TestFaultsOfMappedPages(t *testing.T) {
 	h.isWell()
 }
 
-// TestAnotherCheckpointFile takes a running server's checkpoint file away, empties it, and puts an older
-// one in its place. No checkpoint is written to it, for what the right file has is nowhere else;
-// metering goes on, and the checkpoint with it once the file is back.
+// TestAnotherCheckpointFile takes a running server's checkpoint file away, empties it, and puts an
+// older one in its place. No checkpoint is written to it, because only the right file has its
+// content. Metering continues, and checkpoints continue once the file is back.
 func TestAnotherCheckpointFile(t *testing.T) {
 	t.Parallel()
 	h := newBlockedCheckpoint(t)

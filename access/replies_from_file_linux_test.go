@@ -23,7 +23,7 @@ func mappings(t *testing.T, path string) int {
 	return strings.Count(string(maps), path)
 }
 
-// descriptor returns the one by which this process has a file open; -1 when it has none.
+// descriptor returns the descriptor of a file that this process has open, -1 if it has none.
 func descriptor(t *testing.T, path string) int {
 	t.Helper()
 	path, err := filepath.EvalSymlinks(path)
@@ -45,8 +45,8 @@ func descriptor(t *testing.T, path string) int {
 }
 
 // TestRepeatedFromTheFile repeats a batch whose reply is in the checkpoint file alone. The file is
-// opened once for all repetitions between two checkpoints; no checkpoint, backup or reader waits for
-// them; and what is wrong with the file for a while is over with it.
+// opened once for all repetitions between two checkpoints. No checkpoint, backup or reader waits
+// for them. A fault of the file has no effect after its end.
 func TestRepeatedFromTheFile(t *testing.T) {
 	t.Parallel()
 	h := newBlockedCheckpoint(t)
@@ -101,8 +101,8 @@ func TestRepeatedFromTheFile(t *testing.T) {
 	isRepeated()
 	h.isWell()
 
-	// What is cut behind its first pages opens, and cannot be read. The mapping that was there is left, and
-	// no others.
+	// A file that is cut behind its first pages opens, and cannot be read. The mapping that was
+	// there is left, and no others.
 	whole = h.read()
 	isRepeated()
 	before := mappings(t, h.path)

@@ -25,9 +25,9 @@ func heap() int64 {
 }
 
 // TestTenMinutesOfBatches has a tenant of the plan business send fresh batches at its full rate for
-// ten minutes of virtual time, with a checkpoint every ten seconds: none is refused. What memory
-// keeps of a reply is at most 200 bytes, all of them can be repeated, and ten minutes later the
-// memory is as before.
+// ten minutes of virtual time, with a checkpoint every ten seconds: none is refused. A reply takes
+// at most 200 bytes of memory, all replies can be repeated, and ten minutes later the memory is
+// free again.
 func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 	testsweep.OnlyFull(t)
 	f := keys.NewFile()

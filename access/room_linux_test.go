@@ -47,7 +47,7 @@ func fillDisk(t *testing.T, mapped bool) {
 	for r.acked < 40_000/int64(testsweep.Stride(4)) || refused == 0 {
 		d := r.store.Admit(live, SpecFor(live, CardsGet), instant(testTime.Add(time.Duration(r.acked)*time.Minute)))
 		var err error
-		if d.Result == Admitted { // what is not admitted has no ticket
+		if d.Result == Admitted { // a refused call has no reservation
 			_, err = r.store.Finish(d.Reservation, true)
 		}
 

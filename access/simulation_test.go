@@ -23,7 +23,7 @@ import (
 // around a store, all out of one seed. It is an event loop in one goroutine: the store has none of
 // its own, and a seed always gives the same trace.
 //
-// What it checks is not taken from the code: see judge and end.
+// Its checks are not taken from the code: see judge and end.
 type universe struct {
 	t      *testing.T
 	seed   uint64
@@ -160,7 +160,7 @@ func (u *universe) event() {
 	}
 	u.pass(1)
 
-	// What a server does within 50 ms.
+	// The work of a server within 50 ms.
 	if !u.bad {
 		if err := u.store.dir.Log.Sync(); err != nil {
 			u.failf("a good disk: %v", err)
@@ -201,7 +201,7 @@ func (u *universe) mendDisk() {
 		return
 	}
 
-	// What a server's sync does within 50 ms of the end.
+	// The work of a server's sync within 50 ms of the end.
 	u.pass(1000)
 	u.bad = false
 	if err := u.store.dir.Log.Sync(); err != nil || u.store.Err() != nil {
@@ -225,7 +225,7 @@ func (u *universe) restart() {
 		_ = u.store.Close() // fails on a bad disk, which loses nothing
 	}
 
-	// Who was refused by a process that died with a bad disk may find the call made.
+	// A call that was refused by a process that died with a bad disk may be charged.
 	for _, cl := range u.clients {
 		cl.doubtful += cl.refused
 		cl.refused = 0
@@ -244,7 +244,7 @@ func (u *universe) restart() {
 		u.boots++
 		u.born = u.true
 		if u.wrong != 0 {
-			u.glitches = append(u.glitches, u.true) // nothing is left to tell how long it took
+			u.glitches = append(u.glitches, u.true) // nothing is left that shows how long it took
 		}
 	}
 	u.logf("restart, killed %t, boot %d", kill, u.boots)
@@ -338,7 +338,7 @@ func (u *universe) batch(cl *client, decision Decision) {
 	}
 }
 
-// end holds what happened against what must hold whatever happens.
+// end compares the events of the run with the rules for every run.
 func (u *universe) end() {
 	u.mendDisk()
 	u.wrong = 0

@@ -37,9 +37,9 @@ type Claim struct {
 }
 
 // Store has the limits of tenants and what calls have taken of them. Implementations are safe for
-// concurrent use and never do half of a call. While nothing can be recorded every method but Usage and
-// Abort returns ErrUnavailable (Admit: the result Unavailable) and charges nothing; a call that fails
-// so is charged neither then nor later. The store recovers by itself.
+// concurrent use and never do half of a call. While recording is not possible, every method but
+// Usage and Abort returns ErrUnavailable (Admit: the result Unavailable). Such a call is charged
+// neither then nor later. The store recovers by itself.
 //
 // Every implementation gives these guarantees, and the conformance suite checks them:
 //

@@ -66,7 +66,7 @@ func oneClock(h accesstest.Harness) accesstest.Harness {
 	return h
 }
 
-// clocked fails the test when a caller's two clocks are not as far apart as they were.
+// clocked fails the test if the distance of a caller's two clocks changed.
 type clocked struct {
 	access.Store
 	t     testing.TB

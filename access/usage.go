@@ -8,8 +8,8 @@ import (
 // usage is a tenant's logged usage: its charges, its stored replies and its ledger rows. It decides
 // nothing and knows no limit. The mutex of the tenant's state guards it.
 type usage struct {
-	// A new day or period begins when a call of it ends, not when it is admitted: so replaying the log,
-	// which has that order, leads to the same usage.
+	// A new day or period begins when its first call ends, not at admission. The log has that
+	// order, so replaying it leads to the same usage.
 	day         calendar.Day
 	dayUsed     int64
 	previousDay periodUsage // of calls, not of the calendar
@@ -47,8 +47,7 @@ func resetsOf(p *keys.Principal) (out resets) {
 type timePair struct{ store, wall int64 }
 
 // later returns the later of two times. If the wall clock was set between two with the same store
-// time, it is the one with the higher wall time: then less time seems to pass until the next start,
-// never more.
+// time, the higher wall time counts: then less time seems to pass until the next start, never more.
 func (now timePair) later(other timePair) timePair {
 	if other.store > now.store || other.store == now.store && other.wall > now.wall {
 		return other

@@ -128,8 +128,8 @@ func (a *tenantState) newName(owners map[string]string) string {
 // renameTimeout is how long the checkpoint of a rename waits for processes that read the file.
 const renameTimeout = time.Second
 
-// rename gives a tenant another name, and drops its replies. What stands under the new name already, as
-// after a crash, is added to it. No checkpoint is being written.
+// rename gives a tenant another name, and drops its replies. Rows that are under the new name
+// already, as after a crash, are added. No checkpoint is being written.
 func (ul *usageLog) rename(a *tenantState, to string) {
 	ul.mu.Lock()
 	defer ul.mu.Unlock()
@@ -307,10 +307,10 @@ func (ul *usageLog) rowsOf(tenant string, since calendar.Day) []LedgerRow {
 	return rows
 }
 
-// Checkpoint writes a checkpoint at once. If the checkpoint file is missing, damaged or another one,
-// it fails with ErrCorrupt. With rebuild it then begins a new file with everything in memory, which
-// is all used and remaining units (decision 1768). Earlier ledger rows are lost, and so are the
-// replies that were only in the file: repetitions of their calls are refused, and not charged. An
+// Checkpoint writes a checkpoint at once. If the checkpoint file is missing, damaged or another
+// one, it fails with ErrCorrupt. With rebuild it then begins a new file with everything in memory,
+// which is all used and remaining units (decision 1768). Earlier ledger rows are lost. Replies that
+// were only in the file are lost, too: repetitions of their calls are refused, and not charged. An
 // existing file is moved aside, and its name returned.
 func (ul *usageLog) Checkpoint(rebuild bool, now time.Time) (aside string, err error) {
 	if ul.dir == nil {

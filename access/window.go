@@ -37,8 +37,8 @@ type window struct {
 	times []int64 // ring; len is its capacity, at least limit
 	head  int     // position of the oldest
 	count int     // admissions in the ring
-	// live is how many of these, the newest, were under a minute old at the last peek, or came since:
-	// for what remains and the wait, not for admission.
+	// live counts the newest of these: those under a minute old at the last peek, and those since.
+	// It serves the remaining calls and the wait, not admission.
 	live int
 
 	buckets   []uint32 // by bucket number modulo bucketCount

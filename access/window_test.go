@@ -60,8 +60,8 @@ func TestWindowProperty(t *testing.T) {
 				}
 			}
 
-			// A late call is told what remains as the last one saw it, which may be a few more; it
-			// is admitted by the limit.
+			// A late call gets the remaining count of the last call, which may be a few more. The
+			// limit decides its admission.
 			if _, remaining, _ := w.peek(windowEpoch + now); now >= newest && remaining > int64(limit-strictly) {
 				rt.Fatalf("%d remain at %d with %d of %d taken", remaining, now, strictly, limit)
 			}

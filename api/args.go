@@ -56,14 +56,14 @@ func (a *Args) take(pair string) {
 	name, value, _ := strings.Cut(pair, "=")
 	decoded, err := url.QueryUnescape(name)
 	if err != nil {
-		decoded = name // errors name it as it was sent
+		decoded = name // errors name it as sent
 	}
 
 	if known := a.find(decoded); err == nil && known != nil {
 		known.count++
 		known.value, err = url.QueryUnescape(value)
 		if err != nil {
-			known.reason = "has an invalid percent escape: spell a percent sign %25"
+			known.reason = "has an invalid percent escape: write a percent sign as %25"
 		} else {
 			known.reason = textProblem(known.value)
 		}
@@ -274,7 +274,7 @@ func (r *Request) instantArg(name string) int64 {
 
 	// In a query a plus sign that is not escaped is a space.
 	if _, err := parseInstant(strings.ReplaceAll(v, " ", "+")); err == nil {
-		r.problem("%s has a space where its offset begins (got %s): spell a plus sign %%2B", name, QuoteInput(v))
+		r.problem("%s has a space where its offset begins (got %s): write a plus sign as %%2B", name, QuoteInput(v))
 	} else {
 		r.problem("%s must be a date and time of RFC 3339, such as 2026-11-20T20:05:00Z (got %s)", name, QuoteInput(v))
 	}

@@ -74,7 +74,7 @@ func (r *Request) sample() string {
 }
 
 // object parses the body, once and completely, so that reading it needs no errors. It is nil if the
-// body is no JSON object: it records what is wrong, and what to send.
+// body is no JSON object: it records the fault, and the expected body.
 func (r *Request) object() jsonwalk.Value {
 	const tooDeep = "the body is nested more than 16 levels deep"
 	value, err := jsonwalk.Parse(r.Body)
@@ -260,9 +260,9 @@ func (r *Request) batch(out *Reply, bounds wire.Range, format *batchFormat) *wir
 	return format.append(r, out, refs, ids)
 }
 
-// append appends the entries of the references that were found, ids first, each in request order, and
-// the list of those not found. Identical strings of one list are one (decision 24). For CSV the reply
-// is begun anew.
+// append appends the entries of the references that were found, ids first, each in request order,
+// and the list of those not found. Identical strings of one list are one (decision 24). For CSV the
+// reply starts again.
 func (format *batchFormat) append(r *Request, out *Reply, refs []string, ids int) *wire.APIError {
 	if len(refs) > format.limit {
 		return refuse(wire.PlanLimit,

@@ -21,7 +21,7 @@ func listChanges(r *Request, out *Reply) *wire.APIError {
 		return f
 	}
 	if !r.View.KnowsChanges(query.Since) {
-		return gone(current, "nobody knows what changed since snapshot "+QuoteInput(query.Since))
+		return gone(current, "the changes since snapshot "+QuoteInput(query.Since)+" are unknown")
 	}
 
 	out.Body = wire.AppendText(out.Body, `{"from_snapshot_id":`, query.Since)
@@ -58,8 +58,9 @@ func changesQuery(r *Request) (query engine.ChangesQuery, bound uint64) {
 	return query, cursor.Hash("changes", kind, query.Since)
 }
 
-// openChanges sets the request's View to the one that a header or cursor names, and the position to that of the
-// cursor. It records problems. A walk has the rows up to one snapshot: it cannot go on in another.
+// openChanges sets the request's View to the one that a header or cursor names, and the position to
+// that of the cursor. It records problems. A pagination has the rows up to one snapshot: it cannot
+// continue in another.
 func openChanges(r *Request, query *engine.ChangesQuery, bound uint64) *wire.APIError {
 	if r.SnapshotID != "" {
 		view := r.Service.Retained(cursor.Hash(r.SnapshotID))
@@ -80,7 +81,7 @@ func openChanges(r *Request, query *engine.ChangesQuery, bound uint64) *wire.API
 	case view == nil && r.Service.IsPending(page.Snapshot, page.Issued):
 		return &wire.APIError{Code: wire.TemporarilyUnavailable, Detail: pendingView, RetryAfter: 1}
 	case view == nil:
-		return gone(r.View.ID, "the snapshot of this walk is not held any more: walk to the current one anew")
+		return gone(r.View.ID, "the snapshot of this pagination is not held any more")
 	default:
 		r.View = view
 		query.After = binary.BigEndian.Uint64(page.Position)
@@ -88,8 +89,9 @@ func openChanges(r *Request, query *engine.ChangesQuery, bound uint64) *wire.API
 	return r.invalid()
 }
 
-// gone returns the error of a snapshot that will not come back, with the way on: to the current one, or anew.
-func gone(current, what string) *wire.APIError {
-	what += "; the current one is " + current + ": begin again with GET /v1/bulk, or walk GET /v1/cards"
-	return &wire.APIError{Code: wire.SnapshotGone, Detail: what, Gone: true}
+// gone returns the error of a snapshot that will not come back. It names the next request: the
+// current snapshot, or a new start.
+func gone(current, reason string) *wire.APIError {
+	reason += "; the current one is " + current + ": start again with GET /v1/bulk, or page through GET /v1/cards"
+	return &wire.APIError{Code: wire.SnapshotGone, Detail: reason, Gone: true}
 }

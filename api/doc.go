@@ -3,10 +3,10 @@
 //
 // # Basics
 //
-// An [Operation] describes its route (method, path, surface), its inputs (query parameters, scope),
-// the work of the pipeline around it (an idempotency key, the caller's usage, a final meta member)
-// and how it runs. [Operations] lists all of them; package server makes its route table from the
-// list.
+// An [Operation] describes its route (method, path, surface), its inputs (query parameters, scope)
+// and how it runs. It also selects the work of the pipeline: an idempotency key, the caller's
+// usage, a final meta member. [Operations] lists all of them; package server makes its route table
+// from the list.
 //
 // A [Request] has the View, the instant, the plan, the arguments and the body. Run reads them and
 // either appends its response to the [Reply] or returns an error for the client. All problems of

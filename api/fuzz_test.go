@@ -63,8 +63,8 @@ func FuzzArgs(f *testing.F) {
 	})
 }
 
-// FuzzReadIDs holds readIDs against encoding/json: what it takes is what that reads, and what it
-// refuses is refused with a reason.
+// FuzzReadIDs compares readIDs with encoding/json: both accept the same bodies, and each refusal
+// has a reason.
 func FuzzReadIDs(f *testing.F) {
 	for _, seed := range []string{
 		`{"ids":["a"]}`, `{"ids":["a","a"],"x":[{}]}`, `{"ids":[]}`, `{"ids":null}`, `{"ids":["a"]}x`,

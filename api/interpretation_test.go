@@ -11,7 +11,7 @@ import (
 	"ninepocket/wire"
 )
 
-// TestInterpretation asks for what is taken as it is, and for what is not.
+// TestInterpretation sends queries that are used literally, and queries that are not.
 func TestInterpretation(t *testing.T) {
 	view := testView(t)
 	service := testService(t, view)

@@ -154,7 +154,7 @@ type Reply struct {
 	UnknownValues []byte
 	// SnapshotAt is the time of the response's data, in ms, for its meta.
 	SnapshotAt int64
-	// Bulk is what the response says of a snapshot's files, and File the one that is sent in place of Body.
+	// Bulk describes a snapshot's files in the response, and File is sent in place of Body.
 	Bulk *bulk.Files
 	File *bulk.Download
 	// RetryAfter is when the response will be another one, in seconds; 0 for not soon.

@@ -325,7 +325,7 @@ func TestFiltersReachTheQuery(t *testing.T) {
 		return string(q.AppendKey(nil))
 	}
 
-	paging := []string{"limit", "cursor", "include", "fields"} // which do not decide what is found
+	paging := []string{"limit", "cursor", "include", "fields"} // which do not change the hits
 	for _, name := range searchOperation().Params {
 		value, ok := values[name]
 		switch {

@@ -57,7 +57,7 @@ func (r *Request) readCursor(op cursor.Op, bound uint64, length wire.Range) (tok
 
 var errOtherQuery = errors.New("cursor was issued for other parameters")
 
-// badCursor records what is wrong with a cursor and what to do (decision 29).
+// badCursor records the fault of a cursor and the next step (decision 29).
 func (r *Request) badCursor(token string, err error) {
 	if errors.Is(err, cursor.ErrMalformed) {
 		r.problem("%s (got %s): leave it out to start again from the first page, "+

@@ -32,7 +32,7 @@ func TestTagsTurn(t *testing.T) {
 }
 
 // TestCursorsAreReportedBesideOtherProblems sends cursors that are good, foreign and broken, alone
-// and beside a limit that is wrong: what is surely wrong with a cursor is named with the rest.
+// and together with a wrong limit. A certain fault of a cursor is named with the rest.
 func TestCursorsAreReportedBesideOtherProblems(t *testing.T) {
 	view := testView(t)
 	service := testService(t, view)

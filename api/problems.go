@@ -11,7 +11,7 @@ import (
 // can be wrong in very many places, and a response must not be larger than its request.
 const maxProblems = 20
 
-// problems collects what is wrong with a request; one detail names all of it (decision 5).
+// problems collects the faults of a request; one detail names all (decision 5).
 type problems struct {
 	listed []string
 	count  int // with those beyond maxProblems

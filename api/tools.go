@@ -7,8 +7,8 @@ import (
 	"ninepocket/wire"
 )
 
-// Tools returns the tools of MCP as operations, in the order of their numbers. Whatever a tool's
-// result is, the call succeeded: it counts, and the result contains its problems (decision 13).
+// Tools returns the tools of MCP as operations, in the order of their numbers. A tool call succeeds
+// with any result: it counts, and the result contains its problems (decision 13).
 func Tools(endpoint *mcp.Endpoint) []*Operation {
 	names := endpoint.Tools()
 	all := make([]*Operation, len(names))

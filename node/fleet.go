@@ -86,7 +86,7 @@ func (n *Node) openExport(ctx context.Context) error {
 	}
 
 	state := n.Config.State
-	incarnation, err := statedir.Incarnation(state)
+	serverID, err := statedir.ServerID(state)
 	if err != nil {
 		return err
 	}
@@ -97,12 +97,12 @@ func (n *Node) openExport(ctx context.Context) error {
 	}
 
 	n.fleet.exporter, err = n.fleet.control.NewExporter(ctx, control.ExportOptions{
-		Incarnation: incarnation, Host: Hostname(), Version: n.Version, Source: n.journal, Now: time.Now,
+		ServerID: serverID, Host: Hostname(), Version: n.Version, Source: n.journal, Now: time.Now,
 		Later:  n.fleet.cursorKeys != nil,
 		Served: n.servedState, Report: eventLog{n.Log}.exportChanged, OnLag: eventLog{n.Log}.ledgerBehind,
 		OnOlder: eventLog{n.Log}.ledgerOlder,
 	})
-	n.fleet.keys.Begin(incarnation)
+	n.fleet.keys.Begin(serverID)
 	if err != nil || n.fleet.cursorKeys != nil {
 		return err
 	}

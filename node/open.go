@@ -313,7 +313,7 @@ func (n *Node) openLimiter(ctx context.Context) error {
 		return err
 	}
 
-	options.Incarnation, err = statedir.Incarnation(n.Config.State)
+	options.ServerID, err = statedir.ServerID(n.Config.State)
 	if err != nil {
 		return err
 	}

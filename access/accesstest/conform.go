@@ -35,7 +35,7 @@ func Conform(t *testing.T, h Harness) {
 		{"further units take of the day alone, all or none", furtherUnits},
 		{"replay, conflict, wait", replayConflictWait},
 		{"replay is free at exhausted credits", replayWhenExhausted},
-		{"replies are kept exactly ten minutes", tenMinutesExactly},
+		{"replies are stored exactly ten minutes", tenMinutesExactly},
 		{"an aborted claim leaves nothing", abortLeavesNothing},
 		{"misused reservations charge nothing", misuse},
 		{"a suspended tenant has all of it back", suspension},
@@ -420,7 +420,7 @@ func suggestWindow(b *bench) {
 	b.used("small", 1)
 }
 
-// furtherUnits takes units of a call that counts as several.
+// furtherUnits admits a call that counts as several.
 func furtherUnits(b *bench) {
 	gate := access.NewGate(nil, b.Store)
 	p := b.who("small", b.now)

@@ -8,8 +8,8 @@ import (
 	"ninepocket/access/keys"
 )
 
-// suspension suspends a tenant with calls in flight: these are charged, no other is made, and when it goes on
-// it has used what it had, and its replies.
+// suspension suspends a tenant with calls in flight: these are charged, and no other call is made.
+// After the suspension the tenant has its usage and its replies again.
 func suspension(b *bench) {
 	for range 3 {
 		b.do("small", access.CardsGet)

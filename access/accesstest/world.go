@@ -29,9 +29,10 @@ type world struct {
 	ids   map[string]string // name → key id
 }
 
-// newWorld has the tenants and keys of the suite: live tenants small (keys small, small2: 5 a minute,
-// 12 a day), wide (key wide: 3,000 a minute, bucketed), free (key free); preview tenants org (keys org,
-// org2: 60 a minute, 7 credits), rival (key rival: 10,000 credits).
+// newWorld has the tenants and keys of the suite. Live tenants are small (keys small and small2: 5
+// a minute, 12 a day), wide (key wide: 3,000 a minute, bucketed) and free (key free). Preview
+// tenants are org (keys org and org2: 60 a minute, 7 credits) and rival (key rival: 10,000
+// credits).
 func newWorld(t testing.TB) *world {
 	w := &world{
 		t: t, file: keys.NewFile(), plans: keys.DefaultPlans(),

@@ -361,7 +361,7 @@ func decodeFile(data []byte) (*File, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields() // a misspelt revoked_at must not go unnoticed
 
-	// Nor must a second document after the first.
+	// A second document after the first is an error, too.
 	err := decoder.Decode(f)
 	if _, more := decoder.Token(); err == nil && more != io.EOF {
 		err = errors.New("text after the end")

@@ -61,7 +61,7 @@ func TestKeyFileCreate(t *testing.T) {
 	}
 	refused(NewKey{Tenant: "acme", Surface: Preview, Plan: "free"}, "on this surface")
 
-	// So do credits: one key more does not change what all of a tenant's keys share, unasked.
+	// Credits stay, too: one key more does not change the credits that all keys of a tenant share.
 	refused(NewKey{Tenant: "acme", Surface: Preview, Credits: new(int64(7))}, "other credits")
 	refused(NewKey{Tenant: "acme", Surface: Preview, Period: &[2]time.Time{testTime, testTime.Add(time.Hour)}},
 		"other credits")

@@ -49,7 +49,7 @@ func ParseAmount(text, currency string) (int64, error) {
 	return strconv.ParseInt(whole+fraction+strings.Repeat("0", digits-len(fraction)), 10, 64)
 }
 
-// FormatAmount spells minor units of a currency with its point.
+// FormatAmount writes minor units of a currency with its point.
 func FormatAmount(minor int64, currency string) string {
 	digits := digitsOf(currency)
 	text := fmt.Sprintf("%0*d", digits+1, minor)

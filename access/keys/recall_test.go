@@ -7,8 +7,7 @@ import (
 )
 
 // TestRecognize asks with one KeyCache as a connection does: every answer is that of Authenticate,
-// whatever was asked before, and a key that is revoked, expires or changes its plan does so at
-// once.
+// independent of earlier calls. A key that is revoked, expires or changes its plan does so at once.
 func TestRecognize(t *testing.T) {
 	t.Parallel()
 	f := NewFile()

@@ -53,7 +53,7 @@ func (f *keyReloader) recordResult(err error) {
 	f.readErr.Store(&err)
 }
 
-// Reload reads the keys file if its content changed. On an error the keys stay as they were. A file
+// Reload reads the keys file if its content changed. On an error the keys stay unchanged. A file
 // that stays bad is an error each time.
 func (ring *Ring) Reload() error { return ring.reload(context.Background()) }
 

@@ -32,8 +32,8 @@ func ringOfOne(t *testing.T) (ring *Ring, path string) {
 	return ring, filepath.Join(dir, statedir.KeysName)
 }
 
-// TestKeysStayBad damages a keys file, mends it, and damages it with the same bytes again. The error
-// stays as long as the damage does, and each beginning and end is told once.
+// TestKeysStayBad damages a keys file, repairs it, and damages it with the same bytes again. The
+// error stays as long as the damage does, and each start and end is reported once.
 func TestKeysStayBad(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestKeysStayBad(t *testing.T) {
 			reported += fmt.Sprintf("[%t %t]", changed, err == nil)
 		})
 
-		// Ten looks each, and whoever asks in between hears the same.
+		// Ten looks each, and a call in between gets the same error.
 		for _, content := range [][]byte{good, good[:90], good, good[:90], good[:80], good} {
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
@@ -68,7 +68,7 @@ func TestKeysStayBad(t *testing.T) {
 			}
 		}
 
-		// The two cuts are told alike: both end too early.
+		// The two cuts have one message: both end too early.
 		if want := "[false false][false true][false false][false true]"; reported != want {
 			t.Errorf("told %s, want %s", reported, want)
 		}
@@ -97,8 +97,8 @@ func TestNoFileOfKeys(t *testing.T) {
 	}
 }
 
-// TestKeysHang lets a reading of the keys file last: others wait for a while and are told, and what
-// needs no file waits for nothing.
+// TestKeysHang lets a reading of the keys file last: others wait for a while and get an error.
+// Calls without need of the file do not wait.
 func TestKeysHang(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -55,7 +55,7 @@ func TestRingOfASource(t *testing.T) {
 	source.err = nil
 	look(false, "<nil>", 2)
 
-	// What cannot be used stays wrong until there is something else.
+	// An unusable source stays an error until it changes.
 	twice := source.file.Keys[0]
 	source.file.Keys = append(source.file.Keys, twice)
 	source.changed = true

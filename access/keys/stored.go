@@ -59,7 +59,7 @@ func missingReason(stateDir string) error {
 	}
 
 	// A server of a fleet meters here, and its keys are elsewhere.
-	if _, err := statedir.ReadIncarnation(stateDir); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := statedir.ReadServerID(stateDir); !errors.Is(err, fs.ErrNotExist) {
 		return ErrShared
 	}
 	return ErrMissing

@@ -88,9 +88,9 @@ type lifeKey struct {
 	revoked         bool
 }
 
-// TestLivesOfTenants creates, revokes, rotates, suspends, resumes and changes at random, each over the files of
-// a state directory. A server of this version and one of 60ec478 admit the same keys at any time; who is
-// suspended is told so, and nobody else is.
+// TestLivesOfTenants creates, revokes, rotates, suspends, resumes and changes at random, each over
+// the files of a state directory. A server of this version and one of 60ec478 admit the same keys
+// at any time. A suspended tenant gets the message of a suspension, and no other tenant does.
 func TestLivesOfTenants(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -205,8 +205,8 @@ func (l *lives) check() {
 	}
 }
 
-// TestHalfASuspension has a command die between its two files, both ways: nothing that the keys file revokes is
-// admitted, what it does not revoke is, and the command can be repeated.
+// TestHalfASuspension has a command die between its two files, both ways: keys that the keys file
+// revokes are refused, the others are admitted, and the command can be repeated.
 func TestHalfASuspension(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -235,7 +235,7 @@ func TestHalfASuspension(t *testing.T) {
 		return err
 	}
 
-	// The keys file is of before.
+	// The keys file is the previous one.
 	before := save(statedir.KeysName)
 	suspend := func(f *File) error { return f.Suspend("acme", l.now) }
 	resume := func(f *File) error { return f.Resume("acme", l.now) }
@@ -320,7 +320,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestAmounts reads and spells amounts, and refuses what is none.
+// TestAmounts reads and writes amounts, and refuses other text.
 func TestAmounts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

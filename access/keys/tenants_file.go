@@ -14,8 +14,8 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// tenantsFile is what a state directory has apart from the keys file, in which earlier versions refuse a
-// member that they do not know. They read of a suspension that the keys are revoked.
+// tenantsFile is apart from the keys file, because earlier versions refuse unknown members of a
+// keys file. They read of a suspension that the keys are revoked.
 type tenantsFile struct {
 	Tenants map[string]tenantRecord `json:"tenants"`
 	// Suspended has times by key id. One counts only for a key that is revoked since that very time.

@@ -37,7 +37,7 @@ type boltWalker struct {
 
 	root, freelist, end uint64
 	seen                map[uint64]bool
-	damage              []error // found so far; the walk continues after it
+	damage              []error // found so far; the reader continues after it
 	visit               func(bucket string, key, value []byte)
 }
 

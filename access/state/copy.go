@@ -17,7 +17,7 @@ var ErrCopy = errors.New("cannot write the copy")
 
 // copiedFiles are the files of a state directory except the log, in the order in which they are copied.
 var copiedFiles = []string{
-	statedir.KeysName, statedir.TenantsName, statedir.CursorKeyName, statedir.KeyRecordName, statedir.IncarnationName,
+	statedir.KeysName, statedir.TenantsName, statedir.CursorKeyName, statedir.KeyRecordName, statedir.ServerIDName,
 	statedir.HooksName, statedir.RevokedName, statedir.CheckpointName,
 }
 

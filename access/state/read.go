@@ -95,7 +95,7 @@ func (h *header) checkLog(walDir string) error {
 		return fmt.Errorf("cannot read log %q: %w: it has no segment", walDir, wal.ErrCorrupt)
 	}
 	if !h.exists() && len(firsts) > 0 && slices.Min(firsts) > 1 {
-		return fmt.Errorf("cannot read checkpoint beside log %q: %w", walDir, ErrCheckpointGone)
+		return fmt.Errorf("cannot read checkpoint next to log %q: %w", walDir, ErrCheckpointGone)
 	}
 	return nil
 }

@@ -27,9 +27,9 @@ const (
 	// commands that changed keys.
 	CursorKeyName = "cursor.key"
 	KeyRecordName = "keys.log"
-	// IncarnationName is the file with the incarnation: 16 hexadecimal digits, and the SHA-256 of these.
-	IncarnationName = "incarnation"
-	// FleetKeysName is what a server of a fleet heard last of keys and plans.
+	// ServerIDName is the file with the server id: 16 hexadecimal digits, and the SHA-256 of these.
+	ServerIDName = "incarnation"
+	// FleetKeysName is the file with the keys and plans that a server of a fleet received last.
 	FleetKeysName = "fleet-keys.json"
 	HooksName     = "hooks.json"
 	// RevokedName is what a server of a fleet knows to be revoked.
@@ -39,7 +39,7 @@ const (
 // lockTimeout is how long a writer waits for another one.
 const lockTimeout = 10 * time.Second
 
-// LockWriters lets one command at a time write the keys file or the incarnation of a state directory,
+// LockWriters lets one command at a time write the keys file or the server id of a state directory,
 // whether or not a server runs there. The lock has its own file, because each change replaces the keys
 // file.
 func LockWriters(stateDir string) (*disk.Lock, error) {

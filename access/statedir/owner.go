@@ -68,7 +68,7 @@ func (owner Owner) Chown(file disk.File) error {
 	} else if owner.gid >= 0 && owner.gid != has.gid {
 		err = file.Chown(-1, owner.gid)
 		if owner.Mode&0o070 == 0 {
-			err = nil // the group has no rights
+			err = nil // the group has no permissions
 		}
 	}
 	if err == nil && info.Mode().Perm() != owner.Mode {
@@ -107,8 +107,8 @@ func CheckOwner(path string) error {
 // tempName returns a unique name for a file that will replace another one.
 func tempName(path string) string { return path + ".tmp" + rand.Text() }
 
-// Make makes a state directory and missing folders above it. What root makes gets the owner of the
-// nearest existing folder.
+// Make makes a state directory and missing folders above it. A file that root makes gets the owner
+// of the nearest existing folder.
 func Make(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err

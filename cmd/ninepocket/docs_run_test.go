@@ -181,7 +181,7 @@ func (d *docsKit) joins() {
 	answer := d.pastes(`curl -sS -H "X-API-Key: $(cat key)" ` + server.API + "/v1/games")
 	says(d.t, answer, `"data":[`)
 	stop()
-	name, err := statedir.Incarnation(filepath.Join(d.folder, "state"))
+	name, err := statedir.ServerID(filepath.Join(d.folder, "state"))
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -223,7 +223,7 @@ func fleetStatus() *cobra.Command {
 			if rows[i].Problem("") == "" {
 				continue
 			}
-			reserved, wrong := redis.reservedUnits(cmd.Context(), db, rows[i].Incarnation)
+			reserved, wrong := redis.reservedUnits(cmd.Context(), db, rows[i].ServerID)
 			err = errors.Join(err, wrong)
 			cmd.PrintErrln(rows[i].Problem(reserved))
 		}
@@ -239,8 +239,8 @@ func printRestored(cmd *cobra.Command, db *control.DB, servers []control.Server)
 	since := time.Now().Add(-restoredFor)
 	for _, server := range servers {
 		if server.RestoredAt != nil && server.RestoredAt.After(since) {
-			cmd.PrintErrf("the ledger was an older copy at %s: incarnation %s wrote again %d rows that it lacked\n",
-				server.RestoredAt.UTC().Format(time.RFC3339), server.Incarnation, server.RestoredRows)
+			cmd.PrintErrf("the ledger was an older copy at %s: server id %s wrote again %d rows that it lacked\n",
+				server.RestoredAt.UTC().Format(time.RFC3339), server.ServerID, server.RestoredRows)
 		}
 	}
 
@@ -309,15 +309,15 @@ func (flags *limiterFlags) check() error {
 }
 
 // reservedUnits says how many units a server has reserved, "" if Redis is not given.
-func (flags *limiterFlags) reservedUnits(ctx context.Context, db *control.DB, incarnation string) (string, error) {
+func (flags *limiterFlags) reservedUnits(ctx context.Context, db *control.DB, serverID string) (string, error) {
 	if flags.URL == "" {
 		return "", nil
 	}
-	charges, err := db.ChargesByServer(ctx, incarnation)
+	charges, err := db.ChargesByServer(ctx, serverID)
 	if err != nil {
 		return "", err
 	}
-	reserved, err := limiter.ReleaseServer(ctx, flags.Options, incarnation, charges.Of, true)
+	reserved, err := limiter.ReleaseServer(ctx, flags.Options, serverID, charges.Of, true)
 	if err != nil {
 		return "", err
 	}
@@ -333,7 +333,7 @@ func serverCells(server control.Server) []any {
 		state = "silent"
 	}
 	return []any{
-		server.Incarnation, server.Host, server.Version, server.Snapshot, server.Epoch, server.Pending,
+		server.ServerID, server.Host, server.Version, server.Snapshot, server.Epoch, server.Pending,
 		orNever(server.ExportedAt), state,
 	}
 }
@@ -367,46 +367,46 @@ func fleetForget() *cobra.Command {
 
 // forgetResult is the output of fleet forget.
 type forgetResult struct {
-	Incarnation string            `json:"forgotten"`
-	Released    *limiter.Released `json:"freed,omitempty"` // nil without Redis
+	ServerID string            `json:"forgotten"`
+	Released *limiter.Released `json:"freed,omitempty"` // nil without Redis
 }
 
 // forget forgets a server, unless it may still be alive.
 func (flags *controlFlags) forget(cmd *cobra.Command, db *control.DB, redis limiter.Options,
-	incarnation string,
+	serverID string,
 ) error {
-	out := forgetResult{Incarnation: incarnation}
+	out := forgetResult{ServerID: serverID}
 	if redis.URL != "" {
-		if err := limiter.CheckDead(cmd.Context(), redis, incarnation); err != nil {
+		if err := limiter.CheckDead(cmd.Context(), redis, serverID); err != nil {
 			return err
 		}
 	}
 	// It refuses a server that reports, whose units must not be released.
-	if err := db.Forget(cmd.Context(), incarnation); err != nil {
+	if err := db.Forget(cmd.Context(), serverID); err != nil {
 		return err
 	}
 	// Units of a Redis that was not named come back with the end of their day.
 	if redis.URL == "" {
 		const hint = "forgot %s; with --metering what it held in Redis is free again, too"
-		return printLine(cmd, flags.asJSON, out, hint, incarnation)
+		return printLine(cmd, flags.asJSON, out, hint, serverID)
 	}
 
-	charges, err := db.ChargesByServer(cmd.Context(), incarnation)
+	charges, err := db.ChargesByServer(cmd.Context(), serverID)
 	if err != nil {
 		return err
 	}
-	freed, err := limiter.ReleaseServer(cmd.Context(), redis, incarnation, charges.Of, false)
+	freed, err := limiter.ReleaseServer(cmd.Context(), redis, serverID, charges.Of, false)
 	if err != nil {
 		return err
 	}
 	out.Released = &freed
 	return printLine(cmd, flags.asJSON, out, "forgot %s; %d units of %d tenants are free again",
-		incarnation, freed.Units, freed.Tenants)
+		serverID, freed.Units, freed.Tenants)
 }
 
 // importResult is the output of fleet import.
 type importResult struct {
-	Incarnation string `json:"incarnation"`
+	ServerID string `json:"incarnation"`
 	control.Imported
 	Rows    int  `json:"ledger_rows"`
 	Cursors bool `json:"cursors"` // cursors from the machine are valid in the fleet
@@ -440,8 +440,8 @@ func fleetImport() *cobra.Command {
 		if !out.Cursors {
 			cmd.PrintErrln("note: walks that begin on the machine end there: the fleet signs cursors by itself")
 		}
-		return printLine(cmd, flags.asJSON, out, "imported %d tenants, %d keys and %d ledger rows as incarnation %s",
-			out.Tenants, out.Keys, out.Rows, out.Incarnation)
+		return printLine(cmd, flags.asJSON, out, "imported %d tenants, %d keys and %d ledger rows as server id %s",
+			out.Tenants, out.Keys, out.Rows, out.ServerID)
 	})
 }
 
@@ -459,7 +459,7 @@ func importState(cmd *cobra.Command, db *control.DB, state string) (out importRe
 	if err != nil {
 		return out, err
 	}
-	out.Incarnation, err = statedir.Incarnation(state)
+	out.ServerID, err = statedir.ServerID(state)
 	if err != nil {
 		return out, err
 	}
@@ -472,7 +472,7 @@ func importState(cmd *cobra.Command, db *control.DB, state string) (out importRe
 
 	out.Imported, err = db.ImportKeys(cmd.Context(), file)
 	if err == nil {
-		err = db.ImportRows(cmd.Context(), out.Incarnation, node.Hostname(), rows)
+		err = db.ImportRows(cmd.Context(), out.ServerID, node.Hostname(), rows)
 	}
 	if err == nil {
 		err = db.ImportLastUses(cmd.Context(), used)

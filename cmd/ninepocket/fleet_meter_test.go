@@ -170,7 +170,7 @@ func TestFleetForget(t *testing.T) {
 	for range 3 {
 		c.answered(server.API+"/v1/games", key)
 	}
-	name, err := statedir.Incarnation(server.state)
+	name, err := statedir.ServerID(server.state)
 	if err != nil {
 		t.Fatal(err)
 	}

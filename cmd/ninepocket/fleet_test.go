@@ -497,7 +497,7 @@ func TestFleetMessages(t *testing.T) {
 	f(exitUsage, "want postgres://USER@HOST/DATABASE", "usage", "--control", "mysql://u:"+postgrestest.Password+"@h/d")
 	f(exitUsage, "control is not given\nhint: give --control, or write control into", "fleet", "status")
 	f(exitUsage, "without --yes", "fleet", "forget", "f3", "--control", c.control)
-	f(exitFailure, "no such incarnation", "fleet", "forget", "f3", "--control", c.control, "--yes")
+	f(exitFailure, "no such server id", "fleet", "forget", "f3", "--control", c.control, "--yes")
 	f(exitOK, "hint: control is given and metering is not", "config", "check", "--store", c.store, "--state", state,
 		"--control", c.control)
 	out, text := c.does(exitRefused, "fleet", "check", "--control", c.control)

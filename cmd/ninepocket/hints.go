@@ -85,8 +85,8 @@ var stateHints = []errorHint{
 			"keys.json away, run: ninepocket state repair --accept-keys --state FOLDER, and create keys; a running "+
 			"server goes on with the last good ones", keys.ErrDamaged),
 	hint(exitRefused,
-		"restore the file incarnation from a copy of FOLDER: without it what this machine reported to the "+
-			"fleet would be counted twice", statedir.ErrIncarnation),
+		"restore the file `incarnation` from a copy of FOLDER: without it what this machine reported to the "+
+			"fleet would be counted twice", statedir.ErrServerID),
 	hint(exitNotReady, "run: ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free",
 		node.ErrNoKeys),
 	hint(exitRefused, "run: ninepocket state verify --state FOLDER; then restore a copy, or stop the server and run: "+

@@ -38,7 +38,7 @@ func stateVerify() *cobra.Command {
 			case err != nil && !errors.Is(err, fs.ErrNotExist):
 				return err
 			}
-			if _, err := statedir.ReadIncarnation(flags.folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if _, err := statedir.ReadServerID(flags.folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				report.Damage = append(report.Damage, err.Error())
 				report.Causes = append(report.Causes, err)
 			}
@@ -64,8 +64,8 @@ var damageHints = []errorHint{
 	hint(exitRefused, "restore cursor.key, or stop the server and run: ninepocket state repair --state FOLDER, which "+
 		"removes it: the next start makes another, and clients begin their walks anew", errCursorKey),
 	hint(exitRefused,
-		"restore the file incarnation from a copy of FOLDER; it has a name that `ninepocket fleet status` "+
-			"lists, and without it what this machine reported would be counted twice", statedir.ErrIncarnation),
+		"restore the file `incarnation` from a copy of FOLDER; it has a name that `ninepocket fleet status` "+
+			"lists, and without it what this machine reported would be counted twice", statedir.ErrServerID),
 	hint(exitRefused,
 		"a server that runs on FOLDER has all but older rows of the ledger in memory, so do not stop it: "+
 			"POST /-/checkpoint?rebuild=yes on its admin listener writes a new checkpoint, which also replaces a "+

@@ -174,4 +174,4 @@ func differentImages(servers []Server) string {
 }
 
 // serverLabel names a server in messages.
-func serverLabel(server *Server) string { return server.Incarnation + " at " + server.Host }
+func serverLabel(server *Server) string { return server.ServerID + " at " + server.Host }

@@ -50,12 +50,12 @@ type Source interface {
 
 // ExportOptions configure an Exporter. All but Report, OnLag and OnOlder are required.
 type ExportOptions struct {
-	Incarnation string // server id, the name of the state directory
-	Host        string // machine's name in messages
-	Version     string // of the program
-	Source      Source
-	Later       bool // the first Export registers, not NewExporter
-	Now         func() time.Time
+	ServerID string // server id, the name of the state directory
+	Host     string // machine's name in messages
+	Version  string // of the program
+	Source   Source
+	Later    bool // the first Export registers, not NewExporter
+	Now      func() time.Time
 	// Served returns what is served now.
 	Served func() ServedState
 	// Report receives the first error of a series, and nil after it.
@@ -148,7 +148,7 @@ func (ex *Exporter) compareAgain(ctx context.Context) error {
 	rows, err := ex.resume(ctx)
 	if err == nil {
 		err = ex.db.exec(ctx, ex.db.timeout, `update ninepocket.servers set restored_at = now(), restored_rows = $2
-			where incarnation = $1`, ex.options.Incarnation, rows)
+			where incarnation = $1`, ex.options.ServerID, rows)
 	}
 	if err != nil {
 		return err
@@ -201,7 +201,7 @@ func (ex *Exporter) readReported(ctx context.Context) (map[access.LedgerRow]acce
 	err := ex.db.each(ctx, exportTimeout, into, func() { theirs[row] = counts },
 		`select tenant, day - date '1970-01-01', key, op, calls - lost_calls, charged - lost_charged
 		from ninepocket.ledger where incarnation = $1 and day > date '1970-01-01' + $2::integer`,
-		ex.options.Incarnation, int32(ex.aggregatedThrough))
+		ex.options.ServerID, int32(ex.aggregatedThrough))
 	return theirs, err
 }
 
@@ -215,7 +215,7 @@ func (ex *Exporter) register(ctx context.Context) error {
 				started_at = case when $5 = 0 then now() else s.started_at end,
 				reports = greatest(s.reports + 1, excluded.reports)
 			returning rolled - date '1970-01-01', reports`,
-			ex.options.Incarnation, ex.session, ex.options.Host, ex.options.Version, ex.reports).
+			ex.options.ServerID, ex.session, ex.options.Host, ex.options.Version, ex.reports).
 			Scan((*int32)(&ex.aggregatedThrough), &ex.reports)
 	})
 }
@@ -228,7 +228,7 @@ func (ex *Exporter) reconcile(ctx context.Context, tx pgx.Tx, rows []access.Ledg
 		lost_charged = greatest(l.lost_charged, l.charged - x.charged)
 		from `+argRowsSQL+` where l.incarnation = $1 and l.tenant = x.tenant and l.day = x.day and l.key = x.key
 		and l.op = x.op and (l.calls > x.calls + l.lost_calls or l.charged > x.charged + l.lost_charged)`,
-		rowArguments(rows, ex.options.Incarnation)...)
+		rowArguments(rows, ex.options.ServerID)...)
 	return err
 }
 
@@ -240,9 +240,9 @@ const argRowsSQL = `(select coalesce(ks.tenant, t) as tenant, date '1970-01-01' 
 	as u (t, d, k, o, c, h) left join ninepocket.keys ks on ks.id = k group by 1, 2, 3, 4) x`
 
 // rowArguments returns the arguments of argRowsSQL: the server id, then the rows as columns.
-func rowArguments(rows []access.LedgerRow, incarnation string) []any {
+func rowArguments(rows []access.LedgerRow, serverID string) []any {
 	return []any{
-		incarnation,
+		serverID,
 		column(rows, func(row *access.LedgerRow) string { return row.Tenant }),
 		column(rows, func(row *access.LedgerRow) int32 { return int32(row.Day) }),
 		column(rows, func(row *access.LedgerRow) string { return row.Key }),
@@ -395,7 +395,7 @@ func (ex *Exporter) exportChanged(ctx context.Context) error {
 func (ex *Exporter) send(ctx context.Context, rows []access.LedgerRow) error {
 	err := ex.inReport(ctx, exportTimeout, func(ctx context.Context, tx pgx.Tx) error {
 		var more int64
-		err := tx.QueryRow(ctx, mergeSQL, rowArguments(rows, ex.options.Incarnation)...).Scan(&more)
+		err := tx.QueryRow(ctx, mergeSQL, rowArguments(rows, ex.options.ServerID)...).Scan(&more)
 		if err == nil && more > 0 {
 			// The state directory lost counts while it was in use.
 			err = ex.reconcile(ctx, tx, rows)
@@ -454,7 +454,7 @@ func (ex *Exporter) inReport(
 		}
 
 		err = tx.QueryRow(ctx, `update ninepocket.servers set reports = reports + 1 where incarnation = $1
-			returning session, rolled - date '1970-01-01', reports`, ex.options.Incarnation).
+			returning session, rolled - date '1970-01-01', reports`, ex.options.ServerID).
 			Scan(&session, &aggregated, &reports)
 
 		// An older copy may have an earlier session, or no row for this server.
@@ -462,7 +462,7 @@ func (ex *Exporter) inReport(
 		case errors.Is(err, pgx.ErrNoRows) || err == nil && reports <= ex.reports:
 			return errOlder
 		case err == nil && session != ex.session:
-			return fmt.Errorf("cannot report to %s as incarnation %s: %w", ex.db, ex.options.Incarnation,
+			return fmt.Errorf("cannot report to %s as server id %s: %w", ex.db, ex.options.ServerID,
 				ErrSessionTaken)
 		case err != nil:
 			return err
@@ -517,7 +517,7 @@ func (ex *Exporter) heartbeat(ctx context.Context) error {
 				where incarnation = $1)
 			select count(*), (select version from ninepocket.control) from ninepocket.servers
 			where incarnation <> $1 and forgotten_at is null and seen_at < now() - $5::interval`,
-			ex.options.Incarnation, served.Snapshot, int64(served.Epoch), int64(len(ex.pending)), SilenceThreshold,
+			ex.options.ServerID, served.Snapshot, int64(served.Epoch), int64(len(ex.pending)), SilenceThreshold,
 			served.Images, served.Keys, ex.options.Now()).Scan(&silent, &keysVersion)
 	})
 	if err == nil {

@@ -18,7 +18,7 @@ func BenchmarkExport(b *testing.B) {
 	defer db.Close()
 	charged := newMemorySource()
 	ex, err := db.NewExporter(b.Context(), ExportOptions{
-		Incarnation: "a", Source: charged, Now: noon, Served: func() ServedState { return ServedState{} },
+		ServerID: "a", Source: charged, Now: noon, Served: func() ServedState { return ServedState{} },
 	})
 	if err != nil {
 		b.Fatal(err)

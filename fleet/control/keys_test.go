@@ -409,10 +409,10 @@ func TestServers(t *testing.T) {
 	do(t, a.Export(t.Context()))
 	all, err := db.Servers(t.Context())
 	do(t, err)
-	if len(all) != 2 || all[0].Incarnation != "aaaa" || all[0].Problem("") != "" || all[0].Snapshot != "snapshot" ||
+	if len(all) != 2 || all[0].ServerID != "aaaa" || all[0].Problem("") != "" || all[0].Snapshot != "snapshot" ||
 		all[0].Epoch != 7 || a.SilentServers() != 1 ||
 		all[1].Problem("2 units") !=
-			"incarnation bbbb has not reported for 3 h and holds 2 units: start it, or fleet forget" {
+			"server id bbbb has not reported for 3 h and holds 2 units: start it, or fleet forget" {
 		t.Errorf("servers are %+v, %d are silent", all, a.SilentServers())
 	}
 
@@ -544,10 +544,10 @@ func TestCheck(t *testing.T) {
 func TestCheckImages(t *testing.T) {
 	server := postgrestest.Start(t)
 	db, url := open(t)
-	for incarnation, images := range map[string]string{"aaaa": "1f", "bbbb": "1f", "cccc": "2e"} {
+	for serverID, images := range map[string]string{"aaaa": "1f", "bbbb": "1f", "cccc": "2e"} {
 		b := newMemorySource()
 		b.images = images
-		do(t, exporter(t, db, incarnation, b).Export(t.Context()))
+		do(t, exporter(t, db, serverID, b).Export(t.Context()))
 	}
 	finding := func() (text string) {
 		all, err := db.Check(t.Context(), time.Now)

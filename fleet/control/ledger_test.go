@@ -111,10 +111,10 @@ func whole(row access.LedgerRow, counts access.Counts) access.LedgerRow {
 }
 
 // exporter returns an exporter for a source.
-func exporter(t *testing.T, db *DB, incarnation string, b *memorySource) *Exporter {
+func exporter(t *testing.T, db *DB, serverID string, b *memorySource) *Exporter {
 	t.Helper()
 	ex, err := db.NewExporter(t.Context(), ExportOptions{
-		Incarnation: incarnation, Host: "test", Version: "test", Source: b, Now: noon,
+		ServerID: serverID, Host: "test", Version: "test", Source: b, Now: noon,
 		Served: func() ServedState { return ServedState{"snapshot", 7, b.images, 0} },
 	})
 	do(t, err)
@@ -185,7 +185,7 @@ func TestLedgerMerge(t *testing.T) {
 	var past []statement
 	enter := func(s statement) {
 		var behind int64
-		args := rowArguments(s.rows, exporters[s.of].options.Incarnation)
+		args := rowArguments(s.rows, exporters[s.of].options.ServerID)
 		do(t, db.pool.QueryRow(t.Context(), mergeSQL, args...).Scan(&behind))
 	}
 	for round := range 40 {

@@ -26,11 +26,11 @@ const writeInterval = time.Minute
 // while the database does not answer.
 type ServerKeys struct {
 	*KeySource
-	path        string                 // of the copy
-	incarnation atomic.Pointer[string] // "" = nothing is written yet
-	configured  atomic.Pointer[keys.Plans]
-	heard       atomic.Pointer[heardKeys]
-	outage      atomic.Bool // from a start with the copy until the database answers
+	path       string                 // of the copy
+	serverID   atomic.Pointer[string] // "" = nothing is written yet
+	configured atomic.Pointer[keys.Plans]
+	heard      atomic.Pointer[heardKeys]
+	outage     atomic.Bool // from a start with the copy until the database answers
 
 	// Of the goroutine that reads.
 	copied    bool // the next Read returns the copy
@@ -57,13 +57,13 @@ type sharedPlans struct {
 // ServerKeys returns the source of a server with a state directory.
 func (db *DB) ServerKeys(stateDir string, now func() time.Time) *ServerKeys {
 	source := &ServerKeys{KeySource: db.KeySource(now), path: filepath.Join(stateDir, statedir.FleetKeysName)}
-	source.incarnation.Store(new(string))
+	source.serverID.Store(new(string))
 	source.heard.Store(&heardKeys{Database: db.host, Plans: &sharedPlans{}})
 	return source
 }
 
 // Begin lets the source write. The state directory is locked by then.
-func (source *ServerKeys) Begin(incarnation string) { source.incarnation.Store(&incarnation) }
+func (source *ServerKeys) Begin(serverID string) { source.serverID.Store(&serverID) }
 
 // Read implements [keys.Source].
 func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
@@ -84,7 +84,7 @@ func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 	// Plans come first: a change of keys is said once, and one of plans until both could be read.
 	err := source.db.query(ctx, func(ctx context.Context) error {
 		return source.db.pool.QueryRow(ctx, `select md5(t), case when md5(t) = $3 then '' else t end
-			from ninepocket.shared_plans($1, $2) t`, *source.incarnation.Load(), SilenceThreshold, before).
+			from ninepocket.shared_plans($1, $2) t`, *source.serverID.Load(), SilenceThreshold, before).
 			Scan(&next.sum, &text)
 	})
 	// The text is empty while the plans are those of before.
@@ -113,7 +113,7 @@ func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 	changed = changed || next.sum != before
 
 	// Keys matter more than the rest: fleet check names who does not report, and a later call tries again.
-	if *source.incarnation.Load() != "" {
+	if *source.serverID.Load() != "" {
 		_ = source.write(ctx, next, changed)
 	}
 	return file, changed, nil
@@ -147,7 +147,7 @@ func (source *ServerKeys) write(ctx context.Context, heard heardKeys, changed bo
 		heard.CursorKeys = found
 		source.heard.Store(&heard)
 		err = source.db.exec(ctx, source.db.timeout, "select ninepocket.report_plans($1, $2)",
-			*source.incarnation.Load(), string(plans))
+			*source.serverID.Load(), string(plans))
 	}
 	// The sum comes first, so that half a file is known as one.
 	text, unfit := json.Marshal(heard)

@@ -15,14 +15,14 @@ const SilenceThreshold = 10 * time.Minute
 // Errors of Forget.
 var (
 	// ErrNoSuchServer: no server ever reported under that server id.
-	ErrNoSuchServer = errors.New("no such incarnation")
+	ErrNoSuchServer = errors.New("no such server id")
 	// ErrServerAlive: the server reported within SilenceThreshold.
 	ErrServerAlive = errors.New("it reports")
 )
 
 // Server is a server as it last reported.
 type Server struct {
-	Incarnation string     `json:"incarnation"`
+	ServerID    string     `json:"incarnation"`
 	Host        string     `json:"host"`
 	Version     string     `json:"version"`
 	Snapshot    string     `json:"snapshot_id"`
@@ -67,16 +67,16 @@ func (db *DB) HighestEpoch(ctx context.Context) (_ uint64, err error) {
 
 // Forget marks a silent server as gone, so that it is no problem any more. Its rows stay
 // in the ledger, and it may report again. The error is ErrServerAlive if it is not silent.
-func (db *DB) Forget(ctx context.Context, incarnation string) error {
+func (db *DB) Forget(ctx context.Context, serverID string) error {
 	return db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		var reports bool
 		err := tx.QueryRow(ctx, `update ninepocket.servers set forgotten_at = now() where incarnation = $1
-			returning seen_at >= now() - $2::interval`, incarnation, SilenceThreshold).Scan(&reports)
+			returning seen_at >= now() - $2::interval`, serverID, SilenceThreshold).Scan(&reports)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
-			return fmt.Errorf("cannot forget %q: %w", incarnation, ErrNoSuchServer)
+			return fmt.Errorf("cannot forget %q: %w", serverID, ErrNoSuchServer)
 		case err == nil && reports:
-			return fmt.Errorf("cannot forget %q: %w", incarnation, ErrServerAlive)
+			return fmt.Errorf("cannot forget %q: %w", serverID, ErrServerAlive)
 		}
 		return err
 	})
@@ -91,7 +91,7 @@ func (server *Server) Problem(reserved string) string {
 	if reserved != "" {
 		reserved = " and holds " + reserved
 	}
-	return fmt.Sprintf("incarnation %s has not reported for %s%s: start it, or fleet forget", server.Incarnation,
+	return fmt.Sprintf("server id %s has not reported for %s%s: start it, or fleet forget", server.ServerID,
 		formatDuration(server.SilentFor), reserved)
 }
 

@@ -34,9 +34,9 @@ func (db *DB) ChargesByTenant(
 	ctx context.Context, tenant string, quota access.QuotaKind, from, till int64,
 ) (map[string]int64, error) {
 	charged := map[string]int64{}
-	var incarnation string
+	var serverID string
 	var units int64
-	err := db.each(ctx, db.timeout, []any{&incarnation, &units}, func() { charged[incarnation] = units },
+	err := db.each(ctx, db.timeout, []any{&serverID, &units}, func() { charged[serverID] = units },
 		`select l.incarnation, sum(l.charged)::bigint
 		from ninepocket.ledger l left join ninepocket.keys k on k.id = l.key
 		where l.tenant = $1 and (coalesce(k.record->>'surface', '') = $2) = $3
@@ -70,11 +70,11 @@ type chargeKey struct {
 }
 
 // ChargesByServer returns the charges that a server reported.
-func (db *DB) ChargesByServer(ctx context.Context, incarnation string) (*Charges, error) {
+func (db *DB) ChargesByServer(ctx context.Context, serverID string) (*Charges, error) {
 	out := &Charges{sums: map[chargeKey]int64{}}
 	err := db.withTimeout(ctx, exportTimeout, func(ctx context.Context) error {
 		return db.pool.QueryRow(ctx, `select rolled - date '1970-01-01' from ninepocket.servers where incarnation = $1`,
-			incarnation).Scan((*int32)(&out.aggregatedThrough))
+			serverID).Scan((*int32)(&out.aggregatedThrough))
 	})
 	if err != nil {
 		return out, err
@@ -86,7 +86,7 @@ func (db *DB) ChargesByServer(ctx context.Context, incarnation string) (*Charges
 	err = db.each(ctx, exportTimeout, into, func() { out.sums[key] += charged },
 		`select l.tenant, coalesce(k.record->>'surface', '') = $2, l.day - date '1970-01-01', sum(l.charged)::bigint
 			from ninepocket.ledger l left join ninepocket.keys k on k.id = l.key
-			where l.incarnation = $1 group by 1, 2, 3`, incarnation, keys.Preview.String())
+			where l.incarnation = $1 group by 1, 2, 3`, serverID, keys.Preview.String())
 	return out, err
 }
 
@@ -106,16 +106,16 @@ func (c *Charges) Of(tenant string, quota access.QuotaKind, from int64) (units i
 
 // ImportRows adds the ledger of a single machine under the server id of its state directory.
 // Importing again changes nothing.
-func (db *DB) ImportRows(ctx context.Context, incarnation, host string, rows []access.LedgerRow) error {
+func (db *DB) ImportRows(ctx context.Context, serverID, host string, rows []access.LedgerRow) error {
 	rows = slices.SortedFunc(slices.Values(rows), access.CompareRows)
 	// A forgotten server is never silent: no reports are expected of it.
 	err := db.exec(ctx, db.timeout, `insert into ninepocket.servers (incarnation, session, host, version, forgotten_at)
-		values ($1, '', $2, '', now()) on conflict do nothing`, incarnation, host)
+		values ($1, '', $2, '', now()) on conflict do nothing`, serverID, host)
 	for part := range slices.Chunk(rows, chunkRows) {
 		if err != nil {
 			return err
 		}
-		err = db.exec(ctx, exportTimeout, mergeSQL, rowArguments(part, incarnation)...)
+		err = db.exec(ctx, exportTimeout, mergeSQL, rowArguments(part, serverID)...)
 	}
 	return err
 }

@@ -30,7 +30,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add([]byte{opAnswer})
 	f.Fuzz(func(t *testing.T, course []byte) {
 		c := &answering{t: t, bytes: course[:min(len(course), 500)]}
-		c.limiter = newLimiter(redisKeys{prefix: "np", tenant: "t", incarnation: "i", sessionID: "l"}, 500,
+		c.limiter = newLimiter(redisKeys{prefix: "np", tenant: "t", serverID: "i", sessionID: "l"}, 500,
 			access.Instant{Wall: 1})
 		for len(c.bytes) > 0 {
 			c.step()

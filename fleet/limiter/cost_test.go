@@ -191,7 +191,7 @@ func BenchmarkLeasedLimiter(b *testing.B) {
 	now := access.Instant{Mono: 1, Wall: 1}
 	of := quotaPeriod{name: "d1", till: 1 << 50}
 	o := admitRequest{subject: "k", perMinute: units, limit: units, cost: 1, window: true, leased: true, period: of}
-	lim := newLimiter(redisKeys{prefix: "np", tenant: "t", incarnation: "i", sessionID: "l"}, 1<<40, now)
+	lim := newLimiter(redisKeys{prefix: "np", tenant: "t", serverID: "i", sessionID: "l"}, 1<<40, now)
 	lim.admitOrQueue(&pendingAdmit{admitDecision: admitDecision{admitRequest: o}}, now)
 	call := lim.nextCall(now, false)
 	lim.apply(admitResult{granted: units, stored: call.seq, at: 1}, now)

@@ -64,19 +64,19 @@ type server struct {
 	reports atomic.Pointer[string] // of the last loss
 }
 
-var incarnations atomic.Int64
+var serverIDs atomic.Int64
 
 // startServer opens a store; change completes its options.
 func startServer(t testing.TB, url, prefix string, change func(*Options)) *server {
 	t.Helper()
 	s := &server{t: t, clock: access.StartClock(time.Now()), dir: memoryDir(t)}
-	return s.open(url, prefix, fmt.Sprintf("%016x", incarnations.Add(1)), change)
+	return s.open(url, prefix, fmt.Sprintf("%016x", serverIDs.Add(1)), change)
 }
 
-func (s *server) open(url, prefix, incarnation string, change func(*Options)) *server {
+func (s *server) open(url, prefix, serverID string, change func(*Options)) *server {
 	s.t.Helper()
 	options := Options{
-		URL: url, Prefix: prefix, UsageLog: openUsageLog(s.t, s.dir, s.now()), Incarnation: incarnation, Now: s.now,
+		URL: url, Prefix: prefix, UsageLog: openUsageLog(s.t, s.dir, s.now()), ServerID: serverID, Now: s.now,
 		Acks: AcksNone, Timeout: 20 * time.Second, Lease: 500 * time.Millisecond,
 		exchange: 20 * time.Second, commit: 20 * time.Second, // a machine that is busy is none that is away
 		Report: func(err error) {

@@ -361,7 +361,7 @@ func (store *Store) Abort(res access.Reservation, claim access.Claim) (access.Ch
 }
 
 func (store *Store) redisKeys(tenant string) redisKeys {
-	return redisKeys{prefix: store.options.Prefix, tenant: tenant, incarnation: store.options.Incarnation}
+	return redisKeys{prefix: store.options.Prefix, tenant: tenant, serverID: store.options.ServerID}
 }
 
 // do sends a command until it is answered or the timeout is over.

@@ -95,7 +95,7 @@ func (r *redisDialer) tryTake(ctx context.Context, conn rueidis.DedicatedClient)
 	if err := r.load(ctx, conn); err != nil {
 		return err
 	}
-	rk := redisKeys{prefix: r.options.Prefix, tenant: "check." + rand.Text(), incarnation: "check", sessionID: "check"}
+	rk := redisKeys{prefix: r.options.Prefix, tenant: "check." + rand.Text(), serverID: "check", sessionID: "check"}
 	names := rk.admitKeys(&admitRequest{subject: "check", period: quotaPeriod{name: "check"}})
 	// Number 1 of a server that knows of none: one call of one a minute, of a quota of one until tomorrow.
 	till := r.options.Now().Wall + (24 * time.Hour).Milliseconds()

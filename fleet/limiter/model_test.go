@@ -28,7 +28,7 @@ func (rc *randomCalls) next(prefix string, which script) command {
 	server := rc.IntN(4)
 	tenant := fmt.Sprint(rc.IntN(2))
 	rk := redisKeys{
-		prefix: prefix, tenant: tenant, incarnation: fmt.Sprint("s", server),
+		prefix: prefix, tenant: tenant, serverID: fmt.Sprint("s", server),
 		sessionID: fmt.Sprint("a", rc.IntN(60)/59),
 	}
 	record := rk.record(access.PricesBatch, rc.number(6))
@@ -48,7 +48,7 @@ func (rc *randomCalls) next(prefix string, which script) command {
 	}
 
 	subject := "k" + rc.number(2)
-	id := rk.incarnation + tenant
+	id := rk.serverID + tenant
 	seq := rc.seqs[id] + 1
 	if rc.IntN(10) == 0 {
 		seq -= rc.Int64N(3)

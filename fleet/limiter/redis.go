@@ -161,7 +161,7 @@ func (cs *connections) heartbeat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, cs.options.exchange)
 	defer cancel()
 	conn := cs.conns[batchers]
-	name := heartbeatKey(cs.options.Prefix, cs.options.Incarnation)
+	name := heartbeatKey(cs.options.Prefix, cs.options.ServerID)
 	err := conn.Do(ctx, conn.B().Set().Key(name).Value("").Px(heartbeatTTL).Build()).Error()
 	if skew, bad := cs.clockSkew(ctx, conn); bad == nil {
 		cs.metrics.clockSkew.Store(skew)

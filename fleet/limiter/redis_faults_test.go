@@ -264,7 +264,7 @@ func TestPreparedResolves(t *testing.T) {
 			}
 
 			next := &server{t: t, clock: s.clock, dir: killed(t, s.Store, s.dir)}
-			next.open(r.URL(), prefix, s.options.Incarnation, nil)
+			next.open(r.URL(), prefix, s.options.ServerID, nil)
 			eventually(t, "it is decided", func() bool { return len(next.usageLog.Unsettled()) == 0 })
 			rows, err := next.Ledger(name, 0)
 			sum := int64(0)

@@ -15,7 +15,7 @@ const (
 	claimMillis = int64(15_000)
 	// leaseFullMillis is how long a leased window is taken as full, in milliseconds.
 	leaseFullMillis = int64(100)
-	// creditsSuffix ends the name of an incarnation where credits are counted: a Redis key may be used
+	// creditsSuffix ends the name of a server id where credits are counted: a Redis key may be used
 	// for the day and for credits.
 	creditsSuffix = "c"
 	// maxExact is the highest limit whose calls are granted one by one (decision 12).
@@ -75,8 +75,8 @@ type command struct {
 // redisKeys makes the Redis keys of a tenant. They share a hash tag, so that a script finds them on one
 // node.
 type redisKeys struct {
-	prefix, tenant, incarnation string
-	sessionID                   string // of the process: an earlier one may have used the same numbers
+	prefix, tenant, serverID string
+	sessionID                string // of the process: an earlier one may have used the same numbers
 }
 
 func (rk *redisKeys) key(parts ...string) string {
@@ -96,7 +96,7 @@ func (rk *redisKeys) command(which script, keys []string, both, own []int64) com
 		keys = keys[:4]
 	}
 	args := make([]string, 1, len(both)+len(own)+2)
-	args[0] = rk.incarnation
+	args[0] = rk.serverID
 	for _, figure := range both {
 		args = append(args, number(figure))
 	}
@@ -108,7 +108,7 @@ func (rk *redisKeys) command(which script, keys []string, both, own []int64) com
 }
 
 // heartbeatKey is the key that a server renews as long as it reaches Redis.
-func heartbeatKey(prefix, incarnation string) string { return prefix + ":lives:" + incarnation }
+func heartbeatKey(prefix, serverID string) string { return prefix + ":lives:" + serverID }
 
 // record returns the key of the record of an operation's idempotency key.
 func (rk *redisKeys) record(op access.Operation, key string) string {

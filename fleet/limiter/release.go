@@ -42,14 +42,14 @@ type Released struct {
 type ChargesFunc func(tenant string, kind access.QuotaKind, from int64) (units int64, known bool)
 
 // CheckDead returns [ErrServerAlive] for a server that reached Redis within two minutes.
-func CheckDead(ctx context.Context, options Options, incarnation string) error {
+func CheckDead(ctx context.Context, options Options, serverID string) error {
 	options.setDefaults()
 	return withRedis(&options, func(conn rueidis.DedicatedClient, _ *redisDialer) error {
-		name := heartbeatKey(options.Prefix, incarnation)
+		name := heartbeatKey(options.Prefix, serverID)
 		left, err := conn.Do(ctx, conn.B().Pttl().Key(name).Build()).AsInt64()
 		if err == nil && left > 0 {
 			ago := heartbeatTTL - time.Duration(left)*time.Millisecond
-			err = fmt.Errorf("cannot forget %q: %w: %d s ago", incarnation, ErrServerAlive, max(0, ago/time.Second))
+			err = fmt.Errorf("cannot forget %q: %w: %d s ago", serverID, ErrServerAlive, max(0, ago/time.Second))
 		}
 		return err
 	})
@@ -58,7 +58,7 @@ func CheckDead(ctx context.Context, options Options, incarnation string) error {
 // ReleaseServer releases the units reserved by a dead server; its claims shrink to its recorded
 // charges. A dry run only counts them. The caller calls [CheckDead] before. It may be repeated.
 func ReleaseServer(
-	ctx context.Context, options Options, incarnation string, charged ChargesFunc, dryRun bool,
+	ctx context.Context, options Options, serverID string, charged ChargesFunc, dryRun bool,
 ) (released Released, err error) {
 	options.setDefaults()
 	err = withRedis(&options, func(conn rueidis.DedicatedClient, _ *redisDialer) error {
@@ -69,7 +69,7 @@ func ReleaseServer(
 		})
 
 		for key := range scan.Iter() {
-			tenant, units, err := releaseKey(ctx, conn, &options, key, incarnation, charged, dryRun)
+			tenant, units, err := releaseKey(ctx, conn, &options, key, serverID, charged, dryRun)
 			if err != nil {
 				return err
 			}
@@ -86,7 +86,7 @@ func ReleaseServer(
 
 // releaseKey releases the units of one quota that a server claims and has not charged.
 func releaseKey(
-	ctx context.Context, conn rueidis.DedicatedClient, options *Options, key, incarnation string, charged ChargesFunc,
+	ctx context.Context, conn rueidis.DedicatedClient, options *Options, key, serverID string, charged ChargesFunc,
 	dryRun bool,
 ) (tenant string, units int64, err error) {
 	tenant, kind, from, ok := parseQuotaKey(options.Prefix, key)
@@ -94,9 +94,9 @@ func releaseKey(
 		return "", 0, nil
 	}
 	if kind == access.PeriodCredits {
-		incarnation += creditsSuffix
+		serverID += creditsSuffix
 	}
-	there, err := conn.Do(ctx, conn.B().Hexists().Key(key).Field("s:"+incarnation).Build()).AsBool()
+	there, err := conn.Do(ctx, conn.B().Hexists().Key(key).Field("s:"+serverID).Build()).AsBool()
 	if err != nil || !there {
 		return tenant, 0, err
 	}
@@ -109,7 +109,7 @@ func releaseKey(
 	if dryRun {
 		only = "1"
 	}
-	script := conn.B().Eval().Script(releaseSource).Numkeys(1).Key(key).Arg(incarnation, number(units), only).Build()
+	script := conn.B().Eval().Script(releaseSource).Numkeys(1).Key(key).Arg(serverID, number(units), only).Build()
 	out, err := conn.Do(ctx, script).AsIntSlice()
 	if err != nil || len(out) != 1 {
 		return tenant, 0, errors.Join(err, errScript)

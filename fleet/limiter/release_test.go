@@ -20,7 +20,7 @@ func TestReleaseServer(t *testing.T) {
 	live := newTenants(t, keys.Live, keys.Plan{PerMinute: 300, PerDay: 4}, "one").principal(t, "one")
 	preview := newTenants(t, keys.Preview, keys.Plan{PerMinute: 300, Credits: 4}, "one").principal(t, "one")
 	options := Options{URL: r.URL(), Prefix: prefix, exchange: s.options.exchange}
-	if err := CheckDead(t.Context(), options, s.options.Incarnation); !errors.Is(err, ErrServerAlive) {
+	if err := CheckDead(t.Context(), options, s.options.ServerID); !errors.Is(err, ErrServerAlive) {
 		t.Errorf("a server that lives: %v", err)
 	}
 	if err := CheckDead(t.Context(), options, "none"); err != nil {
@@ -52,14 +52,14 @@ func TestReleaseServer(t *testing.T) {
 
 	// Nobody knows what it charged: nothing is free.
 	unknown := func(string, access.QuotaKind, int64) (int64, bool) { return 0, false }
-	freed, err := ReleaseServer(t.Context(), options, s.options.Incarnation, unknown, false)
+	freed, err := ReleaseServer(t.Context(), options, s.options.ServerID, unknown, false)
 	if err != nil || freed != (Released{}) || claimed("t") != 6 {
 		t.Errorf("%+v are free, %d claimed (%v)", freed, claimed("t"), err)
 	}
 	two := func(tenant string, _ access.QuotaKind, from int64) (int64, bool) {
 		return 2, tenant == "one" && from <= s.now().Wall
 	}
-	freed, err = ReleaseServer(t.Context(), options, s.options.Incarnation, two, false)
+	freed, err = ReleaseServer(t.Context(), options, s.options.ServerID, two, false)
 	if err != nil || freed != (Released{Tenants: 1, Units: 2}) || claimed("t") != 4 {
 		t.Errorf("%+v are free, %d claimed (%v)", freed, claimed("t"), err)
 	}

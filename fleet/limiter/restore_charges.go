@@ -73,9 +73,9 @@ func (store *Store) restore(tenant string, kind access.QuotaKind, of quotaPeriod
 		mark = creditsSuffix
 	}
 	var args []string
-	for incarnation, units := range charged {
-		if incarnation != store.options.Incarnation && units > 0 {
-			args = append(args, incarnation+mark, number(units))
+	for serverID, units := range charged {
+		if serverID != store.options.ServerID && units > 0 {
+			args = append(args, serverID+mark, number(units))
 		}
 	}
 	if len(args) == 0 {

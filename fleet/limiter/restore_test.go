@@ -29,9 +29,9 @@ func TestEmptiedRedisWithoutAServer(t *testing.T) {
 				t.Errorf("%s from %d till %d", tenant, from, till)
 			}
 			if kind == access.PeriodCredits {
-				return map[string]int64{servers[0].options.Incarnation: 2, "": 1}, nil
+				return map[string]int64{servers[0].options.ServerID: 2, "": 1}, nil
 			}
-			return map[string]int64{servers[0].options.Incarnation: 3, servers[1].options.Incarnation: 4}, nil
+			return map[string]int64{servers[0].options.ServerID: 3, servers[1].options.ServerID: 4}, nil
 		}
 	}
 	for range 2 {

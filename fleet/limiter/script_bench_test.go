@@ -50,7 +50,7 @@ func BenchmarkScript(b *testing.B) {
 				if c.perKey == 1 {
 					n = i
 				}
-				rk := redisKeys{prefix: "np", incarnation: "0123456789abcdef", sessionID: "abcdefghij"}
+				rk := redisKeys{prefix: "np", serverID: "0123456789abcdef", sessionID: "abcdefghij"}
 				rk.tenant = "t" + number(int64(n))
 				period := quotaPeriod{name: "d20000", from: clock - 1000, till: clock + 80_000_000}
 				names := rk.admitKeys(&admitRequest{subject: "k" + number(int64(n)), period: period})

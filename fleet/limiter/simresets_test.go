@@ -20,23 +20,23 @@ type resets struct {
 	short         map[string]int64 // units that nobody could tell a Redis that was emptied, by tenant
 }
 
-// ledger is what PostgreSQL has: units by incarnation and tenant.
+// ledger is what PostgreSQL has: units by server id and tenant.
 type ledger map[string]map[string]int64
 
 func (l ledger) clone() ledger {
 	out := ledger{}
-	for incarnation, all := range l {
-		out[incarnation] = maps.Clone(all)
+	for serverID, all := range l {
+		out[serverID] = maps.Clone(all)
 	}
 	return out
 }
 
 // raise keeps the larger of what there is and what is reported.
-func (l ledger) raise(incarnation, tenant string, units int64) {
-	if l[incarnation] == nil {
-		l[incarnation] = map[string]int64{}
+func (l ledger) raise(serverID, tenant string, units int64) {
+	if l[serverID] == nil {
+		l[serverID] = map[string]int64{}
 	}
-	l[incarnation][tenant] = max(l[incarnation][tenant], units)
+	l[serverID][tenant] = max(l[serverID][tenant], units)
 }
 
 // totals are the charges in the usage log of a server, by tenant.
@@ -56,7 +56,7 @@ func (s *simServer) totals() map[string]int64 {
 func (s *simServer) export() {
 	if s.up {
 		for tenant, units := range s.totals() {
-			s.w.ledger.raise(s.incarnation(), tenant, units)
+			s.w.ledger.raise(s.serverID(), tenant, units)
 		}
 	}
 	s.sleep(5_000_000, s.export)
@@ -67,7 +67,7 @@ func (s *simServer) ends() {
 	all := s.totals()
 	all["org"] += int64(len(s.usageLog.Unsettled()))
 	for tenant, units := range all {
-		s.w.gone.raise(s.incarnation(), tenant, units)
+		s.w.gone.raise(s.serverID(), tenant, units)
 	}
 	if s.store != nil && (s.w.born == 0 || !strings.HasSuffix(s.store.client.syncedDataset, number(s.w.born))) {
 		s.w.forgets(s)
@@ -133,15 +133,15 @@ func (w *world) recorded(
 	out := map[string]int64{}
 	for _, s := range w.servers {
 		if s.up && !w.resets.on {
-			out[s.incarnation()] += s.totals()[tenant]
+			out[s.serverID()] += s.totals()[tenant]
 		}
 	}
 	if !w.resets.on {
 		return out, nil
 	}
 
-	for incarnation, all := range w.ledger {
-		out[incarnation] = all[tenant]
+	for serverID, all := range w.ledger {
+		out[serverID] = all[tenant]
 	}
 	w.lacks(tenant, out)
 	return out, nil
@@ -151,9 +151,9 @@ func (w *world) recorded(
 // without that.
 func (w *world) lacks(tenant string, known map[string]int64) {
 	short := int64(0)
-	for incarnation, all := range w.truth() {
-		if !w.claims(incarnation, tenant) {
-			short += max(0, all[tenant]-known[incarnation])
+	for serverID, all := range w.truth() {
+		if !w.claims(serverID, tenant) {
+			short += max(0, all[tenant]-known[serverID])
 		}
 	}
 	w.short[tenant] = max(w.short[tenant], short)
@@ -165,7 +165,7 @@ func (w *world) truth() ledger {
 	for _, s := range w.servers {
 		if s.up {
 			for tenant, units := range s.totals() {
-				all.raise(s.incarnation(), tenant, units+int64(len(s.inFlight)))
+				all.raise(s.serverID(), tenant, units+int64(len(s.inFlight)))
 			}
 		}
 	}
@@ -173,13 +173,13 @@ func (w *world) truth() ledger {
 }
 
 // claims says whether Redis knows what a server has of a tenant's allowance.
-func (w *world) claims(incarnation, tenant string) bool {
+func (w *world) claims(serverID, tenant string) bool {
 	for key, fields := range w.redis.hashes {
 		if !strings.HasPrefix(key, "np:{"+tenant+"}:q:") {
 			continue
 		}
 		for _, suffix := range []string{"", creditsSuffix} {
-			if _, there := fields["s:"+incarnation+suffix]; there {
+			if _, there := fields["s:"+serverID+suffix]; there {
 				return true
 			}
 		}

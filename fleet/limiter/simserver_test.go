@@ -53,8 +53,8 @@ func simDir(w *world) string {
 	return dir
 }
 
-// incarnation identifies the disk.
-func (s *simServer) incarnation() string { return fmt.Sprintf("i%dd%d", s.id, s.lostDisks) }
+// server id identifies the disk.
+func (s *simServer) serverID() string { return fmt.Sprintf("i%dd%d", s.id, s.lostDisks) }
 
 // open opens the usage log.
 func (s *simServer) open() {
@@ -81,7 +81,7 @@ func (s *simServer) begin() {
 
 	s.inFlight = map[int]string{}
 	options := Options{
-		UsageLog: s.usageLog, Incarnation: s.incarnation(), Now: s.instant, Acks: AcksNone, Prefix: "np",
+		UsageLog: s.usageLog, ServerID: s.serverID(), Now: s.instant, Acks: AcksNone, Prefix: "np",
 		Timeout: time.Duration(w.callTimeout) * time.Microsecond, Lease: time.Duration(w.ttl) * time.Millisecond,
 		exchange: time.Duration(w.retry) * time.Microsecond, ChargesByServer: w.recorded,
 		simOptions: simOptions{

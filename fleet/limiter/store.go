@@ -20,14 +20,14 @@ import (
 // leases is written.
 const syncInterval = 100 * time.Millisecond
 
-// Options configure a store. URL, UsageLog, Incarnation and Now are required.
+// Options configure a store. URL, UsageLog, ServerID and Now are required.
 type Options struct {
 	// URL is redis://USER:PASSWORD@HOST:PORT/DB, rediss:// or redis+sentinel://HOST,HOST/NAME.
 	URL string
 	// UsageLog records what calls have cost. The store closes it.
 	UsageLog *access.LocalStore
-	// Incarnation is that of the usage log's state directory.
-	Incarnation string
+	// ServerID is that of the usage log's state directory.
+	ServerID string
 	// Now returns the present, of the clock that Instants come from.
 	Now func() access.Instant
 
@@ -38,7 +38,7 @@ type Options struct {
 	Prefix                string        // of all Redis keys; "" = np
 	MaxIdempotencyRecords int           // idempotency records of a tenant; 0 = [access.DefaultMaxIdempotencyRecords]
 	// ChargesByServer returns the recorded charges of every server to a tenant's quota, by
-	// incarnation. It is called for a quota period that began before the data set of Redis, which
+	// server id. It is called for a quota period that began before the data set of Redis, which
 	// may have lost charges. Nil = unknown.
 	ChargesByServer func(ctx context.Context, tenant string, kind access.QuotaKind, from, till int64) (
 		map[string]int64, error)

@@ -129,7 +129,7 @@ func harness() accesstest.Harness {
 	open := func(t testing.TB, at home, now access.Instant) access.Store {
 		r, _ := commonRedis(t)
 		options := Options{
-			URL: r.URL(), Prefix: at.prefix, UsageLog: openUsageLog(t, at.dir, now), Incarnation: "0000000000000001",
+			URL: r.URL(), Prefix: at.prefix, UsageLog: openUsageLog(t, at.dir, now), ServerID: "0000000000000001",
 			Acks: AcksNone, Timeout: 20 * time.Second, Lease: 500 * time.Millisecond,
 			MaxIdempotencyRecords: accesstest.MaxIdempotencyRecords,
 			exchange:              20 * time.Second, commit: 20 * time.Second,

@@ -117,7 +117,7 @@ func (store *Store) entry(p *keys.Principal, kind access.QuotaKind) *limiterEntr
 	// An evicted limiter may have used the same sequence numbers.
 	rk.sessionID = store.options.sessionID + "x" + strconv.FormatUint(store.entrySeq.Add(1), 36)
 	if kind == access.PeriodCredits {
-		rk.incarnation += creditsSuffix
+		rk.serverID += creditsSuffix
 	}
 	made := &limiterEntry{limiter: newLimiter(rk, store.options.Lease.Milliseconds(), store.now())}
 	return store.limiters.put(key, made)
