@@ -93,7 +93,7 @@ func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	rebuild := query.Get("rebuild") == "yes" || query.Get("anew") == "yes"
 	if !rebuild && (query.Has("rebuild") || query.Has("anew")) {
-		http.Error(w, "rebuild takes yes alone, as its older name anew does", http.StatusBadRequest)
+		http.Error(w, "rebuild takes yes alone, as its older name `anew` does", http.StatusBadRequest)
 		return
 	}
 
@@ -149,9 +149,8 @@ func (n *Node) guardAdmin(next http.Handler) http.Handler {
 	})
 }
 
-// isAdminHost reports whether a Host header may name the admin listener: by an address, which no
-// page can resolve to here; by a name without a dot, which no other site has; or by a configured
-// name.
+// isAdminHost reports whether a Host header may name the admin listener. It may be an address,
+// which a page cannot rebind, a name without a dot, which no other site has, or a configured name.
 func isAdminHost(config *settings.Config, hostport, listen string) bool {
 	// An IPv6 address alone has colons and no port.
 	host, _, err := net.SplitHostPort(hostport)

@@ -28,7 +28,7 @@ const lastExportTimeout = 5 * time.Second
 type fleetNode struct {
 	control        *control.DB
 	keys           *control.ServerKeys
-	cursorKeys     []cursor.Key // of before an outage that the start met
+	cursorKeys     []cursor.Key // from the time before an outage that the start met
 	exporter       *control.Exporter
 	exportInterval time.Duration
 }
@@ -55,7 +55,7 @@ func (n *Node) openControl(ctx context.Context) error {
 	n.fleet = &fleetNode{control: db, keys: db.ServerKeys(n.Config.State, time.Now), exportInterval: export}
 	n.onClose(func() error { db.Close(); return nil })
 
-	// While it does not answer, a start goes on with what this server heard of last.
+	// While it does not answer, a start uses the keys and plans that this server read last.
 	err = db.Prepare(ctx)
 	if errors.Is(err, control.ErrUnavailable) && maxAge > 0 {
 		var unfit error

@@ -34,7 +34,7 @@ func (n *Node) openHooks() {
 		Log: n.Log, Interval: hooksInterval,
 	}
 
-	// Servers of a fleet share what was published, and what was sent.
+	// Servers of a fleet share the published and the sent events.
 	if n.mirror != nil {
 		n.hooks.Source = n.mirror
 		n.hooks.Interval = hooksBucketInterval
@@ -89,7 +89,7 @@ func (n *Node) watchStore(ctx context.Context) {
 	runOrAbandon(ctx, func(ctx context.Context) {
 		for ctx.Err() == nil {
 			facts := storeFacts{refusedAt: map[string]time.Time{}}
-			// What is not there or is damaged has no metrics; the next day replaces it.
+			// A missing or damaged file has no metrics; the next day replaces it.
 			facts.daily, _ = snapshot.LastDaily(store)
 			cur, _ := store.Current()
 			facts.publishedAt = cur.PublishedAt

@@ -18,9 +18,9 @@ import (
 	"ninepocket/internal/settings"
 )
 
-// writeBuffer is the socket's send buffer for a client that does not read: the least with which
-// large responses leave as fast as without a limit (decision 1702 has the measurements). Linux
-// doubles it: a client that reads nothing takes 0.3 MB instead of 4.
+// writeBuffer is the socket's send buffer for a client that does not read. It is the smallest size
+// that does not slow large responses (decision 1702 has the measurements). Linux doubles it: a
+// client that reads nothing takes 0.3 MB instead of 4.
 const writeBuffer = 128 << 10
 
 // sockets are the listeners of a server; admin is nil until it is bound.

@@ -42,8 +42,8 @@ func TestLimiterOptions(t *testing.T) {
 	f(0, 5000, 960, 960, 5000, false)
 }
 
-// TestInheritSockets takes what a service manager passes, by name, with a client that waits in it
-// already; what is no socket is refused, and so is one more than is served.
+// TestInheritSockets takes the sockets of a service manager by name, with a client that already
+// waits in one. A descriptor that is no socket is refused, and one socket too many is refused, too.
 func TestInheritSockets(t *testing.T) {
 	t.Parallel()
 	passed := func(name string) (*os.File, net.Listener) {

@@ -56,8 +56,8 @@ func testOptions(t *testing.T) (o Options, key string) {
 	return Options{Config: config, Log: slog.New(slog.DiscardHandler), Ready: func(*ReadyFile) {}}, key
 }
 
-// TestServe serves in this process, metering on disk and in memory: what is opened answers, and all of
-// it is let go at the end, so that the same directories serve again.
+// TestServe serves in this process, metering on disk and in memory. The server answers and releases
+// everything at its end, so that the same directories serve again.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	o, key := testOptions(t)
@@ -172,8 +172,8 @@ func TestStartError(t *testing.T) {
 	}
 }
 
-// TestReloadAppliesWhatIsValid breaks the configuration and publishes: the reload says what is
-// wrong and serves the new snapshot all the same.
+// TestReloadAppliesWhatIsValid breaks the configuration and publishes. The reload names the fault,
+// and still serves the new snapshot.
 func TestReloadAppliesWhatIsValid(t *testing.T) {
 	t.Parallel()
 	badLine := errors.New("a bad line")

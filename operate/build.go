@@ -79,7 +79,7 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 	after := ""
 	terms := snapshot.WriteOptions{}
 	if b.Base != nil {
-		// A build does not read what it computes anew.
+		// A build does not read sections that it computes again.
 		b.Base.Stats = snapshot.Stats{}
 		terms.Base = b.Base.ID
 		after = b.Base.Date().String()
@@ -108,7 +108,7 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 		return nil, err
 	}
 
-	// What a rollback discarded is missing on purpose.
+	// Days that a rollback discarded are missing on purpose.
 	cur, _ := store.Current()
 	made.Report.Days = slices.DeleteFunc(made.Report.Days, func(gap loader.DayGap) bool {
 		from, _ := snapshot.ParseDay(gap.From)

@@ -21,10 +21,10 @@ import (
 // carryDays is for how many days a price stands that no feed gives any more.
 const carryDays = 7
 
-// TestContinuity lives through weeks in which products, groups and days vanish, return, repeat, and are
-// spoiled and corrected, a few at a time and all by dice. After each day, and at the end from nothing,
-// what is published is compared with what was delivered. make test lives ten days, make whole sixty, and
-// make torture sixty from each of many seeds; NINEPOCKET_SEED runs one seed.
+// TestContinuity runs through random weeks. Products, groups and days vanish, return, repeat, get
+// faults and are corrected, a few at a time. After each day, and at the end from nothing, it
+// compares the published prices with the delivered prices. make test lives ten days, make whole
+// sixty, and make torture sixty from each of many seeds; NINEPOCKET_SEED runs one seed.
 //
 // TestPlanted takes a rule at a time out of the program. Where each one is:
 //
@@ -264,7 +264,7 @@ func (w *world) run(t *tree, guard string) {
 	}
 }
 
-// published compares what is published with what was delivered until then.
+// published compares the published prices with all delivered prices.
 func (w *world) published(t *tree) {
 	w.t.Helper()
 	w.observe(t)
@@ -343,8 +343,8 @@ func (w *world) observe(t *tree) {
 	}
 }
 
-// withdraw records the rows that an earlier tree of the day was published with, and that a later one has
-// not: they are of the day, and have no price.
+// withdraw records published rows that a later full download of the same day lacks. They belong to
+// the day, and have no price.
 func (w *world) withdraw(t *tree) {
 	for i, f := range t.files {
 		for l := range w.shown[t.day].of(i) {
@@ -371,8 +371,8 @@ func (d dayRows) of(group int) rows {
 	return d[group]
 }
 
-// delivered is what a build of the newest day has of a day. Of the newest day itself it reads no
-// archived file: what only a refused tree had of it comes the day after.
+// delivered is what a build of the newest day has of a day. It reads no archived file of the newest
+// day: rows that only a refused download had come the day after.
 func (w *world) delivered(day int) dayRows {
 	switch {
 	case day == w.newest:
@@ -471,8 +471,8 @@ func differences(got, want map[int]int64) string {
 	return strings.Join(all[:min(len(all), 12)], "; ")
 }
 
-// rightPrices wants a current price where there is one: of today; or for seven days that of a group that
-// has no usable prices, or of a card that no feed lists.
+// rightPrices wants today's price. If a group has no usable prices, or no feed lists a card, it
+// wants the last price for seven days.
 func (w *world) rightPrices(at *published, t *tree, c *card, item int, missing bool, newest int) {
 	w.t.Helper()
 	got := at.current(item)

@@ -13,7 +13,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// card is a card of the world, and what the catalog should know of it.
+// card is a card of the world with its expected entry in the catalog.
 type card struct {
 	group        *group
 	ref          string   // in the trees of today
@@ -58,7 +58,7 @@ type group struct {
 // listed reports whether the feed lists a group on a day.
 func (g *group) listed(day int) bool { return day < g.absentFrom || day >= g.absentUntil }
 
-// world is a feed, what happens to it, and what of it was delivered.
+// world is a feed with its events and its delivered rows.
 type world struct {
 	t       *testing.T
 	random  *rand.Rand
@@ -160,8 +160,8 @@ func hash(parts ...any) uint64 {
 	return h.Sum64()
 }
 
-// cents is what a lane costs on a day: a fifth of the lanes cost what they did the day before, and
-// one in forty has no price.
+// cents returns the price of a lane on a day. A fifth of the lanes repeat the price of the day
+// before, and one in forty has no price.
 func (c *card) cents(variant string, day int) int64 {
 	who := c.group.name + c.name + variant
 	if day > 0 && hash(who, day)%5 == 0 {
@@ -195,7 +195,7 @@ func (w *world) begin(day int) {
 	}
 	absent := slices.ContainsFunc(w.groups, func(g *group) bool { return day < g.absentUntil })
 	if !absent && w.dice(3, "group not listed") {
-		// What an alias was written for today stays.
+		// A card with an alias of today stays.
 		g := pick(w, w.groups)
 		for slices.ContainsFunc(g.cards, func(c *card) bool { return c.fresh || c.listedFrom == day }) {
 			g = pick(w, w.groups)
@@ -255,7 +255,7 @@ func (w *world) removeProducts(day int) {
 	}
 }
 
-// anyIdle is a card that a tree of the day before listed, and to which nothing else happens.
+// anyIdle returns a card that the previous day's download listed, without another event.
 func (w *world) anyIdle(day int) *card {
 	for {
 		if c := pick(w, w.cards()); c.idle(day) && c.id != "" {
@@ -264,7 +264,7 @@ func (w *world) anyIdle(day int) *card {
 	}
 }
 
-// join writes the row by which a card that is listed again is the one that it was.
+// join writes the row that gives a card, listed again, its former id.
 func (w *world) join(again *card, day int) {
 	c := again.joins
 	pair := [2]string{again.ref, c.ref}
@@ -293,7 +293,7 @@ func (w *world) join(again *card, day int) {
 	g.cards = slices.DeleteFunc(g.cards, func(other *card) bool { return other == again })
 }
 
-// today is the tree of a day without a fault of its own.
+// today is the download of a day without a fault.
 func (w *world) today(day int) *tree {
 	t := &tree{day: day}
 	for _, g := range w.groups {
@@ -403,7 +403,7 @@ func (w *world) unlist(t *tree) {
 
 // addFaults spoils a tree where no whole day is the worse for it.
 func (w *world) addFaults(t *tree) {
-	// What comes back after a while has no price of yesterday to be compared with.
+	// A card that returns after a while has no price of yesterday for comparison.
 	back := slices.IndexFunc(w.groups, func(g *group) bool {
 		return t.day > 0 && (t.day == g.absentUntil || t.day == g.lostUntil) && t.files[g.index].usable
 	})

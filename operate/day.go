@@ -82,7 +82,7 @@ func (d *Day) Run(ctx context.Context) (*Report, error) {
 	made := snapshot.DailyRun{At: ended.UTC(), Seconds: ended.Sub(begun).Seconds(), Verdict: verdict}
 	failed := snapshot.RecordDaily(snapshot.OpenStore(d.Build.Store), made)
 	if failed != nil && !errors.Is(failed, fs.ErrNotExist) {
-		d.OnWarning("nobody is told how this day ended: " + failed.Error())
+		d.OnWarning("no hook can report the end of this day: " + failed.Error())
 	}
 	return report, err
 }
@@ -100,7 +100,7 @@ func (d *Day) work(ctx context.Context) (*Report, error) {
 		if _, err := os.Stat(d.Tree); err != nil || ctx.Err() != nil {
 			return nil, pullErr
 		}
-		d.OnWarning("the pull failed, and the day goes on with what is here: " + pullErr.Error())
+		d.OnWarning("the pull failed; the day continues with the local feed directory: " + pullErr.Error())
 	}
 
 	err := d.publish(ctx, report)
@@ -188,7 +188,7 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 		d.OnWarning(fmt.Sprintf("nobody knows what was rolled back: %v; a day that was built before counts as rolled "+
 			"back", lost))
 	}
-	// The base may differ: what matters is that the feed is the same.
+	// The base may differ, but the feed must be the same.
 	for _, by := range withdrawn {
 		if by.Of.Equal(report.Built.SnapshotAt) {
 			report.Withdrawn = true
@@ -215,7 +215,7 @@ func (d *Day) compare(ctx context.Context, current, id string) *diff.Diff {
 	if current == "" {
 		return nil
 	}
-	// What is written is compared: the build has let go of its base.
+	// The written file is compared: the build has released its base.
 	var sides []*snapshot.Catalog
 	for _, id := range []string{current, id} {
 		side, err := snapshot.OpenStore(d.Build.Store).Load(ctx, id, nil)
@@ -228,5 +228,5 @@ func (d *Day) compare(ctx context.Context, current, id string) *diff.Diff {
 	return diff.Compare(sides[0], sides[1], diff.Options{Prefix: d.Terms.ProductPrefix, Limit: maxChanges})
 }
 
-// Tree returns the folder of the current tree of a pulled feed.
+// Tree returns the folder of the newest full download of a feed.
 func Tree(into string) string { return filepath.Join(into, "current") }

@@ -59,7 +59,7 @@ func TestPartlyOldTreeIsPulledAgain(t *testing.T) {
 		t.Errorf("pulled again: %+v after %d requests", result, len(fake.Asked()))
 	}
 
-	// Nothing is there to be set aside: somebody is told why.
+	// There is nothing to set aside: the error has the reason.
 	warned = ""
 	day.Tree = Tree(t.TempDir())
 	day.Build.Sources[0].Path = day.Tree

@@ -13,7 +13,7 @@ import (
 // maxListed is how many groups an event lists.
 const maxListed = 20
 
-// record stores an event. The change that it tells of is made, so that an error is only a warning.
+// record stores an event. The reported change is done, so that an error is only a warning.
 func (t *Terms) record(kind, key string, data map[string]any) {
 	err := notify.Add(snapshot.OpenStore(t.Store), kind, key, t.Now(), data)
 	if err != nil && t.OnWarning != nil {
@@ -82,7 +82,7 @@ func (t *Terms) recordPublication(cur *snapshot.Current, current, next *snapshot
 		data["cards_added"] = changes.Cards.Added
 		data["cards_removed"] = changes.Cards.Removed
 
-		// Only those are told of that had prices until now.
+		// Only groups that had prices until now are reported.
 		before := lateGroups(current.Catalog)
 		late = slices.DeleteFunc(late, func(group lateGroup) bool {
 			return slices.ContainsFunc(before, func(old lateGroup) bool { return old.Group == group.Group })

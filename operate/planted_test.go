@@ -6,10 +6,10 @@ import (
 	"ninepocket/internal/mutationtest"
 )
 
-// planted has each rule of continuity taken out once. TestContinuity has to find every one. The rules that
-// it does not live through have tests of their own: smoke queries (engine, TestSmokeWrongNames), a feed
-// without a time, a rolled-back day and an equal snapshot (cmd, TestDailyWithoutATime, TestDailyDiscardsADay,
-// TestDailyOfEqualContent).
+// planted has each rule of continuity taken out once. TestContinuity has to find every one. Other
+// rules have separate tests: smoke queries (engine, TestSmokeWrongNames), a feed without a time
+// (cmd, TestDailyWithoutATime), a rolled-back day (TestDailyDiscardsADay) and an equal snapshot
+// (TestDailyOfEqualContent).
 var planted = []mutationtest.Mistake{
 	{
 		What: "a card goes when no source lists it", File: "../loader/build.go",

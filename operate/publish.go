@@ -26,9 +26,9 @@ type Terms struct {
 	RetainCount   int    // how many of the newest snapshots are retained, 0 for all
 	By            string // the publishing user
 	Now           func() time.Time
-	// Override spells the command that publishes a refused snapshot all the same.
+	// Override writes the command that publishes a refused snapshot despite the guards.
 	Override func(refused *snapshot.RefusedError) string
-	// OnWarning receives what an operator should know of a publication that goes on; may be nil.
+	// OnWarning receives messages for an operator about a publication that continues; may be nil.
 	OnWarning func(text string)
 
 	compared *diff.Diff // with what was current; nil if nobody compared
@@ -96,8 +96,7 @@ func Servable(prefix string, onWarning func(text string)) func(*snapshot.Catalog
 	}
 }
 
-// GuardResults returns what the guards said when a snapshot was last published, else what they say
-// now.
+// GuardResults returns the guard results of a snapshot's last publication, else those of now.
 func (t *Terms) GuardResults(ctx context.Context, next *snapshot.StoredSnapshot) []snapshot.GuardResult {
 	store := snapshot.OpenStore(t.Store)
 	past, _ := store.Publications()

@@ -19,7 +19,7 @@ func Shadow(from, to string) error {
 	}
 
 	err = filepath.WalkDir(from, func(name string, entry fs.DirEntry, err error) error {
-		// Links stay links, such as that to the current tree.
+		// Links stay links, such as that to the newest download.
 		target := to + strings.TrimPrefix(name, from)
 		leads, noLink := os.Readlink(name)
 		switch {

@@ -76,8 +76,8 @@ func (vs *addressLimiter) allow(addr netip.Addr, now access.Instant, pages int) 
 	}
 }
 
-// limitedAddr returns the address that is limited in place of another: an IPv6 network of 64 bits
-// is one address, and so is this machine, with a limit many times as large.
+// limitedAddr returns the address that is limited in place of another. An IPv6 network of 64 bits
+// is one address. This machine is one, too, with a limit many times as large.
 func limitedAddr(addr netip.Addr) netip.Addr {
 	switch addr = addr.Unmap(); {
 	case addr.IsLoopback():

@@ -279,9 +279,9 @@ func TestRevokedWhileServing(t *testing.T) {
 	w.try(t, scenario{path: "/v1/games", key: key, status: 401, code: "unauthorized"})
 }
 
-// TestSuspendedWhileServing suspends a tenant between requests: the gate of MCP, usage, replies that are stored
-// and bodies that are large are refused in the surface's own form, charge nothing, and all is as before when it
-// is resumed.
+// TestSuspendedWhileServing suspends a tenant between requests. MCP, usage, stored replies and
+// large bodies are refused in the surface's own form, and charge nothing. After the suspension all
+// is as before.
 func TestSuspendedWhileServing(t *testing.T) {
 	w := shared()
 	name := only("late")

@@ -9,9 +9,9 @@ import (
 	"ninepocket/server/httpconn"
 )
 
-// TestRoomForBodies lets bodies take all the memory that there is for them: the next one is told to come
-// again, whatever is small or without a body is served, and there is room again once a body is whole
-// or its client has gone (decision 1711).
+// TestRoomForBodies lets bodies take all their memory. The next large body must be sent again, and
+// small requests are served. There is room again once a body is whole or its client has gone
+// (decision 1711).
 func TestRoomForBodies(t *testing.T) {
 	t.Parallel()
 	const limit = 2 * httpconn.MaxBody // of a chunked one, whose last line is read with it
@@ -42,7 +42,7 @@ func TestRoomForBodies(t *testing.T) {
 		}
 	}
 
-	// Bytes that bodies may come to: what is awaited, not what has come.
+	// Bytes that bodies may come to: the announced bytes, not the received ones.
 	taken := func(want int64) {
 		t.Helper()
 		for deadline := time.Now().Add(time.Minute); l.connections.BodyBytes() != want; time.Sleep(time.Millisecond) {

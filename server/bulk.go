@@ -41,7 +41,8 @@ func beginDownload(x *exchange) *wire.APIError {
 	size := file.About.Bytes
 	wanted := x.Ctx.Request.Header.Peek(fasthttp.HeaderRange)
 
-	// Several ranges and other units get the whole file, and so does a part of another file (RFC 9110, 13.1.5, 14.2).
+	// Several ranges, other range units and a part of another file get the whole file (RFC 9110,
+	// 13.1.5, 14.2).
 	condition := x.Ctx.Request.Header.Peek(fasthttp.HeaderIfRange)
 	other := len(condition) > 0 && !bytes.Equal(condition, httpconn.AppendETag(nil, x.reply.Tag, ""))
 	if bytes.HasPrefix(wanted, []byte("bytes=")) && bytes.IndexByte(wanted, ',') < 0 && !other && !x.Ctx.IsHead() {

@@ -67,8 +67,8 @@ func bulkFiles(t *testing.T, r reply) (files []bulkFile) {
 	return list.Files
 }
 
-// TestBulkDownload takes each file of the list whole, in parts and again: what is sent is what the list says,
-// and each request that brings something is one of quota.
+// TestBulkDownload takes each file of the list whole, in parts and again. The bytes match the list,
+// and each successful request counts once.
 func TestBulkDownload(t *testing.T) {
 	w := newWorld(t, setup{})
 	list := w.get(t, "/v1/bulk")

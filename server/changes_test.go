@@ -277,7 +277,8 @@ func (h *publications) parse(tb testing.TB, kind string, body []byte) (to string
 	return fmt.Sprint(page["snapshot_id"]), rows, next
 }
 
-// update applies what changed, over a network that repeats and reorders, and gives up a walk now and then.
+// update applies the changes, over a network that repeats and reorders, and gives up a pagination
+// now and then.
 func (h *publications) update(t *testing.T, m *mirrored) {
 	t.Helper()
 	now := h.engine.View().ID
@@ -372,9 +373,10 @@ func (h *publications) bulk() *mirrored {
 	return m
 }
 
-// TestChangesOracle wants clients that took the bulk once, at any of 45 publications, and then only changes, to
-// have today's rows, and every answer to list just the rows that differ. Publications are days with new, changed,
-// unlisted and removed cards, rollbacks, and the same snapshot again.
+// TestChangesOracle has clients take the bulk once, at any of 45 publications, and then only
+// changes. They must have today's rows, and every answer must list just the rows that differ.
+// Publications are days with new, changed, unlisted and removed cards, rollbacks, and the same
+// snapshot again.
 func TestChangesOracle(t *testing.T) {
 	for seed := range uint64(40 / testsweep.Stride(10)) {
 		h := newPublications(t, seed)
@@ -389,7 +391,8 @@ func TestChangesOracle(t *testing.T) {
 			}
 		}
 
-		// Those that are within the last 30 publications catch up at once. Another one is told so.
+		// Those that are within the last 30 publications catch up at once. Another cursor is
+		// refused.
 		for _, m := range others {
 			if h.knows(m.since) {
 				h.update(t, m)
@@ -449,7 +452,8 @@ func TestChangesOfBrokenChain(t *testing.T) {
 	h.update(t, second)
 }
 
-// TestChangesWalk wants a walk to stay on its snapshot through publications, and to be told when that is gone.
+// TestChangesWalk wants pagination to stay on its snapshot through publications, and an error once
+// the snapshot is gone.
 func TestChangesWalk(t *testing.T) {
 	h := newPublications(t, 5)
 	before := h.engine.View().ID

@@ -13,7 +13,7 @@ import (
 // Compat is the contract of another API, below a path of its own. Its calls are metered as live ones.
 type Compat struct {
 	Operations []*api.Operation
-	// AppendError spells an error as that API does.
+	// AppendError writes an error in the form of that API.
 	AppendError func(dst []byte, status int, message string) []byte
 	// Anonymous is the plan of callers without a key; nil refuses them. Its minute is each address's own, and
 	// its day is one for all.

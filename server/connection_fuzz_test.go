@@ -136,8 +136,8 @@ func plainly(stream []byte) (requests []handled, end error) {
 	}
 }
 
-// FuzzConnection sends streams of bytes through the whole server: what is handled is what net/http
-// reads, each request is answered once and in its turn, and how the bytes are cut makes no
+// FuzzConnection sends streams of bytes through the whole server. The handled requests are those
+// that net/http reads, each is answered once and in its turn, and cuts of the bytes make no
 // difference.
 func FuzzConnection(f *testing.F) {
 	for _, c := range hostileCases(f, shared()) {

@@ -10,8 +10,8 @@ import (
 	"ninepocket/server/httpconn"
 )
 
-// TestIdleConnectionsAreSmall has clients bring a large body, take a large answer, and stay: what their
-// connections take then is what any idle connection takes, and the room for bodies is free.
+// TestIdleConnectionsAreSmall has clients bring a large body, take a large answer, and stay. Their
+// connections then take the memory of any idle connection, and the room for bodies is free.
 func TestIdleConnectionsAreSmall(t *testing.T) { // not parallel: it measures memory
 	const clients = 60
 	l := newLoopback(t, setup{options: func(o *Options) { o.BodyBudget = 64 << 20 }})

@@ -147,8 +147,8 @@ func TestWrongRequests(t *testing.T) { // air: one page
 	}
 }
 
-// TestErrorExamplesAreServed wants each example of an error in the document to have the form in which the server
-// writes errors of its code: the same sentence with other figures and names.
+// TestErrorExamplesAreServed wants each example of an error in the document to have the form of the
+// served errors with its code: figures and names may differ.
 func TestErrorExamplesAreServed(t *testing.T) {
 	page, err := os.ReadFile("../docs/ERRORS.md")
 	if err != nil {

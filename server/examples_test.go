@@ -79,8 +79,8 @@ func TestExamplesOfTheDocumentWork(t *testing.T) {
 	}
 }
 
-// TestBatchExamplesAnswerEachOther sends the example bodies of the live batches and wants the answers to
-// name what the document's own answers name: the same entries, by id and by ref, and the same missing.
+// TestBatchExamplesAnswerEachOther sends the example bodies of the live batches. The answers must
+// name the entries of the document's own answers, by id and by ref, and the same missing entries.
 func TestBatchExamplesAnswerEachOther(t *testing.T) {
 	w := shared()
 	type answer struct {

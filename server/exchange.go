@@ -106,7 +106,7 @@ func (x *exchange) start(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	x.Begin(ctx, s.compressed)
 	x.time, x.now = s.instant(at)
 
-	// A test may pass a request without a connection of ours.
+	// A test may pass a request without a connection of this server.
 	if conn, ok := ctx.Conn().(*httpconn.Conn); ok {
 		conn.RequestRead(at)
 		if conn.UserData == nil {
@@ -338,7 +338,7 @@ func (x *exchange) checkNotModified() {
 	out := &x.reply
 	content := out.Content()
 
-	// A page with a cursor has its own validator, and so has a card.
+	// A page with a cursor has its own validator, and a card has one, too.
 	if !out.HasETag {
 		out.Tag = xxhash.Sum64(content)
 		out.HasETag = true

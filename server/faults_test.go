@@ -56,9 +56,9 @@ func (s *everyKth) Commit(t access.Reservation, c access.Claim, reply []byte) (a
 	return s.Store.Commit(t, c, reply)
 }
 
-// TestEveryKthCallFails retries batches over a store that fails at every k-th call, as a partner
-// would, until each was answered: every refusal is a 503, every key is charged once whatever it
-// took, and its replay says what was first said.
+// TestEveryKthCallFails retries batches like a partner, over a store that fails at every k-th call,
+// until each was answered. Every refusal is a 503. Every key is charged once, and its replay has
+// the first answer.
 func TestEveryKthCallFails(t *testing.T) {
 	const batches = 12
 	store := &everyKth{Store: access.NewMemory(access.MemoryOptions{})}

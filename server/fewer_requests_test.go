@@ -391,8 +391,9 @@ type suggestions struct {
 	}
 }
 
-// TestSuggestions wants of every beginning of names: at most as many as asked for, each once, with the
-// number of cards that the files have, and the first name to be that of a card that the search finds.
+// TestSuggestions asks for every prefix of names. It wants at most the requested number, each name
+// once with its number of cards in the files. The first name must be that of a card that the search
+// finds.
 func TestSuggestions(t *testing.T) {
 	w := shared()
 	tr := todaysTruth()

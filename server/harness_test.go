@@ -118,8 +118,8 @@ type setup struct {
 	retired  int64
 }
 
-// standing are the keys of every world, by name.
-var standing = []keys.NewKey{
+// permanent are the keys of every world, by name.
+var permanent = []keys.NewKey{
 	{Name: "free", Tenant: "free", Surface: keys.Live, Plan: "free"},
 	{Name: "starter", Tenant: "starter", Surface: keys.Live, Plan: "starter"},
 	{Name: "pro", Tenant: "pro", Surface: keys.Live, Plan: "pro"},
@@ -166,7 +166,7 @@ func newWorld(tb testing.TB, s setup) *world {
 		tb: tb, keys: map[string]string{}, file: keys.NewFile(),
 		listener: fasthttputil.NewInmemoryListener(), store: s.store,
 	}
-	for _, k := range standing {
+	for _, k := range permanent {
 		made, text, err := w.file.Create(k, now)
 		if err != nil {
 			tb.Fatal(err)
@@ -399,7 +399,7 @@ func (w *world) revoke(tb testing.TB, tenant string, now time.Time) {
 	}
 }
 
-// named is the text of a standing key, or name itself when it is not one.
+// named is the text of a permanent key, or name itself if no key has this name.
 func (w *world) named(name string) string {
 	if text, ok := w.keys[name]; ok {
 		return text
@@ -468,7 +468,7 @@ type request struct {
 type reply struct {
 	status int
 	header http.Header
-	wire   []byte // the body as it was sent
+	wire   []byte // the body as sent
 	body   []byte // the body after content coding
 }
 

@@ -139,7 +139,7 @@ func newLoopback(tb testing.TB, s setup) *loopback {
 	tb.Helper()
 	l := &loopback{}
 	if s.timeouts == (httpconn.Timeouts{}) {
-		// A client that is slow to go on sending sees the end all the same.
+		// A slow client still sees the end.
 		s.timeouts = httpconn.DefaultTimeouts
 		s.timeouts.Linger = time.Minute
 	}
@@ -319,7 +319,7 @@ func (c *hostile) run(t *testing.T, to *client, pieces [][]byte) {
 	<-sent
 }
 
-// differs says in which ways an answer is not the one that was wanted.
+// differs lists the differences between an answer and the expected answer.
 func (r reply) differs(want wanted) []string {
 	if r.status != want.status {
 		return []string{fmt.Sprintf("status %d, want %d", r.status, want.status)}

@@ -293,7 +293,7 @@ func TestFacetsCountWhatFiltersFind(t *testing.T) {
 		}
 	}
 
-	// What a client would do with a rarity: ask for it.
+	// A client would ask for a rarity of the list.
 	for _, f := range facets.Rarities {
 		query := url.Values{"rarity": {f.Value}, "game": {f.Game}}
 		if got := w.countCards(t, query); got != f.Cards {

@@ -27,7 +27,7 @@ var imageTypes = map[string]string{
 	".gif": "image/gif",
 }
 
-// Images is the operator's folder of card images. No name can lead out of it.
+// Images is the operator's folder of card images. Names cannot lead out of the folder.
 type Images struct {
 	root       *os.Root
 	thumbnails *Thumbnails   // nil without a folder for thumbnails

@@ -28,8 +28,9 @@ import (
 	"ninepocket/wire"
 )
 
-// appLayouts are the header rows of exports, each with the row of a copy: %n its name, %s its set, %c the number, %v
-// the printing, %q the copies, %g the game. A name may have a line end, and the file has the line ends of Windows.
+// appLayouts are the header rows of exports, each with the row of a copy. Its fields are %n name,
+// %s set, %c number, %v printing, %q copies and %g game. A name may have a line end, and the file
+// has the line ends of Windows.
 var appLayouts = []struct{ name, header, row string }{
 	{
 		"TCGplayer app", "Quantity,Name,Simple Name,Set,Card Number,Set Code,Printing,Condition,Language,Rarity," +
@@ -136,7 +137,8 @@ func collectionOf(c *snapshot.Catalog, layout, rows int) *collection {
 	return made
 }
 
-// check holds a table against what the rows mean, and returns how many are priced and what they come to.
+// check compares a table with the meaning of its rows, and returns the number of priced rows and
+// their total.
 func (made *collection) check(tb testing.TB, v *engine.View, layout int, table [][]string) (priced int, cents int64) {
 	tb.Helper()
 	c := v.Catalog
@@ -345,8 +347,8 @@ func realSite(tb testing.TB) *world {
 	return siteWorld(tb, func(s *setup) { s.views = []*engine.View{v} })
 }
 
-// TestListsAreCharged posts lists until a visitor's limit is reached: 500 rows count as a page, and so do 100 KiB, a
-// list that is refused for want of room as one.
+// TestListsAreCharged posts lists until a visitor's limit is reached. 500 rows count as a page, 100
+// KiB do, too, and a list that is refused for lack of room counts as one.
 func TestListsAreCharged(t *testing.T) {
 	w := siteWorld(t, func(s *setup) { s.still = true })
 	long := strings.Repeat("x", 1000)
@@ -369,7 +371,7 @@ func TestListsAreCharged(t *testing.T) {
 			}
 		}
 
-		// What is left of the limit is too little for another one.
+		// The rest of the limit is too small for another list.
 		left := addressBurst % c.pages
 		r, err := w.send(q)
 		wait, _ := strconv.Atoi(r.header.Get("Retry-After"))
@@ -521,8 +523,9 @@ func BenchmarkCollection(b *testing.B) {
 	}
 }
 
-// TestListsSideBySide posts 50 lists at once, of 5,000 rows when sweeps are done in full. They take no more memory than
-// is reserved for lists: two are read at a time and the others are asked to wait. Who asks for a page meanwhile has it.
+// TestListsSideBySide posts 50 lists at once, of 5,000 rows when sweeps are done in full. They take
+// no more memory than is reserved for lists: two are read at a time and the others are asked to
+// wait. Another visitor gets a page meanwhile.
 func TestListsSideBySide(t *testing.T) {
 	w := siteWorld(t, nil)
 	rows := 5000 / testsweep.Stride(5)

@@ -452,7 +452,7 @@ func TestAbortFails(t *testing.T) {
 // free again.
 func TestPanicInACommit(t *testing.T) {
 	store := &brokenStore{Store: access.NewMemory(access.MemoryOptions{})}
-	w := newWorld(t, setup{store: store}) // whose end counts tickets
+	w := newWorld(t, setup{store: store}) // whose end counts reservations
 	batch := batchOf("preview", "k", oneItem)
 	store.panicCommit = true
 	batch.status = 500

@@ -21,7 +21,7 @@ var liveSurface = surface{
 	encodeError: wire.AppendProblem,
 	noKey: problem(wire.Unauthorized,
 		"no API key: send Authorization: Bearer <API_KEY> or X-API-Key: <API_KEY>"),
-	badKey: problem(wire.Unauthorized, "the API key is not valid: send a live key as it was issued"),
+	badKey: problem(wire.Unauthorized, "the API key is not valid: send a live key unchanged"),
 	wrongSurface: problem(wire.Unauthorized,
 		"this is a preview key, which does not open the live surface: send a live key"),
 	suspended:  wire.PlanLimit,

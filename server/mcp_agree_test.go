@@ -73,8 +73,8 @@ func pick(v any, names ...string) map[string]any {
 	return out
 }
 
-// withHead returns an object of an answer of MCP with what the answer says of all its prices, as REST has
-// it. REST has no variant beside a display price; without is what else it lacks.
+// withHead returns an object of an answer of MCP with what the answer says of all its prices, as
+// REST has it. REST has no variant next to a display price; without has its other missing fields.
 func withHead(answer map[string]any, object any, without ...string) map[string]any {
 	out := map[string]any{"currency": answer["currency"], "price_updated_at": answer["price_updated_at"]}
 	members, _ := object.(map[string]any)

@@ -16,8 +16,8 @@ import (
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + mcp.Modern + `",` +
 	`"io.modelcontextprotocol/clientCapabilities":{}}`
 
-// TestMCPDisagreementIsFree calls a tool under headers of all kinds. What disagrees with the body is
-// refused and charges nothing: the ledger has exactly the calls that agreed.
+// TestMCPDisagreementIsFree calls a tool under headers of all kinds. A header that disagrees with
+// the body is refused and charges nothing: the ledger has exactly the calls that agreed.
 func TestMCPDisagreementIsFree(t *testing.T) {
 	w := shared()
 	key := w.tenant(t, only("torn"), "free")

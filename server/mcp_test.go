@@ -277,8 +277,8 @@ func said(tb testing.TB, body []byte) (text string, isError bool) {
 	return r.Result.Content[0].Text, r.Result.IsError
 }
 
-// TestMCPCharges holds the ledger against what was called: every well-formed call of a known tool
-// counts, whatever its result, and nothing else does.
+// TestMCPCharges compares the ledger with the calls: every well-formed call of a known tool counts,
+// with any result, and no other call does.
 func TestMCPCharges(t *testing.T) {
 	w := shared()
 	key := w.tenant(t, only("counted"), "free")

@@ -84,7 +84,7 @@ func (m *metering) commit(reply []byte) error {
 func (m *metering) abort() error { return m.settle(m.gate.Abort(m.decision.Reservation, m.claim)) }
 
 // settle records how the store ended the reservation: with a charge, or with a failure, after which
-// the quota is shown as it was at admission.
+// the quota has its value at admission.
 func (m *metering) settle(charge access.Charge, err error) error {
 	if err != nil {
 		m.reservation = stateFailed
@@ -137,8 +137,7 @@ func (m *metering) release() error {
 	return m.finish(false)
 }
 
-// quotaState returns the caller's quota after the charge if that is known, else as it was at
-// admission.
+// quotaState returns the caller's quota after the charge if that is known, else at admission.
 func (m *metering) quotaState() access.LimitState {
 	if m.reservation == stateSettled {
 		return m.charge.Quota

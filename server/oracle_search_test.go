@@ -101,7 +101,7 @@ func (f *filter) order(cards []*trueCard) {
 	})
 }
 
-// want are the ids that a walk must show.
+// want are the ids that pagination must show.
 func (f *filter) want(tr *truth) []string {
 	var cards []*trueCard
 	for _, k := range tr.cards {
@@ -349,8 +349,8 @@ func TestSetWalks(t *testing.T) {
 }
 
 // TestWalksAcrossASwap publishes another catalog in the middle of walks. While the first is
-// retained the walk shows it to the end; when it is gone, the walk goes on by sort key: what comes
-// after is true in the new catalog.
+// retained, pagination shows it to the end. When it is gone, pagination continues by sort key in
+// the new catalog.
 func TestWalksAcrossASwap(t *testing.T) {
 	old := todaysTruth()
 	next := tomorrowsTruth()
@@ -361,7 +361,7 @@ func TestWalksAcrossASwap(t *testing.T) {
 		}
 
 		w := newWorld(t, setup{retired: budget})
-		const size = 20 // each walk is longer than the pages before the swap
+		const size = 20 // each list is longer than the pages before the swap
 		for i, sort := range []string{"price_desc", "price_asc", "newest", ""} {
 			for k, game := range []string{"", "one-piece"} {
 				if (i+k)%testsweep.Stride(2) != 0 {
@@ -579,9 +579,9 @@ func TestCursors(t *testing.T) {
 	refused("/v1/sets", "", string(w.signer.Append(nil, page, bound, now)))
 }
 
-// numberMatches says whether the number that a caller asks for is the number printed on a card
-// (decision 23): the keys are equal, or the wanted one is the base of the printed parallel; totals
-// must agree only where both have one.
+// numberMatches reports whether a requested number is the number printed on a card (decision 23).
+// The keys must be equal, or the requested key is the base of the printed parallel. If both have a
+// total, the totals must agree.
 func numberMatches(wanted, printed string) bool {
 	key := cardvocab.NumberKey(wanted)
 	if key == "" || key != cardvocab.NumberKey(printed) && key != cardvocab.NumberBase(printed) {

@@ -66,7 +66,7 @@ func TestPacksServe(t *testing.T) {
 		for _, s := range asks {
 			want := body(s, "")
 			for _, encoding := range []string{"gzip", "zstd"} {
-				// What is requested twice is cached, a moment later.
+				// A response that is requested twice is cached, a moment later.
 				before := w.Stats().CompressedHits
 				for try := 0; try < 4 || w.Stats().CompressedHits == before; try++ {
 					if got := body(s, encoding); got != want {
@@ -103,7 +103,7 @@ func TestPacksServe(t *testing.T) {
 	}
 }
 
-// TestPacksPrivate sends what is somebody's own and wants nothing of it remembered.
+// TestPacksPrivate sends private responses and wants no part of them cached.
 func TestPacksPrivate(t *testing.T) {
 	w := newWorld(t, setup{})
 	tr := todaysTruth()

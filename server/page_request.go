@@ -32,8 +32,8 @@ func pageHandler(answer func(*pageRequest)) func(*exchange) {
 	return func(x *exchange) { answer(&pageRequest{x: x, pages: x.s.Pages, time: x.time}) }
 }
 
-// renderedPage makes a handler that does what all pages need: the limit of the client's address,
-// the current View, the page, 404, validators and headers. render appends the page. Its error is
+// renderedPage makes a handler with the steps of all pages: the limit of the client's address, the
+// current View, the page or 404, validators and headers. render appends the page. Its error is
 // errNoPage if there is none, and errAnswered if it has answered already.
 func renderedPage(render func(v *pageRequest, dst []byte) ([]byte, error)) func(*exchange) {
 	return pageHandler(func(v *pageRequest) {

@@ -185,8 +185,8 @@ func TestEveryLinkOfTheSiteLeadsSomewhere(t *testing.T) {
 	}
 }
 
-// judgePage wants what every page has: a policy, no script or style of its own, a title, a
-// language, links within the site.
+// judgePage checks the rules of every page: a policy, no inline script or style, a title, a
+// language, and links within the site.
 func judgePage(t *testing.T, target string, r reply, found []string, clean inlineSearch) {
 	t.Helper()
 	policy := r.header.Get("Content-Security-Policy")

@@ -79,8 +79,8 @@ func pattern(p contracttest.Parameter) string {
 	return "x"
 }
 
-// TestParameters probes every query parameter of the document: its bounds at min-1, min, max,
-// max+1, its values, and what decision 5 says of all of them.
+// TestParameters probes every query parameter of the document: its bounds at min-1, min, max and
+// max+1, its values, and the rules of decision 5.
 func TestParameters(t *testing.T) {
 	w := shared()
 	eachParameter(t, func(t *testing.T, op contracttest.Operation, p contracttest.Parameter) {

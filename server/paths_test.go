@@ -207,7 +207,7 @@ func TestHead(t *testing.T) {
 
 			for name := range get.header {
 				if name == "Content-Length" && encoding != "" && get.header.Get("Link") != "" {
-					continue // a cursor is different each time, and so is its compressed length
+					continue // a cursor is different each time, like its compressed length
 				}
 				if !moving[name] && head.header.Get(name) != get.header.Get(name) {
 					t.Errorf("HEAD %s (%s): %s is %q, GET's %q", path, encoding, name, head.header.Get(name),

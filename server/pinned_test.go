@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestPinnedSnapshot wants requests with X-Snapshot-Id to be answered from that snapshot while it is held,
-// whatever is served, and to be told when it is not (decision 3504).
+// TestPinnedSnapshot wants requests with X-Snapshot-Id to be answered from that snapshot while it
+// is held. Later they get an error (decision 3504).
 func TestPinnedSnapshot(t *testing.T) {
 	w := newWorld(t, setup{})
 	moved := movedCards(t, todaysTruth(), tomorrowsTruth())
@@ -35,7 +35,8 @@ func TestPinnedSnapshot(t *testing.T) {
 		}
 	}
 
-	// A walk keeps its own snapshot, and a cursor of another one beside the header is a mistake.
+	// Pagination stays on its snapshot, and a cursor of another snapshot than the header's is an
+	// error.
 	page := w.get(t, "/v1/cards?limit=2", "X-Snapshot-Id: "+today().view.ID)
 	cursor, _ := dig(t, page.body, "next_cursor")
 	next := "/v1/cards?limit=2&cursor=" + fmt.Sprint(cursor)

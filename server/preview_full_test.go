@@ -12,8 +12,8 @@ import (
 	"ninepocket/access/keys"
 )
 
-// TestRepliesAtTheirBound sends one batch more than replies are stored: the refusal says what is
-// full and when it is not, has the true balance, and the log has one line about it.
+// TestRepliesAtTheirBound sends one batch more than replies are stored: the refusal names the full
+// store and the time of the next try, and has the true balance. The log has one line.
 func TestRepliesAtTheirBound(t *testing.T) {
 	var log bytes.Buffer
 	w := newWorld(t, setup{

@@ -275,8 +275,8 @@ func TestProductCursors(t *testing.T) {
 	w.try(t, scenario{path: fmt.Sprintf("/v1/cards?cursor=%s", token), status: 400, code: "invalid_request"})
 }
 
-// TestProductWalksAcrossASwap publishes in the middle of a walk: the fixed catalog is shown to the
-// end, or the cursor is refused once it is gone and the products have changed.
+// TestProductWalksAcrossASwap publishes in the middle of a pagination. The fixed catalog is shown
+// to the end, or the cursor is refused once the catalog is gone and the products have changed.
 func TestProductWalksAcrossASwap(t *testing.T) {
 	ids, _, _ := todaysTruth().trueProducts()
 	w := newWorld(t, setup{})

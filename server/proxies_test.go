@@ -74,10 +74,10 @@ backend cards
 	},
 }
 
-// TestHostileCorpusBehindFronts sends the corpus through real proxies that keep connections to the server open. Proxies
-// mend some of what they get and refuse some; what must hold is that nothing is answered that was not asked, that
-// statuses are the case's or a proxy's refusal, and that honest requests over the same connections get their own
-// answers, before, meanwhile and after.
+// TestHostileCorpusBehindFronts sends the corpus through real proxies that keep connections to the
+// server open. Proxies repair some requests and refuse some. Each answer must belong to a request,
+// and each status must be the case's or a proxy's refusal. Honest requests over the same
+// connections must get their own answers at any time.
 func TestHostileCorpusBehindFronts(t *testing.T) {
 	for _, f := range fronts {
 		t.Run(f.program, func(t *testing.T) {

@@ -24,7 +24,7 @@ type scenario struct {
 	name   string
 	method string // GET by default; POST with a body
 	path   string
-	key    string   // sent as X-API-Key: a standing key by name, or a key; "" is bench, "-" is none
+	key    string   // sent as X-API-Key: a permanent key by name, or a key; "" is bench, "-" is none
 	header []string // in addition
 	body   string   // application/json unless header has a Content-Type
 	status int      // 200 by default
@@ -254,7 +254,7 @@ func (s *sampler) due(q request, r reply) bool {
 	return n <= first || n%every == 0
 }
 
-// faults lists in what a reply is not what any reply must be.
+// faults lists the broken rules for every reply.
 func (w *world) faults(q request, r reply) (faults []string) {
 	fail := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	header := r.header.Clone()

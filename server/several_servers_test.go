@@ -143,9 +143,8 @@ func (m *member) goesOn(t *testing.T, what string, c cursors, of *snapshot.Catal
 	}
 }
 
-// TestCursorAcrossServers asks one server with cursors of another, which is ahead of it or behind
-// it (docs/FLEET.md, Beginning together): whatever each of them has, no walk ends with an error that
-// it need not end with.
+// TestCursorAcrossServers asks one server with cursors of another, which is ahead or behind
+// (docs/FLEET.md). No pagination ends with an avoidable error.
 func TestCursorAcrossServers(t *testing.T) {
 	first := small().view.Catalog
 	next := later().view.Catalog
@@ -189,7 +188,7 @@ func TestCursorAcrossServers(t *testing.T) {
 		for _, path := range []string{"/v1/cards?limit=5", "/v1/games", "/v1/market/movers?direction=up"} {
 			tag := ahead.get(t, path).header.Get("ETag")
 			r := b.get(t, path, "If-None-Match: "+tag)
-			// What is the same in both is the same answer.
+			// Equal content in both has equal answers.
 			same := r.header.Get("ETag") == tag
 			if tag == "" || !same && (r.status != http.StatusOK || r.header.Get("X-Snapshot-Id") != first.ID) ||
 				same && r.status != http.StatusNotModified {
@@ -265,8 +264,8 @@ func TestTagsAgree(t *testing.T) {
 	}
 }
 
-// TestWalkOverServers turns pages at three servers at random while they go to the next snapshot: every
-// walk shows every card of one snapshot once.
+// TestWalkOverServers turns pages at three servers at random while they load the next snapshot.
+// Every pagination shows every card of one snapshot once.
 func TestWalkOverServers(t *testing.T) {
 	first := small().view.Catalog
 	next := later().view.Catalog

@@ -114,9 +114,10 @@ func (s *moody) Usage(p *keys.Principal, r access.LimitSpec, now access.Instant)
 	return s.Store.Usage(p, r, now)
 }
 
-// TestSimulation runs random worlds, each out of its seed: never a 5xx but 503 while the store
-// fails, every answer of the snapshot it names, no window overfull, revoked keys refused, and the
-// ledger charging what clients saw. NINEPOCKET_SEED runs one seed and prints its trace.
+// TestSimulation runs random worlds, each out of its seed. There is no 5xx but 503 while the store
+// fails, and every answer is of the snapshot that it names. No window is overfull, revoked keys are
+// refused, and the ledger equals the clients' count. NINEPOCKET_SEED runs one seed and prints its
+// trace.
 func TestSimulation(t *testing.T) {
 	// The handler is called without a connection, so that nothing orders it after Serve, which
 	// notes where it listens.

@@ -73,15 +73,15 @@ func slowClients(t *testing.T, l *loopback, n int) []*slowClient {
 }
 
 // TestSlowClients wants honest clients to be answered while many others send and read as slowly as
-// they can, memory to be bounded by what a connection may hold, and Shutdown to end in time
-// although they go on. NINEPOCKET_TORTURE makes it 5,000 of them.
+// they can. The limit of a connection bounds the memory, and Shutdown ends in time although they
+// continue. NINEPOCKET_TORTURE makes it 5,000 of them.
 func TestSlowClients(t *testing.T) {
 	n := 500
 	if os.Getenv("NINEPOCKET_TORTURE") != "" {
 		n = 5000
 	}
 
-	// What a connection may cost, the client's half in this process included: fasthttp's two
+	// The highest cost of a connection with the client's half in this process: fasthttp's two
 	// buffers, the request and the stack take about 60 KiB.
 	const maxBytes = 128 << 10
 	l := newLoopback(t, setup{

@@ -17,10 +17,11 @@ import (
 	"ninepocket/wire"
 )
 
-// TestSwapTorture publishes into a real store directory again and again while an engine follows it and readers ask
-// all the while: no request fails, every answer is wholly of the snapshot that it names, and once the budget for
-// retired Views is full, neither the heap nor the number of goroutines grows. NINEPOCKET_TORTURE=1000 sets how many
-// swaps, of a larger catalog and with readers that never rest.
+// TestSwapTorture publishes into a real store directory again and again while an engine follows it
+// and readers ask. No request fails, and every answer is wholly of the snapshot that it names. Once
+// the budget for retired Views is full, neither the heap nor the number of goroutines grows.
+// NINEPOCKET_TORTURE=1000 sets how many swaps, of a larger catalog and with readers that never
+// rest.
 func TestSwapTorture(t *testing.T) {
 	swaps := 10
 	rest := 20 * time.Millisecond
@@ -88,7 +89,7 @@ func TestSwapTorture(t *testing.T) {
 	defer running.Wait()
 	defer stop()
 
-	// What other tests of the process leave to the collector may go meanwhile, so that only growth counts.
+	// Garbage of other tests of the process may go meanwhile, so that only growth counts.
 	var level, highest int64
 	var goroutines, peak int
 	var filled, again bool
@@ -114,7 +115,7 @@ func TestSwapTorture(t *testing.T) {
 		case filled && (k%25 == 0 || k == swaps):
 			heap, n := measure()
 			room := (eng.View().Size()+eng.Stats().RetiredBytes)/10 + eng.View().Size()/2
-			// What has done its work may not have gone yet.
+			// A finished goroutine may not have gone yet.
 			for deadline := time.Now().Add(maxTest); (n > goroutines+2 || heap-level > room) &&
 				time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 				heap, n = measure()

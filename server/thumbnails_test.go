@@ -228,8 +228,8 @@ func TestSmallPicturesOfWhatIsNone(t *testing.T) {
 	}
 }
 
-// TestSmallCopiesAloneAreRemoved has the folder of small pictures hold what is somebody's: only copies
-// that nothing asks for any more leave.
+// TestSmallCopiesAloneAreRemoved has foreign files in the folder of small pictures: only unused
+// copies are removed.
 func TestSmallCopiesAloneAreRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

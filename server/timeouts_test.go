@@ -56,7 +56,8 @@ func (l *pipes) dial() *client {
 // inBubble runs a test on virtual time, over a world that listens on pipes.
 func inBubble(t *testing.T, f func(t *testing.T, w *world, l *pipes)) {
 	t.Helper()
-	// What a process starts once belongs outside: the catalog, and the goroutine behind the header Date.
+	// Parts that a process starts once belong outside: the catalog, and the goroutine behind the
+	// header Date.
 	today()
 	_ = new(fasthttp.ResponseHeader).AppendBytes(nil)
 

@@ -30,7 +30,7 @@ func (s stranger) head(w *world, id string) string {
 	return head + fmt.Sprintf("Content-Length: %d\r\n\r\n", s.size)
 }
 
-// body is what is sent of it.
+// body is the part that is sent.
 func (s stranger) body() string {
 	if !s.chunked {
 		return strings.Repeat("x", s.sent)
@@ -47,9 +47,9 @@ func (s stranger) body() string {
 	return text
 }
 
-// TestBodiesOfStrangers sends bodies without a key that authenticates: up to 8 KiB is read, and the
-// connection lives; more is not waited for, is answered as if there were no body, and ends the
-// connection. A good key may send 256 KiB (decision 1703).
+// TestBodiesOfStrangers sends bodies without a valid key. Up to 8 KiB is read, and the connection
+// lives. A larger body is not read, is answered as if there were no body, and ends the connection.
+// A good key may send 256 KiB (decision 1703).
 func TestBodiesOfStrangers(t *testing.T) {
 	t.Parallel()
 	l := newLoopback(t, setup{})
@@ -86,8 +86,8 @@ func TestBodiesOfStrangers(t *testing.T) {
 		whole := func(path, key string, n int) stranger {
 			return stranger{path: path, key: key, size: n, sent: n, chunked: chunked}
 		}
-		// Only a part is sent, so that an answer shows that the rest is not waited for. Of chunks,
-		// the one that passes the limit does.
+		// Only a part is sent, so that an answer shows that the rest is not waited for. The chunk
+		// that passes the limit ends the connection.
 		part := func(path, key string) stranger {
 			return stranger{path: path, key: key, size: limit, sent: free + 1000, chunked: chunked}
 		}

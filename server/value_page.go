@@ -102,7 +102,7 @@ const (
 	// maxField limits every field except the list.
 	maxField = 512
 	// pageBytes and site.RowsAtATime are how much of a list counts as a page of a visitor's limit.
-	// maxListPages is how much a list counts at most: its rest is read to tell its size.
+	// maxListPages is how much a list counts at most: its rest is read for its size.
 	pageBytes    = 100 << 10
 	maxListPages = (maxListBytes + pageBytes - 1) / pageBytes
 	// maxStreams is how many lists are read as streams at the same time, of an address one. Each
@@ -117,8 +117,8 @@ const (
 	listPaces = 12
 )
 
-// listRetry is after how many seconds a list is sent again for which there is no stream: lists of
-// 64 KiB are read and valued meanwhile, and those of slow clients are not.
+// listRetry is the number of seconds after which a client without a stream sends its list again.
+// Lists of 64 KiB are read and valued meanwhile; those of slow clients are not.
 const listRetry = 2
 
 // listStreams are the clients whose lists are being read as streams.

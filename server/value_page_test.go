@@ -163,9 +163,9 @@ var listEncodings = map[string]struct {
 	}},
 }
 
-// TestValueListSizes posts lists of the sizes that visitors have, in every form: up to 100 rows and 64 KiB, whatever
-// the form adds, the page shows each line; of up to 20,000 rows and 4 MiB it has the total; a larger list is refused by
-// a page with its true size.
+// TestValueListSizes posts lists of the sizes that visitors have, in every form. Up to 100 rows and
+// 64 KiB, without the additions of the form, the page shows each line. Up to 20,000 rows and 4 MiB
+// it has the total. A larger list is refused by a page with its true size.
 func TestValueListSizes(t *testing.T) {
 	w := sharedSite()
 	const limit = 64 << 10
@@ -237,8 +237,8 @@ func thousands(n int) string {
 	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
-// TestValueListOfStrangers holds what a server reads of lists to bounds: none of whom asks too often or is many, no
-// more than 4 MiB of one, and none without a length.
+// TestValueListOfStrangers checks the bounds of reading lists. The server reads no list of clients
+// that are too many or ask too often, at most 4 MiB of a list, and none without a length.
 func TestValueListOfStrangers(t *testing.T) {
 	w := siteWorld(t, func(s *setup) {
 		s.still = true // no address limit recovers meanwhile
@@ -265,7 +265,7 @@ func TestValueListOfStrangers(t *testing.T) {
 		t.Errorf("status %d for one who asks too often", r.status)
 	}
 
-	// Of an endless list a part is counted, and the client that goes on sending is not waited for.
+	// A part of an endless list is counted, and the server does not wait for its client.
 	huge := multipartOf(listOf(100_000, 6<<20), "")
 	if page := string(post(anybody(), huge).body); !strings.Contains(page, "This list has more than 67,") {
 		t.Errorf("of a list of 6 MiB is told %.300s", page)

@@ -23,7 +23,7 @@ type Finding struct {
 	What string `json:"what"`
 	Good bool   `json:"good"`
 	Text string `json:"text"`
-	// Command looks at what is wrong, or mends it.
+	// Command inspects the fault, or repairs it.
 	Command string `json:"command,omitempty"`
 }
 

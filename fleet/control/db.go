@@ -115,8 +115,8 @@ func newDB(url string, timeout time.Duration) (*DB, error) {
 	return db, nil
 }
 
-// login sets the user, password and certificates of a new connection, from the URL and its files as they are now.
-// Files that cannot be read leave those of before.
+// login sets the user, password and certificates of a new connection, from the URL and its files as
+// they are now. If the files cannot be read, the previous files stay in force.
 func (db *DB) login(next *pgx.ConnConfig) {
 	fresh, err := pgx.ParseConfig(*db.url.Load())
 	if err != nil {
@@ -218,8 +218,8 @@ func (db *DB) schemaVersion(ctx context.Context) (have int, whole bool, err erro
 	return have, whole, err
 }
 
-// addMissing adds what the schema lacks if a statement failed for it: the database may be a copy of an
-// earlier version's. It returns the error of the statement, which the next try does not have.
+// addMissing adds missing parts of the schema after a statement failed for them: the database may
+// be a copy of an earlier version's. It returns the error of the statement. The next try succeeds.
 func (db *DB) addMissing(ctx context.Context, failed error) error {
 	if !errors.Is(failed, ErrSchemaVersion) {
 		return failed
@@ -274,7 +274,7 @@ func (db *DB) inTx(ctx context.Context, do func(context.Context, pgx.Tx) error) 
 	})
 }
 
-// explain wraps an error of the database in the one of this package that says what it means.
+// explain wraps an error of the database in the error of this package with its meaning.
 // domainErrors are returned unchanged.
 func (db *DB) explain(err error) error {
 	own := func(known error) bool { return errors.Is(err, known) }

@@ -1,13 +1,13 @@
-// Package control is the PostgreSQL database that the servers of a fleet share (docs/FLEET.md, Bills
-// and keys). It has three parts: tenants and API keys (keys.go), the secrets that sign cursors
-// (cursors.go), and billing: the ledger of calls and charges with the servers that export to it
-// (export.go, servers.go, usage.go).
+// Package control is the PostgreSQL database that the servers of a fleet share (docs/FLEET.md,
+// Bills and keys). It has three parts. Keys are the tenants and API keys (keys.go). Cursors are the
+// secrets that sign cursors (cursors.go). Billing is the ledger of calls and charges with the
+// servers that export to it (export.go, servers.go, usage.go).
 //
 // The ledger is a grow-only counter for each server. A server sends its totals of the rows that
 // changed, and the database stores the larger of the old total and the new one. So a statement may
-// arrive twice, late or never, and the next one corrects it: there are no offsets and nothing to replay.
-// A server's rows carry its server id, the server id: it is the name of its state directory. A view
-// sums over all servers.
+// arrive twice, late or never, and the next one corrects it: there are no offsets and nothing to
+// replay. A server's rows carry its server id, the name of its state directory. The column is named
+// incarnation. A view sums over all servers.
 //
 // No request waits for this database. While it is unavailable, servers continue with the keys
 // that they have, and their charges wait in their state directories: rows, not calls.

@@ -136,7 +136,7 @@ func (ex *Exporter) resume(ctx context.Context) (rows int, err error) {
 			return 0, err
 		}
 	}
-	// What was sent before is not believed any more.
+	// Earlier reports are not trusted any more.
 	clear(ex.lastSent)
 	ex.buffer(differ, used)
 	ex.begun = true

@@ -13,7 +13,8 @@ const hooksLock = 0x6e70_0002
 // ErrOtherSends reports that another server sends the hooks.
 var ErrOtherSends = errors.New("another server of the fleet sends them")
 
-// HookLedger has what was sent by hooks, for the one server that has its lock. One goroutine uses it.
+// HookLedger has the events that hooks have sent. Only the server with its lock uses it. One
+// goroutine uses it.
 type HookLedger struct {
 	db   *DB
 	conn *pgx.Conn // whose open transaction has the lock; nil without it

@@ -170,8 +170,8 @@ type change struct {
 // lastChangeSQL selects the last change of keys.
 const lastChangeSQL = `select version, l.id::text from ninepocket.control join ninepocket.lineage l using (version)`
 
-// refresh reads the changes since the cached one, and reports whether there were any. On an error the
-// cache stays as it was.
+// refresh reads the changes since the cached one, and reports whether there were any. On an error
+// the cache stays unchanged.
 func (r *keyCache) refresh(ctx context.Context, db *DB) (changed bool, err error) {
 	var last change
 	err = db.query(ctx, func(ctx context.Context) error {
@@ -348,7 +348,7 @@ func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, er
 			return err
 		}
 
-		// What the fleet has deleted does not come back.
+		// Rows that the fleet has deleted do not come back.
 		deleted := map[string]bool{}
 		for _, key := range file.Keys {
 			deleted[key.ID] = keys.IsOpaque(key.Tenant)

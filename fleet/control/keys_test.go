@@ -57,7 +57,7 @@ func TestKeysAreAFile(t *testing.T) {
 			t.Errorf("the database has (- file, + database)\n%s", diff)
 		}
 
-		// Who follows takes over what changed, and ends with the same, in the same order.
+		// A follower applies the changes, and ends with the same keys in the same order.
 		followed, changed, err := source.Read(t.Context())
 		if err != nil || !changed {
 			t.Fatalf("who follows hears of nothing: %v", err)
@@ -177,8 +177,8 @@ func (c *counted) Read(ctx context.Context) (*keys.File, bool, error) {
 	return c.KeySource.Read(ctx)
 }
 
-// TestKeysWithin2s revokes a key while servers use it. The reading that begins after it is the second
-// one to end, and they are half a second apart; a machine that is busy is no fault of theirs.
+// TestKeysWithin2s revokes a key while servers use it. The reading that begins after it ends
+// second, and they are half a second apart. A busy machine is no error.
 func TestKeysWithin2s(t *testing.T) {
 	server := postgrestest.Start(t)
 	db, url := open(t)
@@ -348,7 +348,7 @@ func TestImport(t *testing.T) {
 		wantBills(t, db, b)
 	}
 
-	// What was changed since stays changed.
+	// Later changes stay.
 	do(t, db.UpdateKeys(t.Context(), func(f *keys.File) error {
 		f.Tenants["acme"].Plan = "pro"
 		_, err := f.Revoke(key.ID, noon())
@@ -363,7 +363,7 @@ func TestImport(t *testing.T) {
 		t.Errorf("an import undid a change: %v", err)
 	}
 
-	// What was revoked on the machine, or let end, ends in the fleet too.
+	// A key that was revoked on the machine, or that ends, ends in the fleet too.
 	sooner := noon().Add(time.Hour)
 	for i, end := range []func(*keys.Key){
 		func(k *keys.Key) { k.ExpiresAt = &sooner },

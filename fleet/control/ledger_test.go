@@ -164,8 +164,8 @@ func wantBills(t *testing.T, db *DB, books ...*memorySource) {
 	}
 }
 
-// TestLedgerMerge sends what three servers charged in statements that come twice, late, in another
-// order, or not at all: in the end the ledger has what was charged.
+// TestLedgerMerge sends the charges of three servers in statements that come twice, late, in
+// another order, or not at all. In the end the ledger has all charges.
 func TestLedgerMerge(t *testing.T) {
 	db, _ := open(t)
 	seed := uint64(time.Now().UnixNano())
@@ -177,7 +177,7 @@ func TestLedgerMerge(t *testing.T) {
 		exporters = append(exporters, exporter(t, db, fmt.Sprint("server", i), b))
 	}
 
-	// What was sent in a round, to be sent again at any time.
+	// The statements of a round, to be sent again at any time.
 	type statement struct {
 		of   int
 		rows []access.LedgerRow
@@ -312,8 +312,8 @@ func TestRestartGoesOn(t *testing.T) {
 	}
 }
 
-// TestOlderCopyIsCountedOn restores a state directory from an older copy: what it made since stays in
-// the bill, and what it makes from now on comes on top.
+// TestOlderCopyIsCountedOn restores a state directory from an older copy: the charges since stay in
+// the bill, and new charges are added.
 func TestOlderCopyIsCountedOn(t *testing.T) {
 	db, _ := open(t)
 	b := newMemorySource()
@@ -347,8 +347,8 @@ func TestOlderCopyIsCountedOn(t *testing.T) {
 	want(12, 3)
 }
 
-// TestLossWhileInUse rebuilds the checkpoint of a server while it runs: what was reported stays, and
-// what comes from then on is added.
+// TestLossWhileInUse rebuilds the checkpoint of a server while it runs: reported charges stay, and
+// later charges are added.
 func TestLossWhileInUse(t *testing.T) {
 	db, _ := open(t)
 	b := newMemorySource()
@@ -381,7 +381,7 @@ func TestAggregatedDays(t *testing.T) {
 	do(t, first.Export(t.Context()))
 	do(t, exporter(t, db, "b", other).Export(t.Context()))
 
-	// One of them was last heard of before the days were over: its rows stay apart.
+	// One of them reported last while the days were not over: its rows stay apart.
 	early := time.UnixMilli((today - 50).Start()).UTC().Format(time.DateOnly)
 	server := postgrestest.Start(t)
 	server.SQL(t, url, "update ninepocket.servers set exported_at = '"+early+"' where incarnation = 'b'")

@@ -181,7 +181,8 @@ func TestPooler(t *testing.T) {
 	defer first.Close()
 	key, _ := create(t, two, "acme")
 
-	// Sessions are mixed: three transactions at a time over two of them, beside the one with the lock of hooks.
+	// Sessions are mixed: three transactions at a time use two of them, and the lock of hooks has a
+	// session, too.
 	var group sync.WaitGroup
 	for i, db := range []*DB{one, two, one} {
 		group.Go(func() {

@@ -18,8 +18,9 @@ func plansOf(perMinute int) keys.Plans {
 	return plans
 }
 
-// TestLowerLimitsWhilePlansDiffer lets three servers poll in any order while their files and the database change:
-// none gives more than by itself, and as soon as all have heard of each other all give the lowest limit.
+// TestLowerLimitsWhilePlansDiffer lets three servers poll in any order while their files and the
+// database change. No server grants more than by itself. As soon as all servers know each other,
+// all grant the lowest limit.
 func TestLowerLimitsWhilePlansDiffer(t *testing.T) {
 	db, url := open(t)
 	server := postgrestest.Start(t)
@@ -60,7 +61,7 @@ func TestLowerLimitsWhilePlansDiffer(t *testing.T) {
 				own[i] = stored
 			}
 		}
-		// A server that has just heard of a lower limit is the only one to know it.
+		// A server that has just read a lower limit is the only server that knows it.
 		if got := given(i); got > own[i] {
 			t.Fatalf("step %d: server %d gives %d, by itself %d", step, i, got, own[i])
 		}
@@ -86,8 +87,8 @@ func TestLowerLimitsWhilePlansDiffer(t *testing.T) {
 	}
 }
 
-// TestUpgradedDatabase opens a database that a server of the first schema made and goes on to use: what is new is
-// added, what is there stays, and the old server is named until it reports its plans.
+// TestUpgradedDatabase opens a database that a server of the first schema made and still uses.
+// Missing columns are added, rows stay, and the old server is named until it reports its plans.
 func TestUpgradedDatabase(t *testing.T) {
 	db, url := open(t)
 	server := postgrestest.Start(t)

@@ -78,8 +78,8 @@ func revoke(t *testing.T, db *DB, id string) {
 	do(t, db.UpdateKeys(t.Context(), func(f *keys.File) error { _, err := f.Revoke(id, time.Now()); return err }))
 }
 
-// TestRestoredToTheSameVersion restores a copy and changes other keys than before, so that the version
-// is that of the servers or a later one: they have what the database has.
+// TestRestoredToTheSameVersion restores a copy and changes other keys than before, so that the
+// version equals that of the servers or is later. The servers have the keys of the database.
 func TestRestoredToTheSameVersion(t *testing.T) {
 	for name, after := range map[string]func(t *testing.T, db *DB, old *keys.Key) (revoked bool, fresh []string){
 		"one revoked": func(t *testing.T, db *DB, old *keys.Key) (bool, []string) {
@@ -149,8 +149,8 @@ func TestOlderProgramsHaveALineage(t *testing.T) {
 	}
 }
 
-// TestCopyOfAnEarlierVersion restores a copy that was made before the additions to the schema: a server
-// goes on without a restart, and so do its reports.
+// TestCopyOfAnEarlierVersion restores a copy that was made before the additions to the schema: a
+// server continues without a restart, and its reports continue, too.
 func TestCopyOfAnEarlierVersion(t *testing.T) {
 	server := postgrestest.Start(t)
 	db, url := open(t)
@@ -208,8 +208,9 @@ func TestHalfRestored(t *testing.T) {
 	}
 }
 
-// TestRevocationsOnlyGrow restores a copy of before a revocation: the key stays refused, also by a
-// server that restarts, is named, and is revoked in the database again. An operator may revive it.
+// TestRevocationsOnlyGrow restores a copy from the time before a revocation. The key stays refused,
+// also by a server that restarts. It is named, and is revoked in the database again. An operator
+// may revive it.
 func TestRevocationsOnlyGrow(t *testing.T) {
 	db, url := open(t)
 	key, text := create(t, db, "acme")
@@ -296,8 +297,8 @@ func TestDamagedRevocations(t *testing.T) {
 	}
 }
 
-// TestAnyPast changes, copies and restores at random, while servers poll, restart and miss changes. Each
-// has the keys of the database, less those of which it heard once that they are revoked.
+// TestAnyPast changes, copies and restores at random, while servers poll, restart and miss changes.
+// Each has the keys of the database without those that it once knew as revoked.
 func TestAnyPast(t *testing.T) {
 	db, url := open(t)
 	seed := uint64(time.Now().UnixNano())
@@ -315,7 +316,7 @@ func TestAnyPast(t *testing.T) {
 	followers := []*follower{follow(t, db, states[0]), follow(t, db, states[1])}
 	heard := []map[string]bool{{}, {}}
 
-	// reload lets a server read, and notes which revocations it heard of.
+	// reload lets a server read, and notes the revocations that it read.
 	reload := func(i int) *keys.File {
 		t.Helper()
 		do(t, followers[i].ring.Reload())
@@ -344,7 +345,7 @@ func TestAnyPast(t *testing.T) {
 			restore(t, url, copies[random.IntN(len(copies))])
 		case 6:
 			i := random.IntN(2)
-			reload(i) // stores what it heard
+			reload(i) // stores its keys and plans
 			reload(i)
 			followers[i] = follow(t, db, states[i])
 		}

@@ -107,7 +107,7 @@ func (own *revocations) apply(file *keys.File) *keys.File {
 	return &out
 }
 
-// settle stores what is new, and revokes again what the database lost.
+// settle stores new revocations, and repeats those that the database lost.
 func (own *revocations) settle(ctx context.Context, db *DB, now time.Time) {
 	if own.path == "" || now.Before(own.tryAfter) {
 		return

@@ -18,12 +18,12 @@ import (
 	"ninepocket/engine/cursor"
 )
 
-// writeInterval is how often a server reports its plans and copies what it heard, also when nothing changed.
+// writeInterval is how often a server reports its plans and copies its keys, also without a change.
 const writeInterval = time.Minute
 
-// ServerKeys is the source of keys and plans of a server. It reports the plans of this server to the others,
-// and while theirs differ the lower limits hold. What it hears is copied into the state directory, for a start
-// while the database does not answer.
+// ServerKeys is the source of keys and plans of a server. It reports the plans of this server to
+// the others, and while theirs differ the lower limits hold. Keys and plans are copied into the
+// state directory, for a start while the database does not answer.
 type ServerKeys struct {
 	*KeySource
 	path       string                 // of the copy
@@ -87,7 +87,7 @@ func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 			from ninepocket.shared_plans($1, $2) t`, *source.serverID.Load(), SilenceThreshold, before).
 			Scan(&next.sum, &text)
 	})
-	// The text is empty while the plans are those of before.
+	// The text is empty while the plans are unchanged.
 	if err == nil && text != "" {
 		next.Plans = &sharedPlans{}
 		err = json.Unmarshal([]byte(text), next.Plans)
@@ -119,7 +119,7 @@ func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 	return file, changed, nil
 }
 
-// Plans implements [keys.PlanSource]. What the database does not have is as configured.
+// Plans implements [keys.PlanSource]. Plans that the database does not have are as configured.
 func (source *ServerKeys) Plans(configured keys.Plans) keys.Plans {
 	source.configured.Store(&configured)
 	// Of all servers the lowest limit holds: a caller may ask any of them.
@@ -133,7 +133,7 @@ func (source *ServerKeys) Plans(configured keys.Plans) keys.Plans {
 	return plans
 }
 
-// write reports the plans of this server without the others', and copies what was heard.
+// write reports the plans of this server without the others', and copies the keys and plans.
 func (source *ServerKeys) write(ctx context.Context, heard heardKeys, changed bool) error {
 	plans, err := json.Marshal(source.configured.Load().With(heard.Plans.Stored))
 	due := changed || source.reported != string(plans) || source.now().Sub(source.writtenAt) >= writeInterval
@@ -173,7 +173,7 @@ func (source *ServerKeys) UseCopy(maxAge time.Duration) ([]cursor.Key, error) {
 	var copied heardKeys
 	sum := sha256.Sum256(text[min(len(text), 2*sha256.Size):])
 	if !bytes.HasPrefix(text, hex.AppendEncode(nil, sum[:])) || json.Unmarshal(text[2*sha256.Size:], &copied) != nil {
-		return nil, fmt.Errorf("%q, the keys of before, is damaged", source.path)
+		return nil, fmt.Errorf("%q, the last keys and plans, is damaged", source.path)
 	}
 	// A clock that was set back makes them no younger.
 	if copied.Database != source.db.host || source.now().Sub(copied.At).Abs() > maxAge {

@@ -57,7 +57,7 @@ func (store *Store) decide(
 	when := now
 	// By the clock of Redis it may be another day or period, and Redis may lack charges of each.
 	for range 6 {
-		// State: the day or period, what is charged to it, and which of these charges Redis lacks.
+		// State is the day or period, its charges, and the part of these that Redis lacks.
 		var d admitDecision
 		entry := store.lockEntry(p, spec.Quota)
 		d.admitRequest = store.newRequest(entry, p, spec, when, mode)
@@ -162,7 +162,7 @@ func (store *Store) admitLocal(
 		return true
 	}
 	if d.leased {
-		now = store.now() // a lease's unit is used now, not when the request arrived
+		now = store.now() // a leased call is used now, not when the request arrived
 	}
 	if !entry.tryLocal(d, now) {
 		return false
@@ -195,8 +195,8 @@ func (store *Store) await(entry *limiterEntry, c *pendingAdmit) error {
 }
 
 // sendNext sends the limiter's next script call, and wakes the callers of decided admissions. It
-// unlocks the entry. With flush it also repeats an unanswered call, or writes what Redis lacks though no
-// admission waits. A call that cannot be sent is sent again when Redis is back.
+// unlocks the entry. With flush it also repeats an unanswered call, or writes charges that Redis
+// lacks without a waiting admission. A call that cannot be sent is sent again when Redis is back.
 func (store *Store) sendNext(entry *limiterEntry, flush bool, decided []*pendingAdmit) {
 	call := entry.nextCall(store.now(), flush)
 	if flush || decided != nil {

@@ -8,8 +8,9 @@ import (
 	"ninepocket/access"
 )
 
-// FuzzAnswers gives a limiter any answers that a script, or a program in its place, may give: nothing
-// panics, no more is admitted than was granted, and no more is granted than was asked for.
+// FuzzAnswers gives a limiter any answers of a script, or of a program in its place. Nothing
+// panics. A limiter never admits more than Redis granted, and never takes a larger grant than it
+// requested.
 func FuzzAnswers(f *testing.F) {
 	answer := func(numbers ...int64) (out []byte) {
 		out = []byte{opAnswer, byte(len(numbers))}

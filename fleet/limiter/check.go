@@ -21,7 +21,8 @@ const (
 	minMajor = 7
 )
 
-// Finding is what is wrong with a Redis, in words for an operator, and a command that looks at it or mends it.
+// Finding is a fault of a Redis in words for an operator, with a command that inspects or repairs
+// it.
 type Finding struct{ Text, Command string }
 
 // FindingsError is why a Redis must not be used.

@@ -63,8 +63,8 @@ func follow(b *testing.B, r *redistest.Process) {
 	})
 }
 
-// BenchmarkAdmitTime is how long calls wait for their right, granted one by one and kept by a replica,
-// at 500 calls a second.
+// BenchmarkAdmitTime measures the wait of calls for their grant, at 500 calls a second. Each is
+// granted alone and stored by a replica.
 func BenchmarkAdmitTime(b *testing.B) {
 	redistest.Need(b)
 	r := redistest.Start(b)
@@ -102,8 +102,9 @@ func BenchmarkAdmitTime(b *testing.B) {
 	}
 }
 
-// BenchmarkCost is what a call computes, here and in Redis with two replicas: admitted alone, and whole with
-// its record in the usage log, by one server and by three.
+// BenchmarkCost measures the CPU time of a call, here and in Redis with two replicas. It measures
+// an admission alone, and a whole call with its record in the usage log, with one server and with
+// three.
 func BenchmarkCost(b *testing.B) {
 	redistest.Need(b)
 	for _, c := range []struct {
@@ -206,7 +207,7 @@ func BenchmarkLeasedLimiter(b *testing.B) {
 	}
 }
 
-// warm makes leases large: they follow what the one before has used.
+// warm makes leases large: they follow the use of the previous lease.
 func warm(b *testing.B, s *server, p *keys.Principal) {
 	b.Helper()
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {

@@ -181,7 +181,7 @@ func TestTwoServersOneRedis(t *testing.T) {
 			}
 			charged.Add(charge.Charged)
 		})
-		// What failed comes back, on the other server too.
+		// Failed calls come back, on the other server too.
 		eventually(t, "the quota is used up", func() bool {
 			if servers[1].do(p, access.CardsGet) {
 				charged.Add(1)
@@ -423,7 +423,7 @@ func TestLossIsSeen(t *testing.T) {
 	}
 	pr.replica.Until("it has the first call", func() bool { return granted(pr.replica, "np", "before", p.KeyID) == 1 })
 
-	// What is granted from here on is nowhere else.
+	// Later grants are nowhere else.
 	pr.primary.Try("CLIENT", "KILL", "TYPE", "replica")
 	pr.between.change(func(p *proxy) { p.cut = true })
 	pr.between.lead(pr.primary.Address())

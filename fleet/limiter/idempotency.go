@@ -251,7 +251,7 @@ func (store *Store) settleBatch(u unresolvedCommit, stored bool) (access.Charge,
 	charged := int64(1)
 	if !stored {
 		charged = 0
-		err = fmt.Errorf("%w: the claim was lost before its reply was kept", access.ErrUnavailable)
+		err = fmt.Errorf("%w: the claim was lost before its reply was stored", access.ErrUnavailable)
 	}
 	return store.releaseUnits(u.reservation, 1, charged, err)
 }

@@ -24,8 +24,8 @@ type Inspection struct {
 	Findings    []Finding
 }
 
-// Inspect checks a Redis as a server does at its start. It grants a right on a key of its own as servers do, and
-// it looks for what answers without a password.
+// Inspect checks a Redis as a server does at its start. It requests a grant on a separate key as
+// servers do, and it looks for listeners without a password.
 func Inspect(ctx context.Context, options Options) (out Inspection, err error) {
 	options.setDefaults()
 	err = withRedis(&options, func(conn rueidis.DedicatedClient, r *redisDialer) error {
@@ -60,7 +60,7 @@ func (r *redisDialer) inspect(ctx context.Context, conn rueidis.DedicatedClient,
 	replicas := onlineReplicas(before)
 	if before["role"] == "master" {
 		if err := r.tryTake(ctx, conn); err != nil {
-			find(r.cli(r.nodes[0], "info"), "it grants no right: %s", err)
+			find(r.cli(r.nodes[0], "info"), "it refuses a test grant: %s", err)
 		}
 		// A replica that lives says that it has what was written just now.
 		wait := conn.B().Wait().Numreplicas(int64(len(replicas))).Timeout(stillTimeout.Milliseconds()).Build()
@@ -90,7 +90,7 @@ func (r *redisDialer) inspect(ctx context.Context, conn rueidis.DedicatedClient,
 	return nil
 }
 
-// tryTake grants one right on a key of its own, as servers do, and waits for as many replicas.
+// tryTake requests one grant on a separate key, as servers do, and waits for as many replicas.
 func (r *redisDialer) tryTake(ctx context.Context, conn rueidis.DedicatedClient) error {
 	if err := r.load(ctx, conn); err != nil {
 		return err
@@ -152,7 +152,7 @@ func memoryOf(info map[string]string) (used, bound int64) {
 	return int64(atoi(info["used_memory"])), int64(atoi(info["maxmemory"]))
 }
 
-// Megabytes spells a number of bytes.
+// Megabytes writes a number of bytes.
 func Megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 // cli returns a command that an operator can run on a Redis. It asks for the password.

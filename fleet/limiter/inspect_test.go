@@ -14,7 +14,8 @@ import (
 	"ninepocket/internal/redistest"
 )
 
-// TestInspect tries what servers do: a right cannot be had of a Redis that is full, however well it is set up.
+// TestInspect makes the calls of servers. A full Redis refuses every grant, even with a perfect
+// configuration.
 func TestInspect(t *testing.T) {
 	const password = "secret-word"
 	r := redistest.Start(t)
@@ -40,7 +41,7 @@ func TestInspect(t *testing.T) {
 		return found
 	}
 
-	// As it was set up, without a password.
+	// The first configuration, without a password.
 	open := []string{r.Address() + " answers without a password", replica.Address() + " answers without a password"}
 	if r.Address() > replica.Address() {
 		slices.Reverse(open)
@@ -94,7 +95,7 @@ func tryAs(t *testing.T, r *redistest.Process, password string, words ...string)
 	}
 	defer client.Close()
 
-	// Numbers and texts are spelt alike.
+	// Numbers and texts are written alike.
 	answer := client.Do(t.Context(), client.B().Arbitrary(words...).Build())
 	if n, err := answer.AsInt64(); err == nil {
 		return strconv.FormatInt(n, 10)

@@ -21,8 +21,8 @@ type admitRequest struct {
 	subject   string // owner of the window: a key or a tenant
 	perMinute int64
 	limit     int64 // of the quota
-	cost      int64 // units of the quota: 0 or 1
-	window    bool  // takes a unit of the window
+	cost      int64 // request credits or requests of the day: 0 or 1
+	window    bool  // counts in the minute window
 	leased    bool  // units of the window are leased ahead
 	peek      bool  // takes nothing, reads the state of both limits
 	period    quotaPeriod

@@ -59,7 +59,7 @@ type Stats struct {
 	Timeouts        uint64                   // admissions whose answer was late or missing
 	TenantsWithLoss uint64                   // tenants with lost acknowledged writes
 	Waiting         int64                    // admissions that wait for an answer
-	Leased          int64                    // leased units of large plans that are not used
+	Leased          int64                    // calls of large plans that are leased and not used
 	Batches         uint64                   // of commands that were sent
 	Commands        uint64                   // in these batches
 	ClockSkew       time.Duration            // clock of Redis - ours

@@ -73,7 +73,7 @@ func (p *proxy) serve(conn net.Conn) {
 	}
 	defer out.Close()
 
-	// What was cut or led elsewhere since then stays so.
+	// Connections that were cut or redirected since then stay so.
 	p.mu.Lock()
 	stays := p.target == target && !p.cut
 	if stays {

@@ -16,8 +16,8 @@ import (
 	"ninepocket/internal/redistest"
 )
 
-// TestEveryKthReplyLost loses answers with their connections: what is granted twice is counted once,
-// and what nobody saw goes back.
+// TestEveryKthReplyLost loses answers with their connections. A double grant is counted once, and
+// an unseen grant is returned.
 func TestEveryKthReplyLost(t *testing.T) {
 	t.Parallel()
 	r, prefix := commonRedis(t)
@@ -86,8 +86,8 @@ func TestNoReplicasWritesNothing(t *testing.T) {
 	}
 }
 
-// TestEmptiedRedis empties Redis under a call: all windows are closed for a minute, what is charged
-// stays so, and no tenant is forgotten, however long it takes to say all again.
+// TestEmptiedRedis empties Redis during a call. All windows are closed for a minute, charges stay,
+// and no tenant is forgotten, even if a new report takes long.
 func TestEmptiedRedis(t *testing.T) {
 	t.Parallel()
 	r := redistest.Start(t)
@@ -117,7 +117,7 @@ func TestEmptiedRedis(t *testing.T) {
 
 	// Later.
 	eventually(t, "the claims are there again", func() bool {
-		s.client.state.Load().cooldownUntil.Store(0) // each time: it may have connected anew
+		s.client.state.Load().cooldownUntil.Store(0) // each time: it may have connected again
 		usage, err := s.Usage(p, access.SpecFor(p, access.UsageGet), s.now())
 		return err == nil && usage.Used == 8
 	})
@@ -129,8 +129,8 @@ func TestEmptiedRedis(t *testing.T) {
 	}
 }
 
-// TestGrantOfAnEmptiedRedis empties Redis under the first call of a tenant at a server: what an empty
-// window grants is not used, for another server may have granted all of it just before.
+// TestGrantOfAnEmptiedRedis empties Redis during the first call of a tenant at a server. A grant of
+// an empty window is not used, because another server may have just granted the whole window.
 func TestGrantOfAnEmptiedRedis(t *testing.T) {
 	t.Parallel()
 	for name, perMinute := range map[string]int{"exact": 30, "leased": 3000} {
@@ -160,8 +160,8 @@ func TestGrantOfAnEmptiedRedis(t *testing.T) {
 	}
 }
 
-// TestReadyWhileRedisIsUnavailable stops and kills Redis: calls are refused soon, the server has no
-// fault of its own, and goes on by itself.
+// TestReadyWhileRedisIsUnavailable stops and kills Redis: calls are refused soon, the server
+// reports no fault, and recovers by itself.
 func TestReadyWhileRedisIsUnavailable(t *testing.T) {
 	t.Parallel()
 	r := redistest.Start(t)
@@ -213,8 +213,8 @@ func TestReadyWhileRedisIsUnavailable(t *testing.T) {
 	})
 }
 
-// TestPreparedResolves ends a server after each step of a batch: the next process finds out what
-// became of it.
+// TestPreparedResolves ends a server after each step of a batch: the next process finds the
+// outcome.
 func TestPreparedResolves(t *testing.T) {
 	t.Parallel()
 	r, prefix := commonRedis(t)
@@ -293,7 +293,7 @@ func TestPreparedResolves(t *testing.T) {
 	}
 }
 
-// TestMessages provokes what an operator is told of a Redis that may not be used.
+// TestMessages provokes the messages for an operator about an unusable Redis.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	r := redistest.Start(t)

@@ -15,8 +15,8 @@ const (
 	claimMillis = int64(15_000)
 	// leaseFullMillis is how long a leased window is taken as full, in milliseconds.
 	leaseFullMillis = int64(100)
-	// creditsSuffix ends the name of a server id where credits are counted: a Redis key may be used
-	// for the day and for credits.
+	// creditsSuffix ends a server id in the Redis key of credits: a key may be used for the day and
+	// for credits.
 	creditsSuffix = "c"
 	// maxExact is the highest limit whose calls are granted one by one (decision 12).
 	maxExact = 1000

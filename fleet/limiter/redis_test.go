@@ -22,7 +22,7 @@ var sharedRedis = struct {
 }{}
 
 func TestMain(m *testing.M) {
-	// To open a store takes as long as many calls of it, so that the walks of make test are fewer and longer.
+	// Opening a store takes as long as many calls, so that make test does fewer and longer runs.
 	if !testsweep.Full() && os.Getenv("RAPID_CHECKS") == "" {
 		if err := flag.Set("rapid.checks", "25"); err != nil {
 			panic(err)

@@ -10,8 +10,8 @@ import (
 	"ninepocket/calendar"
 )
 
-// TestReleaseServer gives back what a server held: a unit of a day and one of credits. What it
-// charged stays, and a server that lives all the same loses nothing.
+// TestReleaseServer gives back what a server held: a unit of a day and one of credits. Its charges
+// stay, and a server that is still alive loses nothing.
 func TestReleaseServer(t *testing.T) {
 	t.Parallel()
 	r, prefix := commonRedis(t)
@@ -50,7 +50,7 @@ func TestReleaseServer(t *testing.T) {
 		return sum
 	}
 
-	// Nobody knows what it charged: nothing is free.
+	// Its charges are unknown: nothing is free.
 	unknown := func(string, access.QuotaKind, int64) (int64, bool) { return 0, false }
 	freed, err := ReleaseServer(t.Context(), options, s.options.ServerID, unknown, false)
 	if err != nil || freed != (Released{}) || claimed("t") != 6 {

@@ -60,8 +60,8 @@ func TestStoredRepliesAreResent(t *testing.T) {
 	}
 }
 
-// TestLateRepliesAreResent keeps a reply while a server tells another Redis what it has: the reply
-// is offered with the others.
+// TestLateRepliesAreResent stores a reply while a server reports its replies to another Redis. The
+// new reply is reported with the others.
 func TestLateRepliesAreResent(t *testing.T) {
 	t.Parallel()
 	r := redistest.Start(t)

@@ -12,8 +12,8 @@ import (
 	"ninepocket/internal/redistest"
 )
 
-// TestEmptiedRedisWithoutAServer empties Redis when one of its servers is gone for good, and one has not
-// been asked for long: what they charged of a day and of credits is entered by the ledger, once.
+// TestEmptiedRedisWithoutAServer empties Redis when one of its servers is gone for good, and
+// another server was idle for long. The ledger enters their charges of a day and of credits, once.
 func TestEmptiedRedisWithoutAServer(t *testing.T) {
 	t.Parallel()
 	r := redistest.Start(t)
@@ -96,8 +96,8 @@ func TestEmptiedRedisWithoutAServer(t *testing.T) {
 	}
 }
 
-// TestEmptiedRedisWithoutADatabase has nobody say what was charged: calls go on, and it is asked for again
-// later, not for each call.
+// TestEmptiedRedisWithoutADatabase has no source of earlier charges. Calls continue, and the
+// charges are requested again later, not for each call.
 func TestEmptiedRedisWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	r, prefix := commonRedis(t)

@@ -11,15 +11,15 @@ import (
 	"ninepocket/internal/redistest"
 )
 
-// BenchmarkScript is what one take costs Redis with two replicas, by its own commandstats: the time of EVALSHA,
-// and that of the commands that it calls. Beside it stands the cheapest script.
+// BenchmarkScript is what one take costs Redis with two replicas, by its own commandstats: the time
+// of EVALSHA, and that of the commands that it calls. The cheapest script is next to it.
 func BenchmarkScript(b *testing.B) {
 	redistest.Need(b)
 	const tenants = 2000
 	for _, c := range []struct {
 		name   string
 		source string
-		perKey int // calls in a window before it begins anew
+		perKey int // calls in a window before it begins again
 	}{
 		{"cheapest", "#!lua\nreturn redis.call('HMGET',KEYS[1],'t','s:'..ARGV[1])", 1 << 40},
 		{"writes", "#!lua\nredis.call('RPUSH',KEYS[2],1)\n" +

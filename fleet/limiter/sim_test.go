@@ -99,7 +99,7 @@ func TestPlantedFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// Where losses are not looked for, what no replica has is acknowledged, too.
+			// If losses are not checked, writes without a replica are acknowledged, too.
 			blind := name == "losses are not looked for"
 			first := plant.seed
 			if os.Getenv("NINEPOCKET_SIM") != "" {

@@ -8,8 +8,8 @@ import (
 	"ninepocket/access"
 )
 
-// resets are what a world with faults of the databases knows beside the rest: Redis is emptied, the ledger is
-// restored from an older copy, and the clock of Redis is stepped.
+// resets are the faults of the databases in a world: Redis is emptied, the ledger is restored from
+// an older copy, and the clock of Redis is stepped.
 type resets struct {
 	on        bool
 	born      int64 // when the data set was made, in Unix milliseconds; 0 = Redis is empty
@@ -17,10 +17,10 @@ type resets struct {
 
 	ledger, saved ledger
 	gone          ledger           // charges of processes that ended
-	short         map[string]int64 // units that nobody could tell a Redis that was emptied, by tenant
+	short         map[string]int64 // units that no server could report to an emptied Redis, by tenant
 }
 
-// ledger is what PostgreSQL has: units by server id and tenant.
+// ledger has the rows of PostgreSQL: units by server id and tenant.
 type ledger map[string]map[string]int64
 
 func (l ledger) clone() ledger {
@@ -31,7 +31,7 @@ func (l ledger) clone() ledger {
 	return out
 }
 
-// raise keeps the larger of what there is and what is reported.
+// raise stores the larger of the present and the reported count.
 func (l ledger) raise(serverID, tenant string, units int64) {
 	if l[serverID] == nil {
 		l[serverID] = map[string]int64{}
@@ -111,7 +111,7 @@ func (w *world) empty() {
 	w.redis.lists = map[string][]string{}
 	w.writes = nil
 	for _, key := range w.keys {
-		// Who kept its reply is gone, or nobody knows whether it is kept.
+		// The server with its reply is gone, or the reply's fate is unknown.
 		if key.void || key.by != nil && (!key.by.up || key.by.restarts != key.byRestarts) {
 			key.unbilled = true
 		}
@@ -147,8 +147,7 @@ func (w *world) recorded(
 	return out, nil
 }
 
-// lacks notes what servers that Redis does not know have charged beyond what it hears of them: calls go on
-// without that.
+// lacks notes charges of unknown servers that Redis has not received: calls continue without them.
 func (w *world) lacks(tenant string, known map[string]int64) {
 	short := int64(0)
 	for serverID, all := range w.truth() {

@@ -366,7 +366,7 @@ func (c *simWire) loadDataset(context.Context) (dataset string, clock int64, err
 	return w.dataset(), (w.now + w.skew) / 1000, nil
 }
 
-// exchange sends commands: they arrive or not, at once or late, and so do their answers.
+// exchange sends commands: they arrive or not, at once or late, and their answers do likewise.
 func (c *simWire) exchange(_ context.Context, _ int, dataset string, all []*queuedCommand) ([]answer, error) {
 	s := c.s
 	w := s.w

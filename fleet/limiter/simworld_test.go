@@ -143,7 +143,7 @@ func newWorld(t testing.TB, seed uint64, leased, acks bool, f flaws) *world {
 	w.ttl = pick(50, 500, 2000)
 	w.claimTTL = pick(300, 15_000)
 	if f.leaseFromAnswer {
-		// What it does shows where answers are slow.
+		// Its effect shows where answers are slow.
 		w.tail = 2
 		w.maxTail = 3_000_000
 		w.retry = 4_000_000

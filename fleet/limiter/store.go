@@ -34,7 +34,7 @@ type Options struct {
 	Acks                  Acks
 	Replicas              int           // that must have a grant, with AcksReplica; 0 = 1
 	Timeout               time.Duration // of an admission; 0 = 100 ms
-	Lease                 time.Duration // of units of large plans; 0 = no leases
+	Lease                 time.Duration // of leases for large plans; 0 = no leases
 	Prefix                string        // of all Redis keys; "" = np
 	MaxIdempotencyRecords int           // idempotency records of a tenant; 0 = [access.DefaultMaxIdempotencyRecords]
 	// ChargesByServer returns the recorded charges of every server to a tenant's quota, by

@@ -148,7 +148,7 @@ func (store *Store) sweep(now access.Instant) {
 	})
 }
 
-// leasedUnits counts the leased units that are not used.
+// leasedUnits counts leased calls that are not used.
 func (store *Store) leasedUnits() (units int64) {
 	now := store.now()
 	store.limiters.each(func(_ limiterKey, entry *limiterEntry) {

@@ -148,7 +148,7 @@ func TestSweepUnderCalls(t *testing.T) {
 	}
 }
 
-// TestLeasedUnits tells what is taken ahead, while it may be used.
+// TestLeasedUnits reads the number of leased calls, while they may be used.
 func TestLeasedUnits(t *testing.T) {
 	t.Parallel()
 	r, prefix := commonRedis(t)

@@ -17,8 +17,9 @@ import (
 //go:embed testdata/take-72f2d06a.lua
 var olderTake string
 
-// TestOlderScript lets the take script of before and that of now grant calls of the same tenants in turn, as in
-// a rolling upgrade and back: each answer is that of a fleet of one version, and no window is over its plan.
+// TestOlderScript lets the previous take script and the present one grant calls of the same tenants
+// in turn, as in a rolling upgrade and back. Each answer is that of a fleet of one version, and no
+// window is over its plan.
 func TestOlderScript(t *testing.T) {
 	t.Parallel()
 	r, prefix := commonRedis(t)
@@ -79,7 +80,7 @@ func TestOlderScript(t *testing.T) {
 			if !slices.Equal(got, answers["old"]) || !slices.Equal(got, answers["new"]) {
 				t.Fatalf("%s: script %d %q: %v", name, c.script, c.args, answers)
 			}
-			// What is leased is used at an instant that no script knows.
+			// A lease is used at an instant that is unknown to the scripts.
 			if len(mix) == 1 && got[0] <= statusQuotaFull && c.args[11] == "1" {
 				granted[c.keys[1]] = append(granted[c.keys[1]], slices.Repeat(got[1:2], int(got[2]))...)
 			}

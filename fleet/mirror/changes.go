@@ -30,7 +30,7 @@ func (b *Bucket) sendChanges(ctx context.Context, dir *snapshot.Store, next *Poi
 		return err
 	}, o.OnWarning)
 
-	// No server reads an older one. What remains takes room.
+	// No server reads an older one. The rest takes space.
 	_ = b.remove(ctx, changesName(next.Epoch-min(next.Epoch, snapshot.MaxDeltas)))
 }
 
@@ -50,7 +50,7 @@ func (c *Follower) pullChanges(ctx context.Context, after uint64, next *Pointer)
 
 // pullDelta copies the delta of an epoch, which a trusted key must have signed.
 func (c *Follower) pullDelta(ctx context.Context, epoch uint64) error {
-	// It is small beside the snapshot, so that a download that broke off begins anew.
+	// It is much smaller than the snapshot, so that an interrupted download starts again.
 	signed, _, err := c.bucket.get(ctx, changesName(epoch), "")
 	if err != nil {
 		return err

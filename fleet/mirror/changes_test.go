@@ -8,8 +8,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestChanges sends what publications change through a bucket: to a server that follows, and to one that begins later.
-// What a trusted key did not sign under its own epoch is not taken, and nothing of it stops a publication.
+// TestChanges sends what publications change through a bucket: to a server that follows, and to one
+// that begins later. Changes that a trusted key did not sign under their epoch are ignored, and
+// never stop a publication.
 func TestChanges(t *testing.T) { throughBucket(t, s3test.Start(t).Store) }
 
 func TestChangesOfARealStore(t *testing.T) { throughBucket(t, s3test.Versity(t)) }

@@ -9,8 +9,8 @@ import (
 	"ninepocket/internal/s3test"
 )
 
-// TestEvents sends events through a bucket: each once, as it was, and only if a trusted key signed it under
-// its own id.
+// TestEvents sends events through a bucket: each once, unchanged, and only if a trusted key signed
+// it under its own id.
 func TestEvents(t *testing.T) { events(t, s3test.Start(t).Store) }
 
 func TestEventsOfARealStore(t *testing.T) { events(t, s3test.Versity(t)) }
@@ -47,7 +47,7 @@ func events(t *testing.T, store *s3test.Store) {
 		}
 	}
 
-	// Who may only write there can neither make an event, nor give one another id.
+	// A writer without a trusted key can neither make an event, nor give an event another id.
 	signed, _, err := w.bucket.get(t.Context(), eventPrefix+id(1), "")
 	if err != nil {
 		t.Fatal(err)

@@ -144,7 +144,7 @@ func (c *Follower) followTrust(ctx context.Context) error {
 func (c *Follower) chain(ctx context.Context, newest *Trust, content []byte) (ring Trust, last []byte, err error) {
 	ring = *c.ring
 	if newest.Version > ring.Version+maxVersions {
-		return ring, nil, fmt.Errorf("cannot take up TRUST %d after TRUST %d: %w", newest.Version, ring.Version,
+		return ring, nil, fmt.Errorf("cannot load TRUST %d after TRUST %d: %w", newest.Version, ring.Version,
 			ErrTrustBroken)
 	}
 
@@ -164,7 +164,7 @@ func (c *Follower) chain(ctx context.Context, newest *Trust, content []byte) (ri
 			continue
 		}
 		if err == nil && accepted.Version != version {
-			err = fmt.Errorf("cannot take up TRUST %d as version %d: %w", accepted.Version, version, ErrTrustBroken)
+			err = fmt.Errorf("cannot load TRUST %d as version %d: %w", accepted.Version, version, ErrTrustBroken)
 		}
 		if err != nil {
 			return ring, nil, err

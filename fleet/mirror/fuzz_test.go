@@ -21,7 +21,7 @@ func samplePointer() *Pointer {
 	}
 }
 
-// FuzzCurrent reads any bytes as a CURRENT. What is accepted can be encoded and read again unchanged,
+// FuzzCurrent reads any bytes as a CURRENT. Accepted bytes can be encoded and read again unchanged,
 // and no other bytes are accepted with the same signature.
 func FuzzCurrent(f *testing.F) {
 	key := fixedKey("ops-2026")

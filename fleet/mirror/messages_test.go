@@ -39,7 +39,7 @@ func errorTexts(t *testing.T) (all []string) {
 	return all
 }
 
-// shaped is what an error must look like that says what the page shows: numbers and names differ.
+// shaped is the pattern of an error with a text of the page: numbers and names differ.
 func shaped(message string) *regexp.Regexp {
 	text := regexp.QuoteMeta(message)
 	text = regexp.MustCompile(`\d+`).ReplaceAllString(text, `\d+`)
@@ -169,8 +169,8 @@ func (w *world) changed(object string) error {
 	return pullErr(w.server())
 }
 
-// retired is what a server says that knows the TRUST in which a key is no more, and gets what that
-// key signed.
+// retired is the error of a server that follows a TRUST without a key and receives an object with
+// that key's signature.
 func (w *world) retired(model *s3test.Model) error {
 	next := newKey(w.T, "ops-2027")
 	_, err := w.bucket.InitTrust(w.Context(), w.key, false, day)

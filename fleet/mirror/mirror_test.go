@@ -165,7 +165,7 @@ func lifecycle(t *testing.T, store *s3test.Store) {
 		t.Errorf("a pull of what is unchanged: %+v, %v", again, err)
 	}
 
-	// What both have is neither sent nor fetched again.
+	// Sections that both have are neither sent nor fetched again.
 	second := w.build(2)
 	o := w.pushing()
 	o.Lead = time.Minute

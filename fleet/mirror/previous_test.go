@@ -33,8 +33,8 @@ func (w *world) fresh() *Follower {
 	})
 }
 
-// TestPullPrevious lets a server begin in the time in which all others still serve the publication
-// before: it gets that one, too, and it gets nothing that nobody signed.
+// TestPullPrevious starts a server while all others still serve the previous publication. It pulls
+// that publication, too, and accepts nothing without a signature.
 func TestPullPrevious(t *testing.T) {
 	model := s3test.Start(t)
 	w, first, next, done := aheadOf(t, model)

@@ -37,8 +37,8 @@ type FollowerOptions struct {
 	Publishers []Publisher
 	// RetainFor is how long a snapshot is retained after it was current: a cursor may still name it.
 	RetainFor time.Duration
-	// Floor returns the highest epoch that a server of the fleet served: none below it is taken up. Nil, and an
-	// error, is 0: what was published must not depend on a database.
+	// Floor returns the highest epoch that a server of the fleet served: no lower epoch is loaded.
+	// Nil, and an error, is 0: what was published must not depend on a database.
 	Floor func(context.Context) (uint64, error)
 	Log   *slog.Logger // nil logs nothing
 }
@@ -81,7 +81,7 @@ type Stats struct {
 	TrustVersion   uint64        // of the accepted TRUST
 	Epoch          uint64        // that was installed last
 	PublishedEpoch uint64        // of the last valid CURRENT of the bucket
-	// Refused counts tries to take up what must not be taken up, by RefusalReasons.
+	// Refused counts refused publications, by RefusalReasons.
 	Refused [len(RefusalReasons)]uint64
 }
 
@@ -131,7 +131,7 @@ type PullResult struct {
 }
 
 // Pull reads CURRENT once and installs a new publication. It checks the signature, the epoch, the
-// manifest, and each section. An error leaves the directory store as it was.
+// manifest, and each section. An error leaves the directory store unchanged.
 func (c *Follower) Pull(ctx context.Context) (PullResult, error) {
 	return c.pull(ctx, false)
 }

@@ -72,8 +72,8 @@ func TestPullResume(t *testing.T) {
 	}
 }
 
-// TestPullResumesAfterACrash goes on with what another process had of a section, also where its end
-// is not what was written.
+// TestPullResumesAfterACrash continues the partial section of another process, also if its end is
+// damaged.
 func TestPullResumesAfterACrash(t *testing.T) {
 	w := newWorld(t, s3test.Start(t).Store)
 	id := w.build(1)
@@ -239,7 +239,7 @@ func TestPullSlow(t *testing.T) {
 	}
 }
 
-// TestPullRollback replays every CURRENT that there was: none but the newest is taken up.
+// TestPullRollback replays every CURRENT that there was: only the newest is loaded.
 func TestPullRollback(t *testing.T) {
 	model := s3test.Start(t)
 	w := newWorld(t, model.Store)
@@ -299,7 +299,7 @@ func TestPullRollback(t *testing.T) {
 	w.refuses(server, nil, "epoch 3 is published as snapshot")
 }
 
-// TestPullUnknownKey wants nothing to be taken up that no trusted key signed.
+// TestPullUnknownKey wants every publication without a trusted signature refused.
 func TestPullUnknownKey(t *testing.T) {
 	w := newWorld(t, s3test.Start(t).Store)
 	w.push(w.build(1))

@@ -42,7 +42,7 @@ type PushOptions struct {
 	Lead time.Duration
 	// Freeze refuses the pushes after this one; Unfreeze pushes although the last push had Freeze.
 	Freeze, Unfreeze bool
-	// OnWarning receives what an operator should know of a push that goes on; may be nil.
+	// OnWarning receives messages for an operator about a push that continues; may be nil.
 	OnWarning func(text string)
 	// AfterEpoch is the highest epoch that servers have seen, if the store lost it: a new publication
 	// gets a greater one.
@@ -88,7 +88,8 @@ func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o Pus
 	if err != nil {
 		return PushResult{}, err
 	}
-	// Servers refuse a CURRENT that was set back, by accident or by a thief: the epochs tell the newest.
+	// Servers refuse a CURRENT that was set back, by accident or by a thief: the highest epoch is
+	// the newest.
 	floor, err := b.lastEpoch(ctx, old.Epoch)
 	if err != nil {
 		return PushResult{}, err
@@ -258,8 +259,8 @@ func (b *Bucket) publish(ctx context.Context, ring *Trust, next *Pointer, tag st
 	// is valid without it.
 	err = b.putImmutable(ctx, epochName(next.Epoch), signed)
 	if errors.Is(err, ErrContentDiffers) {
-		const text = "%w (two writes of epoch %d were answered 200): publish again, and mend the store"
-		return fmt.Errorf("cannot tell what is published: "+text, ErrNoConditionalWrites, next.Epoch)
+		const text = "%w (two writes of epoch %d were answered 200): publish again, and repair the store"
+		return fmt.Errorf("cannot determine the published snapshot: "+text, ErrNoConditionalWrites, next.Epoch)
 	}
 	if err != nil {
 		return fmt.Errorf("epoch %d is published, but it is not kept for later: %w", next.Epoch, err)

@@ -14,8 +14,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestPushRace lets eight operators publish at the same time, each from what it read last: every
-// epoch is won by one of them, and the losers learn who won.
+// TestPushRace lets eight operators publish at the same time, each from its last reading. One of
+// them wins each epoch, and the losers get the winner's name.
 func TestPushRace(t *testing.T) { race(t, s3test.Start(t).Store) }
 
 func TestPushRaceOfARealStore(t *testing.T) { race(t, s3test.Versity(t)) }

@@ -110,11 +110,11 @@ func (t *Trust) verifyNext(b []byte) (Trust, error) {
 		return *t, err
 	}
 	if next.Version <= t.Version {
-		return *t, fmt.Errorf("cannot take up TRUST %d after TRUST %d: %w", next.Version, t.Version, ErrTrustBroken)
+		return *t, fmt.Errorf("cannot load TRUST %d after TRUST %d: %w", next.Version, t.Version, ErrTrustBroken)
 	}
 
 	if _, err := t.signer(&text); err != nil {
-		return *t, fmt.Errorf("cannot take up TRUST %d: %w: %w", next.Version, ErrTrustBroken, err)
+		return *t, fmt.Errorf("cannot load TRUST %d: %w: %w", next.Version, ErrTrustBroken, err)
 	}
 	return next, nil
 }

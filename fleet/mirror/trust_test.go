@@ -57,7 +57,7 @@ func TestTrustRotation(t *testing.T) {
 	w.pulls(w.restarted(t.TempDir(), next.Publisher()), third, 3)
 	w.refuses(w.restarted(t.TempDir(), newKey(t, "other").Publisher()), nil, "")
 
-	// Whoever stole the retired key and can write to the store reaches nobody who follows.
+	// A thief of the retired key who can write to the store reaches no follower.
 	genuine := model.Get("prod/CURRENT")
 	stolen, err := encodeSigned(kindCurrent, &Pointer{
 		Format: pointerVersion, Epoch: 9, ID: first, ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
@@ -130,7 +130,7 @@ func TestTrustRefusals(t *testing.T) {
 		t.Error("a key was retired that is not there")
 	}
 
-	// What is published must stay readable.
+	// The published objects must stay readable.
 	must(t)(w.bucket.AddTrustedKey(t.Context(), w.key, other.Publisher(), day))
 	id := w.build(1)
 	w.push(id)
@@ -147,8 +147,8 @@ func TestTrustRefusals(t *testing.T) {
 	}
 }
 
-// TestTrustOverOthers wants no key to begin a TRUST over what another one published: servers would
-// refuse it, and the publisher could go on no more.
+// TestTrustOverOthers wants no key to start a TRUST over another key's publication: servers would
+// refuse it, and the publisher could not continue.
 func TestTrustOverOthers(t *testing.T) {
 	w := newWorld(t, s3test.Start(t).Store)
 	first := w.build(1)
@@ -256,8 +256,8 @@ func TestKeyFile(t *testing.T) {
 	}
 }
 
-// TestTrustOutlivesPower cuts the power after a TRUST was taken up: the server that comes back goes by
-// it, and within the next one by either.
+// TestTrustOutlivesPower cuts the power after a TRUST was loaded. The restarted server uses it.
+// During a change, it uses either TRUST.
 func TestTrustOutlivesPower(t *testing.T) {
 	key := newKey(t, "ops-2026")
 	folder := t.TempDir()

@@ -1,7 +1,7 @@
 // Package explain says of one card why it has the prices that it has, or none.
 //
-// It reads what a build left behind: the snapshot, its quarantine report, and the pulled tree with the
-// index of archived days. A reason is what the loader did, in a sentence.
+// It reads the results of a build: the snapshot, its quarantine report, and the feed directory with
+// the index of archived days. A reason is what the loader did, in a sentence.
 package explain
 
 import (
@@ -56,7 +56,7 @@ type Explanation struct {
 	Gaps      []string `json:"missing"`            // days that its feed lacks, or its group of them
 	Refused   []Line   `json:"quarantine"`         // what concerns it
 	Days      []string `json:"days"`               // archived ones that have a row of it
-	Unknown   []string `json:"days_without_index"` // of which nobody can say it
+	Unknown   []string `json:"days_without_index"` // without a known reason
 }
 
 // explainer makes one explanation.
@@ -65,7 +65,7 @@ type explainer struct {
 	c      *snapshot.Catalog
 	item   int      // of the catalog
 	group  string   // that the feed has it in, such as 3/604
-	listed *product // nil when the pulled tree does not list it
+	listed *product // nil if the feed directory does not list it
 }
 
 // Card explains a card of a snapshot, by id, slug, former slug, identifier or the URL of its page.

@@ -308,7 +308,7 @@ func TestEveryReason(t *testing.T) {
 		t.Errorf("%s (%v)", text, err)
 	}
 
-	// Without an index nobody can tell, and the tree alone says less.
+	// Without an index the reason is unknown, and the tree alone has fewer facts.
 	must(t, os.Remove(filepath.Join(s.dir, "feed", "days", "2026-08-02.refs")))
 	e, err = s.explains("tcgplayer:8")
 	must(t, err)

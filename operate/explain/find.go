@@ -21,7 +21,7 @@ func pageOf(given string) string {
 	return given
 }
 
-// find finds the item that is meant, and what the registry knows of it.
+// find finds an item by its argument, and its entry in the registry.
 func (e *explainer) find(given string) error {
 	c := e.c
 	// A mapping has a comma between namespace and reference.

@@ -44,7 +44,7 @@ func (p realPrice) variant() string {
 	return strings.ReplaceAll(strings.ToLower(fmt.Sprint(p["subTypeName"])), " ", "_")
 }
 
-// realTree is a whole tree in memory.
+// realTree is a full download in memory.
 type realTree struct {
 	files    map[string]map[string]any // by path
 	products map[int]*realProduct
@@ -194,7 +194,7 @@ func TestRealReasons(t *testing.T) {
 	t.Logf("%d of 200 wrong, %v each, %d reasons: %v", wrong, time.Since(began)/200, len(asked), asked)
 }
 
-// isExplained holds what is said of a product against what it should be.
+// isExplained compares the explanation of a product with the expected reason.
 func (s *shelf) isExplained(first, second *realTree, p *realProduct, want string) bool {
 	s.t.Helper()
 	category, _, _ := strings.Cut(p.group, "/")

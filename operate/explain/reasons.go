@@ -69,7 +69,7 @@ func (e *explainer) add(code, format string, args ...any) {
 func (e *explainer) explainAbsence(mapping string) bool {
 	name, last, gone := e.c.GoneCard(e.ID)
 	e.Name = name
-	// What the operator or the build decided comes before what the feed says.
+	// Decisions of the operator or the build come before the data of the feed.
 	removed, _ := os.ReadFile(filepath.Join(mapping, "removed.csv"))
 	for _, ref := range append(e.tcgRefs(), e.group) {
 		if ref != "" && mapping != "" && strings.Contains(string(removed), ","+ref+",") {
@@ -170,7 +170,7 @@ func (e *explainer) whyLane(i int, variant string, newest snapshot.Day) *Reason 
 		return &Reason{code, fmt.Sprintf(format, args...) + after}
 	}
 
-	// What the build did with the row comes before what the feed lacks.
+	// The build's handling of the row comes before gaps of the feed.
 	if lanes.Flags[i]&snapshot.LaneLicensed == 0 {
 		return because("unlicensed", "the feed does not let its price be distributed")
 	}

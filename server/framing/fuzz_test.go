@@ -97,7 +97,7 @@ func (v *verdict) agree(t *testing.T, stream []byte) {
 		at = end
 	}
 
-	// What is left is no whole request to anyone.
+	// The rest is no whole request to any reader.
 	rest := bytes.TrimPrefix(v.passed[at:], []byte("\r\n"))
 	if req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(rest))); err == nil {
 		if _, err := io.Copy(io.Discard, req.Body); err == nil {
@@ -133,8 +133,8 @@ func sameHead(t *testing.T, one []byte, req *http.Request) {
 	}
 }
 
-// FuzzGuard wants net/http to agree with the guard on every request that passes: its head, its body and where the next
-// one begins; and the guard to say the same however the bytes are cut.
+// FuzzGuard wants net/http to agree with the guard on the head, the body and the end of every
+// request that passes. Cuts of the bytes must not change the guard's result.
 func FuzzGuard(f *testing.F) {
 	for _, seed := range seeds(f) {
 		f.Add(seed, uint64(1))

@@ -120,8 +120,8 @@ func TestCheckAllocs(t *testing.T) {
 	}
 }
 
-// TestKnownLines sends two heads on one connection, each in one piece: whatever the first one was, the second is judged
-// as on a connection of its own.
+// TestKnownLines sends two heads on one connection, each in one piece. The second head is judged as
+// on a new connection.
 func TestKnownLines(t *testing.T) {
 	lines := []string{
 		"\r\n", "Host: a\r\n\r\n", "Host: a\r\nX-API-Key: k\r\n\r\n", "Host: a\r\nX-API-Key: l\r\n\r\n",
@@ -181,8 +181,8 @@ func TestKnownLines(t *testing.T) {
 	}
 }
 
-// TestLargeBodies asks about a client once its body turns out to be larger than what may come
-// unasked, in any encoding of the body and in any number of pieces.
+// TestLargeBodies asks about a client once its body exceeds the limit for unknown clients, in any
+// encoding and in any number of pieces.
 func TestLargeBodies(t *testing.T) {
 	const head = "POST /x HTTP/1.1\r\nHost: a\r\n"
 	limits := Limits{Head: 2048, Fields: 20, Body: 400, Unauthenticated: 100}

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bytesAcknowledged returns how many bytes the other end of a TCP connection has taken; false where the
-// system does not say. What was written may wait in this system's buffers for longer than a client has.
+// bytesAcknowledged returns how many bytes the other end of a TCP connection has taken; false where
+// the system does not say. Written bytes may wait in this system's buffers for longer than a client
+// has.
 func bytesAcknowledged(tcp *net.TCPConn) (n int64, ok bool) {
 	if tcp == nil {
 		return 0, false

@@ -49,8 +49,7 @@ func NewCompressedCache(limit int64) *CompressedCache {
 	const perBody = 8 << 10 // about the size of one
 	var err error
 
-	// A key is a hash of ours, and entries are compared: it does no harm that ristretto cannot tell
-	// colliding keys apart.
+	// A key is a hash, and entries are compared: colliding keys in ristretto do no harm.
 	p.cache, err = ristretto.NewCache(&ristretto.Config[uint64, *compressedBody]{
 		NumCounters: max(10*limit/perBody, 1000), MaxCost: limit, BufferItems: 64, IgnoreInternalCost: true,
 	})

@@ -12,6 +12,5 @@
 //
 // # Caveats
 //
-// Everything from fasthttp's RequestCtx is invalid after the handler, and so is what a Call returns
-// of it.
+// Everything from fasthttp's RequestCtx is invalid after the handler, also through a Call.
 package httpconn

@@ -73,7 +73,7 @@ func (f *Fields) read(header *fasthttp.RequestHeader) {
 	}
 }
 
-// closedBefore finds a close in the Connection lines as they were sent: fasthttp drops one that
+// closedBefore finds a close in the Connection lines of the request: fasthttp drops a line that
 // another line follows.
 func closedBefore(header *fasthttp.RequestHeader) bool {
 	for name, value := range header.AllInOrder() {

@@ -62,7 +62,7 @@ func (conn *Conn) sendFile(part *io.LimitedReader) (sent int64, err error) {
 		sent, err = io.Copy(to, part)
 		stop()
 	}
-	// Where the system does not say what was taken, each piece that is written has a deadline.
+	// If the system does not report the acknowledged bytes, each written piece has a deadline.
 	for err == nil && part.N > 0 {
 		_ = conn.SetWriteDeadline(time.Now().Add(conn.connections.Progress)) // one that fails has ended already
 		var n int64
@@ -72,7 +72,8 @@ func (conn *Conn) sendFile(part *io.LimitedReader) (sent int64, err error) {
 	conn.writeBy = time.Time{} // the next response gets its own deadline
 	if err != nil {
 		conn.peerGone.Store(true)
-		// What was not taken is dropped with the connection: the system would hold it for minutes.
+		// Bytes that were not taken are dropped with the connection: the system would hold them for
+		// minutes.
 		if tcp != nil {
 			_ = tcp.SetLinger(0)
 		}

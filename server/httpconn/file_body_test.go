@@ -43,8 +43,9 @@ func sending(t *testing.T, inner net.Conn, n int64) (done chan error) {
 	return done
 }
 
-// TestProgress lets clients read at a pace, in virtual time: one that takes 64 KiB in less than ten seconds
-// has the file after minutes; one that takes less, or stops, is cut in the ten seconds after.
+// TestProgress lets clients read at a pace, in virtual time. A client that takes 64 KiB in less
+// than ten seconds has the file after minutes. A client that takes less, or stops, is cut in the
+// ten seconds after.
 func TestProgress(t *testing.T) {
 	const size = 4 << 20
 	f := func(piece int, pause time.Duration, stopAt int, want bool) {
@@ -81,7 +82,8 @@ func TestProgress(t *testing.T) {
 	f(64<<10, time.Second, 0, false)
 }
 
-// TestAcknowledged counts what the other end of a TCP connection has taken, and not what waits for it.
+// TestAcknowledged counts the bytes that the other end of a TCP connection has taken, and not those
+// that wait.
 func TestAcknowledged(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
