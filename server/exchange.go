@@ -306,7 +306,7 @@ func (x *exchange) runIdempotent() *wire.APIError {
 	switch claim.Result {
 	case access.Replay:
 		if !x.reply.Restore(claim.Reply) {
-			return x.meteringError(errors.New("a kept reply is damaged"))
+			return x.meteringError(errors.New("a stored response is damaged"))
 		}
 		return nil
 	case access.Conflict:

@@ -21,14 +21,14 @@ import (
 // firstEvening is when the fake feed of these tests was built first.
 var firstEvening = time.Date(2024, 6, 20, 20, 5, 33, 0, time.UTC)
 
-// feedStore is an operator's set-up: a fake feed, what is pulled of it, a store, and a record of every
+// feedStore is an operator's set-up: a fake feed, its local copy, a store, and a record of every
 // price that was ever pulled.
 type feedStore struct {
 	*operator
 	feed *feedtest.Feed
 	url  string
 	into string
-	// pulled are the cents that day files hold, by day and product, as the oracle has them.
+	// pulled are the cents in archived days, by day and product, as the oracle has them.
 	pulled map[string]map[int]int64
 }
 
@@ -58,7 +58,7 @@ func (h *feedStore) pulls(code int) (stderr string) {
 	return errs.String()
 }
 
-// recordPrices adds the prices of the current tree to the record.
+// recordPrices adds the prices of the newest download to the record.
 func (h *feedStore) recordPrices() {
 	h.t.Helper()
 	stamp, err := os.ReadFile(filepath.Join(h.into, "current", "last-updated.txt"))
@@ -128,8 +128,8 @@ func products(c *snapshot.Catalog) map[int]int {
 	return rows
 }
 
-// hasAllPrices wants the history of every product to be what was pulled, to the cent, within the
-// days that a history has: not a price less, and not one more.
+// hasAllPrices wants the history of every product to equal the pulled prices, to the cent, within
+// the days of a history. No price is missing or added.
 func (h *feedStore) hasAllPrices() {
 	h.t.Helper()
 	c := h.catalog()
@@ -279,7 +279,7 @@ func TestBadSetOfAnArchivedDay(t *testing.T) {
 	h.hasAllPrices()
 }
 
-// TestBadArchivedDay has a day refused whose prices no day can have, and wants none of them in the
+// TestBadArchivedDay has a day with implausible prices refused, and wants none of them in the
 // history, neither that evening nor the day after.
 func TestBadArchivedDay(t *testing.T) {
 	t.Parallel()
@@ -370,8 +370,8 @@ func TestGuardsOfArchivedDays(t *testing.T) {
 	}
 }
 
-// TestDamagedArchivedDay wants a day file that cannot be read to hold up no other day: it is named,
-// with what to do.
+// TestDamagedArchivedDay wants an unreadable archived day not to stop other days: it is named, with
+// the next step.
 func TestDamagedArchivedDay(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(file string) error{

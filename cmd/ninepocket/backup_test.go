@@ -152,7 +152,7 @@ func TestRestoredServer(t *testing.T) {
 	}
 	t.Logf("%v calls were acknowledged before the backups, %d in all", before, after)
 
-	// The server of before, of its state of after the crash, and the restored one.
+	// The first server, the server on the state after the crash, and the restored server.
 	p.serve(t, base, "")
 	want := p.answers(t)
 	end(p.cmd)
@@ -289,8 +289,8 @@ func TestRestoreDeletesAgain(t *testing.T) {
 	}
 }
 
-// TestBackupCommands goes through what an operator sees: lists, dry runs, refusals with their hints, a drill of
-// a damaged folder, and no secret.
+// TestBackupCommands goes through the outputs for an operator: lists, dry runs, refusals with
+// hints, and a drill of a damaged folder. None has a secret.
 func TestBackupCommands(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

@@ -165,7 +165,7 @@ func againCommand(b *operate.Build, publish bool, config string) string {
 		words = append(words, "--prices", in.String())
 	}
 
-	// What was not given is not spelt.
+	// Arguments that were not given are left out.
 	if b.Mapping != "" {
 		words = append(words, "--mapping", b.Mapping)
 	}

@@ -81,8 +81,8 @@ func answersOf(v *engine.View) (all []string) {
 	return all
 }
 
-// TestMirrorOfTheGuide makes a native source of the bulk files with the guide's script, and wants a build of it
-// to answer as the catalog does: each card with its prices and a year of history, and each set.
+// TestMirrorOfTheGuide makes a native source of the bulk files with the guide's script. Its build
+// must answer as the catalog does: each card with its prices and a year of history, and each set.
 func TestMirrorOfTheGuide(t *testing.T) {
 	for _, program := range []string{"bash", "jq", "zstd", "awk"} {
 		if _, err := exec.LookPath(program); err != nil {

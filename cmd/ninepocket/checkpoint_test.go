@@ -33,7 +33,7 @@ func (p *program) post(t *testing.T, path, origin string) (status int, text stri
 	return resp.StatusCode, string(body)
 }
 
-// used is what the key's tenant has used today, by what the server itself says.
+// used is today's usage of the key's tenant, as the server reports it.
 func (p *program) used(t *testing.T) int64 {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.API+"/v1/usage", http.NoBody)
@@ -58,8 +58,9 @@ func (p *program) used(t *testing.T) int64 {
 	return *usage.Data.Used
 }
 
-// TestCheckpointByHand loses the checkpoint file under a server. The admin listener says what to do;
-// done, a server that is killed has the next one know what was used, and bill what came since.
+// TestCheckpointByHand loses the checkpoint file under a server. The admin listener names the next
+// step. After it, a kill loses no usage: the next server knows the earlier usage, and bills the
+// calls since.
 func TestCheckpointByHand(t *testing.T) {
 	t.Parallel()
 	p := startServe(t, nil)

@@ -255,7 +255,7 @@ func (flags *configFlags) read() (settings.Merged, error) {
 // ofConfiguration ends the help of a flag that the configuration may give.
 const ofConfiguration = " (default: of the configuration)"
 
-// What configured says of settings.
+// The annotation by which configured marks settings.
 const (
 	needed   = "needed" // the command cannot go on without
 	optional = "optional"

@@ -71,7 +71,7 @@ func dailyCommand() *cobra.Command {
 // dryRunHelp is the help of --dry-run.
 const dryRunHelp = "show what it would do, and change nothing"
 
-// dryRun gives a command copies of folders to work on. What it prints names the folders themselves. end
+// dryRun gives a command copies of folders to work on. Its output names the original folders. end
 // removes the copies, and prints what was printed.
 func dryRun(cmd *cobra.Command, folders ...*string) (end func(), err error) {
 	cmd.PrintErrln("note: a dry run: what follows would be done, and nothing is changed")
@@ -139,7 +139,7 @@ func (d *daily) run() error {
 		return err
 	}
 	if d.dry {
-		// Pictures are not fetched: what lacks them is the same.
+		// Pictures are not fetched: the result without them is equal.
 		d.settings.Feed.Images = ""
 		end, err := dryRun(d.cmd, &d.store, &d.settings.Feed.Into)
 		if err != nil {

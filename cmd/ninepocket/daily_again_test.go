@@ -25,8 +25,9 @@ func (h *feedStore) coldBuild() *feedStore {
 	return &cold
 }
 
-// TestSecondTreeOfADay wants a group that is wrong in the second tree of a day to keep the rows of the first,
-// published or built anew (rule 13), also when a third tree is as wrong.
+// TestSecondTreeOfADay pulls twice on one day. A group that is wrong in the second download keeps
+// the rows of the first, published or built again (rule 13), also when a third download is as
+// wrong.
 func TestSecondTreeOfADay(t *testing.T) {
 	t.Parallel()
 	wrong := map[string]feedtest.Faults{
@@ -65,7 +66,7 @@ func TestSecondTreeOfADay(t *testing.T) {
 	}
 }
 
-// TestCorrectedDay wants the later of two trees of a day to count where both are right.
+// TestCorrectedDay wants the later of two downloads of a day to count if both are right.
 func TestCorrectedDay(t *testing.T) {
 	t.Parallel()
 	h := newFeedStore(t, oddGroups, oddCards)

@@ -157,8 +157,8 @@ var oddDays = []oddDay{
 	},
 }
 
-// TestOddDays has an odd evening between two good ones: what is published of it, what the operator reads,
-// and that all is whole with the next one.
+// TestOddDays has an odd evening between two good evenings. It checks the published prices and the
+// operator's output, and that the next evening is whole.
 func TestOddDays(t *testing.T) {
 	t.Parallel()
 	for _, day := range oddDays {
@@ -224,7 +224,7 @@ func (h *feedStore) hasOddDay(day oddDay, names map[string]string) {
 			h.t.Errorf("%s is %q after %q", name, now[name], is)
 		}
 	}
-	// Each card has a price: its own of the day, or the one of before.
+	// Each card has a price: today's, or the previous one.
 	for product, card := range products(c) {
 		if c.Cards.Display[card] < 0 {
 			h.t.Errorf("product %d has no price", product)

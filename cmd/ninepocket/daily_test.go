@@ -77,7 +77,7 @@ func TestDaily(t *testing.T) {
 	out, stderr := h.days(exitFailure, file)
 	says(t, out+stderr, "the pull failed", "is already served", "hint: ")
 
-	// A bad day is refused with the command that helps, and so is its repetition.
+	// A bad day and its repetition are refused with the command that helps.
 	h.evening(3, feedtest.Faults{Wrong: []string{"tcgcsv/", "tcgplayer/"}})
 	served := h.current()
 	for range 2 {
@@ -88,7 +88,7 @@ func TestDaily(t *testing.T) {
 		t.Error("a refused day is served")
 	}
 
-	// The evening after holds all days but those that nobody has, and the one that no day can be.
+	// The evening after has all days except those without a source, and the implausible day.
 	delete(h.pulled, dayName(3))
 	h.evening(4, feedtest.Faults{})
 	_, stderr = h.days(exitOK, file)
@@ -96,7 +96,7 @@ func TestDaily(t *testing.T) {
 		"no prices of tcgcsv one-piece, tcgcsv pokemon for 2 days: "+dayName(2)+" to "+dayName(3)+"; with their files ")
 	h.hasAllPrices()
 
-	// What was pulled by itself is published without a pull.
+	// A day that another command pulled is published without a pull.
 	h.evening(5, feedtest.Faults{})
 	h.pulls(exitOK)
 	h.feed.Set(feedtest.Faults{Down: true})
@@ -188,8 +188,8 @@ func TestRootsDay(t *testing.T) {
 	}
 }
 
-// TestDailyAfterARollback wants the timer to leave a day alone that somebody rolled back, whatever it
-// is built on, and to go on with the next one.
+// TestDailyAfterARollback wants the timer to skip a day that was rolled back, on any base, and to
+// continue with the next day.
 func TestDailyAfterARollback(t *testing.T) {
 	t.Parallel()
 	h := newFeedStore(t, 4, 5)
@@ -241,9 +241,9 @@ func TestDailyAfterARollback(t *testing.T) {
 	h.hasAllPrices()
 }
 
-// TestDailyAfterALostJournal wants a day that was rolled back to stay off the air when the record of
-// publications is gone or damaged, once and for days that were rolled back one after the other, and the
-// next day to go on the air.
+// TestDailyAfterALostJournal wants a day that was rolled back to stay unpublished when the record
+// of publications is gone or damaged. It does so once, and for days that were rolled back one after
+// the other. The next day is published.
 func TestDailyAfterALostJournal(t *testing.T) {
 	t.Parallel()
 	damages := map[string]func([]byte) []byte{
@@ -392,7 +392,7 @@ func TestBuildFindsPictures(t *testing.T) {
 	says(t, stderr, "cannot read the folder of pictures")
 }
 
-// TestShellWords wants a shell to read what was quoted as it was.
+// TestShellWords wants a shell to read quoted text unchanged.
 func TestShellWords(t *testing.T) {
 	t.Parallel()
 	words := []string{"store", "my feed/current", "it's", "$HOME", "a;b", "", "tcgcsv:2026-08-22.tar.zst"}

@@ -67,10 +67,10 @@ type operatorYear struct {
 	kinds   map[string]int
 }
 
-// TestYear lives through two weeks with bad days of every kind, and make torture through a year. Over
-// five days with a month's end a server of the clock of these days follows what is published, and is
-// asked. At the end every price that was pulled is in the history to the cent, every day or group that
-// could not be had was named, no id or slug has changed, and the bills are what clients were answered.
+// TestYear lives through two weeks with bad days of every kind, and make torture through a year.
+// Over five days with a month's end a server of the clock of these days follows what is published,
+// and is asked. At the end every pulled price is in the history to the cent, and every missing day
+// or group was named. No id or slug has changed, and the bills equal the clients' count.
 func TestYear(t *testing.T) {
 	days := 14
 	if long() {
@@ -140,7 +140,7 @@ func (y *operatorYear) live(day int) {
 		y.missing[dayName(day)] = true
 	case centsDay:
 		y.day(exitRefused)
-		// What was refused is no price.
+		// Refused rows are no prices.
 		delete(y.pulled, dayName(day))
 		y.missing[dayName(day)] = true
 	case lostGroup:

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestDescriptorsRunOut takes all descriptors from a running server, so that the system refuses every
-// other one, for some time in which something has to be opened. What was open is served on; and when
-// there are descriptors again, all is as if it had not been.
+// TestDescriptorsRunOut takes all descriptors from a running server, so that the system refuses
+// every other one, for some time in which something has to be opened. Open connections are still
+// served. When there are descriptors again, nothing remains of the shortage.
 func TestDescriptorsRunOut(t *testing.T) {
 	t.Parallel()
 	for what, d := range descriptorFaults() {

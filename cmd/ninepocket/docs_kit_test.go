@@ -16,7 +16,8 @@ import (
 	"ninepocket/node"
 )
 
-// excuse is why a block of commands cannot be run here: of which page, and what only that block says.
+// excuse is the reason why a block of commands cannot be run here, with its page and a text of that
+// block alone.
 type excuse struct{ page, says, why string }
 
 // excused are the blocks that no test pastes.
@@ -138,8 +139,8 @@ func (d *docsKit) wantsAll() {
 	d.t.Logf("%d blocks pasted, %d excused", pasted, len(excuses))
 }
 
-// pastes runs commands as they stand, but for what differs from one machine to the next. What make build
-// makes is there already.
+// pastes runs commands as they stand, but for what differs from one machine to the next. The result
+// of make build is there already.
 func (d *docsKit) pastes(block string, swaps ...string) string {
 	d.t.Helper()
 	block = strings.NewReplacer(append(swaps, "make build\n", "", `export PATH="$PWD/bin:$PATH"`+"\n", "")...).

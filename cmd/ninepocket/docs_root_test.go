@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// apart makes a mount namespace in which root may make users and folders: nothing of it is left behind.
+// apart makes a mount namespace in which root may make users and folders without a trace on the
+// system.
 const apart = `mount --make-rprivate /
 kept=$(mktemp -d)
 mount -t tmpfs none "$kept"

@@ -16,8 +16,9 @@ import (
 	"ninepocket/internal/postgrestest"
 )
 
-// TestPagesWordForWord pastes what all pages show, and wants an excuse for what it does not paste. It
-// goes from nothing to a served catalog with sealed products, through a day, to another machine.
+// TestPagesWordForWord pastes the command blocks of all pages, and wants an excuse for every other
+// block. It goes from nothing to a served catalog with sealed products, through a day, to another
+// machine.
 func TestPagesWordForWord(t *testing.T) {
 	t.Parallel()
 	d := newDocsKit(t)
@@ -225,7 +226,7 @@ func (d *docsKit) watches(admin string) {
 // demonstrates pastes what the README and the API page show of the demo, and a client of MCP by hand.
 func (d *docsKit) demonstrates() {
 	d.t.Helper()
-	// What make demo runs; make test is what runs here.
+	// make demo runs this; make test runs these tests.
 	const small = "ninepocket demo --cards 300 --listen 127.0.0.1:0 --admin 127.0.0.1:0"
 	two := strings.NewReplacer("make demo", small, "make test", ": make test").
 		Replace(d.block("README.md", "make demo"))
@@ -341,7 +342,7 @@ func (d *docsKit) servesItsOwn() {
 		"sed s/2026-08-22/2026-08-23/g my-cards/prices/2026-08-22.csv >today/prices/2026-08-23.csv")
 }
 
-// buildsNative pastes what the page of the native format shows, next to the feed's tree.
+// buildsNative pastes the commands of the page on the native format, next to the feed directory.
 func (d *docsKit) buildsNative() {
 	d.t.Helper()
 	const page = "docs/NATIVE.md"
@@ -351,5 +352,5 @@ func (d *docsKit) buildsNative() {
 	d.pastes(d.block(page, "--base current"), "STORE", "own")
 }
 
-// tree is the newest tree of the feed that the shop pulled.
+// tree is the newest full download that the shop pulled.
 func (d *docsKit) tree() string { return filepath.Join(filepath.Dir(d.store), "feed", "current") }

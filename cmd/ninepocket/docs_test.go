@@ -99,7 +99,7 @@ func isCommand(t *testing.T, page, line string) {
 	for _, word := range regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`).FindAllString(line, -1) {
 		words = append(words, strings.Trim(word, `'"`))
 	}
-	// What a reader is to fill in.
+	// The parts that a reader fills in.
 	words = slices.DeleteFunc(words, func(word string) bool { return word == "…" })
 
 	cmd, rest, err := rootCommand().Find(words)

@@ -85,8 +85,8 @@ func dryRuns(t *testing.T, root string, want int, says string, args ...string) {
 	}
 }
 
-// TestDryRuns wants --dry-run of each command that has it to print what the command would do and to end as it
-// would, and no byte to be another afterwards.
+// TestDryRuns runs each command that has --dry-run. It must print the command's steps and end with
+// its exit code, and no byte may change.
 func TestDryRuns(t *testing.T) {
 	h := newFeedStore(t, 4, 5)
 	t.Setenv("TMPDIR", t.TempDir())

@@ -67,7 +67,7 @@ func TestEverydayQuestions(t *testing.T) { // air: one step
 			t.Errorf("%s: ninepocket %s: exit code %d, want %d, and %q\n%s%s", question, row[2], code, want, says, &out,
 				&errs)
 		}
-		// Other tests run beside this one.
+		// Other tests run at the same time.
 		if took > 3*time.Second {
 			t.Errorf("%s: ninepocket %s took %s", question, row[2], took)
 		}

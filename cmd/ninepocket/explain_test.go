@@ -23,7 +23,8 @@ func screenRows(text string) (rows int) {
 	return rows
 }
 
-// TestOneScreen wants what a day and a build print to fit a screen, whatever is missing.
+// TestOneScreen wants the output of a day and of a build to fit a screen, with any number of
+// missing items.
 func TestOneScreen(t *testing.T) {
 	t.Parallel()
 	h := newFeedStore(t, 12, 4)

@@ -242,8 +242,8 @@ func (v *faultServer) smallTenantCalls(n int) (retry int) {
 	return 0
 }
 
-// settle asks for every batch until it is made, and then wants the ledger to say what clients were
-// told: of the running server, after it was killed, and of the next one.
+// settle sends every batch until it is answered. Then the ledger must equal the clients' count: on
+// the running server, after it was killed, and on the next server.
 func (v *faultServer) settle() {
 	v.t.Helper()
 	for _, name := range v.batches {

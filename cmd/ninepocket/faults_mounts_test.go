@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestMountedFaults puts the state directory on file systems of its own, where the kernel makes the
-// faults: one of 1.5 MB that is filled up, one on a disk that takes no more writes, so that fsync
-// fails, and one that is frozen, so that whatever changes it waits. It needs to be root.
+// TestMountedFaults puts the state directory on separate file systems, where the kernel makes the
+// faults. One of 1.5 MB is filled up. One is on a disk that refuses writes, so that fsync fails.
+// One is frozen, so that every change waits. It needs to be root.
 func TestMountedFaults(t *testing.T) {
 	t.Parallel()
 	t.Run("full file system", func(t *testing.T) {
@@ -44,8 +44,8 @@ func TestMountedFaults(t *testing.T) {
 	})
 }
 
-// mountedDisk mounts a file system on a disk of its own: a file with holes. While there is no room for
-// what it holds, nothing can be written where there was nothing before.
+// mountedDisk mounts a file system on a disk of its own: a file with holes. While its content has
+// no room, new blocks cannot be written.
 func mountedDisk(t *testing.T, folder, disk string) {
 	t.Helper()
 	if _, err := exec.LookPath("mkfs.ext4"); err != nil {

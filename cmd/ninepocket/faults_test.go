@@ -18,7 +18,7 @@ import (
 type fault struct {
 	name  string
 	begin func(*faultServer)
-	end   func(*faultServer) // nil: only what the kernel was told ends
+	end   func(*faultServer) // nil: only the kernel's fault ends
 	// down says that it takes metering down, so that calls are answered 503. By everything else
 	// nobody is refused.
 	down bool
@@ -116,8 +116,8 @@ func diskFaults(written bool) []fault {
 	return table
 }
 
-// clockFaults are those of the wall clock. What the kernel does not vouch for is never followed, what
-// it vouches for after three seconds.
+// clockFaults are those of the wall clock. A step that the kernel does not confirm is never
+// followed, and a confirmed step after three seconds.
 func clockFaults() []fault {
 	var table []fault
 	for _, step := range []time.Duration{time.Hour, -time.Hour, day, -day, year, -year} {
@@ -259,8 +259,9 @@ func (v *faultServer) suffers(one *fault) {
 		v.refused, took.Round(time.Millisecond))
 }
 
-// TestKilledInFault kills a server while the disk fails, and starts another one when the disk is well:
-// what was acknowledged is charged, and nothing beyond what was answered 503 or not at all.
+// TestKilledInFault kills a server while the disk fails, and starts another one when the disk is
+// well. Acknowledged calls are charged, and otherwise only calls that were answered 503 or not at
+// all.
 func TestKilledInFault(t *testing.T) {
 	t.Parallel()
 	for _, one := range slices.Concat(diskFaults(false), diskFaults(true)) {
@@ -287,8 +288,8 @@ func TestKilledInFault(t *testing.T) {
 	}
 }
 
-// TestBegunUnderAWrongClock starts a server whose clock is wrong, as after a boot without a battery. It
-// serves; and so does the next one, under the right clock, with the charges of both.
+// TestBegunUnderAWrongClock starts a server whose clock is wrong, as after a boot without a
+// battery. It serves. The next server serves, too, under the right clock, with the charges of both.
 func TestBegunUnderAWrongClock(t *testing.T) {
 	t.Parallel()
 	for _, step := range []time.Duration{year, -year} {

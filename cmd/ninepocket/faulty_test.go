@@ -26,9 +26,9 @@ type clocks struct {
 	Unsynced bool
 }
 
-// faultInjector is what becomes of the disk and the clocks of a program that runs: this process
-// judges each call that the program makes to its disk, and says what its clocks show. The program
-// is this binary under the name ninepocket, whose disk is another one before main runs.
+// faultInjector injects faults into the disk and the clocks of a running program. This process
+// decides the result of each disk call of the program, and sets its clocks. The program is this
+// binary under the name ninepocket, whose disk is another one before main runs.
 type faultInjector struct {
 	rule      atomic.Pointer[disktest.Rule]
 	clocks    atomic.Pointer[clocks]

@@ -83,8 +83,7 @@ var badValues = map[string][]string{
 	"user-agent":                  {"a\nb", "Poké"},
 }
 
-// freeFlags take any text: what is wrong with it only shows when it is used, or it is compared with
-// what there is.
+// freeFlags take any text: a fault only shows at use, or in comparison with the present state.
 var freeFlags = []string{
 	"ninepocket snapshot rollback --reason",
 	"access-log", "bulk-dir", "image-cache", "images", "into", "key", "mapping", "ready-file",
@@ -181,7 +180,7 @@ func commandsBelow(cmd *cobra.Command) (all []*cobra.Command) {
 	return all
 }
 
-// isUsageError runs a command with one flag that is bad. Whatever starts all the same ends at once.
+// isUsageError runs a command with one flag that is bad. A command that still starts ends at once.
 func isUsageError(t *testing.T, cmd *cobra.Command, flag, value string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

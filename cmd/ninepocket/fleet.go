@@ -231,10 +231,11 @@ func fleetStatus() *cobra.Command {
 	})
 }
 
-// restoredFor is how long fleet status tells of a database that was restored.
+// restoredFor is how long fleet status reports a database that was restored.
 const restoredFor = 7 * 24 * time.Hour
 
-// printRestored tells on stderr what servers wrote again into a database that was an older copy.
+// printRestored reports on stderr the rows that servers wrote again into a database that was an
+// older copy.
 func printRestored(cmd *cobra.Command, db *control.DB, servers []control.Server) error {
 	since := time.Now().Add(-restoredFor)
 	for _, server := range servers {
@@ -267,7 +268,7 @@ func fleetRevive() *cobra.Command {
 
 	flags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
 		now := time.Now()
-		// The log gets what was done, not what was tried.
+		// The log gets completed changes only.
 		var key *keys.Key
 		err := db.UpdateKeys(cmd.Context(), func(file *keys.File) (err error) {
 			key, err = file.Revive(args[0], now)

@@ -15,8 +15,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestFleetCheckReadsTheStore wants what is published to be read as a server with an empty folder does: an old
-// CURRENT that is put back is found by the epochs that servers reported.
+// TestFleetCheckReadsTheStore reads the store like a server with an empty folder. The epochs that
+// servers reported reveal an old CURRENT that was put back.
 func TestFleetCheckReadsTheStore(t *testing.T) {
 	c := newFleetKit(t)
 	model := s3test.Start(t)

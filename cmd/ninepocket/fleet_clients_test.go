@@ -166,8 +166,7 @@ func (c *client) call(server int) (status int) {
 	return status
 }
 
-// batch sends batches of before again that nobody answered, or else a new one and one that is answered
-// already.
+// batch repeats unanswered batches, or else sends a new batch and an answered one.
 func (c *client) batch() {
 	var names []string
 	answered := ""
@@ -253,7 +252,7 @@ func (cr *clientPool) settles() {
 	}
 }
 
-// agrees compares what clients saw, what the servers' own logs have, and what is billed.
+// agrees compares the clients' count, the servers' own logs, and the bill.
 func (cr *clientPool) agrees() {
 	cr.t.Helper()
 	for _, c := range cr.clients {

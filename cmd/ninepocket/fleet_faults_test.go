@@ -236,9 +236,9 @@ func databaseFaults() []fleetFault {
 	}
 }
 
-// TestFleetFaults lets things go wrong under clients of two servers. Over all their answers and logs no
-// minute, day or credit is exceeded, every answered call is billed once, no other call is, and a batch
-// that is sent again is answered by the same bytes and billed once.
+// TestFleetFaults lets things go wrong under clients of two servers. Over all their answers and
+// logs no minute, day or credit is exceeded, and exactly the answered calls are billed, once. A
+// repeated batch is answered by the same bytes and billed once.
 func TestFleetFaults(t *testing.T) {
 	t.Parallel()
 	aofModes := []bool{false}
@@ -275,7 +275,7 @@ func injectFaults(t *testing.T, q *faultFleet) {
 		rounds = 2
 	}
 
-	// Nobody knows when the processes get to run, but what befalls them can be had again.
+	// The schedule of the processes is random, but their faults can be repeated.
 	seed := rand.Uint64()
 	if text := os.Getenv("NINEPOCKET_SEED"); text != "" {
 		var err error

@@ -10,9 +10,9 @@ import (
 	"ninepocket/internal/redistest"
 )
 
-// TestOneMachineToThree goes the way of docs/FLEET.md, From one machine to three, while clients hold
-// keys and cursors: none of them is lost, and every call is billed once, but a batch of before that is
-// repeated after.
+// TestOneMachineToThree follows docs/FLEET.md, From one machine to three, while clients hold keys
+// and cursors. None of these is lost, and every call is billed once, except an earlier batch that
+// is repeated later.
 func TestOneMachineToThree(t *testing.T) {
 	r := redistest.Start(t)
 	c := newFleetKit(t)
@@ -46,7 +46,7 @@ func TestOneMachineToThree(t *testing.T) {
 	}
 	answered++
 
-	// Beside the running server. The other two begin, and get no calls yet.
+	// The server still runs. The other two begin, and get no calls yet.
 	c.does(exitOK, "fleet", "import", "--state", machine.state, "--control", c.control)
 	c.metering = r.URL()
 	c.isOld(r)
@@ -77,7 +77,7 @@ func TestOneMachineToThree(t *testing.T) {
 			t.Errorf("server %d repeats a batch as %d %s", k, status, again)
 		}
 	}
-	// What the machine answered before, Redis does not know: the page says so.
+	// Redis does not know earlier responses of the machine, as the page says.
 	answered++
 
 	for _, s := range servers {

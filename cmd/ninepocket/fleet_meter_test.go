@@ -18,8 +18,8 @@ import (
 	"ninepocket/internal/redistest"
 )
 
-// TestRightsOverServers runs two servers on one Redis: a minute holds over both, what is charged is
-// billed once, and while Redis is away calls are refused by servers that stay ready.
+// TestRightsOverServers runs two servers on one Redis: a minute limit holds over both, and charges
+// are billed once. While Redis is away, calls are refused and the servers stay ready.
 func TestRightsOverServers(t *testing.T) {
 	r := redistest.Start(t)
 	c := newFleetKit(t)
@@ -129,7 +129,7 @@ func TestRightsAreRefused(t *testing.T) {
 		}
 	}
 
-	// What is full grants nothing, however it is set up.
+	// A full Redis grants nothing, with any configuration.
 	full := redistest.Start(t, "--maxmemory", "1mb")
 	out, _ = c.does(exitRefused, "fleet", "check", "--control", c.control, "--metering", full.URL(), "--acks", "none")
 	for _, line := range []string{
@@ -144,7 +144,7 @@ func TestRightsAreRefused(t *testing.T) {
 		t.Errorf("a full Redis is good:\n%s", out)
 	}
 
-	// What no server takes is refused before anything is asked, and without its password.
+	// A URL that servers refuse is refused before any call, and without its password.
 	_, said = c.does(exitUsage, "fleet", "check", "--control", c.control, "--acks", "all", "--replicas", "0",
 		"--metering", r.URL()+"?password=secret-word")
 	for _, part := range []string{`--acks "all"`, "--replicas 0", "?password=***", "it has no parameter password"} {
@@ -183,8 +183,8 @@ func TestFleetForget(t *testing.T) {
 	}
 	refused(`it asks redis still: \d+ s ago`)
 
-	// It ends with five units in hand, as a server that was killed would. What a call held that Redis
-	// answered too late was given back.
+	// It ends with five units in hand, as a server that was killed would. The grant of a call that
+	// Redis answered too late was given back.
 	day := "np:{acme}:q:d" + strconv.Itoa(int(calendar.DayOf(time.Now().UnixMilli())))
 	var claim []string
 	claims := func() bool {

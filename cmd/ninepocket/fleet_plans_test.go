@@ -144,8 +144,8 @@ func TestPlansThatDiffer(t *testing.T) {
 	c.does(exitOK, "plans", "set", "tiny", "--per-minute", "30", "--control", c.control)
 	same("30")
 
-	// What a server gives as long as another one has not heard of it is the lower limit. One that is forgotten or
-	// silent holds nobody back.
+	// A server grants the lower limit until every other server has read the higher one. One that is
+	// forgotten or silent holds nobody back.
 	sql := func(text string) { postgrestest.Start(t).SQL(t, c.control, text) }
 	sql(`insert into ninepocket.server_plans values ('gone', '{"tiny": {"per_minute": 20, "per_day": 5}}')`)
 	same("20")
@@ -172,8 +172,9 @@ func TestPlansThatDiffer(t *testing.T) {
 	}
 }
 
-// TestStartInAnOutage starts a server while PostgreSQL takes connections and answers nothing: it serves with the
-// keys and plans that it heard of last, and follows the database again without a restart.
+// TestStartInAnOutage starts a server while PostgreSQL takes connections and answers nothing: it
+// serves with the keys and plans that it read last, and follows the database again without a
+// restart.
 func TestStartInAnOutage(t *testing.T) {
 	c := newFleetKit(t)
 	c.publishes()

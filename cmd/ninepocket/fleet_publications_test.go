@@ -94,7 +94,7 @@ func TestPublicationsTogether(t *testing.T) {
 		following.Go(func() { f.engine.Follow(ctx) })
 		following.Go(func() {
 			for ctx.Err() == nil {
-				// What fails is tried again, as a server does.
+				// Failed pulls are repeated, as a server does.
 				_, _ = f.cache.Pull(ctx)
 				time.Sleep(20 * time.Millisecond)
 			}
@@ -131,8 +131,8 @@ func TestPublicationsTogether(t *testing.T) {
 	}
 }
 
-// TestReplayAnywhere sends a batch to one server of three, and then the same to all: each answers
-// what was answered first, also after it went to the next day, and it is billed once.
+// TestReplayAnywhere sends a batch to one server of three, and then the same batch to all. Each
+// repeats the first answer, also after the next day's snapshot, and the batch is billed once.
 func TestReplayAnywhere(t *testing.T) {
 	r := redistest.Start(t)
 	c := newFleetKit(t)

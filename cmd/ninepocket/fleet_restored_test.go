@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestFleetRestored restores the database of two serving servers from a copy of before a revocation and
-// of before calls: by no restart the key stays refused, is named, and the bill is whole.
+// TestFleetRestored restores the database of two serving servers from a copy that lacks a
+// revocation and calls. Without a restart the key stays refused and is named, and the bill is
+// whole.
 func TestFleetRestored(t *testing.T) {
 	c := newFleetKit(t)
 	if _, err := exec.LookPath("pg_dump"); err != nil {

@@ -34,7 +34,7 @@ type fleetKit struct {
 	t        *testing.T
 	store    string
 	control  string
-	metering string       // "" = rights are each server's own
+	metering string       // "" = each server has its own limits
 	heard    lockedBuffer // everything that commands and servers said
 }
 
@@ -190,7 +190,7 @@ func (c *fleetKit) answered(url, key string) (body string) {
 	return body
 }
 
-// isOld lets a Redis be older than the minute after its birth, in which it gives no rights.
+// isOld lets a Redis be older than its first minute, in which it grants nothing.
 func (c *fleetKit) isOld(r *redistest.Process) {
 	c.t.Helper()
 	c.eventually("the birth of redis is set", func() bool { return r.Try("SET", "np:born", "1") == "OK" })
@@ -330,7 +330,7 @@ func TestFleetBills(t *testing.T) {
 	c.does(exitOK, "keys", "revoke", other, "--control", c.control)
 	everywhere("a revoked key is refused", revoked, http.StatusUnauthorized)
 
-	// What a server did in its last moments is reported when it ends, or when the next one begins.
+	// The last calls of a server are reported when it ends, or when the next server starts.
 	calls(1)
 	for i := range servers {
 		left := leftReports(c.heard.String())
@@ -345,7 +345,7 @@ func TestFleetBills(t *testing.T) {
 		t.Errorf("when all servers have ended %d of %d calls are billed", got, answered)
 	}
 
-	// What their own directories say is the same.
+	// Their own directories have equal rows.
 	local := int64(0)
 	for _, s := range servers {
 		rows, err := access.ReadLedger(s.state, "acme", 0, lastDay)
@@ -407,7 +407,7 @@ func TestControlSaysTheSame(t *testing.T) {
 		same("usage", "--format", format, "--tenant", "zeta", "--since", "2026-01-01", "--until", "2026-12-31")
 	}
 
-	// Changes, too: revoke and reset-day say the same, and so does what they leave.
+	// Changes, too: revoke and reset-day print the same text, and leave the same state.
 	both := func(args ...string) {
 		t.Helper()
 		one, _ := c.does(exitOK, append(args, "--state", state)...)
@@ -521,9 +521,9 @@ func tmpfsFolder(t *testing.T) string {
 	return filepath.Join(folder, "state")
 }
 
-// TestFleetKilled kills a server at random moments under clients, once without a database: all that
-// was answered is billed, beyond that at most what was in flight, and the bill is what its own log
-// says.
+// TestFleetKilled kills a server at random moments under clients, once without a database. All
+// answered calls are billed, otherwise at most those in flight, and the bill equals the server's
+// own log.
 func TestFleetKilled(t *testing.T) {
 	const clients = 4
 	rounds := 3

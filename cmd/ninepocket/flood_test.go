@@ -232,8 +232,8 @@ func (f *flood) resident() int64 {
 	return procNumber(f.t, fmt.Sprintf("/proc/%d/status", f.cmd.Process.Pid), `VmRSS:\s+(\d+) kB`) << 10
 }
 
-// sockets is the memory of all TCP sockets of this machine. In the short form, beside which other tests
-// run, it is what waits in those of the server and its clients.
+// sockets is the memory of all TCP sockets of this machine. In the short form, while other tests
+// run, it counts the bytes that wait in the sockets of the server and its clients.
 func (f *flood) sockets() (buffered int64) {
 	f.t.Helper()
 	if long() {
@@ -339,8 +339,9 @@ func (f *flood) procStatus() string {
 	return string(status) // Z is one that has ended; the last number is its exit status
 }
 
-// What a flood may take: of the process in addition to what it has without one, and of all sockets. An idle
-// connection has two buffers of 16 and 32 KiB and a stack, a stalled one what the system buffers, too.
+// Bounds for a flood: the memory of the process beyond its memory without a flood, and that of all
+// sockets. An idle connection has two buffers of 16 and 32 KiB and a stack, a stalled one what the
+// system buffers, too.
 const (
 	floodProcess = 80 << 10  // a connection
 	floodSockets = 400 << 10 // a stalled one, both ends
@@ -422,9 +423,9 @@ func floodHostile(t *testing.T, path string) {
 	f.comesBack()
 }
 
-// floodTooMany lets more clients come than there are descriptors, by requests and by half
-// a TLS handshake. What is too much is closed at once, who was there before is served, and everybody
-// is once they have gone.
+// floodTooMany lets more clients come than there are descriptors, by requests and by half a TLS
+// handshake. Connections above the limit are closed at once, and earlier clients are served. All
+// clients are served once the flood is over.
 func floodTooMany(t *testing.T, path string) {
 	t.Helper()
 	limit := 300
@@ -471,7 +472,7 @@ func floodFromOne(t *testing.T, path string) {
 			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 			c, err := d.Dial("tcp", f.address())
 			if err != nil {
-				continue // it was closed as soon as it was made
+				continue // it was closed at once
 			}
 			f.open = append(f.open, c)
 			if f.idle(c) == nil {

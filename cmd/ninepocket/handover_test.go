@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// handoverLead is how long a server of a supervisor continues to listen when it is told to end.
+// handoverLead is how long a server of a supervisor continues to listen after the signal to end.
 const handoverLead = 200 * time.Millisecond
 
 // supervisor starts servers as systemd does: it owns the socket and passes it on.
@@ -235,8 +235,8 @@ func (v *visitor) sendOnce(request string) (status int, err error) {
 		_, err = v.r.Peek(1)
 	}
 
-	// The server did not drain yet when the last request began, for it was not told to leave: all that
-	// is sent within the lead from then on is before the end.
+	// The server did not drain yet when the last request began, because its answer did not close
+	// the connection. All requests within the lead from then on are before the end.
 	if v.lead > 0 && err != nil && !errors.Is(err, os.ErrDeadlineExceeded) && wrote.Sub(v.since) >= v.lead {
 		return 0, errLate
 	}

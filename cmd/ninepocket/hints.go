@@ -242,7 +242,7 @@ func (flags *stateFlags) add(cmd *cobra.Command) *cobra.Command {
 	return flags.folderFlags.add(cmd, "state", "state `DIR` of the server"+ofConfiguration, stateHints)
 }
 
-// againWith spells a command with the flags that this one was given.
+// againWith writes a command with the flags of this one.
 func againWith(cmd *cobra.Command, words ...string) string {
 	words = append([]string{"ninepocket"}, words...)
 	cmd.Flags().Visit(func(f *pflag.Flag) {

@@ -126,7 +126,7 @@ func TestHooksOfEvenings(t *testing.T) {
 	ended(snapshot.VerdictNothingNew)
 	sent()
 
-	// A group without prices is told of on its first evening.
+	// A group without prices is reported on its first evening.
 	empty := feedtest.Faults{Empty: []string{feedtest.Path(5, "prices")}}
 	h.evening(1, empty)
 	h.days(exitOK, file)
@@ -308,8 +308,8 @@ func TestFleetHooks(t *testing.T) {
 	_, stderr := c.does(exitFailure, "notify", "--once", "--config", folder)
 	says(t, stderr, "another server of the fleet sends them")
 
-	// The one that sends ends, and the other goes on where it was. A server that ends before it has the receiver's
-	// answer leaves the event to be sent again, so its count is waited for.
+	// The sending server ends, and the other one continues. A server that ends before it has the
+	// receiver's answer leaves the event to be sent again, so its count is waited for.
 	sent := func(s *fleetServer) bool {
 		_, text := c.asks(s.Admin+"/metrics", "")
 		return sample(text, `ninepocket_hook_deliveries_total{result="sent"}`) != "0"

@@ -13,9 +13,9 @@ import (
 	"ninepocket/internal/settings"
 )
 
-// TestDrainIsAnnounced wants /readyz and /healthz to say from the first moment that the server
-// drains, while it goes on to answer; and neither a connection that never sent anything, nor an
-// idle one, nor one of the admin listener to keep it.
+// TestDrainIsAnnounced wants /readyz and /healthz to report the drain from the first moment, while
+// the server still answers. Connections that are idle, never sent anything, or belong to the admin
+// listener must not delay its end.
 func TestDrainIsAnnounced(t *testing.T) {
 	t.Parallel()
 	inTime(t, 1200*time.Millisecond, drainIsAnnounced)
@@ -91,7 +91,7 @@ func drainIsAnnounced(t *testing.T, lead time.Duration) (late bool) {
 	if err := p.cmd.Wait(); err != nil {
 		t.Errorf("the server did not end well: %v\n%s", err, p.log)
 	}
-	// What stays open is cut after three quarters of the time: nothing had to be.
+	// Open connections are cut after three quarters of the time: here none was open.
 	if took := time.Since(begun); took < lead || took >= lead+11*time.Second {
 		t.Errorf("the drain took %v after a lead of %v", took, lead)
 	}

@@ -53,8 +53,8 @@ func TestUnreadLog(t *testing.T) {
 	}
 }
 
-// TestHungLog lets who reads the log, and the access log, read no more, with the pipe full: requests are
-// answered, new keys are loaded, which the log would say, and a drain ends.
+// TestHungLog stops the readers of the log and of the access log, with the pipe full. Requests are
+// answered, new keys are loaded, and a drain ends.
 func TestHungLog(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

@@ -84,13 +84,13 @@ func (g *memoryGroup) peak() int64 {
 }
 
 // floodMemory loads a server until it uses the memory that its control group allows: it lives, and
-// its clients are answered, then and afterwards. The bodies alone, whole, would take all of it; a
-// quarter is what bodies may have, and a client with another one must retry.
+// its clients are answered, then and afterwards. The whole bodies alone would take the entire
+// memory. Bodies may have a quarter, and a client with another body must retry.
 func floodMemory(t *testing.T, path string) {
 	t.Helper()
 	const bodies = 240
-	// What the program takes without requests, 15 MiB, 25 kB for each of 340 connections, and a quarter
-	// for bodies; where there is more, the load takes 26 to 29 MiB.
+	// The sum of the program without requests, 15 MiB, 25 kB for each of 340 connections, and a
+	// quarter for bodies. With more memory, the load takes 26 to 29 MiB.
 	const limit = 32 << 20
 	g := newMemoryGroup(t)
 	g.set(limit)
@@ -169,7 +169,7 @@ func floodMemory(t *testing.T, path string) {
 }
 
 // floodPersistent has clients of a known key bring a large body each, one after the other, and
-// stay: what they have sent and received is not retained for them. Whole, the bodies would take 60 MiB.
+// stay. Their requests and responses are not retained. Whole, the bodies would take 60 MiB.
 func floodPersistent(t *testing.T, path string) {
 	t.Helper()
 	const clients = 240

@@ -109,7 +109,7 @@ func watchedServer(t *testing.T) *watched {
 	}
 	w.all = append(w.all, hookSecret, hookPath)
 
-	// What a refused evening leaves.
+	// The files of a refused evening.
 	refused := []string{"snapshot", "publish", w.ids[1], "--store", w.store, "--config", config}
 	if code := runPlain(t, refused, io.Discard, io.Discard); code != exitRefused {
 		t.Fatalf("publish: exit code %d", code)
@@ -426,8 +426,8 @@ func shown(t *testing.T, path string) []string {
 }
 
 // TestMetricsAreDocumented holds /metrics, the dashboard, the alert rules and the table in
-// docs/RUNBOOK.md against each other. No panel and no rule asks for what does not exist, and the
-// table explains all that exists.
+// docs/RUNBOOK.md against each other. Panels and rules use existing metrics only, and the table
+// explains all of these.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	w := watchedServer(t)

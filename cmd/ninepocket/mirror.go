@@ -161,7 +161,7 @@ func (flags *pushFlags) push(cmd *cobra.Command, dir *snapshot.Store) (done mirr
 	if err != nil {
 		return done, withMirrorHint(err, flags.to)
 	}
-	// What is published is published.
+	// The publication is already made.
 	if err := bucket.PushEvents(cmd.Context(), dir, flags.Key); err != nil {
 		cmd.PrintErrf("note: hooks hear of it with the next push: %v\n", err)
 	}

@@ -70,7 +70,7 @@ func (c *tcpProxy) serve(conn net.Conn) {
 	}
 	defer out.Close()
 
-	// What was cut or led elsewhere since then stays so.
+	// Connections that were cut or redirected since then stay so.
 	c.mu.Lock()
 	stays := c.target == target && !c.cut
 	if stays {

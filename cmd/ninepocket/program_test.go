@@ -104,9 +104,9 @@ func prepare(t *testing.T) {
 	prepared.small = anotherTenant(t, prepared.folder, "small", "--surface", "live", "--plan", "starter")
 }
 
-// newProgram is a server that is not started yet, with a store and a key of its own. It is the program as
-// it is built for users: the race detector makes a start four times as dear. Tests that send many
-// requests at once set path to "", for the test binary with its detector.
+// newProgram is a server that is not started yet, with a store and a key of its own. It is the
+// program as built for users: with the race detector a start costs four times as much. Tests that
+// send many requests at once set path to "", for the test binary with its detector.
 func newProgram(t *testing.T) *program {
 	t.Helper()
 	prepared.once.Do(func() { prepare(t) })
@@ -289,8 +289,8 @@ func TestServeTLS(t *testing.T) {
 	sees(firstClient, 1, true)
 }
 
-// TestDrainUnderLoad ends a server under load: every request is answered, and every client is told
-// to move elsewhere before its connection closes.
+// TestDrainUnderLoad ends a server under load: every request is answered, and every client gets
+// Connection: close before its connection closes.
 func TestDrainUnderLoad(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

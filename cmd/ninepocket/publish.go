@@ -390,7 +390,7 @@ func storeLog(store *snapshot.Store) ([]logRow, error) {
 	return rows, nil
 }
 
-// actionRefuse is what guards did, beside the actions of publications.
+// actionRefuse is the action of guards, next to the actions of publications.
 const actionRefuse = "refuse"
 
 func (l logRow) cells() []any {

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// TestTenMinutes has a tenant of the preview contract, of the plan business with 100,000 credits, send
-// fresh batches of 50 at its full rate to the real program for ten minutes: none is 503, a stored reply
-// takes at most 200 bytes of memory, and ten minutes later the memory is as before. It takes 21
-// minutes, and is part of make torture alone; [access.TestTenMinutesOfBatches] does the same to the
-// store, in virtual time.
+// TestTenMinutes has a tenant of the preview contract send fresh batches of 50 at its full rate to
+// the real program for ten minutes. Its plan is business with 100,000 credits. No batch is 503, and
+// a stored reply takes at most 200 bytes of memory. Ten minutes later the memory is free again. It
+// takes 21 minutes, and is part of make torture alone; [access.TestTenMinutesOfBatches] does the
+// same to the store, in virtual time.
 func TestTenMinutes(t *testing.T) {
 	t.Parallel()
 	if !long() {

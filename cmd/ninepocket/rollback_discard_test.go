@@ -49,7 +49,7 @@ func TestDailyDiscardsADay(t *testing.T) {
 				h.hasAllPrices()
 			}
 
-			// Nor does it come from a copy of the archive, until somebody asks for it.
+			// It does not come from a copy of the archive either, until an operator asks for it.
 			copied := feed.DayFile(h.into, dayName(1))
 			if err := os.Rename(filepath.Join(h.into, "aside", dayName(1)+".tar.zst"), copied); err != nil {
 				t.Fatal(err)

@@ -122,8 +122,8 @@ func plainProcess(t *testing.T, args ...string) *exec.Cmd {
 }
 
 // runPlain runs a command to its end and returns its exit code. Under the race detector it is a
-// process without it: commands that work alone cost a fifth of what they cost in this process, and
-// what they call has tests with the detector in its own package.
+// process without the detector: commands that work alone then cost a fifth. The packages that they
+// call have tests with the detector.
 func runPlain(t *testing.T, args []string, stdout, stderr io.Writer) int {
 	t.Helper()
 	if !raceEnabled {

@@ -72,8 +72,8 @@ func serve(cmd *cobra.Command, flags *configFlags, config settings.Config) error
 	return serveFailure(node.Serve(cmd.Context(), o), &config)
 }
 
-// nodeOptions returns the options that all servers of this program share. The log goes to the
-// command's stderr, and so do the command's notes, through a writer that never blocks.
+// nodeOptions returns the options that all servers of this program share. The log and the command's
+// notes go to its stderr, through a writer that never blocks.
 func nodeOptions(cmd *cobra.Command, config settings.Config) node.Options {
 	w := cmd.ErrOrStderr()
 	lines := accesslog.NewAsyncWriter(w)

@@ -17,8 +17,8 @@ import (
 	"ninepocket/internal/wal"
 )
 
-// TestKilledServer kills a server at random moments under clients of both contracts, again and again: all
-// that was answered is charged, and beyond that at most what was in flight.
+// TestKilledServer kills a server at random moments under clients of both contracts, again and
+// again: all answered calls are charged, and otherwise at most those in flight.
 func TestKilledServer(t *testing.T) {
 	t.Parallel()
 	const clients = 6

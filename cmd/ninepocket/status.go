@@ -34,11 +34,11 @@ const (
 	minFree    = 64 << 20               // of the disks of state and feed
 )
 
-// status is what the command of that name finds out: facts, and what to do about them.
+// status is the result of the command of that name: facts and the next commands.
 type status struct {
 	facts         map[string]any
 	lines         []string // of facts, for people
-	unknown, next []string // what could not be found out; what to do, the most urgent first
+	unknown, next []string // failed checks; next commands, the most urgent first
 	urgent        int      // how many of next cannot wait
 	config        settings.Merged
 	published     snapshot.Current
@@ -80,7 +80,7 @@ func statusCommand() *cobra.Command {
 	return cmd
 }
 
-// look finds out everything. What cannot be found out hides nothing else.
+// look finds out everything. A failed check hides no other fact.
 func (s *status) look(ctx context.Context, now time.Time) {
 	const noServer = "start the server: ninepocket serveFOLDER; or name the one that runs by --admin"
 	s.unclear(s.askServer(), []errorHint{hint(exitFailure, noServer, errNoServer)}, s.with)
@@ -191,7 +191,7 @@ func (s *status) askServer() error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", errNoServer, err)
 		}
-		// What breaks off is no JSON.
+		// A truncated body is no JSON.
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 		_ = resp.Body.Close()
 		texts[path] = strings.TrimSpace(string(body))
@@ -241,7 +241,8 @@ func (s *status) readStore(ctx context.Context, folder string, now time.Time) er
 	s.readGaps(catalog)
 	s.add("unlisted", len(catalog.Unlisted.Item), "%d cards", len(catalog.Unlisted.Item))
 
-	// What retention leaves, and the one that is being built. What cannot be listed is not counted.
+	// The snapshots that retention leaves, and the next build. Folders that cannot be listed are
+	// not counted.
 	var need int64
 	all, _ := store.List()
 	for _, m := range all {
@@ -267,7 +268,7 @@ func (s *status) measureDisk(name, folder string, need int64) {
 	}
 }
 
-// judgeDay says what became of the last day, and how to go on after a refusal.
+// judgeDay reports the result of the last day, and the next step after a refusal.
 func (s *status) judgeDay(store *snapshot.Store) {
 	rows, err := storeLog(store)
 	if err == nil && len(rows) == 0 {

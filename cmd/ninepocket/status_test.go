@@ -18,8 +18,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// standing is what status says of a configuration at a time, without a server.
-func (h *feedStore) standing(file string, now time.Time) *status {
+// statusAt is the status of a configuration at a time, without a server.
+func (h *feedStore) statusAt(file string, now time.Time) *status {
 	h.t.Helper()
 	config, err := settings.ReadWithEnv(file)
 	if err != nil {
@@ -31,8 +31,8 @@ func (h *feedStore) standing(file string, now time.Time) *status {
 	return s
 }
 
-// TestStatusOfDays goes through evenings of a feed with a day that nobody has, a group without prices,
-// a refused day, its override and a rollback, and wants each in the status of the evening.
+// TestStatusOfDays goes through evenings of a feed: a day without a source, a group without prices,
+// a refused day, its override and a rollback. Each must be in the status of its evening.
 func TestStatusOfDays(t *testing.T) {
 	t.Parallel()
 	h := newFeedStore(t, oddGroups, oddCards)
@@ -47,13 +47,13 @@ func TestStatusOfDays(t *testing.T) {
 		}
 	}
 
-	s := h.standing(file, evening(0))
+	s := h.statusAt(file, evening(0))
 	if is(s, "verdict", "unknown"); !strings.Contains(s.next[1], "snapshot build --store "+h.store) {
 		t.Errorf("without a store: %q, %q", s.unknown, s.next)
 	}
 	h.evening(0, feedtest.Faults{})
 	h.days(exitOK, file)
-	s = h.standing(file, evening(0))
+	s = h.statusAt(file, evening(0))
 	is(s, "verdict", "unknown") // whether it is served
 	is(s, "held_groups", []string{})
 	is(s, "missing_days", []string{})
@@ -61,7 +61,7 @@ func TestStatusOfDays(t *testing.T) {
 	if len(s.next) != 1 || !strings.HasPrefix(s.next[0], "start the server: ninepocket serve --config ") {
 		t.Errorf("after a good evening: %q", s.next)
 	}
-	s = h.standing(file, evening(2))
+	s = h.statusAt(file, evening(2))
 	if s.urgent != 1 || !strings.Contains(s.next[0],
 		"the prices are 49 hours old: ninepocket daily --store "+h.store) {
 		t.Errorf("two days later: %q", s.next)
@@ -69,7 +69,7 @@ func TestStatusOfDays(t *testing.T) {
 
 	h.evening(2, feedtest.Faults{Change: unlisting(5)})
 	h.days(exitOK, file)
-	s = h.standing(file, evening(2))
+	s = h.statusAt(file, evening(2))
 	is(s, "held_groups", []string{"68/106 Set F (unlisted)"})
 	is(s, "missing_days", []string{dayName(1)})
 	is(s, "unlisted", oddCards)
@@ -80,21 +80,21 @@ func TestStatusOfDays(t *testing.T) {
 	// The command is the one that the evening itself gave.
 	h.evening(3, feedtest.Faults{Empty: []string{feedtest.Path(1, "prices"), feedtest.Path(2, "prices")}})
 	_, stderr := h.days(exitRefused, file)
-	s = h.standing(file, evening(3))
+	s = h.statusAt(file, evening(3))
 	is(s, "verdict", "attention")
 	_, command, _ := strings.Cut(s.next[0], "if it is right: ")
 	if command == "" || !strings.Contains(stderr, command) {
 		t.Errorf("status says %q, and the evening said\n%s", s.next[0], stderr)
 	}
 	h.hinted(exitOK, "run: "+command)
-	s = h.standing(file, evening(3))
+	s = h.statusAt(file, evening(3))
 	is(s, "verdict", "unknown")
 	if last, is := s.facts["last_refusal"].(logRow); !is || last.Action != actionRefuse {
 		t.Errorf("the last refusal is %v", s.facts["last_refusal"])
 	}
 
 	h.does(exitOK, "snapshot", "rollback", "--reason", "customers complain", "--config", file)
-	last, _ := h.standing(file, evening(3)).facts["last_day"].(logRow)
+	last, _ := h.statusAt(file, evening(3)).facts["last_day"].(logRow)
 	if last.Action != snapshot.ActionRollback || !slices.Equal(last.Why, []string{"customers complain"}) {
 		t.Errorf("the last day is %v", last)
 	}
@@ -105,8 +105,8 @@ func TestStatusOfDays(t *testing.T) {
 	}
 }
 
-// TestStatusOfServer asks beside a server that serves, one that hangs, and none. Each time the answer
-// comes within two seconds.
+// TestStatusOfServer runs with a server that serves, with one that hangs, and without a server.
+// Each time the answer comes within two seconds.
 func TestStatusOfServer(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

@@ -260,7 +260,7 @@ func tenantsSetPlan() *cobra.Command {
 			want.Credits = &credits
 		}
 
-		// What is wrong is named at once.
+		// Wrong arguments are named at once.
 		var wrong settings.Problems
 		var err error
 		want.Tenant = args[0]
@@ -370,14 +370,14 @@ func (flags *tenantFlags) delete(cmd *cobra.Command, name string, config *settin
 	})
 }
 
-// filesWithNames returns what still has the name of a deleted tenant: what a repair set aside, backups and
-// access logs.
+// filesWithNames returns files that still have the name of a deleted tenant: copies of a repair,
+// backups and access logs.
 func (flags *tenantFlags) filesWithNames(config *settings.Config) []string {
 	files := []string{}
 	for _, place := range [][2]string{
 		{flags.folder, "/*damaged-*"},
 		{config.Backup.Into, "/backups/*.json"},
-		{strings.TrimPrefix(config.AccessLog, "-"), "*"}, // and those of before its rotations
+		{strings.TrimPrefix(config.AccessLog, "-"), "*"}, // and those that were rotated
 	} {
 		if place[0] != "" {
 			found, _ := filepath.Glob(place[0] + place[1]) // a bad pattern has no files

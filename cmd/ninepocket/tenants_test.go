@@ -73,8 +73,9 @@ func monthOf(t *testing.T, text string) (bills []registry.MonthBill) {
 	return bills
 }
 
-// TestTenantOfOneMachine suspends, resumes and deletes a tenant beside a running server: it is refused within
-// a second, its counters stay, all is given back, and after the deletion nothing of it is in any file.
+// TestTenantOfOneMachine suspends, resumes and deletes a tenant while a server runs. The tenant is
+// refused within a second, its counters stay, and a resume restores all. After the deletion its
+// name is in no file.
 func TestTenantOfOneMachine(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -212,8 +213,9 @@ func usedFigure(t *testing.T, body string) string {
 	return figure
 }
 
-// TestTenantOfAFleet does the same to two servers with shared limits: each follows within the interval of keys,
-// bills go on under the opaque id, and neither the database nor a state directory has the name.
+// TestTenantOfAFleet does the same with two servers and shared limits. Each follows within the
+// interval of keys, and bills continue under the opaque id. Neither the database nor a state
+// directory has the name.
 func TestTenantOfAFleet(t *testing.T) {
 	r := redistest.Start(t)
 	c := newFleetKit(t)

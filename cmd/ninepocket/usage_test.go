@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// monthsEnd is a server that runs over five days of its own clock, with a month's end after the second
-// one, next to a count of what its clients were answered.
+// monthsEnd is a server that runs over five days of its own clock, with a month's end after the
+// second day. It has a count of its clients' answers.
 type monthsEnd struct {
 	*faultServer
 	clocks *faultInjector
@@ -42,8 +42,8 @@ func newMonthsEnd(t *testing.T, store string, first time.Time) *monthsEnd {
 	return m
 }
 
-// day has the server be at one of the days, serve what is published, and answer its clients, on each
-// day more than on the one before.
+// day has the server run on one of the days, serve the published snapshot, and answer its clients,
+// each day more often.
 func (m *monthsEnd) day(n int, published string) {
 	m.t.Helper()
 	passed := time.Duration(n) * 24 * time.Hour

@@ -29,9 +29,9 @@ func (h *stallingWriter) String() string {
 	return h.text.String()
 }
 
-// TestAsyncWriter writes more lines than wait for a reader that hangs: nobody waits, what is too
-// much is dropped, counted and reported once the reader is back, and the others are there in their
-// order.
+// TestAsyncWriter writes more lines than the buffer holds for a reader that hangs. Writers never
+// wait. Lines beyond the buffer are dropped, counted and reported once the reader is back, and the
+// others arrive in order.
 func TestAsyncWriter(t *testing.T) {
 	t.Parallel()
 	const more = 50

@@ -34,9 +34,9 @@ type Line struct {
 }
 
 // Find returns the lines with a request id of the newest file that has some: a client may use one
-// id twice. Files are the log at path and those that were rotated beside it, or all that a pattern
-// matches, compressed (.gz, .zst) or not. searched are those that it looked through. The error
-// joins those of files that cannot be read, unless another one has the request.
+// id twice. Files are the log at path and its rotated files, or all that a pattern matches,
+// compressed (.gz, .zst) or not. searched are those that it looked through. The error joins those
+// of files that cannot be read, unless another one has the request.
 func Find(path, id string) (all []Line, searched []string, err error) {
 	searched, err = files(path)
 	if err != nil {
@@ -105,7 +105,7 @@ func findIn(path, id string) (all []Line, err error) {
 	}
 
 	lines := bufio.NewScanner(in)
-	// Longer than any line of ours: another program may have written to the file.
+	// Longer than any line of the access log: another program may have written to the file.
 	lines.Buffer(nil, 1<<20)
 	wanted := []byte(`"request_id":"` + id + `"`)
 	for lines.Scan() {

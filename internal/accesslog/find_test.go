@@ -20,7 +20,7 @@ func TestFind(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "access.log")
-	// The newest first; names do not tell it.
+	// The newest first; names do not show the order.
 	names := []string{"", ".1", "-20261125", "-20261126.gz", ".3.zst", ".2.gz"}
 	for i, name := range names {
 		var text bytes.Buffer

@@ -66,8 +66,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestReadsWhatMayHaveChanged changes a file that was there for an hour in place: one with another time is
-// read, and one that changed within a tick of the backup before is, although it looks the same.
+// TestReadsWhatMayHaveChanged changes an old file in place. A file with another time is read. A
+// file that changed within a tick of the previous backup is read, too, although its time is equal.
 func TestReadsWhatMayHaveChanged(t *testing.T) {
 	w := newWorld(t)
 	w.write(backup.Mapping, "aliases.csv", "old")
@@ -92,8 +92,9 @@ func TestReadsWhatMayHaveChanged(t *testing.T) {
 	}
 }
 
-// TestFlippedBit flips a bit in each file of a folder, cuts each short, and removes it: a drill finds it each
-// time, and is good again when it is undone. A folder that was found bad is mended by the next backup.
+// TestFlippedBit flips a bit in each file of a folder, cuts each short, and removes it: a drill
+// finds it each time, and is good again when it is undone. The next backup repairs a folder that
+// was found bad.
 func TestFlippedBit(t *testing.T) {
 	w := newWorld(t)
 	w.backup()
@@ -145,8 +146,8 @@ func TestFlippedBit(t *testing.T) {
 	}
 }
 
-// TestEachCallFails fails each call to the disk in turn: the backup of before is whole, nothing else is said
-// to be one, and the next run works.
+// TestEachCallFails fails each call to the disk in turn: the previous backup is whole, no other
+// folder counts as one, and the next run works.
 func TestEachCallFails(t *testing.T) {
 	w := newWorld(t)
 	first := w.backup()
@@ -228,8 +229,9 @@ func TestPowerCuts(t *testing.T) {
 	}
 }
 
-// TestBesideChanges backs up while snapshots are published, pruned and rolled back, and days are archived
-// anew: what is restored is whole, and what is current in it was current at some moment.
+// TestBesideChanges backs up while snapshots are published, pruned and rolled back, and days are
+// archived again. The restored folders are whole, and their current snapshot was current at some
+// moment.
 func TestBesideChanges(t *testing.T) {
 	w := newWorld(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -280,8 +282,8 @@ func TestBesideChanges(t *testing.T) {
 	}
 }
 
-// TestRetention removes old backups and what only they have, but never the newest that a drill found good, and no
-// content while nobody knows what a damaged one has.
+// TestRetention removes old backups and their own content, but never the newest that a drill found
+// good. It removes no content while the content of a damaged backup is unknown.
 func TestRetention(t *testing.T) {
 	w := newWorld(t)
 	w.backup()

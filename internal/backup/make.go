@@ -40,8 +40,8 @@ const (
 	DumpFile          = "control.dump"
 )
 
-// copied matches the files that belong to a backup. Of the feed these are the archived days, and those that a
-// rollback discarded; others of a store are locks and what is being written.
+// copied matches the files that belong to a backup. Those of the feed are the archived days, also
+// those that a rollback discarded. Other files of a store are locks and unfinished files.
 var copied = regexp.MustCompile(`^(configuration|mapping|state)/|^feed/(days|aside)/[^/]+\.(tar\.zst|refs)$|` +
 	`^store/([A-Z]+S|CURRENT|(snapshots|holds|events|changes)/.*)$`)
 
@@ -75,8 +75,8 @@ type run struct {
 	careful bool    // a drill found something bad: content is read before it is believed
 }
 
-// Run makes a backup in a folder, also beside a running server. After an error the earlier ones are as they
-// were.
+// Run makes a backup in a folder, also while a server runs. After an error the earlier backups are
+// unchanged.
 func (j Job) Run(ctx context.Context, dir string) (*Result, error) {
 	if err := j.check(dir); err != nil {
 		return nil, err
@@ -244,8 +244,8 @@ const attempts = 100
 // errChanged reports that a file is another one by now.
 var errChanged = fmt.Errorf("it changes all the time: %w", fs.ErrNotExist)
 
-// addPart adds the files of a part as they are at one moment: it begins anew when they changed meanwhile.
-// Nobody publishes while the store is copied.
+// addPart adds the files of a part as they are at one moment: it starts again if they changed
+// meanwhile. Nobody publishes while the store is copied.
 func (r *run) addPart(part string) error {
 	root := r.Places[part]
 	if root == "" {
@@ -309,7 +309,7 @@ func (r *run) add(part, root string, files map[string]File) error {
 		file := files[name]
 		file.SHA256 = before.SHA256
 
-		// What looks as it did is not read.
+		// A file with unchanged size and time is not read.
 		if file != before || file.Changed >= trusted || !r.stored(file) {
 			err := r.store(&file, filepath.Join(root, strings.TrimPrefix(name, part+"/")))
 			if err != nil {
@@ -419,7 +419,7 @@ func (r *run) prune() error {
 		}
 	}
 	err = errors.Join(err, disk.OS.SyncDir(r.path("backups")))
-	// Nobody knows which content a damaged one has.
+	// The content of a damaged backup is unknown.
 	if err != nil || damaged {
 		return err
 	}

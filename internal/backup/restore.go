@@ -164,7 +164,7 @@ func (f folder) bring(file File, to string) error {
 	if err := f.compare(file.SHA256, to, file.Mode); err != nil {
 		return err
 	}
-	// Of what was made for the backup the time is of no use, and does no harm.
+	// The time of files that were made for the backup is of no use, and does no harm.
 	changed := time.Unix(0, file.Changed)
 	return os.Chtimes(to, changed, changed)
 }
@@ -189,7 +189,7 @@ func (r Restore) place() (err error) {
 		if into == "" || err != nil {
 			continue
 		}
-		// What has its name is on disk.
+		// A file with its name is on disk.
 		err = filepath.WalkDir(staged(into), func(name string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.IsDir() {
 				err = disk.OS.SyncDir(name)
@@ -338,7 +338,7 @@ func (t *Trial) verify(at map[string]string, read func(file string) error, progr
 		progress("verifying snapshots", int64(i), int64(len(all)))
 		t.wrong(store.Verify(m.ID))
 	}
-	// What is published is there.
+	// The published snapshot is there.
 	current, err := store.Current()
 	if err == nil {
 		_, err = store.Manifest(current.ID)

@@ -56,7 +56,7 @@ func (c *Certificate) Config() *tls.Config {
 // Expires returns when the current certificate expires.
 func (c *Certificate) Expires() time.Time { return c.current.Load().Leaf.NotAfter }
 
-// Reload reads the files now. If they are invalid the pair stays as it was, and the error has the
+// Reload reads the files now. If they are invalid the pair stays unchanged, and the error has the
 // reason.
 func (c *Certificate) Reload() error {
 	c.mu.Lock()

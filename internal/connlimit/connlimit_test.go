@@ -191,7 +191,7 @@ func TestBounds(t *testing.T) {
 				continue
 			}
 
-			// What is refused is closed, by then or in a moment.
+			// A refused connection is closed, by then or in a moment.
 			if _, err := v.Read(make([]byte, 1)); !errors.Is(err, io.ErrClosedPipe) {
 				t.Fatalf("seed %d: a refused connection reads %v", seed, err)
 			}
@@ -246,7 +246,7 @@ func TestRefusedAtOnce(t *testing.T) {
 	for range 50 {
 		c, err := net.Dial("tcp", raw.Addr().String())
 		if errors.Is(err, syscall.ECONNRESET) {
-			continue // as soon as it was made
+			continue // at once
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -269,8 +269,8 @@ func TestRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// TestAbort wants an answer that could not be written to be thrown away with the connection: its
-// client learns that at once, instead of reading what the system kept.
+// TestAbort wants an answer that could not be written to be dropped with the connection. Its client
+// learns that at once, instead of reading buffered bytes.
 func TestAbort(t *testing.T) {
 	raw, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -2,10 +2,10 @@ package connlimit
 
 import "golang.org/x/sys/unix"
 
-// Reserve is the number of file descriptors reserved for everything but API connections. They are
-// for the standard streams, two listeners and the poller (8); metering log, checkpoint, locks and
-// keys (8); a snapshot being loaded (16); connections of the admin listener ([MaxAdmin], 16);
-// requests to itself and to the service manager (4). A dozen is spare.
+// Reserve is the number of file descriptors reserved for everything but API connections. The
+// standard streams, two listeners and the poller take 8. Metering log, checkpoint, locks and keys
+// take 8. A snapshot being loaded takes 16, connections of the admin listener take [MaxAdmin] (16),
+// and requests to itself and to the service manager 4. A dozen is spare.
 const Reserve = 64
 
 // MaxAdmin is how many connections the admin listener may have. They come out of the reserve.

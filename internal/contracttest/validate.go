@@ -34,7 +34,7 @@ var anyTime = []int{http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
 // Response is a response with its request.
 type Response struct {
 	Method string
-	Path   string // as it was requested, with or without the query
+	Path   string // as requested, with or without the query
 	Status int
 	Header http.Header
 	Body   []byte // after any content coding

@@ -104,8 +104,8 @@ func TestReplacePowerCut(t *testing.T) {
 	}
 }
 
-// TestMkdirAllPowerCut makes a file in a folder three levels below what is there, and syncs no more than
-// the file and its folder: no cut of the power loses a folder above them.
+// TestMkdirAllPowerCut makes a file in a folder three new levels down, and syncs no more than the
+// file and its folder. A power cut loses no folder above them.
 func TestMkdirAllPowerCut(t *testing.T) {
 	t.Parallel()
 	for _, lie := range []string{"", "syncdir"} {

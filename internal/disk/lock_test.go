@@ -48,7 +48,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestSharedLock has readers beside each other, and no writer beside them.
+// TestSharedLock has readers at the same time, and no writer with them.
 func TestSharedLock(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "file")

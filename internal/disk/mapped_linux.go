@@ -142,8 +142,9 @@ func (f *mappedFile) grow(n int, minSize int64) error {
 	return nil
 }
 
-// store copies p, its first eight bytes last: they have the first record's checksum and length, without
-// which a reader ignores p. So a process that dies while it copies leaves all of p or none of it.
+// store copies p, its first eight bytes last: they have the first record's checksum and length,
+// without which a reader ignores p. A process that dies while it copies thus leaves all of p or
+// nothing.
 func store(dst, p []byte) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

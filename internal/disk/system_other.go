@@ -17,5 +17,5 @@ func Unlock(*os.File) error { return nil }
 // Free does not know it on this system.
 func Free(string) (int64, error) { return 0, errors.ErrUnsupported }
 
-// Inode returns 0: this system tells no number of a file.
+// Inode returns 0: this system has no number of a file.
 func Inode(fs.FileInfo) uint64 { return 0 }

@@ -1,5 +1,5 @@
-// Package notify sends what happened to a store to a webhook and to a command, as Standard Webhooks
-// has it: signed, tried for three days, and never in the way of a publication.
+// Package notify sends the events of a store to a webhook and to a command. They are signed as in
+// Standard Webhooks, tried for three days, and never delay a publication.
 package notify
 
 import (
@@ -25,7 +25,7 @@ const (
 var Types = []string{Published, Refused, RolledBack, DayMissing, GroupLate}
 
 const (
-	// retryFor is how long an event is tried. What is known of it stays longer than its file.
+	// retryFor is how long an event is tried. Its outcome stays longer than its file.
 	retryFor  = 72 * time.Hour
 	recordFor = retryFor + 24*time.Hour
 	fileFor   = retryFor + 12*time.Hour

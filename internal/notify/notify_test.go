@@ -168,7 +168,8 @@ func TestBadReceivers(t *testing.T) {
 	}
 }
 
-// TestDownForADay runs a sender beside a receiver that is away for a day, and one that stays away.
+// TestDownForADay runs a sender with a receiver that is away for a day, and with one that stays
+// away.
 func TestDownForADay(t *testing.T) {
 	for _, away := range []time.Duration{24 * time.Hour, 71 * time.Hour, 74 * time.Hour} {
 		w := newWorld(t)
@@ -220,7 +221,7 @@ func TestDownForADay(t *testing.T) {
 				t.Errorf("away for %s: later taken %q", away, took)
 			}
 
-			// What is long past is known no more.
+			// Old events are forgotten.
 			w.now = time.Now()
 			w.add(Published, "new")
 			time.Sleep(10 * time.Minute)

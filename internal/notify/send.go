@@ -21,9 +21,9 @@ import (
 	"time"
 )
 
-// Options say who is sent what. They are the [notify] table of the configuration.
+// Options are the receivers and their events. They are the [notify] table of the configuration.
 type Options struct {
-	URL     string   `toml:"url" help:"https URL that is sent what happens: publications, refusals, missing days; none for no webhook"` // air: a tag is one text
+	URL     string   `toml:"url" help:"https URL for events (publications, refusals, missing days); none for no webhook"` // air: a tag is one text
 	Secret  string   `toml:"secret" help:"whsec_ and 24 to 64 bytes in base64, which sign what is sent"`
 	Events  []string `toml:"events" help:"types that are sent, such as snapshot.refused; none for all"`
 	Command []string `toml:"command" help:"program and arguments that are run with each event on standard input"`
@@ -57,7 +57,7 @@ func (o *Options) Validate() error {
 	_, err := o.key()
 	all = append(all, err)
 	u, err := url.Parse(o.URL)
-	// What crosses a network must not be read there.
+	// Events that cross a network must not be readable there.
 	safe := err == nil && u.Hostname() != "" && u.User == nil &&
 		(u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
 	if !safe {

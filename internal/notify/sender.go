@@ -109,7 +109,7 @@ func (s *Sender) Run(ctx context.Context) {
 			text = err.Error()
 		}
 
-		// What goes on is logged once.
+		// A lasting state is logged once.
 		if text != logged && text != "" {
 			s.Log.Info("no hooks are sent from here", slog.String("cause", text))
 		}
@@ -173,14 +173,14 @@ func (s *Sender) load(ctx context.Context) (deliveries, error) {
 		return nil, err
 	}
 
-	// Only what happened can be stored by who did it: a missing day is found here.
+	// Commands store the events that they cause. A missing day has no command, and is found here.
 	late := event{}
 	missing := false
 	cur, _ := s.Store.Current() // without one no day is missing
 	if served, err := s.Store.Manifest(cur.ID); err == nil {
 		late, missing = s.missing(served, s.Now())
 	}
-	// What is new waits from now on, for each target.
+	// New events wait from now on, for each target.
 	for _, target := range s.targets() {
 		for _, id := range ids {
 			if name := target + " " + id; all[name] == nil {

@@ -15,8 +15,8 @@ import (
 	"ninepocket/access/statedir"
 )
 
-// TestClosedBillsOfADeletedTenant deletes a tenant where no server runs: no file has its name, its contact or its
-// key any more, and the bills of months that are over are what they were, under the opaque name.
+// TestClosedBillsOfADeletedTenant deletes a tenant without a running server. No file has its name,
+// its contact or its key any more. The bills of past months are unchanged, under the opaque name.
 func TestClosedBillsOfADeletedTenant(t *testing.T) {
 	t.Parallel()
 	dir := DirStore(t.TempDir())

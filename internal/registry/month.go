@@ -55,8 +55,8 @@ func (h *planHistory) at(day calendar.Day) string {
 
 func (change *Change) day() calendar.Day { return calendar.DayOf(change.At.UnixMilli()) }
 
-// planHistories returns the plans of tenants by their names and surfaces, as keys and key log tell. Sandbox
-// keys get no data, and their plan costs nothing.
+// planHistories returns the plans of tenants by their names and surfaces, from keys and key log.
+// Sandbox keys get no data, and their plan costs nothing.
 func (b *Bill) planHistories(through calendar.Day) map[[2]string]*planHistory {
 	all := map[[2]string]*planHistory{}
 	for _, key := range b.Keys.Keys {
@@ -88,8 +88,8 @@ func (b *Bill) planHistories(through calendar.Day) map[[2]string]*planHistory {
 	return all
 }
 
-// priceOn returns the price that a plan had when a day ended. What is older than all changes is as the first
-// one, which took it from a file.
+// priceOn returns the price that a plan had when a day ended. Plans older than all changes are
+// those of the first change, which took them from a file.
 func (b *Bill) priceOn(name string, day calendar.Day) (price keys.Price) {
 	plan := b.Plans[name]
 	changed := false

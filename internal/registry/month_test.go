@@ -16,7 +16,7 @@ import (
 	"ninepocket/calendar"
 )
 
-// oracle keeps a tenant's plan of every day beside the key log, and bills by hand with fractions.
+// oracle has a tenant's plan of every day apart from the key log, and bills by hand with fractions.
 type oracle struct {
 	random *rand.Rand
 	file   *keys.File
@@ -29,9 +29,9 @@ type oracle struct {
 	used     map[string]map[string]map[calendar.Day]int64 // by tenant, surface and day
 }
 
-// TestMonthsAgainstOracle bills random lives of tenants over months: plans that change on any day, several times
-// a day too, on two surfaces, tenants that begin, are deleted, and whose log begins late. Each amount is that of
-// an oracle which adds up days.
+// TestMonthsAgainstOracle bills random lives of tenants over months. Plans change on any day,
+// several times a day too, on two surfaces. Tenants begin and are deleted, and a log may begin
+// late. Each amount is that of an oracle which adds up days.
 func TestMonthsAgainstOracle(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {

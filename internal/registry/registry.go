@@ -36,8 +36,8 @@ type Store interface {
 	KeyLog(ctx context.Context) ([][]byte, error)
 	// PlanChanges returns the changes of plans; those of one machine stand in its configuration.
 	PlanChanges(ctx context.Context) ([]control.PlanChange, error)
-	// DeleteTenant deletes a tenant, and gives what bills need of it to an opaque name. A server that runs
-	// on the store follows.
+	// DeleteTenant deletes a tenant, and moves its billing data to an opaque name. A server that
+	// runs on the store follows.
 	DeleteTenant(ctx context.Context, tenant, opaque string, now time.Time) error
 }
 
@@ -151,7 +151,7 @@ type Change struct {
 	Plan    string    `json:"plan,omitempty"`
 	// PlanBefore is the plan of the surface that this command replaced: bills go by both.
 	PlanBefore string `json:"plan_before,omitempty"`
-	What       string `json:"what,omitempty"`   // which quota was reset, or what was set
+	What       string `json:"what,omitempty"`   // the quota that was reset, or the new value
 	Reason     string `json:"reason,omitempty"` // as the operator gave it
 }
 

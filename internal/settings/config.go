@@ -61,16 +61,16 @@ type Config struct {
 	DefaultSurface        string   `toml:"default_surface" help:"answers a shared path when no key says which"`
 	ProductPrefix         string   `toml:"product_prefix" help:"begins product ids: 1 to 16 lower-case letters, digits"`
 	CORSOrigins           []string `toml:"cors_origins" help:"origins whose pages may read answers"`
-	MaxIdempotencyRecords int      `toml:"replies_max" help:"idempotent replies kept for a tenant, besides what its plan makes in ten minutes"`     // air: a tag is one text
-	AdminHosts            []string `toml:"admin_hosts" help:"names with a dot that the admin listener may be asked by, besides localhost"`          // air: a tag is one text
-	TrustedProxies        []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For tells a visitor's address"` // air: a tag is one text
+	MaxIdempotencyRecords int      `toml:"replies_max" help:"idempotent replies kept for a tenant, besides what its plan makes in ten minutes"`   // air: a tag is one text
+	AdminHosts            []string `toml:"admin_hosts" help:"names with a dot that the admin listener may be asked by, besides localhost"`        // air: a tag is one text
+	TrustedProxies        []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For has a visitor's address"` // air: a tag is one text
 
 	Serve  Serve
 	Compat Compat
 	Feed   Feed
 	Daily  Daily
 	Backup Backup
-	// Notify says who is sent what happens.
+	// Notify has the receivers of events.
 	Notify  notify.Options
 	Metrics Metrics
 
@@ -124,7 +124,7 @@ type Feed struct {
 	Games         []string `toml:"games" help:"only these games; none for all"`
 	Interval      string   `toml:"interval" help:"time between two requests"`
 	UserAgent     string   `toml:"user_agent" help:"names you to the feed, with an address"`
-	ArchiveDays   int      `toml:"keep_days" help:"day files that stay; 0 keeps all"`
+	ArchiveDays   int      `toml:"keep_days" help:"archived days to keep; 0 keeps all"`
 	Images        string   `toml:"images" help:"folder that missing pictures are fetched into; none for no pictures"`
 	ImageInterval string   `toml:"image_interval" help:"time between two requests for pictures"`
 }
@@ -177,7 +177,7 @@ type Metrics struct {
 // configured: a month of daily ones.
 const DefaultRetention = 30
 
-// PulledFeed stands in the sources of daily for the pulled tree.
+// PulledFeed stands in the sources of daily for the feed directory.
 const PulledFeed = "feed"
 
 // Default is the configuration without a file, a variable or a flag.

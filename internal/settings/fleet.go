@@ -17,7 +17,7 @@ type Fleet struct {
 	Acks     string `toml:"acks" help:"what a grant of rights waits for: replica, aof or none"`
 	Replicas int    `toml:"replicas" help:"replicas that must have a grant, with acks = replica"`
 	Timeout  string `toml:"timeout" help:"time that a call waits for its right; then it is answered 503"`
-	Lease    string `toml:"lease" help:"how long rights are taken ahead for plans above 1,000 a minute; 0s takes none"` // air: a tag is one text
+	Lease    string `toml:"lease" help:"how long calls are leased ahead for plans above 1,000 a minute; 0s leases none"` // air: a tag is one text
 	Export   string `toml:"export" help:"time between two reports of what was charged"`
 	Prefix   string `toml:"prefix" help:"begins the names of all that is kept in Redis"`
 

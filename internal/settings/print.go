@@ -51,7 +51,7 @@ func (c *Config) withAllPlans() Config {
 	whole := *c
 	whole.Plans = nil
 
-	// An invalid plan stays as it was given.
+	// An invalid plan stays unchanged.
 	plans, _ := c.PlanTable()
 	for name, plan := range plans {
 		window := "none"
@@ -139,8 +139,8 @@ func isBareKey(s string) bool {
 	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
-// redactValue hides passwords in a value, and what of a hook is a secret: all of a secret, and of a URL
-// what follows its host.
+// redactValue hides passwords in a value, and the secrets of a hook: the whole secret, and the part
+// of a URL after its host.
 func redactValue(key string, v any) any {
 	switch v := v.(type) {
 	case string:

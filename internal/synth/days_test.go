@@ -55,8 +55,8 @@ func TestIncrementIsTheNewestPartOfTheWhole(t *testing.T) {
 	}
 }
 
-// What one day writes as its price file, later days write as history: the same numbers, for every
-// card still there.
+// The price file of one day is history on later days, with the same numbers for every remaining
+// card.
 func TestDaysAgreeOnPrices(t *testing.T) {
 	o := Options{Cards: 400, HistoryDays: 20}
 	later := o

@@ -26,7 +26,7 @@ type writer struct {
 	history map[string]*file // by file name
 	prices  []*file          // one a day, oldest first
 
-	walk   walk     // the walk whose states are in path
+	walk   walk     // the random walk with its states in path
 	path   []uint64 // its states
 	series []int64  // prices of the current lane
 	row    []byte
@@ -263,7 +263,7 @@ func (w *writer) writeSealed(sealed *sealed) error {
 
 // writeLane writes all rows of a lane: one in the history file, and one in each price file.
 func (w *writer) writeLane(ref, history string, l *lane) {
-	// The conditions of a variant share a walk, whose states are computed once.
+	// The conditions of a variant share a random walk, whose states are computed once.
 	if l.walk != w.walk {
 		w.walk = l.walk
 		w.walk.fill(w.path, w.from)

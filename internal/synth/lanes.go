@@ -38,7 +38,7 @@ type lane struct {
 	variant, condition string
 	walk               walk // shared by the conditions of a variant
 	script             script
-	perMille           int64 // of the walk's price
+	perMille           int64 // of the base price
 	below              int64 // smallest distance below it in cents
 	seed               uint64
 	start, end         int // first and last day with rows
@@ -83,7 +83,7 @@ func lanesOf(lanes []lane, d *dice, variant string, walk walk, born, limit int) 
 		members = members[:min(len(members), limit)]
 	}
 
-	// All conditions of a variant begin on one day and share one walk.
+	// All conditions of a variant begin on one day and share one random walk.
 	start := laneStart(d, born)
 	for _, m := range members {
 		c := conditions[m]
@@ -92,7 +92,7 @@ func lanesOf(lanes []lane, d *dice, variant string, walk walk, born, limit int) 
 			gapEnd: always,
 		}
 
-		// A lane that is alone or near mint has the prices of the walk; others are below it.
+		// A lane that is alone or near mint has the prices of the random walk; others are below.
 		if len(members) > 1 && m > 0 {
 			l.perMille = int64(c.perMille + d.between(-30, 30))
 			l.below = c.below

@@ -37,9 +37,9 @@ type Rejection struct {
 // maxProductName is the longest name that a product may have.
 const maxProductName = 200
 
-// Rejected rows belong to separate cards, which stay in the catalog: q1 has prices of impossible
-// times, q2 a lane twice, q3 impossible values, each in addition to one valid lane; q4 occurs
-// twice; q5 has the longest name allowed; q6 and q7 are rejected for their names.
+// Rejected rows belong to separate cards, which stay in the catalog. In addition to one valid lane,
+// q1 has prices of impossible times, q2 a lane twice, and q3 impossible values. q4 occurs twice, q5
+// has the longest name allowed, and q6 and q7 are rejected for their names.
 func (r *recorder) writeRejected() error {
 	r.sum.Quarantine = map[Reason]int{}
 	cards := []cardLine{

@@ -38,7 +38,7 @@ const (
 	caseNumberStarter   Case = "number_starter"    // ST01-001
 	caseNumberExtra     Case = "number_extra"      // EB01-006
 
-	// What cards have and lack.
+	// Counts of the attributes of cards.
 
 	caseWithoutSet       Case = "without_set"
 	caseWithoutNumber    Case = "without_number"

@@ -9,16 +9,17 @@ const (
 	ceilingCents = 900_000_000
 )
 
-// The walk is computed in 1/65536 cent with factors of 18 fractional bits. It uses integers only,
-// so that every machine writes the same bytes. A day has the same price in every range of days.
+// The random walk is computed in 1/65536 cent with factors of 18 fractional bits. It uses integers
+// only, so that every machine writes the same bytes. A day has the same price in every range of
+// days.
 const (
 	centBits   = 16
 	factorBits = 18
 	// changeChance is the chance of a change, of 1024. In whole catalogs, 27 % of prices change a
 	// day (a change below a cent is none).
 	changeChance = 338
-	// medianStep is the median of a change in the walk. Rounded to cents, the median change of
-	// prices is 3 %.
+	// medianStep is the median of a change in the random walk. Rounded to cents, the median change
+	// of prices is 3 %.
 	medianStep = 0.0232
 	// maxStep bounds the exponential tail of one day's change.
 	maxStep = 0.40
@@ -79,8 +80,8 @@ func step(at, bits uint64) uint64 {
 	return min(max(at, floorCents<<centBits), ceilingCents<<centBits)
 }
 
-// script replaces the walk of a planted lane. Days are relative to day zero; every script also
-// continues after it.
+// script replaces the random walk of a planted lane. Days are relative to day zero; every script
+// also continues after it.
 type script uint8
 
 const (

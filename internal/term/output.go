@@ -73,7 +73,7 @@ func NewLog(w io.Writer, format string, colours bool) *slog.Logger {
 // Colourful reports whether w is a terminal and colours are not disabled (https://no-color.org).
 func Colourful(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }
 
-// Confirm asks a question, and reports whether the answer is yes. Nobody can say it where in or out is no
+// Confirm asks a question, and reports whether the answer is yes. It is false if in or out is no
 // terminal.
 func Confirm(in io.Reader, out io.Writer, question string) bool {
 	if !isTerminal(in) || !isTerminal(out) {

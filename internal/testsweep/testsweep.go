@@ -1,8 +1,8 @@
 // Package testsweep decides how much of a long sweep a test does.
 //
 // A sweep over a whole real catalog takes a minute or more under the race detector, and nothing in
-// it runs in parallel. So make test does a sample of it, and make whole does all of it without the
-// race detector.
+// it runs in parallel. So make test runs a sample, and make whole runs all without the race
+// detector.
 package testsweep
 
 import (

@@ -12,8 +12,8 @@
 // that a crash leaves from damage that a crash cannot explain.
 //
 // On Linux, on ext4, XFS and tmpfs, the open segment is mapped and a record is a copy into the page
-// cache; its blocks are allocated before they are mapped, so that a full disk is an error and no
-// signal. Elsewhere a record is a write(2). Durability is the same, and so is the stored data, except
+// cache. Blocks are allocated before they are mapped, so that a full disk is an error and no
+// signal. Elsewhere a record is a write(2). Durability and the stored data are the same, except
 // zeros that follow a segment's records.
 //
 // After a failed write or fsync the content of the disk is unknown. The log has every record since the

@@ -37,8 +37,8 @@ func readAll(t *testing.T, dir string) int {
 	return count
 }
 
-// TestEveryFault fails each call to the disk in turn, then reads what is left: what was
-// acknowledged is there, and one failure that does not come again fails nobody.
+// TestEveryFault fails each call to the disk in turn, then reads the files. Acknowledged records
+// are there, and a single failure fails no caller.
 func TestEveryFault(t *testing.T) {
 	t.Parallel()
 	for kind, mapped := range disktest.Kinds(t) {
@@ -95,7 +95,7 @@ func runFaulty(t *testing.T, nth *disktest.Nth, mapped bool) {
 		}
 
 		if n%4 == 0 {
-			// No segment can be made: the log goes on in the old one.
+			// A new segment is not possible: the log continues in the old one.
 			if _, err := l.Rotate(); err != nil && !errors.Is(err, disktest.ErrDisk) || l.Err() != nil {
 				t.Fatalf("fault %d: %v", nth.K, err)
 			}
@@ -108,9 +108,9 @@ func runFaulty(t *testing.T, nth *disktest.Nth, mapped bool) {
 	}
 }
 
-// TestTransientFaults lets faults of the disk come and go, and kills the log in between: what was
-// acknowledged is there, what was given up is not, and a second after a fault has ended the log
-// works again.
+// TestTransientFaults lets faults of the disk come and go, and kills the log in between.
+// Acknowledged records are there, and abandoned records are not. A second after a fault has ended
+// the log works again.
 func TestTransientFaults(t *testing.T) {
 	t.Parallel()
 	for kind, mapped := range disktest.Kinds(t) {

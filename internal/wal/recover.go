@@ -16,9 +16,9 @@ import (
 // the old one may have from that number on (decision 1751). This recovery is not the replay at the
 // start: see read.go.
 
-// recoverInterval is the shortest time from a failed recovery to the next, which failing calls and syncs
-// trigger: often enough that a failure that ends is over within
-// a second, and seldom enough not to load a disk that stays full.
+// recoverInterval is the shortest time from a failed recovery to the next, which failing calls and
+// syncs trigger. It is short enough to recover within a second after a failure, and long enough not
+// to load a disk that stays full.
 const recoverInterval = 250 * time.Millisecond
 
 // tempSuffix ends the name of a segment that is being made.

@@ -16,8 +16,8 @@ func mustMap(t *testing.T) {
 	}
 }
 
-// TestMappedFault cuts the file short under the mapping, as nobody should: the copy fails with an
-// error, not the process with a signal, and the log goes on in a new file that has all of it.
+// TestMappedFault cuts the file short under the mapping. The copy fails with an error, not the
+// process with a signal, and the log continues in a new file that has all records.
 func TestMappedFault(t *testing.T) {
 	dir := t.TempDir()
 	mustMap(t)

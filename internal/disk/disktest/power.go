@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// model is the content of a folder on disk. A power cut may lose everything that was not synced: in a
-// file, every sector that changed since its last sync; in a folder, each of the names that were made,
-// replaced or removed since its last sync.
+// model is the content of a folder on disk. A power cut may lose everything that was not synced. In
+// a file, this is every sector that changed since its last sync. In a folder, this is each name
+// that was made, replaced or removed since its last sync.
 type model struct {
 	folder string // the folder
 	root   *node
