@@ -99,7 +99,7 @@ func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
 
 	movedTo, err := embedded.Checkpoint(rebuild, time.Now())
 	if movedTo != "" { // even if the new one could not be written yet
-		n.Log.Warn("the checkpoint is rebuilt", slog.String("moved_to", movedTo))
+		n.Log.Warn("checkpoint file rebuilt by an operator", slog.String("moved_to", movedTo))
 	}
 	if err == nil {
 		_, _ = w.Write([]byte("written\n"))

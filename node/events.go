@@ -23,7 +23,7 @@ func (n *Node) warnKeysWithoutPlan(all bool) {
 	for _, u := range n.ring.WithoutPlan(time.Now()) {
 		fresh := slices.DeleteFunc(u.Keys, func(key string) bool { return n.planless.known[u.Plan+" "+key] })
 		if len(fresh) > 0 {
-			n.Log.Warn("keys are answered 503: the plan of their tenant is not configured",
+			n.Log.Warn("keys unusable: the plan of their tenant is not configured, requests get 503",
 				slog.String("plan", u.Plan), slog.String("tenant", u.Tenant), slog.Any("keys", fresh))
 		}
 		for _, key := range fresh {
@@ -45,7 +45,7 @@ type eventLog struct{ log *slog.Logger }
 
 // clockStepped logs that days, periods and expiry follow another time from now on.
 func (events eventLog) clockStepped(by time.Duration) {
-	events.log.Warn("the wall clock was set, and is followed", slog.Duration("by", by))
+	events.log.Warn("the wall clock was stepped: days, periods and expiry follow the new time", slog.Duration("by", by))
 }
 
 // keysChanged logs a changed keys file. An unreadable file is logged when that begins and when it
@@ -61,10 +61,10 @@ func (n *Node) keysChanged(changed bool, err error) {
 	}
 	switch {
 	case err != nil:
-		n.Log.Error("cannot re-read keys: the previous ones stay in force, and no revocation is heard of",
+		n.Log.Error("keys unreadable: the previous keys stay in force, and revocations have no effect",
 			slog.Any("cause", err))
 	case !changed:
-		n.Log.Info("keys can be read again")
+		n.Log.Info("keys readable again")
 	}
 }
 
@@ -72,25 +72,26 @@ func (n *Node) keysChanged(changed bool, err error) {
 func (events eventLog) meteringChanged(err error) {
 	switch {
 	case err == nil:
-		events.log.Info("metering has recovered")
+		events.log.Info("metering recovered")
 	case errors.Is(err, statedir.ErrMoved):
-		events.log.Error("metering is down: calls are answered 503 until the state directory is back at its path",
+		events.log.Error("metering is down: requests get 503 until the state directory is back at its path",
 			slog.Any("cause", err))
 	case errors.Is(err, state.ErrLogLost):
-		events.log.Error("the metering log was removed under the server: what it held goes into a checkpoint now",
+		events.log.Error("the metering log was removed while in use: its content goes into a checkpoint now",
 			slog.Any("cause", err))
 	case errors.Is(err, access.ErrUnavailable):
-		events.log.Error("metering is down: calls are answered 503 until the log can be written",
+		events.log.Error("metering is down: requests get 503 until the log can be written",
 			slog.Any("cause", err))
 	default:
-		events.log.Error("no checkpoint can be written: the metering log grows until one can", slog.Any("cause", err))
+		events.log.Error("checkpoint failed: the metering log grows until a checkpoint is written",
+			slog.Any("cause", err))
 	}
 }
 
 // certificateChanged logs the result of loading changed certificate files.
 func (n *Node) certificateChanged(err error) {
 	if err != nil {
-		n.Log.Error("cannot take the new certificate, the old one stays", slog.Any("cause", err),
+		n.Log.Error("cannot load the new certificate: the old certificate stays in use", slog.Any("cause", err),
 			slog.Time("expires_at", n.cert.Expires()))
 		return
 	}

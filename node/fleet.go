@@ -63,7 +63,7 @@ func (n *Node) openControl(ctx context.Context) error {
 		if unfit != nil {
 			return fmt.Errorf("%w; %w", err, unfit)
 		}
-		n.Log.Warn("serving with the last keys and plans, for the database does not answer",
+		n.Log.Warn("PostgreSQL does not answer: serving with the last keys and plans",
 			slog.String("of", n.fleet.keys.CopiedAt()), slog.Any("cause", err))
 		err = nil
 	}
@@ -92,7 +92,7 @@ func (n *Node) openExport(ctx context.Context) error {
 	}
 	// The operator may want that, but a crash loses charges.
 	if isTmpfs(state) {
-		n.Log.Warn("the state directory is on tmpfs: what a crash of this machine takes with it is not billed",
+		n.Log.Warn("the state directory is on tmpfs: a crash of this machine loses usage that is not billed yet",
 			slog.String("state", state))
 	}
 
@@ -135,33 +135,36 @@ func (n *Node) servedState() control.ServedState {
 func (events eventLog) exportChanged(err error) {
 	switch {
 	case err == nil:
-		events.log.Info("the ledger is up to date again")
+		events.log.Info("usage export to PostgreSQL recovered: the ledger is up to date")
 	case errors.Is(err, control.ErrSessionTaken):
-		events.log.Error("this server cannot report what it charges", slog.Any("cause", err))
+		events.log.Error("usage export refused: another server uses the same server id", slog.Any("cause", err))
 	default:
-		events.log.Warn("what is charged waits in the state directory", slog.Any("cause", err))
+		events.log.Warn("usage export to PostgreSQL failed: rows are queued in the state directory",
+			slog.Any("cause", err))
 	}
 }
 
 // ledgerBehind logs that charges could not be exported for a long time.
 func (events eventLog) ledgerBehind(by time.Duration, err error) {
-	events.log.Error("the ledger is behind", slog.String("cause", control.LagMessage(by, err)))
+	events.log.Error("the ledger is behind: usage export to PostgreSQL fails",
+		slog.String("cause", control.LagMessage(by, err)))
 }
 
 // ledgerOlder logs that the ledger is an older copy, and what it lacked.
 func (events eventLog) ledgerOlder(rows int) {
-	events.log.Error("the ledger is an older copy: what it lacks is written again", slog.Int("rows", rows))
+	events.log.Error("the ledger is an older copy: missing rows are written again", slog.Int("rows", rows))
 }
 
 // revocationsMissing logs that the database has revoked keys as not revoked, or why they cannot be
 // stored or revoked again.
 func (events eventLog) revocationsMissing(ids []string, err error) {
 	if err != nil {
-		events.log.Error("revoked keys stay refused here, and cannot be written", slog.Any("cause", err))
+		events.log.Error("missing revocations cannot be stored: the keys stay refused on this server",
+			slog.Any("cause", err))
 		return
 	}
 	events.log.Error("the database lacks revocations: these keys stay refused, and are revoked again; "+
-		"to let one live: ninepocket fleet revive", slog.Any("keys", ids))
+		"to accept one again: ninepocket fleet revive", slog.Any("keys", ids))
 }
 
 // followCursorKeys reads the secrets that sign cursors at an interval until ctx is done. After an
@@ -181,7 +184,8 @@ func (n *Node) followCursorKeys(ctx context.Context) {
 			err = n.cursors.Replace(keys...)
 		}
 		if err != nil && ctx.Err() == nil {
-			n.Log.Warn("cannot read the secrets of cursors: the previous ones stay", slog.Any("cause", err))
+			n.Log.Warn("cannot read cursor secrets from PostgreSQL: the previous secrets stay in force",
+				slog.Any("cause", err))
 		}
 	}
 }
@@ -191,7 +195,7 @@ func (n *Node) exportLast(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastExportTimeout)
 	defer cancel()
 	if err := n.fleet.exporter.Export(ctx); err != nil {
-		n.Log.Warn("the last report is left for the next start", slog.Any("cause", err))
+		n.Log.Warn("final usage export failed: it will be sent at the next start", slog.Any("cause", err))
 	}
 }
 
@@ -223,14 +227,15 @@ func (events eventLog) limiterChanged(err error) {
 	_, lost := errors.AsType[*limiter.LostError](err)
 	switch {
 	case err == nil:
-		events.log.Info("the limiter is available again")
+		events.log.Info("redis is back: the limiter is available again")
 	case lost:
-		events.log.Error("the limiter lost writes", slog.Any("cause", err))
+		events.log.Error("redis lost acknowledged writes: affected tenants get 503 for 60 s", slog.Any("cause", err))
 	case errors.Is(err, limiter.ErrNew):
-		events.log.Warn("calls are answered 503 for a minute, and cost nothing: nobody knows what was granted before",
+		events.log.Info("new redis: the limiter opens within a minute, until then requests get 503 and are not charged",
 			slog.Any("cause", err))
 	default:
-		events.log.Error("the limiter is unavailable: calls are answered 503, and cost nothing", slog.Any("cause", err))
+		events.log.Error("redis away: the limiter is unavailable, requests get 503 and are not charged",
+			slog.Any("cause", err))
 	}
 }
 

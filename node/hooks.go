@@ -113,7 +113,7 @@ func (out sink) facts(facts *storeFacts) {
 	if run := facts.daily; run.Verdict != "" {
 		gauge(out, "daily_last_run_timestamp_seconds", "When the last day's work ended.", run.At.Unix())
 		gauge(out, "daily_last_run_duration_seconds", "How long the last day's work took.", run.Seconds)
-		gauge(out, "daily_last_run_verdict", "Always 1; the label tells how the last day's work ended.", 1,
+		gauge(out, "daily_last_run_verdict", "Always 1; the label names the result of the last day's work.", 1,
 			"verdict", run.Verdict)
 	}
 	gauge(out, "snapshot_published_timestamp_seconds", "When the current snapshot was published.",

@@ -170,7 +170,7 @@ func (out sink) keys(ring *keys.Ring, now time.Time) {
 	stats := ring.Stats()
 	gauge(out, "keys", "Keys in the keys file, expired and revoked ones included.", stats.Keys)
 	gauge(out, "keys_readable",
-		"1 while the keys file is in force as it is; 0 while it cannot be read and the keys of before stay.",
+		"1 while the keys file is in force; 0 while it cannot be read and the previous keys stay.",
 		flag(stats.Readable))
 
 	// The removal of a plan makes keys unusable without a change of their file.
@@ -378,23 +378,27 @@ func (out sink) fleet(exporter *control.Exporter, keysReadAt, now time.Time, mis
 
 // limiter sends the metrics of the limits in Redis.
 func (out sink) limiter(stats *limiter.Stats) {
+	const grants = "fleet_grants_total"
 	const takes = "fleet_takes_total"
 	for i, name := range limiter.ResultNames {
-		counter(out, takes, "Calls, by what became of their right.", stats.Results[i], "result", name)
+		counter(out, grants, "Requests for a grant, by result.", stats.Results[i], "result", name)
+		counter(out, takes, "Deprecated name of fleet_grants_total.", stats.Results[i], "result", name)
 	}
 
-	out.histogram("fleet_take_duration_seconds", "Time that Redis took for a batch of questions.", stats.Exchange)
-	counter(out, "fleet_batches_total", "Batches of questions that were sent to Redis.", stats.Batches)
-	counter(out, "fleet_commands_total", "Questions in these batches.", stats.Commands)
-	counter(out, "fleet_lease_calls_total", "Questions for units of large plans, taken ahead.", stats.Leases)
-	gauge(out, "fleet_leased_units", "Units of large plans that are taken ahead and not used yet.", stats.Leased)
+	const duration = "Time that Redis took for a batch of commands."
+	out.histogram("fleet_grant_duration_seconds", duration, stats.Exchange)
+	out.histogram("fleet_take_duration_seconds", "Deprecated name of fleet_grant_duration_seconds.", stats.Exchange)
+	counter(out, "fleet_batches_total", "Batches of commands that were sent to Redis.", stats.Batches)
+	counter(out, "fleet_commands_total", "Commands in these batches.", stats.Commands)
+	counter(out, "fleet_lease_calls_total", "Requests to Redis for leases of large plans.", stats.Leases)
+	gauge(out, "fleet_leased_units", "Calls of large plans that are leased and not used yet.", stats.Leased)
 	counter(out, "fleet_refused_locally_total", "Calls that were refused without asking Redis.", stats.RefusedLocally)
 	counter(out, "fleet_timeouts_total", "Calls whose answer came too late, or never: 503.", stats.Timeouts)
-	counter(out, "fleet_unknown_total", "The name of fleet_timeouts_total before the first release.", stats.Timeouts)
-	counter(out, "fleet_lost_writes_total", "Tenants of which Redis lost what it had acknowledged.",
+	counter(out, "fleet_unknown_total", "Deprecated name of fleet_timeouts_total.", stats.Timeouts)
+	counter(out, "fleet_lost_writes_total", "Tenants of whom Redis lost acknowledged writes.",
 		stats.TenantsWithLoss)
 	gauge(out, "fleet_waiting", "Calls that wait for Redis.", stats.Waiting)
-	gauge(out, "fleet_redis_up", "1 while Redis grants units; otherwise calls are answered 503.", flag(stats.Up))
+	gauge(out, "fleet_redis_up", "1 while Redis grants calls; otherwise calls are answered 503.", flag(stats.Up))
 	gauge(out, "fleet_redis_clock_difference_seconds", "The clock of Redis, less this machine's.",
 		stats.ClockSkew.Seconds())
 	gauge(out, "fleet_redis_memory_bytes", "Memory that Redis uses.", stats.MemoryUsed)
@@ -416,7 +420,7 @@ func (out sink) mirror(stats mirror.Stats, made engine.Stats, now time.Time) {
 		stats.PublishedEpoch)
 
 	for i, reason := range mirror.RefusalReasons {
-		counter(out, "fleet_publications_refused_total", "Tries to take up a publication that must not be taken up.",
+		counter(out, "fleet_publications_refused_total", "Publications that this server refused to load.",
 			stats.Refused[i], "reason", reason)
 	}
 	gauge(out, "fleet_trust_version", "Version of the list of publishers that holds here; 0 before the first.",

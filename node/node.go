@@ -314,7 +314,7 @@ func (n *Node) startAccessLog() (end func()) {
 		select {
 		case <-written:
 		case <-time.After(accessLogTimeout):
-			n.Log.Error("the reader of the access log hangs: its last lines are lost")
+			n.Log.Error("access log output blocked at shutdown: last lines lost")
 		}
 	}
 }

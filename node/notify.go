@@ -71,7 +71,7 @@ func (n *Node) notifyLoop(ctx context.Context) {
 		if due {
 			// Without the signal the service manager restarts the server.
 			if err := check(ctx); err != nil {
-				n.Log.Error("the server does not answer itself", slog.Any("cause", err))
+				n.Log.Error("watchdog: own /healthz request failed", slog.Any("cause", err))
 				continue
 			}
 			due = false

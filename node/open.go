@@ -187,7 +187,7 @@ func (n *Node) openMirror(ctx context.Context) error {
 			slog.String("publisher", done.By), slog.Int64("downloaded_bytes", done.Downloaded))
 	// The earlier snapshot is served meanwhile, however old it is.
 	case err != nil && none == nil:
-		n.Log.Error("cannot ask the snapshot store, serving what was pulled before", slog.Any("cause", err))
+		n.Log.Error("snapshot store away: serving the snapshot that was pulled last", slog.Any("cause", err))
 	case err != nil:
 		return fmt.Errorf("cannot serve without a snapshot: %w", err)
 	}
@@ -340,17 +340,17 @@ func (n *Node) logJournal() {
 			more = append(more, name)
 		}
 	}
-	n.Log.Info("idempotent replies are kept for ten minutes: as many as the plan makes, and replies_max at most",
+	n.Log.Info("idempotent responses are stored for ten minutes: as many as the plan makes, at most replies_max",
 		slog.Int("replies_max", n.Config.MaxIdempotencyRecords), slog.Any("plans_that_make_more", more))
 
 	// Both are known after the log was read.
 	stats := n.store.Stats()
 	if stats.LogTorn > 0 {
-		n.Log.Warn("the end of the metering log was torn: what it held was never acknowledged",
+		n.Log.Warn("the metering log had a torn end: its last records were never acknowledged",
 			slog.Int("dropped_records", stats.LogTorn))
 	}
 	if stats.LogUnmapped != nil {
-		n.Log.Info("the metering log is written and not mapped: a request costs a system call more",
+		n.Log.Info("the metering log is not memory-mapped: each request costs a system call more",
 			slog.Any("cause", stats.LogUnmapped))
 	}
 }

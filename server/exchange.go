@@ -414,7 +414,7 @@ func (x *exchange) panicked(p any) {
 
 	// An open reservation would take its unit until the period ends.
 	if err := x.metering.release(); err != nil {
-		x.s.Log.Error("cannot give back a reserved request", slog.String("request_id", string(x.id)),
+		x.s.Log.Error("metering: cannot release a reserved request", slog.String("request_id", string(x.id)),
 			slog.Any("cause", err))
 	}
 

@@ -56,7 +56,7 @@ func renderedPage(render func(v *pageRequest, dst []byte) ([]byte, error)) func(
 		case errors.Is(err, errNoPage):
 			v.pageNotFound()
 		case err != nil:
-			v.x.s.Log.Error("cannot make a page", slog.String("request_id", string(v.x.id)), slog.Any("cause", err))
+			v.x.s.Log.Error("cannot render a page", slog.String("request_id", string(v.x.id)), slog.Any("cause", err))
 			v.writeErrorPage(somethingWrong)
 		default:
 			v.x.reply.Body = body

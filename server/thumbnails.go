@@ -165,7 +165,7 @@ func (images *Images) shrink(log *slog.Logger, letter, name, file string) ([]byt
 		err = images.thumbnails.cache.Rename(part, name)
 	}
 	if err != nil {
-		log.Warn("cannot keep a small picture", slog.Any("cause", err))
+		log.Warn("cannot store a thumbnail", slog.Any("cause", err))
 	}
 	return copied, nil
 }

@@ -134,7 +134,7 @@ func TestRightsAreRefused(t *testing.T) {
 	out, _ = c.does(exitRefused, "fleet", "check", "--control", c.control, "--metering", full.URL(), "--acks", "none")
 	for _, line := range []string{
 		"WRONG  redis: its memory is full: ", "of 1.0 MB", "       redis-cli -h 127.0.0.1 -p " + full.Port(),
-		"WRONG  redis: it grants no right: OOM", "WRONG  redis: " + full.Address() + " answers without a password",
+		"WRONG  redis: it refuses a test grant: OOM", "WRONG  redis: " + full.Address() + " answers without a password",
 	} {
 		if !strings.Contains(out, line) {
 			t.Errorf("%s\nlacks %s", out, line)

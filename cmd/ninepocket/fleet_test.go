@@ -198,7 +198,7 @@ func (c *fleetKit) isOld(r *redistest.Process) {
 
 // leftReports is how often a server has said that PostgreSQL did not take its last report in time.
 func leftReports(log string) int {
-	return strings.Count(log, "the last report is left for the next start")
+	return strings.Count(log, "final usage export failed: it will be sent at the next start")
 }
 
 // endsReported ends a server of a fleet that has PostgreSQL. When its last report was left all the same, it
@@ -249,7 +249,7 @@ func TestFleetBills(t *testing.T) {
 	_, preview := c.creates("acme", "preview", "preview")
 	inMemory := tmpfsFolder(t)
 	servers := []*fleetServer{c.serves(inMemory), c.serves("")}
-	warning := "the state directory is on tmpfs: what a crash of this machine takes with it is not billed"
+	warning := "the state directory is on tmpfs: a crash of this machine loses usage that is not billed yet"
 	if inMemory != "" && !strings.Contains(c.heard.String(), warning) {
 		t.Errorf("nobody is warned of a state directory in memory:\n%s", c.heard.String())
 	}

@@ -36,7 +36,7 @@ func TestUnreadableKeys(t *testing.T) {
 	countLogged := func(text string) int { return strings.Count(w.log.String(), text) }
 	for round := range 2 {
 		replace(good[:100])
-		w.eventually("the log tells the damage", func() bool { return countLogged("cannot re-read keys") == round+1 })
+		w.eventually("the log tells the damage", func() bool { return countLogged("keys unreadable") == round+1 })
 		for range 2 {
 			status, text := w.ask(http.MethodPost, w.admin+"/-/reload", "")
 			if status != http.StatusInternalServerError || !strings.Contains(text, "keys.json") {
@@ -48,7 +48,7 @@ func TestUnreadableKeys(t *testing.T) {
 		}
 
 		replace(good)
-		w.eventually("the log tells the end", func() bool { return countLogged("keys can be read again") == round+1 })
+		w.eventually("the log tells the end", func() bool { return countLogged("keys readable again") == round+1 })
 		if status, text := w.ask(http.MethodPost, w.admin+"/-/reload", ""); status != http.StatusOK {
 			t.Errorf("a reload is answered %d: %s", status, text)
 		}

@@ -79,7 +79,7 @@ func nodeOptions(cmd *cobra.Command, config settings.Config) node.Options {
 	lines := accesslog.NewAsyncWriter(w)
 	log := term.NewLog(lines, config.LogFormat, term.Colourful(w))
 	lines.OnResume = func(dropped uint64) {
-		log.Warn("who reads this log did not, and lines of it are lost", slog.Uint64("lines", dropped))
+		log.Warn("log output blocked: lines dropped", slog.Uint64("lines", dropped))
 	}
 	// Notes of the command must not block either.
 	cmd.SetErr(lines)

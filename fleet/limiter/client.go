@@ -309,8 +309,9 @@ func (client *redisClient) probe(ctx context.Context, state *connState) {
 	}
 }
 
-// report reports a connection that goes down, and one that comes up again, each once. A refusal of Redis that
-// follows another cause is reported too: a password that was changed begins with a broken connection.
+// report reports a connection that goes down, and one that comes up again, each once. Another cause
+// is reported, too: a password that was changed begins with a broken connection, and a new Redis may
+// fail before its first minute is over.
 func (client *redisClient) report(err error) {
 	if err == nil {
 		if client.reported != nil {
@@ -323,8 +324,10 @@ func (client *redisClient) report(err error) {
 	cause := ""
 	if answer, ok := errors.AsType[*rueidis.RedisError](err); ok {
 		cause, _, _ = strings.Cut(answer.Error(), " ")
+	} else if errors.Is(err, ErrNew) || errors.Is(err, errEmptied) {
+		cause = "closed"
 	}
-	if client.reported != nil && (cause == "" || slices.Contains(client.reported, cause)) {
+	if slices.Contains(client.reported, cause) {
 		return
 	}
 	client.reported = append(client.reported, cause)

@@ -72,12 +72,12 @@ func TestInspect(t *testing.T) {
 		}
 	}
 	config("maxmemory", full)
-	inspect(url, "--askpass config set maxmemory ", "it grants no right: OOM")
+	inspect(url, "--askpass config set maxmemory ", "it refuses a test grant: OOM")
 	config("maxmemory", "0")
 
 	// A replica that is connected and does nothing.
 	replica.Signal(syscall.SIGSTOP)
-	inspect(url, "it grants no right: 0 of 1 replicas had it", "its replica "+replica.Address()+" stands still")
+	inspect(url, "it refuses a test grant: 0 of 1 replicas had it", "its replica "+replica.Address()+" stands still")
 	replica.Signal(syscall.SIGCONT)
 	if left := tryAs(t, r, password, "DBSIZE"); left != "0" {
 		t.Errorf("%s keys are left", left)

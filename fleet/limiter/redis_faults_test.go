@@ -309,7 +309,7 @@ func TestMessages(t *testing.T) {
 		var text string
 		found, err := Inspect(t.Context(), options)
 		for _, one := range found.Findings {
-			if !strings.HasSuffix(one.Text, "docs/FLEET.md)") && !strings.HasPrefix(one.Text, "it grants no right") {
+			if !strings.HasSuffix(one.Text, "docs/FLEET.md)") && !strings.HasPrefix(one.Text, "it refuses a test grant") {
 				text += one.Text
 			}
 		}
@@ -399,4 +399,28 @@ func TestJournalFails(t *testing.T) {
 	if n := granted(r, prefix, "one", p.KeyID); n != 1 {
 		t.Errorf("%d admissions are stored, one was made", n)
 	}
+}
+
+// TestNewRedisIsReported starts a server on a new Redis, which is no fault. If Redis then dies in its
+// first minute, that is reported, too.
+func TestNewRedisIsReported(t *testing.T) {
+	t.Parallel()
+	r := redistest.Start(t)
+	var said reports
+	isNew := make(chan bool, 1)
+	startServer(t, r.URL(), "np", func(o *Options) {
+		o.Report = func(err error) {
+			said.add(err)
+			select {
+			case isNew <- errors.Is(err, ErrNew):
+			default:
+			}
+		}
+	})
+	if !<-isNew {
+		t.Fatalf("a first start is reported as a fault: %v", said.texts)
+	}
+
+	r.Kill()
+	eventually(t, "the death is reported", func() bool { return said.has("connection refused") || said.has("EOF") })
 }

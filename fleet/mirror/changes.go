@@ -41,7 +41,7 @@ func (c *Follower) pullChanges(ctx context.Context, after uint64, next *Pointer)
 		err := c.pullDelta(ctx, epoch)
 		// An earlier program sent none, and a publication of the same snapshot has none.
 		if err != nil && !errors.Is(err, errNotFound) {
-			c.options.Log.Warn("cannot pull what changed: clients may have to take the bulk again",
+			c.options.Log.Warn("cannot pull changes: clients may have to download the bulk files again",
 				slog.Uint64("epoch", epoch), slog.Any("cause", err))
 			return
 		}

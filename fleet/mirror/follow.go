@@ -45,10 +45,10 @@ func (c *Follower) followWith(ctx context.Context, pull func(context.Context) (P
 			return
 		case err != nil && err.Error() != reported:
 			reported = err.Error()
-			c.options.Log.Error("cannot follow the snapshot store, serving on", slog.Any("cause", err))
+			c.options.Log.Error("snapshot store away: still serving the last snapshot", slog.Any("cause", err))
 		case err == nil && reported != "":
 			reported = ""
-			c.options.Log.Info("the snapshot store is followed again")
+			c.options.Log.Info("snapshot store reachable again")
 		}
 		if done.Changed && err == nil {
 			c.options.Log.Info("snapshot is pulled", slog.String("snapshot_id", done.ID),
@@ -131,7 +131,7 @@ func (c *Follower) followTrust(ctx context.Context) error {
 		if err := c.saveTrust(last); err != nil {
 			return err
 		}
-		c.options.Log.Info("publishers are taken up", slog.Uint64("trust", ring.Version))
+		c.options.Log.Info("trusted publisher keys updated", slog.Uint64("trust", ring.Version))
 	}
 	c.ring = &ring
 	c.trustTag = tag

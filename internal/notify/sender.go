@@ -233,11 +233,12 @@ func (s *Sender) try(ctx context.Context, all deliveries, name string) {
 	case s.Now().Sub(happenedAt(id)) > retryFor:
 		one.Done = true
 		s.counts.Lost++
-		log.Error("nobody took an event for three days: it is lost", slog.Any("cause", err))
+		log.Error("hook lost: no receiver took the event for three days", slog.Any("cause", err))
 	default:
 		one.NextAt = s.Now().Add(backoff(one.Tries))
 		s.counts.Failed++
-		log.Warn("an event was not taken, and is tried again", slog.Time("at", one.NextAt), slog.Any("cause", err))
+		log.Warn("hook waits: the receiver did not take an event, retrying", slog.Time("at", one.NextAt),
+			slog.Any("cause", err))
 	}
 }
 
