@@ -34,7 +34,7 @@ func (f *sourceFile) isProduct() bool {
 	return f.folder != "." && !f.isTest() && !ast.IsGenerated(f.File)
 }
 
-// typeMethods has the methods of one type of ours, and the types that it embeds.
+// typeMethods has the methods of one type of this module, and the types that it embeds.
 type typeMethods struct {
 	own      []string
 	embedded []string // by folder and name, such as "engine.View"

@@ -20,11 +20,12 @@ const (
 	maxFileLines = 650
 )
 
-// mayImport has for each of our packages those of ours that it may import. Imports go one way, from
-// the top of docs/dev/ARCHITECTURE.md down. Every package must be listed here; a sub-package is a
-// separate package.
+// mayImport has for each package the packages of this module that it may import. Imports go one
+// way, from the top of docs/dev/ARCHITECTURE.md down. Every package must be listed here; a
+// sub-package is a separate package.
 //
-// Tests in the package itself may add what testKit names; tests outside it (package x_test) may import any of ours.
+// Tests in the package itself may add what testKit names; tests outside it (package x_test) may
+// import any package.
 var mayImport = map[string][]string{
 	"access": {
 		"access/keys", "access/state", "access/statedir", "calendar", "internal/counters", "internal/wal",
@@ -150,7 +151,7 @@ var mayImport = map[string][]string{
 	"valuation":    {"cardvocab", "engine", "index", "snapshot", "wire"},
 }
 
-// anyOfOurs stands for every package of ours except commands, which nothing can import.
+// anyOfOurs stands for every package of this module except commands, which cannot be imported.
 const anyOfOurs = "*"
 
 // testKit has the packages that tests inside any package may import in addition.

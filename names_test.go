@@ -15,9 +15,9 @@ import (
 	"unicode/utf8"
 )
 
-// ownWords are words that this project once had a language of its own with, one plain verb or noun
-// for five things that the field has standard terms for: report, encode, reserve, archive, max,
-// timeout, version, limiter. No declaration, down to the last local variable, has one of them.
+// ownWords are private words of this project. Each stood for several things that have standard
+// terms: report, encode, reserve, archive, max, timeout, version, limiter. No declaration, down to
+// the last local variable, has one of them.
 const ownWords = `told tell tells telling spelt spell spells respelt held hold holds holding
 	kept keep keeps keeping keeper most longest least shortest few fewest patience patient grace youth
 	form forms note notes noted seat seats fate restive stir wish wishes fame unsure doubt doubts`
@@ -85,7 +85,7 @@ func TestNameWords(t *testing.T) {
 }
 
 // maxFirstSentence is how many words the first sentence of an exported declaration's comment may
-// have: it is what an index of the package shows, and what somebody reads who looks for something.
+// have. An index of the package shows this sentence.
 const maxFirstSentence = 25
 
 // TestCommentsBeginShort finds exported declarations whose comment begins with a longer sentence.

@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// TestSentences holds pages, comments, help, log lines, metric help and messages to the house rule for
-// sentences (tools/prose): at most one sentence in twenty has two faults, and none has a word that the
-// glossary replaces.
+// TestSentences holds all prose to the house rule for sentences (tools/prose). At most one sentence
+// in twenty is flagged, and none has a word that the glossary replaces.
 func TestSentences(t *testing.T) {
 	out, err := exec.Command("go", "-C", "tools", "run", "./prose", "-root", "..", "-check").CombinedOutput()
 	if err != nil {

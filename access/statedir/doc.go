@@ -1,3 +1,3 @@
-// Package statedir is the layout of a state directory: the names of its files, their owner, its lock,
-// and its server id, the name under which it reports usage.
+// Package statedir is the layout of a state directory: the names of its files, their owner, its
+// lock, and its server id. It reports usage under this id.
 package statedir

@@ -47,7 +47,7 @@ func (flags *accountFlags) addDryRun(cmd *cobra.Command) *cobra.Command {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if flags.dry {
-			cmd.PrintErrln("note: a dry run: what follows would be done, and nothing is changed")
+			cmd.PrintErrln("note: a dry run: nothing is changed")
 			flags.Store = registry.DryRun{Store: flags.Store}
 		}
 		return run(cmd, args)

@@ -92,12 +92,13 @@ func backupCommand() *cobra.Command {
 	var list bool
 	var retain int
 	cmd := &cobra.Command{
-		Use: "backup [DIR]", Short: "Copy state, store, archived days, mapping and configuration, beside a server",
-		Long: "Copies all of it into DIR as one thing: every call that was acknowledged before is in it, and the\n" +
-			"store is as it was at one moment. What DIR has already is not copied again. Passwords of the\n" +
-			"configuration are masked. DIR is for its owner alone (0700), and belongs on another disk.\n\n" +
-			"With control it also runs pg_dump. Redis is not copied: a new one begins minutes anew, and the servers\n" +
-			"tell it what they charged. To try a backup: ninepocket restore DIR --check.",
+		Use: "backup [DIR]", Short: "Copy state, store, archived days, mapping and configuration, while a server runs",
+		Long: "Copies state, store, archived days, mapping and configuration into DIR. The backup has every call\n" +
+			"that was acknowledged before, and one moment of the store. Files that DIR has already are not copied\n" +
+			"again. Passwords of the configuration are masked. DIR is for its owner alone (0700), and belongs on\n" +
+			"another disk.\n\n" +
+			"With control it also runs pg_dump. Redis is not copied: in a new Redis minutes start again, and\n" +
+			"servers report their charges. To try a backup: ninepocket restore DIR --check.",
 		Example: "  ninepocket backup /backup --keep 14\n  ninepocket backup /backup --list",
 
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -143,7 +144,7 @@ func (flags *backupFlags) make(retain int) error {
 		return err
 	}
 	if layered.Control != "" {
-		flags.cmd.PrintErrln("note: Redis is not in the backup: a new one begins minutes and kept replies anew")
+		flags.cmd.PrintErrln("note: Redis is not in the backup: a new Redis starts minutes and stored responses again")
 	}
 	return printResult(flags.cmd, flags.asJSON, made, func(out *bufio.Writer) {
 		fmt.Fprintf(out, "backup %s: %d files, %s; %d new ones, %s\n", made.ID, made.Count, term.Size(made.Bytes),
@@ -184,13 +185,14 @@ func restoreCommand() *cobra.Command {
 	var check bool
 	var into, id string
 	cmd := &cobra.Command{
-		Use: "restore [DIR]", Short: "Bring a backup back into empty places, or try whether that works",
-		Long: "Brings back all of a backup, or nothing: the places of the configuration must be empty, each file is\n" +
-			"compared with its hash, and all get their names at the end. Tenants that were deleted since are\n" +
-			"deleted again. With --into all goes below one folder, the configuration too: fill in what reads ***.\n\n" +
-			"With --check it is a drill: it reads everything in DIR, restores into a temporary place (TMPDIR),\n" +
-			"verifies snapshots, state, days and configuration there, and remembers the result; exit 3 when\n" +
-			"anything is wrong.",
+		Use: "restore [DIR]", Short: "Restore a backup into empty folders, or check that it can be restored",
+		Long: "Restores the whole backup, or nothing. The places of the configuration must be empty. Each file is\n" +
+			"compared with its hash, and all get their names at the end. Tenants that were deleted since the\n" +
+			"backup are deleted again. With --into everything goes below one folder, the configuration too: fill\n" +
+			"in values that read ***.\n\n" +
+			"With --check it is a drill: it reads everything in DIR and restores into a temporary folder\n" +
+			"(TMPDIR). It verifies snapshots, state, days and configuration there, and stores the result. A fault\n" +
+			"ends with exit code 3.",
 		Example: "  ninepocket restore /backup --check\n  ninepocket restore /backup --into /var/lib/ninepocket",
 
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -44,7 +44,7 @@ func snapshotBuild() *cobra.Command {
 		Long: "Reads catalogs and prices, builds one snapshot and stores it. KIND is one of\n" +
 			strings.Join(source.KindNames(), ", ") + ".\n" +
 			"PATH is a directory or an archive (.tar, .tar.zst, .tar.gz, .tgz, .7z), for --prices also a wide CSV\n" +
-			"file of price history. What is refused goes to the snapshot's quarantine file, with the reason.",
+			"file of price history. Refused rows go to the snapshot's quarantine file, with the reason.",
 		Example: "  ninepocket snapshot build --store store --source tcgcsv:tcgplayer --prices " +
 			"tcgcsv:history.csv.zst --publish\n" +
 			"  ninepocket snapshot build --store store --source tcgcsv:today --base current --publish",
@@ -57,7 +57,7 @@ func snapshotBuild() *cobra.Command {
 		"catalog with or without prices, `KIND:PATH`; the first one owns the ids")
 	f.StringArrayVar(&flags.prices, "prices", nil, "prices alone, `KIND:PATH`")
 	f.StringVar(&flags.base, "base", "none",
-		"snapshot whose history and ids go on: an `ID`, latest (built), current or previous (published), or none")
+		"snapshot to continue, with history and ids: an `ID`, latest (built), current or previous (published), or none")
 	f.StringVar(&flags.snapshotAt, "snapshot-at", "",
 		"`TIME` that the snapshot describes (default: the newest collected_at)")
 	f.StringVar(&flags.collectedAt, "collected-at", "", collectedAtHelp)
@@ -66,14 +66,14 @@ func snapshotBuild() *cobra.Command {
 	f.StringVar(&flags.names, "names", "",
 		"`FILE.tsv` of names in other languages: a column number of card numbers, and one for each language's code")
 	f.StringSliceVar(&flags.languages, "languages", nil,
-		"read names in these languages, such as de,fr,ja (default: all that there are names in)")
+		"read names in these languages, such as de,fr,ja (default: all languages of the names)")
 	f.StringVar(&flags.images, "images", "",
 		"`DIR` with card images, as serve has it: a card's image is the file that is there, such as 42382.jpg")
 	f.StringVar(&flags.days, "days", "",
-		"`DIR` of kept day files, from which days are filled that the base lacks; none for no filling\n"+
-			"(default: the folder days beside the tree of a tcgcsv source, as feed pull keeps it)")
+		"`DIR` of archived days, which fill days that the base lacks; none for no filling\n"+
+			"(default: the folder days next to a tcgcsv source, where feed pull writes them)")
 	f.BoolVar(&flags.reread, "reread-days", false,
-		"read all archived days again, whatever the base has: once after an upgrade, or when files were replaced")
+		"read all archived days again, also those of the base: once after an upgrade, or when files were replaced")
 	f.BoolVar(&flags.includeUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
 	f.BoolVar(&flags.publish, "publish", false, "publish the snapshot once it is built")
 	flags.add(cmd)
@@ -218,7 +218,7 @@ func printBuilt(w *bufio.Writer, out *operate.Built) {
 	printCounts(w, "sealed products left out", out.Report.SealedLeftOut)
 	// Of all missing data, an operator can look up this.
 	if n := out.Report.SealedLeftOut["units_per_package"]; n > 0 {
-		fmt.Fprintf(w, "%d of them need to be told how many units a package holds: ninepocket mapping suggest\n", n)
+		fmt.Fprintf(w, "%d of them lack packs per box: fill in units in sealed.csv (rows: ninepocket mapping suggest)\n", n)
 	}
 	printCounts(w, "cards that are not products", out.Report.CardsUnverified)
 	printQuarantine(w, out.Quarantine, out.QuarantineFile)

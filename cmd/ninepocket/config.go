@@ -21,12 +21,12 @@ import (
 func configCheck() *cobra.Command {
 	var flags *configFlags
 	cmd := &cobra.Command{
-		Use: "check", Short: "Check what serve would run with and name every problem; exit 2 when there is one",
+		Use: "check", Short: "Check the configuration of serve and name every problem; exit 2 if there is one",
 		Args: cobra.NoArgs,
 		Long: "Reads file, environment and flags exactly as serve does, checks them, and reads the certificate " +
 			"where one is\n" +
 			"configured. It does not look at the store. Of the state directory it reads the keys, if any,\n" +
-			"and names those whose plan is not configured. What a fleet shares: ninepocket fleet check.",
+			"and names those whose plan is not configured. To check the databases of a fleet: ninepocket fleet check.",
 		Example: "  ninepocket config check --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			layered, err := flags.read()
@@ -39,8 +39,8 @@ func configCheck() *cobra.Command {
 				return fail(exitUsage, "", err)
 			}
 			if layered.HidesClientIPs() {
-				cmd.PrintErrln("hint: base_url tells of a proxy in front and trusted_proxies names none: " +
-					"all who ask for pages through it share one allowance")
+				cmd.PrintErrln("hint: base_url means a proxy in front, but trusted_proxies names none: " +
+					"all visitors through it share one allowance")
 			}
 			if layered.Control != "" && layered.Metering == "" {
 				cmd.PrintErrln("hint: control is given and metering is not: each server counts limits for itself")
@@ -64,8 +64,8 @@ func hintPlans(cmd *cobra.Command, layered *settings.Merged) {
 		// Replies are stored for ten minutes.
 		n := plans[name].PerMinute * 10
 		if n > layered.MaxIdempotencyRecords && layered.Origin("plans."+name+".per_minute") != "" {
-			cmd.PrintErrf("hint: plan %s admits %d idempotent batches in ten minutes, and replies_max keeps %d: "+
-				"what is beyond gets 503\n", name, n, layered.MaxIdempotencyRecords)
+			cmd.PrintErrf("hint: plan %s admits %d idempotent batches in ten minutes, and replies_max stores %d: "+
+				"further batches get 503\n", name, n, layered.MaxIdempotencyRecords)
 		}
 	}
 
@@ -91,7 +91,7 @@ func configPrint() *cobra.Command {
 	var flags *configFlags
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "print", Short: "Print what serve would run with, and where each value came from", Args: cobra.NoArgs,
+		Use: "print", Short: "Print the merged configuration with the origin of each value", Args: cobra.NoArgs,
 		Long: `Prints the merged configuration as a TOML file that --config would take, each value with its origin: the
 default, a line of the file, an environment variable or a flag. Passwords in URLs are not printed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

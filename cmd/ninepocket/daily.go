@@ -41,14 +41,13 @@ func dailyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "daily --config FILE", Args: cobra.NoArgs,
 		Short: "Do the day's work: pull, build, compare, publish, clean up",
-		Long: "Pulls the feed, builds on the current snapshot, fills the days that it lacks from the kept day files, " +
-			"shows\n" +
-			"what changed, publishes, and removes old snapshots. One configuration holds for all steps: store,\n" +
-			"[feed], [daily] and [guards]; 'ninepocket config init' writes it with every key. Running it again\n" +
-			"does nothing twice, and two runs never work at once.\n\n" +
-			"Exit codes: 0 published, or nothing is new; 1 the pull or the build failed (what could be built is " +
-			"published\n" +
-			"all the same); 2 a mistake in the configuration; 3 built and refused, and what was served still is.",
+		Long: "Downloads the feed, builds a snapshot on the current one, fills missing days from the archive, shows\n" +
+			"the changes, publishes, and removes old snapshots. One configuration holds for all steps: store,\n" +
+			"[feed], [daily] and [guards]; 'ninepocket config init' writes it with every key. A repeated run does\n" +
+			"no step twice, and two runs never work at once.\n\n" +
+			"Exit codes: 0 means published, or nothing is new. 1 means that the pull or the build failed; an\n" +
+			"older feed directory may still have been published. 2 is a mistake in the configuration. 3 means\n" +
+			"that a guard refused the snapshot, and the current snapshot stays.",
 		Example: "  ninepocket daily --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d.cmd = cmd
@@ -61,7 +60,7 @@ func dailyCommand() *cobra.Command {
 	f.StringVar(&d.config, "config", "", "TOML configuration `FILE` (default: $NINEPOCKET_CONFIG)")
 	f.StringVar(&d.store, "store", "", "snapshot store `DIR` (default: store of the configuration)")
 	f.StringVar(&d.collectedAt, "collected-at", "", collectedAtHelp)
-	f.BoolVar(&d.noPull, "no-pull", false, "build from the tree that is here")
+	f.BoolVar(&d.noPull, "no-pull", false, "build from the local feed directory")
 	f.BoolVar(&d.dry, "dry-run", false, dryRunHelp)
 	f.BoolVar(&d.asJSON, "json", false, "print JSON")
 	configured(cmd, optional, "store")
@@ -74,7 +73,7 @@ const dryRunHelp = "show what it would do, and change nothing"
 // dryRun gives a command copies of folders to work on. Its output names the original folders. end
 // removes the copies, and prints what was printed.
 func dryRun(cmd *cobra.Command, folders ...*string) (end func(), err error) {
-	cmd.PrintErrln("note: a dry run: what follows would be done, and nothing is changed")
+	cmd.PrintErrln("note: a dry run: nothing is changed")
 	temp, err := os.MkdirTemp("", "ninepocket-dry-run-")
 	if err != nil {
 		return nil, err

@@ -27,11 +27,12 @@ type diffFlags struct {
 func snapshotDiff() *cobra.Command {
 	var flags diffFlags
 	cmd := &cobra.Command{
-		Use: "diff [A B] --store DIR", Short: "Show what changed from one snapshot to another",
-		Long: "Shows cards, sets and sealed products added, removed and renamed, prices that moved, are new or are\n" +
-			"gone, and how many cards have a price. A and B are ids, or current, previous or latest; without them\n" +
-			"it is what changed since the publication before: previous current. A price has moved that went up or\n" +
-			"down by more than --min-percent, and by --min-cents or more; from nothing it is more than any percentage.",
+		Use: "diff [A B] --store DIR", Short: "Show the changes from one snapshot to another",
+		Long: "Shows cards, sets and sealed products that were added, removed or renamed, prices that moved, are\n" +
+			"new or are gone, and how many cards have a price. A and B are ids, or current, previous or latest.\n" +
+			"Without them the current snapshot is compared with the previous publication. A price has moved if it\n" +
+			"went up or down by more than --min-percent, and by --min-cents or more. A rise from zero is more\n" +
+			"than any percentage.",
 		Example: "  ninepocket snapshot diff --min-percent 50 --store store\n" +
 			"  ninepocket snapshot diff current latest --store store --format csv",
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -20,11 +20,11 @@ func snapshotExplain() *cobra.Command {
 	var path string
 	var from explain.Options
 	cmd := &cobra.Command{
-		Use: "explain CARD --store DIR", Short: "Say why a card has the price that it has, or none",
+		Use: "explain CARD --store DIR", Short: "Explain the price of a card, or why it has none",
 		Long: "CARD is an id, a slug, also a former one, an identifier (tcgplayer:42382, tcgcsv,3/42382) or the URL\n" +
-			"of a page. Shows each variant with its feed, last day and price; why it has no current price; what the\n" +
-			"build refused of it; what its feed lacks; and which archived days have it, by the index that feed pull\n" +
-			"writes beside each. Of a card that is not in the catalog it says why.",
+			"of a page. Shows each variant with its feed, last day and price. If there is no current price, it\n" +
+			"shows the reason: rows that the build refused, or gaps of the feed. It lists the archived days that\n" +
+			"have the variant, by the index of feed pull. It also explains why a card is not in the catalog.",
 		Example: "  ninepocket snapshot explain tcgplayer:42382 --config ninepocket.toml --store store",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -33,20 +33,16 @@ func feedPull() *cobra.Command {
 	var flags pullFlags
 	cmd := &cobra.Command{
 		Use:   "pull tcgcsv --into DIR",
-		Short: "Fetch a feed's newest tree, whole or not at all, and keep its day",
-		Long: "Asks the feed when it was built, and does nothing when that tree is here (exit code 0). " +
-			"Otherwise it fetches the\n" +
-			"groups, products and prices of the games, one file after another at the interval, into a new directory\n" +
-			"that becomes DIR/current by one rename. Each day's prices stay in DIR/days/YYYY-MM-DD.tar.zst, from " +
-			"which\n" +
-			"later builds fill gaps.\n\n" +
-			"What fails is tried again, 429 and Retry-After are obeyed, and a pull that was ended goes on where it " +
-			"was. A\n" +
-			"single group that cannot be had is named and left out. Without a listing of the groups, or with more " +
-			"than one\n" +
-			"group and over 5 % of them missing, the pull fails (exit code 1) and DIR/current stays.\n\n" +
-			"When the feed says no time, or a wrong one, the tree is of the time of its newest file. One that no\n" +
-			"file dates goes to DIR/aside (exit code 1); --collected-at takes it from there.",
+		Short: "Download a feed as a whole, and archive its day",
+		Long: "Downloads the feed if it is newer than the local copy; otherwise it ends with exit code 0. It\n" +
+			"fetches the groups, products and prices of the games, one file after another at the interval, into a\n" +
+			"new directory. This becomes DIR/current by one rename. Each day's prices stay in\n" +
+			"DIR/days/YYYY-MM-DD.tar.zst, from which later builds fill gaps.\n\n" +
+			"Failed requests are repeated, 429 and Retry-After are obeyed, and an interrupted pull resumes. A\n" +
+			"single group that is not available is named and left out. Without a list of the groups, or with more\n" +
+			"than one group and over 5 % of them missing, the pull fails (exit code 1) and DIR/current stays.\n\n" +
+			"If the feed has no time, or a wrong one, the time of its newest file counts. A download without a\n" +
+			"plausible time goes to DIR/aside (exit code 1); --collected-at takes it from there.",
 		Example: "  ninepocket feed pull tcgcsv --into feed --user-agent 'Card shop (ops@example.com)'\n" +
 			"  ninepocket snapshot build --store store --source tcgcsv:feed/current --base current --publish",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -59,7 +55,7 @@ func feedPull() *cobra.Command {
 	}
 
 	f := cmd.Flags()
-	f.StringVar(&flags.Into, "into", "", "`DIR` of the feed: current, days and what a pull is about to fetch")
+	f.StringVar(&flags.Into, "into", "", "`DIR` of the feed: current, days and unfinished downloads")
 	f.StringSliceVar(&flags.Games, "games", nil, "only these `GAMES` (default: all that the feed has)")
 	f.StringVar(&flags.URL, "url", feed.DefaultURL, "base `URL` of the feed")
 	f.StringVar(&flags.Images, "images", "", "also fetch missing pictures into `DIR`, at an interval of their own")
@@ -68,7 +64,7 @@ func feedPull() *cobra.Command {
 		"time between two requests for pictures")
 	f.StringVar(&flags.UserAgent, "user-agent", "", "`TEXT` that names you to the feed, with an address")
 	f.StringVar(&flags.collectedAt, "collected-at", "", collectedAtHelp)
-	f.IntVar(&flags.ArchiveDays, "keep-days", feed.DefaultArchiveDays, "day files that stay; 0 keeps all")
+	f.IntVar(&flags.ArchiveDays, "keep-days", feed.DefaultArchiveDays, "archived days to keep; 0 keeps all")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
 	for _, key := range []string{
 		"into", "games", "url", "images", "interval", "image_interval", "user_agent", "keep_days",
@@ -162,14 +158,13 @@ func mappingSuggest() *cobra.Command {
 	var flags suggestFlags
 	cmd := &cobra.Command{
 		Use:   "suggest --source KIND:PATH… --into DIR",
-		Short: "Propose what a mapping lacks: units of sealed products, sets that are the same",
-		Long: "Reads the catalogs and writes DIR/sealed.csv with a row for each sealed product whose package is " +
-			"known and whose\n" +
-			"number of units no feed says, each with its reason. The numbers are what such packages usually hold:\n" +
-			"review them, correct or delete rows, and build with --mapping DIR. Of several sources, sets of a later\n" +
-			"one that share cards with a set of an earlier one, and were not found to be the same, are proposed in\n" +
-			"DIR/aliases.csv. With --store, cards of its current snapshot that no source lists any more, and whose\n" +
-			"set, number and name a new card has, are proposed there too. An existing file is not touched.",
+		Short: "Propose mapping rows for review: packs per box, names of equal sets",
+		Long: "Reads the catalogs and writes DIR/sealed.csv: a row for each sealed product with a known package\n" +
+			"whose number of units is not in the feed, with the reason. The numbers are typical for the package:\n" +
+			"review them, correct or delete rows, and build with --mapping DIR. With several sources,\n" +
+			"DIR/aliases.csv gets a row for each two sets that share cards and were not matched. With --store,\n" +
+			"aliases.csv also gets cards of the current snapshot that no source lists any more, if a new card has\n" +
+			"their set, number and name. An existing file is not touched.",
 		Example: "  ninepocket mapping suggest --source tcgcsv:feed/current --into mapping",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) },
@@ -177,7 +172,7 @@ func mappingSuggest() *cobra.Command {
 
 	f := cmd.Flags()
 	f.StringArrayVar(&flags.sources, "source", nil, "catalog, `KIND:PATH`, as of a build")
-	f.StringVar(&flags.mapping, "mapping", "", "`DIR` of the mapping that there is: what it knows is not proposed")
+	f.StringVar(&flags.mapping, "mapping", "", "`DIR` of the present mapping: its rows are not proposed again")
 	f.StringVar(&flags.store, "store", "", "snapshot store `DIR`: cards of its current snapshot are compared")
 	f.StringVar(&flags.into, "into", "", "`DIR` that sealed.csv and aliases.csv are written into")
 	f.BoolVar(&flags.asJSON, "json", false, "print JSON")

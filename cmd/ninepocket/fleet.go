@@ -55,13 +55,11 @@ func fleetCheck() *cobra.Command {
 	var store string
 	var publishers []string
 	cmd := &cobra.Command{
-		Use: "check", Short: "Check what a fleet needs of its engines; exit 3 when something is wrong",
-		Long: "Looks at PostgreSQL: that it can be reached and written, its version, that it keeps what it\n" +
-			"answered, how far its clock is from this machine's, that it wants a password, and servers: those that\n" +
-			"do not report, and whether all have the same keys, publication, clock and card images. With --metering\n" +
-			"it looks at Redis too: its version, memory, replicas or disk, clock and passwords, and grants a right\n" +
-			"on a key of its own as servers do. With --store s3://… it reads what is published, as a server does.\n" +
-			"Below what is wrong stands a command.",
+		Use: "check", Short: "Check PostgreSQL, Redis and store of a fleet; exit 3 for a fault",
+		Long: "Checks PostgreSQL: access, version, durable writes, clock and password. Then it lists servers that\n" +
+			"do not report, and differences in keys, publication, clock and card images. With --metering it also\n" +
+			"checks Redis: version, memory, replicas or disk, clock and passwords, and a test grant. With --store\n" +
+			"s3://… it reads the publication, as a server does. Each fault is followed by a command.",
 		Example: "  ninepocket fleet check --config /etc/ninepocket/ninepocket.toml",
 		Args:    cobra.NoArgs,
 	}
@@ -198,9 +196,9 @@ func fleetStatus() *cobra.Command {
 	var flags controlFlags
 	var redis limiterFlags
 	cmd := &cobra.Command{
-		Use: "status", Short: "List the servers: what they serve, and when they reported last",
-		Long: "Lists the servers of a fleet, and tells of those that do not report. With --metering it says what\n" +
-			"units of days and credits these hold in Redis.",
+		Use: "status", Short: "List the servers with their snapshot and last report",
+		Long: "Lists the servers of a fleet, and those that do not report. With --metering it prints the units of\n" +
+			"days and credits that these hold in Redis.",
 		Args: cobra.NoArgs,
 	}
 	redis.add(cmd)
@@ -216,7 +214,7 @@ func fleetStatus() *cobra.Command {
 		// An empty list is [] for scripts, never null.
 		rows := append([]control.Server{}, servers...)
 		err = printTable(cmd, flags.asJSON, rows,
-			"INCARNATION\tHOST\tVERSION\tSNAPSHOT\tEPOCH\tPENDING\tREPORTED\tSTATE",
+			"SERVER ID\tHOST\tVERSION\tSNAPSHOT\tEPOCH\tPENDING\tREPORTED\tSTATE",
 			serverCells)
 		// On stderr: scripts read the list.
 		for i := range rows {
@@ -258,9 +256,9 @@ func fleetRevive() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "revive ID --reason TEXT", Short: "Let a revoked key work again, within 2 seconds",
-		Long: "Servers remember the keys that were revoked. Where the database is an older copy, which lacks a\n" +
-			"revocation, they go on refusing the key and revoke it again. This takes one revocation back, in the\n" +
-			"database and at every server. The key of a suspended tenant stays suspended.",
+		Long: "Servers remember revoked keys. If the database is an older copy without a revocation, they still\n" +
+			"refuse the key and revoke it again. This command takes one revocation back, in the database and at\n" +
+			"every server. The key of a suspended tenant stays suspended.",
 		Example: "  ninepocket fleet revive key_1a2b3c --reason 'revoked by mistake, restored on purpose'",
 		Args:    cobra.ExactArgs(1),
 	}
@@ -344,11 +342,11 @@ func fleetForget() *cobra.Command {
 	var redis limiterFlags
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "forget INCARNATION --yes", Short: "Wait no more for a server that does not report",
-		Long: "For a machine that is gone for good. What it reported stays in the bills; what it charged after\n" +
-			"its last report, at most some seconds, is lost with its disk. With --metering the units of days and\n" +
-			"credits that it held in Redis are free again. One that reports, or reaches Redis, is refused. One\n" +
-			"that comes back reports on, and claims again what it charged.",
+		Use: "forget SERVER-ID --yes", Short: "Remove a lost server from the fleet",
+		Long: "For a machine that is gone for good. Its reported usage stays in the bills. Charges after its last\n" +
+			"report, at most some seconds, are lost with its disk. With --metering, units of days and credits\n" +
+			"that it held in Redis are free again. A server that still reports, or reaches Redis, is refused. A\n" +
+			"server that returns continues to report, and claims its charges again.",
 		Args: cobra.ExactArgs(1),
 	}
 	redis.add(cmd)
@@ -417,11 +415,11 @@ func fleetImport() *cobra.Command {
 	var flags controlFlags
 	var state string
 	cmd := &cobra.Command{
-		Use: "import", Short: "Take keys and bills of one machine into a fleet",
-		Long: "Reads the keys, the ledger and the secret of cursors of a state directory, whether or not a server\n" +
-			"runs there, and enters them. What the fleet has already stays as it is: a second import adds what is\n" +
-			"new, ends keys that were revoked on the machine, and undoes nothing. A server that is started on the\n" +
-			"directory with --control goes on from there.",
+		Use: "import", Short: "Import keys and bills of one machine into a fleet",
+		Long: "Reads the keys, the ledger and the cursor secret of a state directory, whether or not a server runs\n" +
+			"there, and enters them. Rows of the fleet stay unchanged. A second import adds new rows, ends keys\n" +
+			"that were revoked on the machine, and undoes nothing. A server that is started on the directory with\n" +
+			"--control continues from there.",
 		Args: cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the machine"+ofConfiguration)

@@ -68,7 +68,7 @@ var stateHints = []errorHint{
 		"ninepocket ...; nothing was changed", statedir.ErrOwner),
 	hint(exitFailure,
 		"give the copy a folder with room that this user may write to; nothing of the copy was left, and "+
-			"the state directory is as it was", state.ErrCopy),
+			"the state directory is unchanged", state.ErrCopy),
 	hint(exitFailure, "look at --state, and whether its disk is mounted; or begin a state directory: "+
 		"ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free", keys.ErrNoFile),
 	hint(exitFailure, "run this as the user that the server runs as, or give FOLDER back to that one (chown -R), and "+
@@ -81,11 +81,11 @@ var stateHints = []errorHint{
 		"--accept-keys --state FOLDER; else restore it from a copy; a running server goes on with the last good one",
 		keys.ErrEdited),
 	hint(exitRefused,
-		"restore keys.json from a copy, or mend what was edited in it; without one, stop the server, move "+
+		"restore keys.json from a copy, or repair the edit; without one, stop the server, move "+
 			"keys.json away, run: ninepocket state repair --accept-keys --state FOLDER, and create keys; a running "+
 			"server goes on with the last good ones", keys.ErrDamaged),
 	hint(exitRefused,
-		"restore the file `incarnation` from a copy of FOLDER: without it what this machine reported to the "+
+		"restore the file `incarnation` from a copy of FOLDER: without it the reports of this machine to the "+
 			"fleet would be counted twice", statedir.ErrServerID),
 	hint(exitNotReady, "run: ninepocket keys create --state FOLDER --tenant NAME --surface live --plan free",
 		node.ErrNoKeys),

@@ -291,7 +291,7 @@ func (r listedKey) cells() []any {
 func keysRevoke() *cobra.Command {
 	var flags accountFlags
 	return flags.add(flags.addDryRun(&cobra.Command{
-		Use: "revoke ID", Short: "Make a key stop working within 2 seconds", Args: cobra.ExactArgs(1),
+		Use: "revoke ID", Short: "Revoke a key within 2 seconds", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var key *keys.Key
 			now := time.Now()
@@ -316,7 +316,7 @@ func keysRotate() *cobra.Command {
 	var flags accountFlags
 	var overlap time.Duration
 	cmd := &cobra.Command{
-		Use: "rotate ID", Short: "Create a key that follows another, which keeps working for the overlap",
+		Use: "rotate ID", Short: "Replace a key; the old key stays valid for --overlap",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if overlap < 0 {

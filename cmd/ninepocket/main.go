@@ -108,12 +108,12 @@ func rootCommand() *cobra.Command {
 			configInit()))
 	addGroup(root, "From feed to snapshot:",
 		parentCommand("feed", "Bring price feeds onto this machine", feedPull()),
-		parentCommand("mapping", "Tell a build what no feed says", mappingSuggest()),
+		parentCommand("mapping", "Supply data missing from the feeds (packs per box, set aliases)", mappingSuggest()),
 		parentCommand("snapshot", "Build, publish and look at snapshots", snapshotBuild(), snapshotPublish(),
 			snapshotRollback(), snapshotList(), snapshotInspect(), snapshotVerify(), snapshotDiff(), snapshotExplain(),
 			snapshotPrune(),
 			snapshotLog(), snapshotPush(), snapshotPull(),
-			parentCommand("trust", "Say whose publications many servers take up", trustInit(), trustAdd(),
+			parentCommand("trust", "Manage the publisher keys that servers trust", trustInit(), trustAdd(),
 				trustRetire()),
 			pinCommand("pin"), pinCommand("unpin"), pinCommand("hold"), pinCommand("unhold")))
 	addGroup(root, "Keys and bills:",

@@ -37,9 +37,9 @@ var mirrorHints = []errorHint{
 	hint(exitRefused, "somebody else writes into this prefix: look at who may", mirror.ErrContentDiffers),
 	hint(exitRefused,
 		"add a key to it: ninepocket snapshot trust add PUBLISHER --to FOLDER --key FILE; after all keys "+
-			"were lost, begin anew with --anew", mirror.ErrTrustExists),
+			"were lost, start again with --anew", mirror.ErrTrustExists),
 	hint(exitRefused, "begin with the key that signed it, and let that one add yours: ninepocket snapshot trust add; "+
-		"after it was lost, begin anew with --anew", mirror.ErrNotTrustMember),
+		"after it was lost, start again with --anew", mirror.ErrNotTrustMember),
 	hint(exitRefused, "begin one: ninepocket snapshot trust init NAME --to FOLDER --key FILE", mirror.ErrNoTrust),
 	hint(exitRefused, "push what is current with another key, and let that one retire this one", mirror.ErrInUse),
 	hint(exitRefused,
@@ -98,13 +98,13 @@ func (flags *pushFlags) add(cmd *cobra.Command, lead time.Duration) {
 	f.StringVar(&flags.to, "to", "", "s3:// `URL` of the store that servers follow")
 	f.StringVar(&flags.key, "key", "", "`FILE` with the key that signs, which `snapshot trust init` made")
 	f.DurationVar(&flags.Lead, "activate-in", lead,
-		"`TIME` from now at which all servers begin with it, up to 24h; 0s is as soon as each has it")
+		"`TIME` until the scheduled activation on all servers, up to 24h; 0s is as soon as each has it")
 	f.Uint64Var(&flags.AfterEpoch, "above", 0,
 		"publish above this `EPOCH`, which servers name and the store lost (a copy of it was restored)")
 	f.BoolVar(&flags.Freeze, "freeze", false, "refuse every push after this one, until one with --release")
 	f.BoolVar(&flags.Unfreeze, "release", false, "publish although the last push was one with --freeze")
 	f.BoolVar(&flags.ForceReplace, "replace", false,
-		"publish over what no trusted key signed, after all keys were lost")
+		"replace a publication without a trusted signature, after all keys were lost")
 
 	// The old name of --freeze.
 	f.BoolVar(&flags.Freeze, "hold", false, "as --freeze")
@@ -120,7 +120,7 @@ func (flags *pushFlags) check(cmd *cobra.Command) error {
 	for _, name := range []string{"key", "activate-in", "above", "freeze", "hold", "release", "replace"} {
 		wrong.AddIf(flags.to == "" && given(name), "cannot use --%s without --to", name)
 	}
-	wrong.AddIf(flags.to != "" && flags.key == "", "cannot push without --key: servers take up only what is signed")
+	wrong.AddIf(flags.to != "" && flags.key == "", "cannot push without --key: servers load signed publications only")
 	wrong.AddIf(flags.Lead < 0 || flags.Lead > mirror.MaxLead, "cannot use --activate-in %s: want 0s to %s",
 		flags.Lead, mirror.MaxLead)
 	if err := wrong.Err(); err != nil || flags.to == "" {
@@ -163,7 +163,7 @@ func (flags *pushFlags) push(cmd *cobra.Command, dir *snapshot.Store) (done mirr
 	}
 	// The publication is already made.
 	if err := bucket.PushEvents(cmd.Context(), dir, flags.Key); err != nil {
-		cmd.PrintErrf("note: hooks hear of it with the next push: %v\n", err)
+		cmd.PrintErrf("note: hooks get the event with the next push: %v\n", err)
 	}
 	return done, nil
 }
@@ -182,7 +182,7 @@ func (flags *pushFlags) pushAfter(cmd *cobra.Command, store *storeFlags, row pub
 	}
 	switch {
 	case err != nil:
-		cmd.PrintErrf("note: store %q has it, and servers do not: `ninepocket snapshot push` goes on from here\n",
+		cmd.PrintErrf("note: store %q has it, and servers do not: `ninepocket snapshot push` continues from here\n",
 			store.folder)
 	case flags.to != "":
 		row.Pushed = &pushed
@@ -218,13 +218,12 @@ func snapshotPush() *cobra.Command {
 	var flags storeFlags
 	var push pushFlags
 	cmd := &cobra.Command{
-		Use: "push --to URL --key FILE", Short: "Publish the current snapshot to many servers",
+		Use: "push --to URL --key FILE", Short: "Push the current snapshot to an S3-compatible store for many servers",
 		Args: cobra.NoArgs,
-		Long: "Sends what the current snapshot of the store has and the S3-compatible store at --to has not, and " +
-			"then moves\n" +
-			"the pointer there, signed with --key. Servers that run with --store s3://… or `snapshot pull --follow` " +
-			"take it\n" +
-			"up. Of two pushes at the same time one is refused. A push whose answer was lost can be repeated.\n\n" +
+		Long: "Sends the current snapshot to the S3-compatible store at --to, without sections that the store has.\n" +
+			"Then it moves the pointer there, signed with --key. Servers that run with --store s3://… or\n" +
+			"`snapshot pull --follow` load it. If two pushes run at the same time, one is refused. A push whose\n" +
+			"answer was lost can be repeated.\n\n" +
 			"Credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the file that\n" +
 			"AWS_SHARED_CREDENTIALS_FILE names.",
 		Example: "  ninepocket snapshot push --store store --to 's3://cards/prod?region=eu-west-1' --key ops-2026.key",
@@ -251,11 +250,10 @@ func snapshotPull() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "pull --from URL --publisher KEY",
-		Short: "Bring what is published for many servers into a store of this machine", Args: cobra.NoArgs,
-		Long: "Takes up what an S3-compatible store publishes, when a trusted key signed it and it is newer than\n" +
-			"what this store has. Only sections that no snapshot here has are downloaded, and a download that broke\n" +
-			"off is gone on with.\n" +
-			"The store is then one to serve from; nothing else is to be published into it.",
+		Short: "Pull the snapshot of an S3-compatible store into a local store", Args: cobra.NoArgs,
+		Long: "Loads the newest snapshot of an S3-compatible store if a trusted key signed it and it is newer than\n" +
+			"the local one. Downloads only missing sections and resumes interrupted downloads. Serve from this\n" +
+			"store, and publish nothing else into it.",
 		Example: "  ninepocket snapshot pull --from 's3://cards/prod' --store cache --publisher ops-2026:…",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			publishers, err := settings.ParsePublishers(trusted)
@@ -282,7 +280,7 @@ func snapshotPull() *cobra.Command {
 
 	flags.add(cmd)
 	cmd.Flags().StringVar(&from, "from", "", "s3:// `URL` of the store that servers follow")
-	cmd.Flags().StringSliceVar(&trusted, "publisher", nil, "`ID:KEY` that may sign what is published (can be repeated)")
+	cmd.Flags().StringSliceVar(&trusted, "publisher", nil, "trusted publisher key `ID:KEY` (can be repeated)")
 	cmd.Flags().BoolVar(&follow, "follow", false, "go on until the command is ended")
 	require(cmd, "from", "publisher")
 	return cmd
@@ -370,11 +368,11 @@ func (flags *trustFlags) addChange(cmd *cobra.Command, change trustChange) *cobr
 func trustInit() *cobra.Command {
 	var flags trustFlags
 	cmd := flags.add(&cobra.Command{
-		Use: "init NAME --key FILE", Short: "Make a key that signs what is published", Args: cobra.ExactArgs(1),
+		Use: "init NAME --key FILE", Short: "Make a publisher key", Args: cobra.ExactArgs(1),
 		Long: "Makes a key in FILE, where there is none, and prints the text that servers get as a publisher. With\n" +
 			"--to it also begins the list of keys (TRUST) in the store: from then on keys are added and retired\n" +
 			"there, and servers follow.\n" +
-			"Keep FILE where only who publishes can read it, and a second key somewhere else.",
+			"Keep FILE readable for publishers only, and a second key somewhere else.",
 		Example: "  ninepocket snapshot trust init ops-2026 --key ops-2026.key --to s3://cards/prod",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			key, err := createOrReadKey(flags.key, args[0])
@@ -409,10 +407,10 @@ func trustInit() *cobra.Command {
 func trustAdd() *cobra.Command {
 	var flags trustFlags
 	return flags.addChange(&cobra.Command{
-		Use: "add PUBLISHER --to URL --key FILE", Short: "Let one key more sign what is published",
+		Use: "add PUBLISHER --to URL --key FILE", Short: "Add a publisher key",
 		Args: cobra.ExactArgs(1),
-		Long: "PUBLISHER is what `ninepocket snapshot trust init NAME --key OTHER` printed for the new key. --key\n" +
-			"is one that may sign already. Servers take the change up with the next publication.",
+		Long: "PUBLISHER is the output of `ninepocket snapshot trust init NAME --key OTHER` for the new key. --key\n" +
+			"is a key that may sign already. Servers load the change with the next publication.",
 	}, func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key, arg string) (mirror.Trust, error) {
 		added, err := mirror.ParsePublisher(arg)
 		if err != nil {
@@ -425,9 +423,9 @@ func trustAdd() *cobra.Command {
 func trustRetire() *cobra.Command {
 	var flags trustFlags
 	return flags.addChange(&cobra.Command{
-		Use: "retire NAME --to URL --key FILE", Short: "Let a key sign no more", Args: cobra.ExactArgs(1),
-		Long: "The key that signed what is current is not retired: push with another one first. Take the retired\n" +
-			"key out of the publishers of the servers too: a server that begins without its cache trusts those.",
+		Use: "retire NAME --to URL --key FILE", Short: "Revoke a publisher key", Args: cobra.ExactArgs(1),
+		Long: "The key that signed the current publication is not retired: push with another key first. Also remove\n" +
+			"the retired key from the publishers of the servers, because a server without its cache trusts those.",
 	}, func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key, arg string) (mirror.Trust, error) {
 		return bucket.RetireTrustedKey(ctx, key, arg, time.Now())
 	})

@@ -105,10 +105,10 @@ func snapshotPublish() *cobra.Command {
 	var push pushFlags
 	var terms *operate.Terms
 	cmd := &cobra.Command{
-		Use: "publish ID", Short: "Make a snapshot the one that is served", Args: cobra.ExactArgs(1),
+		Use: "publish ID", Short: "Publish a snapshot", Args: cobra.ExactArgs(1),
 		Long: "Verifies the snapshot, reads it back with the engine's own loader, lets the guards compare it with " +
 			"the current\n" +
-			"one and then moves the pointer that servers follow. Whatever is wrong is named, with exit code 3, and " +
+			"one and then moves the pointer that servers follow. A fault is named, with exit code 3, and " +
 			"leaves the\n" +
 			"current snapshot alone. ID may be latest. With --to it is then pushed, as by snapshot push.\n\n" +
 			guardHelp(),
@@ -234,10 +234,8 @@ func snapshotRollback() *cobra.Command {
 	var configured settings.Merged
 	cmd := &cobra.Command{
 		Use: "rollback [ID]", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
-		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the one that the " +
-			"current\n" +
-			"snapshot replaced when it was published; a second rollback goes one further back. Guards are not " +
-			"asked.\n" +
+		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the snapshot that the\n" +
+			"current one replaced at its publication; a second rollback goes one further back. Guards are not run.\n" +
 			"With --to it is then pushed, as by snapshot push; --freeze keeps the next daily push out.\n\n" +
 			"The next build fills the day from its archived file, but not with --discard-day: CURRENT has the\n" +
 			"day, and the file goes into the folder aside of feed.into. Until a later day is published, after a\n" +
@@ -348,7 +346,7 @@ type logRow struct {
 func snapshotLog() *cobra.Command {
 	var flags storeFlags
 	return flags.addStored(&cobra.Command{
-		Use: "log", Short: "List publications, rollbacks and refusals, newest first, with who and why",
+		Use: "log", Short: "List publications, rollbacks and refusals with user and reason, newest first",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rows, err := storeLog(flags.dir())

@@ -27,7 +27,7 @@ func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve --store DIR --state DIR",
 		Short: "Serve the published snapshot and follow the store",
-		Long: `Serves the current snapshot of a store and follows it: what is published next is live within seconds,
+		Long: `Serves the current snapshot of a store and follows it: a new publication is live within seconds,
 without a restart. SIGTERM drains, a second one ends at once; SIGHUP re-reads keys, plans and the certificate
 and re-checks the store. A socket that a supervisor passes (LISTEN_FDS) is served in place of --listen, once the
 server before has given up the state directory.
@@ -111,7 +111,7 @@ func serveFailure(err error, config *settings.Config) error {
 	case node.StageCursors:
 		if errors.Is(err, access.ErrCorrupt) {
 			return fail(exitRefused, "restore the file, or run: ninepocket state repair --state "+config.State+
-				", which removes it: the next start makes another, and clients begin their walks anew", err)
+				", which removes it: the next start makes another, and clients restart their pagination", err)
 		}
 		return stateFailure(err, config)
 	case node.StageJournal, node.StageExport:
@@ -174,7 +174,7 @@ func healthcheckCommand() *cobra.Command {
 	var url, path string
 	schemes := []string{"http", "https"}
 	cmd := &cobra.Command{
-		Use: "healthcheck", Short: "Ask a running server whether it is ready; exit 0 when it is", Args: cobra.NoArgs,
+		Use: "healthcheck", Short: "Check that a running server is ready; exit 0 if it is", Args: cobra.NoArgs,
 		Long: "Asks /readyz of the admin listener that file and environment configure, or the URL of --url.\n" +
 			"It needs no shell and no curl, so that a container of the binary alone can check its own health.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -207,12 +207,12 @@ func notifyCommand() *cobra.Command {
 	var path string
 	var once, test, asJSON bool
 	cmd := &cobra.Command{
-		Use: "notify --once|--test", Short: "Send what happened to the hooks of [notify], where no server does",
+		Use: "notify --once|--test", Short: "Send waiting events to the hooks of [notify] without a server",
 		Args: cobra.NoArgs,
-		Long: "With --once it tries each event of the store that nobody took so far, as a running server does by\n" +
+		Long: "With --once it tries each event of the store that is not delivered yet, as a running server does by\n" +
 			"itself, and ends: for a timer on a machine where no server runs. With --test it sends an event\n" +
 			"\"notify.test\" to the webhook and the command, and says who took it.\n\n" +
-			"Exit codes: 0 taken, or nothing waits; 1 an event was not taken; 2 a mistake in the configuration.",
+			"Exit codes: 0 all events were taken, 1 an event was not taken, 2 a mistake in the configuration.",
 		Example: "  ninepocket notify --test --config /etc/ninepocket/ninepocket.toml\n" +
 			"  ninepocket notify --once --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -133,7 +133,7 @@ type gameRow struct {
 func snapshotInspect() *cobra.Command {
 	var flags storeFlags
 	return flags.addStored(&cobra.Command{
-		Use: "inspect ID", Short: "Show what a snapshot holds", Args: cobra.ExactArgs(1),
+		Use: "inspect ID", Short: "Show the content of a snapshot", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Only the limits of the guards are needed.
 			config, err := settings.ReadWithEnv(cmd.Flag("config").Value.String())
@@ -242,7 +242,7 @@ func formatFigure(v float64) string {
 func snapshotVerify() *cobra.Command {
 	var flags storeFlags
 	return flags.addStored(&cobra.Command{
-		Use: "verify ID", Short: "Check every byte of a snapshot; exit 3 on any damage",
+		Use: "verify ID", Short: "Check every byte of a snapshot; exit 3 for any damage",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id := args[0]
@@ -292,9 +292,8 @@ func snapshotPrune() *cobra.Command {
 	var conditions publishFlags
 	cmd := &cobra.Command{
 		Use: "prune", Short: "Remove old snapshots", Args: cobra.NoArgs,
-		Long: "Removes the snapshots beyond the newest N. The current one, the one it replaced, pinned ones, and " +
-			"what was current\n" +
-			"so lately that a client's cursor may lead to it, always stay.",
+		Long: "Removes the snapshots beyond the newest N. These always stay: the current snapshot,\n" +
+			"the previous one, pinned ones, and those to which a client's cursor may still lead.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			retain, err := conditions.retention()
 			if err != nil {

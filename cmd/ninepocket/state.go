@@ -62,7 +62,7 @@ var errCursorKey = errors.New("the cursor key is damaged")
 // damageHints are for damage in a state directory, with a running server or without one.
 var damageHints = []errorHint{
 	hint(exitRefused, "restore cursor.key, or stop the server and run: ninepocket state repair --state FOLDER, which "+
-		"removes it: the next start makes another, and clients begin their walks anew", errCursorKey),
+		"removes it: the next start makes another, and clients restart their pagination", errCursorKey),
 	hint(exitRefused,
 		"restore the file `incarnation` from a copy of FOLDER; it has a name that `ninepocket fleet status` "+
 			"lists, and without it what this machine reported would be counted twice", statedir.ErrServerID),
@@ -92,7 +92,7 @@ func printState(out *bufio.Writer, report *access.StateReport) {
 	fmt.Fprintf(out, "%d keys, %d tenants that called, %d ledger rows, %d replies, %d calls in the log\n",
 		report.Keys, report.Tenants, report.Rows, report.Replies, report.Records)
 	if report.Torn > 0 {
-		fmt.Fprintf(out, "the end of the log is torn: %d records that nobody was told of will be dropped\n",
+		fmt.Fprintf(out, "the end of the log is torn: %d unacknowledged records will be dropped\n",
 			report.Torn)
 	}
 	for _, damage := range report.Damage {
@@ -106,11 +106,11 @@ func printState(out *bufio.Writer, report *access.StateReport) {
 func stateBackup() *cobra.Command {
 	var flags stateFlags
 	return flags.add(&cobra.Command{
-		Use: "backup DIR", Short: "Copy a state directory, consistently, also beside a running server",
-		Long: "Makes DIR, which must not be there or be empty, and not be inside of the state directory, copies\n" +
-			"keys, checkpoint, log and cursor key into it, and checks the copy. A server on the directory\n" +
-			"answers meanwhile; it only puts its checkpoints off. When it fails nothing of the copy is left.\n" +
-			"To restore, stop the server and put the copy in the place of the state directory.",
+		Use: "backup DIR", Short: "Copy a state directory, consistently, also while a server runs",
+		Long: "Makes DIR, copies keys, checkpoint, log and cursor key into it, and checks the copy. DIR must be\n" +
+			"empty or new, and outside of the state directory. A server on the directory still answers; it only\n" +
+			"delays its checkpoints. A failed backup leaves no part of the copy. To restore, stop the server and\n" +
+			"put the copy in the place of the state directory.",
 		Example: "  ninepocket state backup /backup/state-2026-11-22 --state /var/lib/ninepocket/state",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -133,12 +133,12 @@ func stateRepair() *cobra.Command {
 	var flags stateFlags
 	var believe bool
 	cmd := &cobra.Command{
-		Use: "repair", Short: "Drop what is damaged in a state directory and name the accounts touched",
-		Long: "Keeps every value whose checksum is right, drops the rest, and prints what was dropped and whose\n" +
-			"figures that touches. The files from before are moved into a folder damaged-TIME. No server may\n" +
-			"run there. A damaged cursor key is removed: the next start makes another.\n\n" +
-			"keys.json is repaired only with --accept-keys: then the file is believed as it reads, which is for\n" +
-			"a file that was edited by hand. A keys.json that is gone begins anew then, without keys.",
+		Use: "repair", Short: "Drop damaged values of a state directory and name the affected tenants",
+		Long: "Keeps every value whose checksum is right, drops the rest, and prints the dropped values and the\n" +
+			"tenants that they affect. The previous files are moved into a folder damaged-TIME. No server may run\n" +
+			"there. A damaged cursor key is removed: the next start makes another.\n\n" +
+			"keys.json is repaired only with --accept-keys: then the file is trusted as it reads, for a file that\n" +
+			"was edited by hand. A missing keys.json is made again then, without keys.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			report, err := access.RepairState(flags.folder, believe, time.Now())
@@ -150,7 +150,7 @@ func stateRepair() *cobra.Command {
 				return err
 			}
 			if removed {
-				const what = "the cursor key: the next start makes another, and clients begin their walks anew"
+				const what = "the cursor key: the next start makes another, and clients restart their pagination"
 				report.Dropped = append(report.Dropped, what)
 			}
 			return printResult(cmd, flags.asJSON, report, func(out *bufio.Writer) { printRepair(out, &report) })
@@ -183,9 +183,9 @@ func tenantResetDay() *cobra.Command {
 	var flags accountFlags
 	var credits bool
 	cmd := &cobra.Command{
-		Use: "reset-day TENANT", Short: "Make the day's quota of a tenant whole again, within 2 seconds",
-		Long: "What the tenant used today does not count any more; the ledger keeps it. Works beside a running\n" +
-			"server. With --credits the preview credits of the period are whole again, and not the day.",
+		Use: "reset-day TENANT", Short: "Reset the day's quota of a tenant, within 2 seconds",
+		Long: "Today's usage of the tenant no longer counts; the ledger keeps it. Works while a server runs. With\n" +
+			"--credits the preview credits of the period are whole again, and not the day.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			now := time.Now()

@@ -51,11 +51,12 @@ func statusCommand() *cobra.Command {
 	var flags *configFlags
 	cmd := &cobra.Command{
 		Use: "status", Args: cobra.NoArgs,
-		Short: "Say on one screen what is served, how the last day went and what to do",
-		Long: "Asks the admin listener what is served, and looks at store, state and feed of the configuration: the\n" +
-			"last day and its verdict, what is missing, disks, keys, the last backup. Then it says what to do.\n\n" +
-			"Exit codes: 0 all is well; 1 something could not be found out, such as when no server answers;\n" +
-			"3 somebody is needed.",
+		Short: "Show the served snapshot, the last day and the next command on one screen",
+		Long: "Reads the served snapshot from the admin listener, and checks store, state and feed of the\n" +
+			"configuration: the last day and its result, missing days, disks, keys and the last backup. Then it\n" +
+			"prints the next commands.\n\n" +
+			"Exit codes: 0 means that all is well. 1 means that a check failed, such as when no server answers. 3\n" +
+			"means that an operator is needed.",
 		Example: "  ninepocket status --config /etc/ninepocket/ninepocket.toml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := flags.read()
@@ -145,7 +146,7 @@ func (s *status) readBackups(now time.Time) error {
 // verdicts are the errors of those that are not well.
 var verdicts = map[any]error{
 	"attention": fail(exitRefused, "", errors.New("cannot call it well: somebody is needed")),
-	"unknown":   fail(exitFailure, "", errors.New("cannot tell whether it is well")),
+	"unknown":   fail(exitFailure, "", errors.New("its state is unknown")),
 }
 
 // add adds a fact.

@@ -208,7 +208,7 @@ func tenantsSuspend() *cobra.Command {
 
 func tenantsResume() *cobra.Command {
 	return tenantsSwitch(&cobra.Command{
-		Use: "resume TENANT --reason TEXT", Short: "Let a suspended tenant go on",
+		Use: "resume TENANT --reason TEXT", Short: "Resume a suspended tenant",
 		Long: "The keys that the suspension stopped work again within a second, with what was left of their\n" +
 			"limits. Keys that were revoked stay so.",
 		Example: "  ninepocket tenants resume acme --reason paid --state state",
@@ -410,7 +410,7 @@ func (flags *planFlags) add(cmd *cobra.Command, change planChange) *cobra.Comman
 
 		what := cmp.Or(strings.Join(changed.Names(), ", "), "nothing")
 		if flags.dry {
-			cmd.PrintErrln("note: a dry run: what follows would be done, and nothing is changed")
+			cmd.PrintErrln("note: a dry run: nothing is changed")
 		} else if err := db.ChangePlans(cmd.Context(), changed); err != nil {
 			return err
 		} else {
@@ -533,7 +533,7 @@ func plansRemove() *cobra.Command {
 func plansImport() *cobra.Command {
 	var flags planFlags
 	return flags.add(&cobra.Command{
-		Use: "import --config FILE", Short: "Take the plans of a configuration into a fleet", Args: cobra.NoArgs,
+		Use: "import --config FILE", Short: "Import the plans of a configuration into a fleet", Args: cobra.NoArgs,
 		Long: "Enters the built-in plans, as the configuration has changed them, and its own ones, with prices.\n" +
 			"Plans that the database has stay as they are, and those that differ are named.",
 		Example: "  ninepocket plans import --config /etc/ninepocket/ninepocket.toml",

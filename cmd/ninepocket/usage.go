@@ -35,11 +35,11 @@ func usageCommand() *cobra.Command {
 	var flags usageFlags
 	cmd := &cobra.Command{
 		Use: "usage", Args: cobra.NoArgs,
-		Short: "Show the ledger, or bills: calls and charges by tenant, key, day and operation",
-		Long: `Shows what every key called and what was charged, up to the last written call, also while a server runs.
---since and --until are days (UTC) and both belong to the bill. --totals sums a tenant and surface up
-in one row, with the plan and its limits as they are now. --month with --priced makes a bill a tenant of
-the prices of [plans.NAME]; amounts are in minor units, such as cents, but in the table.`,
+		Short: "Show usage records or bills: calls and charges by tenant, key, day and operation",
+		Long: "Shows the calls and charges of every key, up to the last written call, also while a server runs.\n" +
+			"--since and --until are days (UTC) and both belong to the bill. --totals sums a tenant and surface\n" +
+			"up in one row, with the plan and its limits as they are now. --month with --priced makes a bill a\n" +
+			"tenant from the prices of [plans.NAME]; amounts are in minor units, such as cents, but in the table.",
 		Example: "  ninepocket usage --day yesterday --totals\n" +
 			"  ninepocket usage --since 2026-10-01 --until 2026-10-31 --totals --format csv\n" +
 			"  ninepocket usage --month 2026-10 --priced --format jsonl",
@@ -255,10 +255,10 @@ func requestCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "request REQUEST_ID", Args: cobra.ExactArgs(1),
-		Short: "Say what became of a request that a customer names by its id",
-		Long: "Looks a request up in the access log of serve and in those that were rotated beside it, which may be\n" +
-			"compressed (.gz, .zst): its time, tenant, key id, operation, status, snapshot and duration. The newest\n" +
-			"file that has it is the last one that is read. A request that is nowhere ends with exit code 1.",
+		Short: "Look up a request id in the access log",
+		Long: "Looks a request up in the access log of serve and its rotated files, which may be compressed (.gz,\n" +
+			".zst). It prints time, tenant, key id, operation, status, snapshot and duration. The search ends at\n" +
+			"the newest file with the request. A request that is nowhere ends with exit code 1.",
 		Example: "  ninepocket request req_2f6ctyq4oz3w\n" +
 			"  ninepocket request req_2f6ctyq4oz3w --access-log '/backup/access*.zst'",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -7,7 +7,7 @@
 // changed, and the database stores the larger of the old total and the new one. So a statement may
 // arrive twice, late or never, and the next one corrects it: there are no offsets and nothing to
 // replay. A server's rows carry its server id, the name of its state directory. The column is named
-// incarnation. A view sums over all servers.
+// `incarnation`. A view sums over all servers.
 //
 // No request waits for this database. While it is unavailable, servers continue with the keys
 // that they have, and their charges wait in their state directories: rows, not calls.

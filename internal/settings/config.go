@@ -23,15 +23,15 @@ import (
 // Config is the configuration of serve: defaults < TOML file < environment < flags. Its keys, and
 // their help, are the tags of its fields.
 type Config struct {
-	Store string `toml:"store" flag:"snapshot store <DIR>, or s3://… that many servers follow"`
+	Store string `toml:"store" flag:"snapshot store: <DIR>, or s3://BUCKET/PREFIX for a fleet"`
 	// Publications of a bucket are stored in a folder, and accepted if one of the keys signed them.
-	StoreCache string   `toml:"store_cache" flag:"<DIR> for what is pulled from a store s3://…"`
-	Publishers []string `toml:"publishers" help:"keys ID:KEY that may sign what a store s3://… publishes"`
+	StoreCache string   `toml:"store_cache" flag:"<DIR> for snapshots from a store s3://…"`
+	Publishers []string `toml:"publishers" help:"keys ID:KEY that may sign publications of a store s3://…"`
 
 	State string `toml:"state" flag:"<DIR> with keys and metering; one server at a time"`
 	// Many servers share these two; without them one machine needs only its state directory.
-	Metering string `toml:"metering" flag:"Redis or Valkey <URL> with the rights that hold over many servers; wants --control"` // air: a tag is one text
-	Control  string `toml:"control" flag:"PostgreSQL <URL> with the keys and bills of many servers"`
+	Metering string `toml:"metering" flag:"Redis or Valkey <URL> with the limits of a fleet; wants --control"` // air: a tag is one text
+	Control  string `toml:"control" flag:"PostgreSQL <URL> with the keys and bills of a fleet"`
 
 	Listen string `toml:"listen" flag:"<ADDRESS> of the API"`
 	Admin  string `toml:"admin" flag:"<ADDRESS> of the admin listener"`
@@ -39,30 +39,30 @@ type Config struct {
 	TLSCert   string `toml:"tls_cert" flag:"PEM <FILE> with the certificate chain of the API; read again when it changes"` // air: a tag is one text
 	TLSKey    string `toml:"tls_key" flag:"PEM <FILE> with the private key of the certificate"`
 	ReadyFile string `toml:"ready_file" flag:"write this <PATH> once requests are served"`
-	BaseURL   string `toml:"base_url" flag:"<URL> that clients reach the API by (default: the listen address)"`
-	SiteURL   string `toml:"site_url" flag:"<URL> of the site that card and set pages are on (default: the base URL)"`
+	BaseURL   string `toml:"base_url" flag:"public <URL> of the API (default: the listen address)"`
+	SiteURL   string `toml:"site_url" flag:"public <URL> of card and set pages (default: the base URL)"`
 	Images    string `toml:"images" flag:"<DIR> with card images, by the names that the catalog gives"`
 	// The thumbnails of these images.
-	ImageCache string `toml:"image_cache" flag:"<DIR> that small copies of card images are kept in (default: STATE/small-images)"` // air: a tag is one text
+	ImageCache string `toml:"image_cache" flag:"<DIR> for thumbnails of card images (default: STATE/small-images)"` // air: a tag is one text
 
 	BulkDir string `toml:"bulk_dir" flag:"<DIR> with the files of the whole catalog (default: STATE/bulk)"`
 
 	NoSite    bool   `toml:"no_site" flag:"serve no public pages"`
 	LogFormat string `toml:"log_format" flag:"text or json"`
-	AccessLog string `toml:"access_log" flag:"write a JSON line a request to this <PATH>, - for stdout; reopened on SIGHUP"`            // air: a tag is one text
-	DrainLead string `toml:"drain_lead" flag:"<DURATION> for which SIGTERM lets requests come before the listener closes, 10s at most"` // air: a tag is one text
+	AccessLog string `toml:"access_log" flag:"write a JSON line a request to this <PATH>, - for stdout; reopened on SIGHUP"` // air: a tag is one text
+	DrainLead string `toml:"drain_lead" flag:"<DURATION> from SIGTERM until the listener closes, 10s at most"`               // air: a tag is one text
 
 	AccessLogSample int `toml:"access_log_sample" flag:"a line for one request in <N>; errors of the server always have one"` // air: a tag is one text
 
-	MaxConnections           int `toml:"max_connections" flag:"open connections of the API, <N> at most (default: what the descriptors allow)"`                        // air: a tag is one text
-	MaxConnectionsPerAddress int `toml:"max_connections_per_address" flag:"<N> of them at most from one address that is no trusted proxy (default: a quarter of all)"` // air: a tag is one text
+	MaxConnections           int `toml:"max_connections" flag:"open connections of the API, <N> at most (default: what the descriptors allow)"`                     // air: a tag is one text
+	MaxConnectionsPerAddress int `toml:"max_connections_per_address" flag:"<N> connections at most from one address that is no trusted proxy (default: a quarter)"` // air: a tag is one text
 
-	Surfaces              []string `toml:"surfaces" help:"live, and preview unless it is to be off"`
-	DefaultSurface        string   `toml:"default_surface" help:"answers a shared path when no key says which"`
-	ProductPrefix         string   `toml:"product_prefix" help:"begins product ids: 1 to 16 lower-case letters, digits"`
-	CORSOrigins           []string `toml:"cors_origins" help:"origins whose pages may read answers"`
-	MaxIdempotencyRecords int      `toml:"replies_max" help:"idempotent replies kept for a tenant, besides what its plan makes in ten minutes"`   // air: a tag is one text
-	AdminHosts            []string `toml:"admin_hosts" help:"names with a dot that the admin listener may be asked by, besides localhost"`        // air: a tag is one text
+	Surfaces              []string `toml:"surfaces" help:"enabled surfaces: live, preview"`
+	DefaultSurface        string   `toml:"default_surface" help:"surface of a shared path for calls without a key"`
+	ProductPrefix         string   `toml:"product_prefix" help:"prefix of product ids: 1 to 16 lower-case letters, digits"`
+	CORSOrigins           []string `toml:"cors_origins" help:"CORS: origins whose pages may read responses"`
+	MaxIdempotencyRecords int      `toml:"replies_max" help:"idempotent responses stored for a tenant, beyond those of its plan in ten minutes"`  // air: a tag is one text
+	AdminHosts            []string `toml:"admin_hosts" help:"host names with a dot that may address the admin listener, besides localhost"`       // air: a tag is one text
 	TrustedProxies        []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For has a visitor's address"` // air: a tag is one text
 
 	Serve  Serve
@@ -88,7 +88,7 @@ type Serve struct {
 // Compat is the [compat] table.
 type Compat struct {
 	PokemonTCG bool   `toml:"pokemontcg" help:"also answer programs of the Pokémon TCG API, version 2, below /v2"`
-	Anonymous  string `toml:"anonymous" help:"plan of those of its callers that send no key; none refuses them"`
+	Anonymous  string `toml:"anonymous" help:"plan of callers without a key; none refuses them"`
 }
 
 // checkCompat returns every problem of the table, joined.
@@ -103,7 +103,7 @@ func (c *Config) checkCompat() error {
 	wrong.AddIf(!known, "cannot use compat.anonymous %q: there is no such plan", anonymous)
 	wrong.AddIf(!c.Compat.PokemonTCG, "cannot use compat.anonymous: compat.pokemontcg is off")
 	wrong.AddIf(c.Control != "", "cannot use compat.anonymous: many servers bill only callers with a key")
-	wrong.AddIf(c.isBehindProxy(), "cannot use compat.anonymous: base_url tells of a proxy in front, and "+
+	wrong.AddIf(c.isBehindProxy(), "cannot use compat.anonymous: base_url means a proxy in front, but "+
 		"trusted_proxies names none, so that all callers would share one address")
 	return wrong.Err()
 }
@@ -119,36 +119,36 @@ func (s *Serve) PublishesAt() (after time.Duration, known bool) {
 
 // Feed is the [feed] table: what daily pulls, and feed pull with --config.
 type Feed struct {
-	Into          string   `toml:"into" help:"directory that daily pulls the TCGCSV feed into; none for no pull"`
+	Into          string   `toml:"into" help:"feed directory that daily downloads TCGCSV into; none for no pull"`
 	URL           string   `toml:"url" help:"base URL of the feed"`
 	Games         []string `toml:"games" help:"only these games; none for all"`
 	Interval      string   `toml:"interval" help:"time between two requests"`
-	UserAgent     string   `toml:"user_agent" help:"names you to the feed, with an address"`
+	UserAgent     string   `toml:"user_agent" help:"User-Agent: your name and address for the feed"`
 	ArchiveDays   int      `toml:"keep_days" help:"archived days to keep; 0 keeps all"`
-	Images        string   `toml:"images" help:"folder that missing pictures are fetched into; none for no pictures"`
+	Images        string   `toml:"images" help:"folder for missing pictures that are downloaded; none for no pictures"`
 	ImageInterval string   `toml:"image_interval" help:"time between two requests for pictures"`
 }
 
 // Daily is the [daily] table.
 type Daily struct {
-	Sources          []string `toml:"sources" help:"catalogs KIND:PATH in order of authority; feed stands for what is pulled"` // air: a tag is one text
+	Sources          []string `toml:"sources" help:"catalogs KIND:PATH in order of authority; feed stands for the feed directory"` // air: a tag is one text
 	Prices           []string `toml:"prices" help:"prices alone, KIND:PATH"`
 	Mapping          string   `toml:"mapping" help:"folder with sealed.csv, aliases.csv, removed.csv, feeds.toml and search_aliases.csv"`     // air: a tag is one text
 	Names            string   `toml:"names" help:"file of names in other languages: number of a card, and a column for each language's code"` // air: a tag is one text
 	Languages        []string `toml:"languages" help:"languages whose names are read, such as de; none for all"`
 	IncludeUnmatched bool     `toml:"keep_unmatched" help:"keep cards of later sources that no earlier one has"`
-	RetainSnapshots  int      `toml:"keep" help:"newest snapshots that a publication leaves; 0 keeps all"`
+	RetainSnapshots  int      `toml:"keep" help:"newest snapshots to keep; 0 keeps all"`
 }
 
 // Backup is the [backup] table.
 type Backup struct {
 	Into        string `toml:"into" help:"folder that backup writes into; it belongs on another disk"`
-	RetainCount int    `toml:"keep" help:"newest backups that stay; 0 keeps all"`
+	RetainCount int    `toml:"keep" help:"newest backups to keep; 0 keeps all"`
 }
 
 // MCP is the [mcp] table.
 type MCP struct {
-	AllowedHosts   []string `toml:"allowed_hosts" help:"hosts that may be asked for, besides the base URL's, the listen host and loopback"` // air: a tag is one text
+	AllowedHosts   []string `toml:"allowed_hosts" help:"hosts that requests may name, besides the base URL's, the listen host and loopback"` // air: a tag is one text
 	AllowedOrigins []string `toml:"allowed_origins" help:"origins whose pages may call MCP"`
 }
 
@@ -170,7 +170,7 @@ type Plan struct {
 
 // Metrics is the [metrics] table.
 type Metrics struct {
-	Tenants bool `toml:"tenants" help:"also count calls by tenant, which labels name"`
+	Tenants bool `toml:"tenants" help:"also count calls by tenant, with a label"`
 }
 
 // DefaultRetention is how many of the newest snapshots a publication retains in the store, unless

@@ -17,7 +17,7 @@ var (
 	flagCall  = regexp.MustCompile(`^(?:Bool|String|Int|Int64|Uint|Duration|Float64|Var)(?:Slice|Array)?(?:Var)?P?$`)
 	gauges    = regexp.MustCompile(`(?i)^(?:gauge|counter|histogram|agegauge|newdesc|summary)$`)
 	helpKey   = regexp.MustCompile(`^(?:Short|Long|Usage|Deprecated|Help|About)$`)
-	helpTag   = regexp.MustCompile(`\b(?:help|usage|doc|about):("(?:[^"\\]|\\.)*")`)
+	helpTag   = regexp.MustCompile(`\b(?:help|flag):("(?:[^"\\]|\\.)*")`)
 	message   = regexp.MustCompile(`^[A-Za-z%"'][^<>{}\[\]=;$|\\]*$`)
 )
 
