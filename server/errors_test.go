@@ -101,6 +101,7 @@ func codesTable(tb testing.TB) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
+
 	var rows []string
 	for part := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
 		lines := strings.Split(part, "\n")
@@ -117,7 +118,8 @@ func codesTable(tb testing.TB) string {
 // errorsHead is the beginning of docs/ERRORS.md.
 const errorsHead = "# Errors\n\nThis page is for programmers whose request was refused. It has all codes, and " +
 	"requests with their\nresponses. A test makes the page. Branch on `code`. The text after it says " +
-	"which value was sent,\nwhich values are valid, and what to do next. [API](API.md#errors) has the rules.\n\n## Codes\n\n"
+	"which value was sent,\nwhich values are valid, and what to do next. [API](API.md#errors) has the rules.\n\n" +
+	"## Codes\n\n"
 
 // errorsExamples introduces the examples.
 const errorsExamples = "\n## Examples\n\nThe first column is the kind of the key. A dash means no key. " +

@@ -34,8 +34,8 @@ func writeGuide(root string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return format.Source([]byte("// Code generated from docs/GUIDE.md by \"make generate\". DO NOT EDIT.\n\npackage site\n\n" +
-		"// guideHTML is the guide for clients. Its address is that of the demo.\nconst guideHTML = " +
+	return format.Source([]byte("// Code generated from docs/GUIDE.md by \"make generate\". DO NOT EDIT.\n\n" +
+		"package site\n\n// guideHTML is the guide for clients. Its address is that of the demo.\nconst guideHTML = " +
 		fmt.Sprintf("%q", page) + "\n"))
 }
 
@@ -46,24 +46,25 @@ func renderMarkdown(text string) (string, error) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
+		end := i + 1
 		switch {
 		case line == "":
 		case strings.HasPrefix(line, "## "):
 			name := strings.TrimPrefix(line, "## ")
 			anchor := "guide-" + strings.ReplaceAll(strings.ToLower(name), " ", "-")
+
 			fmt.Fprintf(&out, "<h3 id=\"%s\">%s</h3>\n", anchor, html.EscapeString(name))
 		case strings.HasPrefix(line, "```"):
-			language := strings.TrimPrefix(line, "```")
-			end := i + 1
 			for end < len(lines) && lines[end] != "```" {
 				end++
 			}
-			out.WriteString(renderCode(language, lines[i+1:end]))
+			out.WriteString(renderCode(strings.TrimPrefix(line, "```"), lines[i+1:end]))
 			i = end
+
 		case strings.HasPrefix(line, "#"), strings.HasPrefix(line, "|"), strings.HasPrefix(line, ">"):
 			return "", fmt.Errorf("docs/GUIDE.md has a mark that /docs cannot show: %q", line)
+
 		default:
-			end := i
 			for end < len(lines) && lines[end] != "" {
 				end++
 			}
@@ -104,6 +105,7 @@ func renderInline(text string) string {
 		if m == nil {
 			return out.String() + html.EscapeString(text)
 		}
+
 		out.WriteString(html.EscapeString(text[:m[0]]))
 		part := func(i int) string { return html.EscapeString(text[m[2*i]:m[2*i+1]]) }
 		switch {

@@ -107,7 +107,8 @@ func (d *docsKit) proxies(use string) {
 
 	d.writes("proxy.mjs", fenced(d.t, "docs/GUIDE.md", "js", "createServer"))
 	said := d.pastes(use + "PORT=" + port + " node proxy.mjs &\ntrap 'kill $!' EXIT\n" +
-		"curl -sSf --retry-connrefused --retry 60 --retry-delay 1 http://" + address + "/kanto-classic-charizard-4-102\n" +
+		"curl -sSf --retry-connrefused --retry 60 --retry-delay 1 http://" + address +
+		"/kanto-classic-charizard-4-102\n" +
 		"curl -sS -w '%{http_code}' http://" + address + "/another\n")
 	says(d.t, said, `"name":"Charizard"`, `"market_price_cents":45000`, `"use_until":"`,
 		`"attribution":"Synthetic market reference, not real prices"`, "{}503")
@@ -146,7 +147,9 @@ func fenced(t *testing.T, page, language, says string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, block := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```").FindAllStringSubmatch(string(text), -1) {
+
+	pattern := regexp.MustCompile("(?ms)^```" + language + "\n(.*?)^```")
+	for _, block := range pattern.FindAllStringSubmatch(string(text), -1) {
 		if strings.Contains(block[1], says) {
 			return block[1]
 		}
@@ -157,7 +160,7 @@ func fenced(t *testing.T, page, language, says string) string {
 
 // TestPagesAreShort holds the lengths that pages of clients may have.
 func TestPagesAreShort(t *testing.T) {
-	for page, most := range map[string]int{
+	for page, limit := range map[string]int{
 		"README.md": 130, "docs/GLOSSARY.md": 50, "docs/DATA.md": 90, "docs/GUIDE.md": 220, "docs/API.md": 450,
 		"docs/ERRORS.md": 130, "docs/PARTNER.md": 180, "docs/MCP.md": 130, "docs/VALUATION.md": 130,
 		"docs/SEARCH-SYNTAX.md": 60,
@@ -166,10 +169,11 @@ func TestPagesAreShort(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if lines := strings.Count(string(text), "\n"); lines > most {
-			t.Errorf("%s has %d lines of %d", page, lines, most)
+		if lines := strings.Count(string(text), "\n"); lines > limit {
+			t.Errorf("%s has %d lines of %d", page, lines, limit)
 		}
 	}
+
 	if picture, err := os.Stat("../../docs/card.png"); err != nil || picture.Size() > 150_000 {
 		t.Errorf("the picture of README.md: %v, or it is too large", err)
 	}
