@@ -45,7 +45,7 @@ variables with the same prefix.
 // tableIntros say what a table is for.
 var tableIntros = map[string]string{
 	"":        "Keys without a table stand at the beginning of the file.",
-	"serve":   "What clients learn about the next release.",
+	"serve":   "The time of the next release, for clients.",
 	"compat":  "The API of another service, for programs that used it.",
 	"feed":    "The download of the price feed ([DAILY.md](DAILY.md)).",
 	"daily":   "The daily job ([DAILY.md](DAILY.md)).",
