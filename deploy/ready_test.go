@@ -331,7 +331,8 @@ func TestAlertsAreExplained(t *testing.T) {
 	runbook := read(t, "../docs/RUNBOOK.md")
 	for name := range rules {
 		link := "      runbook_url: 'file:///usr/local/share/doc/ninepocket/RUNBOOK.md#" + strings.ToLower(name) + "'\n"
-		if _, rule, _ := strings.Cut(text, "- alert: "+name+"\n"); !strings.Contains(strings.Split(rule, "- alert: ")[0], link) {
+		_, rule, _ := strings.Cut(text, "- alert: "+name+"\n")
+		if rule, _, _ = strings.Cut(rule, "- alert: "); !strings.Contains(rule, link) {
 			t.Errorf("the rule %s has no%s", name, link)
 		}
 		_, entry, _ := strings.Cut(runbook, "\n### "+name+"\n")

@@ -37,7 +37,8 @@ scrape_configs:
 - ` + "`deploy/grafana/ninepocket.json`" + ` is a dashboard: import it and choose the Prometheus.
 - ` + "`deploy/prometheus/alerts.yml`" + ` has the alert rules.
 - ` + "`go_…` and `process_…`" + ` are the usual metrics of a Go program.
-- A label never holds text from a client. Tenants are labels only with ` + "`tenants = true` in `[metrics]`" + `.
+- A label never holds text from a client. Tenants are labels only with ` + "`tenants = true`" + ` in
+  ` + "`[metrics]`" + `.
 - ` + "`surface` is `live`, `preview`, `mcp`, `site` or `none`. `operation`" + ` is the name in
   ` + "`ninepocket usage`, or `mcp:TOOL`" + `, or a page of the site.
 - ` + "`demo`" + ` meters in memory: it has no metrics of log and checkpoint.
@@ -201,8 +202,8 @@ func TestMetricsPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept, err := os.ReadFile(file)
-	if diff := gocmp.Diff(string(kept), page); err != nil || diff != "" {
+	written, err := os.ReadFile(file)
+	if diff := gocmp.Diff(string(written), page); err != nil || diff != "" {
 		t.Errorf("%s is not what make generate writes: %v\n%s", file, err, diff)
 	}
 }

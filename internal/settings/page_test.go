@@ -55,8 +55,8 @@ var tableIntros = map[string]string{
 	"fleet":   "Limits and usage of several servers ([FLEET.md](FLEET.md)).",
 	"mcp":     "The MCP endpoint.",
 	"guards":  "Limits of the guards ([GUARDS.md](GUARDS.md)).",
-	"plans.NAME": "Put the name of a plan in the place of `NAME`. A new name makes another plan. " +
-		"[KEYS.md](KEYS.md#plans) lists\nthe plans that are built in.",
+	"plans.NAME": "Put the name of a plan in the place of `NAME`. A new name makes another plan.\n" +
+		"[KEYS.md](KEYS.md#plans) lists the plans that are built in.",
 }
 
 // TestConfigurationPage holds docs/CONFIGURATION.md against the settings. With -update it writes the page.
@@ -102,8 +102,8 @@ func TestConfigurationPage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept, err := os.ReadFile(file)
-	if diff := cmp.Diff(string(kept), page); err != nil || diff != "" {
+	written, err := os.ReadFile(file)
+	if diff := cmp.Diff(string(written), page); err != nil || diff != "" {
 		t.Errorf("%s is not what make generate writes: %v\n%s", file, err, diff)
 	}
 }
