@@ -20,7 +20,8 @@ func TestExitCodesOfTheUnit(t *testing.T) {
 	rows := regexp.MustCompile(`(?m)^\| (\d) \| .* \| (yes|no) \|$`).FindAllStringSubmatch(table, -1)
 
 	// The program's codes count from 0.
-	constants := regexp.MustCompile(`(?s)exitOK = iota\n(.*?)\)`).FindStringSubmatch(read(t, "../cmd/ninepocket/main.go"))
+	program := read(t, "../cmd/ninepocket/main.go")
+	constants := regexp.MustCompile(`(?s)exitOK = iota\n(.*?)\)`).FindStringSubmatch(program)
 	if constants == nil {
 		t.Fatal("the program has no exit codes")
 	}
@@ -43,8 +44,10 @@ func TestRedisOfThePage(t *testing.T) {
 	if conf == nil {
 		t.Fatal("docs/FLEET.md has no redis.conf")
 	}
+
 	command := regexp.MustCompile(`(?s)command: \["redis-server", "/data/redis.conf", (.*?)\]`).
 		FindStringSubmatch(read(t, "fleet/compose.yml"))
+
 	n := 0
 	for _, flag := range regexp.MustCompile(`"--([a-z-]+)", "([^"]*)"`).FindAllStringSubmatch(command[1], -1) {
 		n++
@@ -97,6 +100,7 @@ func checkLinks(t *testing.T, root string, pages []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		plain := regexp.MustCompile("(?ms)^```.*?^```|`[^`\n]*`").ReplaceAllString(string(text), "")
 		for _, link := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(plain, -1) {
 			target, anchor, _ := strings.Cut(link[1], "#")
@@ -104,6 +108,7 @@ func checkLinks(t *testing.T, root string, pages []string) {
 				continue
 			}
 			links++
+
 			file := page
 			if target != "" {
 				file = path.Join(path.Dir(page), target)
@@ -190,8 +195,8 @@ func TestInstalledPages(t *testing.T) {
 
 	// The files that the pages name are there.
 	text := read(t, "../docs/FLEET.md") + read(t, "../docs/INSTALL.md") + read(t, "../docs/SECURITY-MODEL.md")
-	named := regexp.MustCompile("`((?:users|roles|sentinel|haproxy|before-253|secrets|memory|port|access-log|on-failure)" +
-		"\\.[a-z]+)`")
+	named := regexp.MustCompile("`((?:users|roles|sentinel|haproxy|before-253|secrets|memory|port|access-log|" +
+		"on-failure)\\.[a-z]+)`")
 	for _, name := range named.FindAllStringSubmatch(text, -1) {
 		_, err := os.Stat(filepath.Join(root, "examples", name[1]))
 		if _, ofFleet := os.Stat(filepath.Join(root, "examples/fleet", name[1])); err != nil && ofFleet != nil {

@@ -332,7 +332,8 @@ func TestAlertsAreExplained(t *testing.T) {
 	for name := range rules {
 		link := "      runbook_url: 'file:///usr/local/share/doc/ninepocket/RUNBOOK.md#" + strings.ToLower(name) + "'\n"
 		_, rule, _ := strings.Cut(text, "- alert: "+name+"\n")
-		if rule, _, _ = strings.Cut(rule, "- alert: "); !strings.Contains(rule, link) {
+		rule, _, _ = strings.Cut(rule, "- alert: ")
+		if !strings.Contains(rule, link) {
 			t.Errorf("the rule %s has no%s", name, link)
 		}
 		_, entry, _ := strings.Cut(runbook, "\n### "+name+"\n")

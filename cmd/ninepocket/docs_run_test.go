@@ -184,10 +184,10 @@ func (d *docsKit) joins() {
 	d.t.Helper()
 	const page = "docs/FLEET.md"
 	if !postgrestest.Installed() {
-		for _, b := range [][2]string{{page, "fleet import"}, {page, "fleet forget"}, {"docs/KEYS.md", "plans remove"}} {
-			d.lacks = append(d.lacks, excuse{b[0], b[1], "needs PostgreSQL, which is not installed"})
-			d.t.Logf("skipped: the block of %s that says %q, because PostgreSQL is not installed", b[0], b[1])
-		}
+		const why = "needs PostgreSQL, which is not installed"
+		d.lacks = append(d.lacks, excuse{page, "fleet import", why}, excuse{page, "fleet forget", why},
+			excuse{"docs/KEYS.md", "plans remove", why})
+		d.t.Logf("skipped: three blocks of %s and docs/KEYS.md: %s", page, why)
 		return
 	}
 

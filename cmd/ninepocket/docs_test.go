@@ -102,6 +102,7 @@ func TestCommandsOfTheRunbook(t *testing.T) {
 	if len(shown) < 30 {
 		t.Errorf("only %d commands were found", len(shown))
 	}
+
 	for _, found := range shown {
 		words := strings.Fields(found[1])
 		cmd, rest, err := rootCommand().Find(words)

@@ -419,6 +419,7 @@ func (w *watched) comparesMetrics(docs string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+
 	scrape := w.scrape()
 	n := 0
 	for _, found := range regexp.MustCompile(`(?m)^# HELP (ninepocket_\S+) (.*)\n# TYPE \S+ (\w+)\n(.*)`).
@@ -430,6 +431,7 @@ func (w *watched) comparesMetrics(docs string) {
 				labels = append(labels, label[1])
 			}
 		}
+
 		// A scrape has labels in the order of their names, and a number that the program computes.
 		row := regexp.MustCompile("(?m)^\\| `" + found[1] + "` \\| (\\w+) \\| ([^|]*) \\| (.*) \\|$").
 			FindStringSubmatch(string(page))
@@ -437,6 +439,7 @@ func (w *watched) comparesMetrics(docs string) {
 			w.t.Errorf("%s has no row of %s", docs, found[1])
 			continue
 		}
+
 		shown := strings.FieldsFunc(row[2], func(r rune) bool { return r == ',' || r == ' ' })
 		slices.Sort(shown)
 		slices.Sort(labels)

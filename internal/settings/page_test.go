@@ -79,7 +79,8 @@ func TestConfigurationPage(t *testing.T) {
 			if intro == "" {
 				t.Errorf("the page says nothing about [%s]", table)
 			}
-			page += "\n## " + heading + "\n\n" + intro + "\n\n| key | default | variable | meaning |\n|---|---|---|---|\n"
+			page += "\n## " + heading + "\n\n" + intro +
+				"\n\n| key | default | variable | meaning |\n|---|---|---|---|\n"
 		}
 
 		// A plan's default depends on its name.

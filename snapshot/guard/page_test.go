@@ -19,7 +19,8 @@ func TestGuardsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var shown []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| ([0-9]+)( %)?").FindAllStringSubmatch(string(page), -1) {
+	rows := regexp.MustCompile("(?m)^\\| `(\\w+)` \\| ([0-9]+)( %)?")
+	for _, row := range rows.FindAllStringSubmatch(string(page), -1) {
 		limit, err := strconv.ParseFloat(row[2], 64)
 		if err != nil {
 			t.Fatal(err)
