@@ -144,7 +144,7 @@ func (m *member) goesOn(t *testing.T, what string, c cursors, of *snapshot.Catal
 }
 
 // TestCursorAcrossServers asks one server with cursors of another, which is ahead or behind
-// (docs/FLEET.md). No pagination ends with an avoidable error.
+// (docs/FLEET-STORE.md, Scheduled activation). No pagination ends with an avoidable error.
 func TestCursorAcrossServers(t *testing.T) {
 	first := small().view.Catalog
 	next := later().view.Catalog

@@ -10,7 +10,7 @@ import (
 	"ninepocket/internal/redistest"
 )
 
-// TestOneMachineToThree follows docs/FLEET.md, From one machine to three, while clients hold keys
+// TestOneMachineToThree follows docs/FLEET.md, Build, while clients hold keys
 // and cursors. None of these is lost, and every call is billed once, except an earlier batch that
 // is repeated later.
 func TestOneMachineToThree(t *testing.T) {

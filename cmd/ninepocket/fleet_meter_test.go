@@ -221,38 +221,6 @@ func TestFleetForget(t *testing.T) {
 	})
 }
 
-// TestFleetRowsAreShown wants every test that the page of a fleet names.
-func TestFleetRowsAreShown(t *testing.T) {
-	page, err := os.ReadFile("../../docs/FLEET.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var tests strings.Builder
-	for _, pattern := range []string{"../../fleet/*/*_test.go", "../../deploy/*_test.go", "*_test.go"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tests.Write(text)
-		}
-	}
-
-	names := regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(string(page), -1)
-	for _, name := range names {
-		if !strings.Contains(tests.String(), "\nfunc "+name+"(t *testing.T)") {
-			t.Errorf("there is no %s", name)
-		}
-	}
-	if len(names) < 15 {
-		t.Errorf("the page names %d tests", len(names))
-	}
-}
-
 // TestFirstStart starts the first server of a fleet: its log has no error. Then the password of Redis is changed
 // under it, and a reload says whether the new one is right.
 func TestFirstStart(t *testing.T) {
