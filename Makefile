@@ -186,9 +186,10 @@ quick: ## lint and run the short tests of the packages that changed since MAIN=m
 	@GO='$(GO)' TOOL='$(TOOL)' tools/quick.sh $(or $(MAIN),main)
 
 .PHONY: generate
-generate: ## compile the templates of the pages, site/*.qtpl, to Go, and write the clients' types from the OpenAPI document
+generate: ## compile the templates of the pages, site/*.qtpl, to Go, and write the clients' types and the index of decisions
 	$(TOOL) qtc -dir=site -skipLineComments
 	$(GO) run ./clients/typegen
+	$(GO) -C tools run ./decisions -root ..
 	@clients/check-languages.sh types
 
 .PHONY: clients

@@ -9,7 +9,7 @@ import (
 
 // Limits of a catalog: what the fields of docs/API.md and the format's 32-bit offsets can carry.
 const (
-	// MaxCents is the largest amount of money (docs/API.md, Money).
+	// MaxCents is the largest amount of money (docs/API.md).
 	MaxCents = 9007199254740991
 	// MaxName bounds names in code points (docs/API.md, Product).
 	MaxName = 200
@@ -17,7 +17,7 @@ const (
 	MaxNumber = 100
 	// MaxPrinting bounds printings in code points (docs/API.md, Product).
 	MaxPrinting = 100
-	// MaxVariant bounds variants in code points (docs/API.md, PriceOption).
+	// MaxVariant bounds variants in code points (docs/API.md).
 	MaxVariant = 100
 	// HistoryDays is how many UTC dates of history a lane keeps, the snapshot's own date included.
 	HistoryDays = 365

@@ -16,8 +16,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Bounds of text that the snapshot does not bound itself, in code points (docs/API.md, Identifier
-// and Limits).
+// Bounds of text that the snapshot does not bound itself, in code points (docs/API.md).
 const (
 	maxRef             = 200
 	maxNamespace       = 100
