@@ -205,3 +205,77 @@ func citationFault(page, heading string) string {
 	}
 	return fmt.Sprintf("%s has no heading at the beginning of %q", page, heading)
 }
+
+// TestFuzzTargetsAreInTheTable compares the table of docs/dev/FUZZING.md with the fuzz targets of the code.
+func TestFuzzTargetsAreInTheTable(t *testing.T) {
+	documented := map[string]bool{}
+	name := regexp.MustCompile("`(\\w+)`")
+	for _, row := range regexp.MustCompile("(?m)^\\| `([\\w/]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(
+		pageText(t, "docs/dev/FUZZING.md"), -1) {
+		for _, target := range name.FindAllStringSubmatch(row[2], -1) {
+			documented[row[1]+".Fuzz"+target[1]] = true
+		}
+	}
+
+	target := regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
+	found := map[string]bool{}
+	for _, file := range tracked(t, ".go") {
+		if !strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, match := range target.FindAllStringSubmatch(pageText(t, file), -1) {
+			name := filepath.ToSlash(filepath.Dir(file)) + "." + match[1]
+			found[name] = true
+			if !documented[name] {
+				t.Errorf("docs/dev/FUZZING.md has no row of %s", name)
+			}
+		}
+	}
+	for name := range documented {
+		if !found[name] {
+			t.Errorf("docs/dev/FUZZING.md has a row of %s, which is no target", name)
+		}
+	}
+}
+
+// TestNamedTestsExist wants each test and fuzz target that a page of maintainers names to exist.
+func TestNamedTestsExist(t *testing.T) {
+	declared := map[string]bool{}
+	declaration := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
+	for _, name := range tracked(t, ".go") {
+		if strings.HasSuffix(name, "_test.go") {
+			for _, found := range declaration.FindAllStringSubmatch(pageText(t, name), -1) {
+				declared[found[1]] = true
+			}
+		}
+	}
+
+	named, example := 0, "TestRevokedKeyIsRefused" // TESTING.md shows it as a good name
+	for _, page := range tracked(t, ".md") {
+		if !strings.HasPrefix(page, "docs/dev/") && page != "CONTRIBUTING.md" {
+			continue
+		}
+		for _, found := range regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z]\\w+)[/`]").FindAllStringSubmatch(pageText(t, page), -1) {
+			named++
+			if !declared[found[1]] && found[1] != example {
+				t.Errorf("%s names %s, which does not exist", page, found[1])
+			}
+		}
+	}
+	if named < 150 {
+		t.Errorf("only %d names were found", named)
+	}
+}
+
+// TestHostileCorpusIsCounted compares the figures of docs/dev/FAULTS.md with the corpus of requests.
+func TestHostileCorpusIsCounted(t *testing.T) {
+	corpus := pageText(t, "server/testdata/hostile.txt")
+	_, rest, _ := strings.Cut(corpus, "# ---- good requests")
+	good, _, _ := strings.Cut(rest, "\n# ----")
+
+	figures := fmt.Sprintf("`server/testdata/hostile.txt` has %d cases, and %d of them are good requests",
+		strings.Count(corpus, "\n== "), strings.Count(good, "\n== "))
+	if !strings.Contains(pageText(t, "docs/dev/FAULTS.md"), figures) {
+		t.Errorf("docs/dev/FAULTS.md does not say: %s", figures)
+	}
+}
