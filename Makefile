@@ -151,15 +151,15 @@ bench-swap: build bin/drive ## publish 50 times under a fixed load and compare t
 	@bin/drive --swap $(BENCH_FLAGS)
 
 .PHONY: bench-table
-bench-table: build bin/drive ## measure every row of the budget table into docs/PERFORMANCE.md (on a quiet machine; 20 min)
+bench-table: build bin/drive ## measure every row of the budget table into docs/dev/BENCHMARKS.md (on a quiet machine; 20 min)
 	$(GO) run ./bench/figures budgets --data '$(DATA)' $(BENCH_FLAGS)
 
 .PHONY: bench-plot
-bench-plot: build bin/drive ## measure growth up to 1,000,000 cards into docs/PERFORMANCE.md and docs/scaling.svg (16 GB of memory; 6 min)
+bench-plot: build bin/drive ## measure growth up to 1,000,000 cards into docs/dev/BENCHMARKS.md and docs/dev/scaling.svg (16 GB of memory; 6 min)
 	$(GO) run ./bench/figures scale $(BENCH_FLAGS)
 
 .PHONY: bench-compare
-bench-compare: build bin/drive ## measure PostgreSQL, SQLite and search libraries beside ours into docs/PERFORMANCE.md (4 min)
+bench-compare: build bin/drive ## measure PostgreSQL, SQLite and search libraries beside ours into docs/dev/BENCHMARKS.md (4 min)
 	$(GO) run ./bench/figures compare --data '$(DATA)' $(BENCH_FLAGS)
 
 .PHONY: lint

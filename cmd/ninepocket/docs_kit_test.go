@@ -42,9 +42,10 @@ var excused = []excuse{
 	{"docs/FLEET.md", "snapshot publish latest", "needs an S3 bucket and its credentials"},
 	{"docs/FLEET.md", "snapshot rollback", "needs an S3 bucket and its credentials"},
 	{"docs/FLEET.md", "trust add", "needs an S3 bucket and its credentials"},
-	{"docs/PERFORMANCE.md", "onepiece-daily", "needs the real catalogs and minutes of a quiet machine"},
-	{"docs/PERFORMANCE.md", "--store b", "needs the real catalogs and minutes of a quiet machine"},
-	{"docs/PERFORMANCE.md", "go tool pprof", "measures for a minute, on a quiet machine"},
+	{"docs/dev/FUZZING.md", "make fuzz", "fuzzes for minutes; the gate runs the seeds"},
+	{"docs/dev/BENCHMARKS.md", "onepiece-daily", "needs the real catalogs and minutes of a quiet machine"},
+	{"docs/dev/BENCHMARKS.md", "--store b", "needs the real catalogs and minutes of a quiet machine"},
+	{"docs/dev/BENCHMARKS.md", "go tool pprof", "measures for a minute, on a quiet machine"},
 	{"CONTRIBUTING.md", "make quick", "targets of minutes, of whose parts the gate has steps"},
 }
 
