@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // decisionPages is the folder of the decisions.
@@ -277,5 +278,41 @@ func TestHostileCorpusIsCounted(t *testing.T) {
 		strings.Count(corpus, "\n== "), strings.Count(good, "\n== "))
 	if !strings.Contains(pageText(t, "docs/dev/FAULTS.md"), figures) {
 		t.Errorf("docs/dev/FAULTS.md does not say: %s", figures)
+	}
+}
+
+// TestBenchmarksAreFresh wants each generated table of measurements to be of the last 14 days and of the last 100
+// commits. make release-check sets NINEPOCKET_RELEASE; between releases tables may be older.
+func TestBenchmarksAreFresh(t *testing.T) {
+	if os.Getenv("NINEPOCKET_RELEASE") == "" {
+		t.Skip("skipped: the age of tables, which make release-check looks at")
+	}
+
+	stamp := regexp.MustCompile(`(?s)<!-- (\w+) -->\s*(\d{4}-\d\d-\d\d), commit ([0-9a-f]+)(\+?),`)
+	const page = "docs/dev/BENCHMARKS.md"
+	stamps := stamp.FindAllStringSubmatch(pageText(t, page), -1)
+	if len(stamps) < 3 {
+		t.Errorf("%s has %d tables with a date and a commit", page, len(stamps))
+	}
+	for _, found := range stamps {
+		name, commit := found[1], found[3]
+		day, err := time.Parse(time.DateOnly, found[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if age := time.Since(day); age > 15*24*time.Hour {
+			t.Errorf("%s: the table %s is of %s, more than 14 days ago: measure it again", page, name, found[2])
+		}
+		if found[4] != "" {
+			t.Errorf("%s: the table %s is of a changed commit %s", page, name, commit)
+		}
+
+		out, err := exec.Command("git", "rev-list", "--count", commit+"..HEAD").Output()
+		switch count, _ := strconv.Atoi(strings.TrimSpace(string(out))); {
+		case err != nil:
+			t.Errorf("%s: the table %s is of commit %s, which this repository lacks", page, name, commit)
+		case count > 100:
+			t.Errorf("%s: the table %s is %d commits old, more than 100: measure it again", page, name, count)
+		}
 	}
 }
