@@ -11,11 +11,11 @@ import (
 const (
 	// MaxCents is the largest amount of money (docs/API.md).
 	MaxCents = 9007199254740991
-	// MaxName bounds names in code points (docs/API.md, Product).
+	// MaxName bounds names in code points (docs/API.md).
 	MaxName = 200
-	// MaxNumber bounds collector numbers in code points (docs/API.md, Product).
+	// MaxNumber bounds collector numbers in code points (docs/API.md).
 	MaxNumber = 100
-	// MaxPrinting bounds printings in code points (docs/API.md, Product).
+	// MaxPrinting bounds printings in code points (docs/API.md).
 	MaxPrinting = 100
 	// MaxVariant bounds variants in code points (docs/API.md).
 	MaxVariant = 100

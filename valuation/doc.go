@@ -1,5 +1,5 @@
 // Package valuation finds which card a line of a user's list means and what it is worth. It reads a
-// View and knows neither HTTP nor MCP; docs/MCP.md, How a list is valued, has the rules.
+// View and knows neither HTTP nor MCP; docs/VALUATION.md has the rules.
 //
 // A line goes through four steps:
 //

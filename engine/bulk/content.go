@@ -10,7 +10,7 @@ import (
 	"ninepocket/wire"
 )
 
-// The names of the files (docs/API.md, GET /v1/bulk).
+// The names of the files (docs/API.md).
 const (
 	Cards   = "cards.jsonl.zst"
 	Sets    = "sets.jsonl.zst"
