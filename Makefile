@@ -151,15 +151,15 @@ bench-swap: build bin/drive ## publish 50 times under a fixed load and compare t
 	@bin/drive --swap $(BENCH_FLAGS)
 
 .PHONY: bench-table
-bench-table: build bin/drive ## measure every row of the budget table into docs/PERFORMANCE.md (on a quiet machine; 20 min)
+bench-table: build bin/drive ## measure every row of the budget table into docs/dev/BENCHMARKS.md (on a quiet machine; 20 min)
 	$(GO) run ./bench/figures budgets --data '$(DATA)' $(BENCH_FLAGS)
 
 .PHONY: bench-plot
-bench-plot: build bin/drive ## measure growth up to 1,000,000 cards into docs/PERFORMANCE.md and docs/scaling.svg (16 GB of memory; 6 min)
+bench-plot: build bin/drive ## measure growth up to 1,000,000 cards into docs/dev/BENCHMARKS.md and docs/dev/scaling.svg (16 GB of memory; 6 min)
 	$(GO) run ./bench/figures scale $(BENCH_FLAGS)
 
 .PHONY: bench-compare
-bench-compare: build bin/drive ## measure PostgreSQL, SQLite and search libraries beside ours into docs/PERFORMANCE.md (4 min)
+bench-compare: build bin/drive ## measure PostgreSQL, SQLite and search libraries beside ours into docs/dev/BENCHMARKS.md (4 min)
 	$(GO) run ./bench/figures compare --data '$(DATA)' $(BENCH_FLAGS)
 
 .PHONY: lint
@@ -186,10 +186,10 @@ quick: ## lint and run the short tests of the packages that changed since MAIN=m
 	@GO='$(GO)' TOOL='$(TOOL)' tools/quick.sh $(or $(MAIN),main)
 
 .PHONY: generate
-generate: ## compile the templates of the pages, site/*.qtpl, to Go, and write the clients' types from the OpenAPI document, and docs/CONFIGURATION.md and docs/METRICS.md from the program
-	$(GO) test ./internal/settings ./node -run '^(TestConfigurationPage|TestMetricsPage)$$' -update
+generate: ## compile the templates of the pages, site/*.qtpl, to Go, and write the clients' types and the index of decisions
 	$(TOOL) qtc -dir=site -skipLineComments
 	$(GO) run ./clients/typegen
+	$(GO) -C tools run ./decisions -root ..
 	@clients/check-languages.sh types
 
 .PHONY: clients
@@ -238,19 +238,15 @@ completions: build ## write the shell completions to dist/completions
 	bin/ninepocket completion fish >dist/completions/ninepocket.fish
 
 .PHONY: install
-install: build man completions ## install binary, pages, manual pages, completions, systemd units and examples (PREFIX=/usr/local DESTDIR=)
+install: build man completions ## install binary, manual pages, completions and systemd units (PREFIX=/usr/local DESTDIR=)
 	install -D -m 0755 bin/ninepocket '$(DESTDIR)$(PREFIX)/bin/ninepocket'
 	install -d '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/lib/systemd/system' '$(DESTDIR)$(PREFIX)/lib/sysusers.d'
 	install -m 0644 dist/man/*.1 '$(DESTDIR)$(PREFIX)/share/man/man1'
 	install -D -m 0644 dist/completions/ninepocket '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/ninepocket'
 	install -D -m 0644 dist/completions/_ninepocket '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ninepocket'
 	install -D -m 0644 dist/completions/ninepocket.fish '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ninepocket.fish'
-	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket' LICENSE THIRD_PARTY_LICENSES $(wildcard docs/*.svg)
-	for page in docs/*.md; do \
-	  sed -E 's,\[([^]]*)\]\((\.\./|dev/|examples/)[^)]*\),\1,g' "$$page" >'$(DESTDIR)$(PREFIX)/share/doc/ninepocket/'"$${page##*/}"; done
-	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples' deploy/caddy/Caddyfile deploy/systemd/drop-ins/*.conf deploy/systemd/before-253.conf deploy/systemd/secrets.env deploy/grafana/ninepocket.json
-	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples/fleet' deploy/fleet/haproxy.cfg deploy/fleet/roles.sql deploy/fleet/sentinel.conf deploy/fleet/users.acl
-	sed 's,/usr/local/,$(PREFIX)/,g' deploy/prometheus/alerts.yml >'$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples/alerts.yml'
+	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket' LICENSE THIRD_PARTY_LICENSES docs/OPERATIONS.md docs/INSTALL.md docs/DAILY.md docs/RUNBOOK.md docs/SECURITY-MODEL.md docs/BACKUP.md docs/FLEET.md
+	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples' deploy/caddy/Caddyfile deploy/systemd/drop-ins/*.conf deploy/systemd/secrets.env
 	install -m 0644 deploy/logrotate/ninepocket '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples/logrotate'
 	install -m 0644 deploy/systemd/sysusers.conf '$(DESTDIR)$(PREFIX)/lib/sysusers.d/ninepocket.conf'
 	for unit in ninepocket.service ninepocket.socket ninepocket-daily.service ninepocket-daily.timer \

@@ -15,7 +15,7 @@
 //
 // The package's own benchmarks run every operation through the pipeline without system calls.
 // Benchmarks of single packages are in those packages. bench/check compares all of them with
-// bench/budgets.json, and bench/figures writes docs/PERFORMANCE.md.
+// bench/budgets.json, and bench/figures writes docs/dev/BENCHMARKS.md.
 //
 // # Caveats
 //

@@ -22,7 +22,7 @@ import (
 )
 
 // TestSwapCost measures a swap through a real store directory: the time from publish to live, and
-// memory. It checks neither; docs/PERFORMANCE.md has the figures. NINEPOCKET_SWAP=40000,300000
+// memory. It checks neither; docs/dev/BENCHMARKS.md has the figures. NINEPOCKET_SWAP=40000,300000
 // names the sizes.
 func TestSwapCost(t *testing.T) {
 	sizes := os.Getenv("NINEPOCKET_SWAP")

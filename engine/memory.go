@@ -14,7 +14,7 @@ import (
 // an index. JSON and index grow with cards and lanes, not with the length of history, so the
 // decoded size alone would be wrong by a factor of two.
 //
-// The table has the highest live heap of a load as TestSwapCost measured it (docs/PERFORMANCE.md),
+// The table has the highest live heap of a load as TestSwapCost measured it (docs/dev/BENCHMARKS.md),
 // and the result of estimateMemory. In brackets is the heap before fragments were in chunks.
 //
 //	 35,026 real cards, 48,599 lanes, one day:             86 MiB          need   115 MiB

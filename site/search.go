@@ -153,7 +153,7 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request Search
 // relevance is the order of relevance where words ask for another one.
 const relevance = "relevance"
 
-// explain says how the query was read (docs/dev/SEARCH.md, What the answer tells). Of words that are the
+// explain says how the query was read (docs/dev/SEARCH.md, How a query is explained). Of words that are the
 // first card's set or number there is nothing to say.
 func (s *searchPage) explain(v *engine.View, query *index.Query, list []index.Note) {
 	s.order = s.request.Sort

@@ -9,15 +9,15 @@ import (
 
 // Limits of a catalog: what the fields of docs/API.md and the format's 32-bit offsets can carry.
 const (
-	// MaxCents is the largest amount of money (docs/API.md, Money).
+	// MaxCents is the largest amount of money (docs/API.md).
 	MaxCents = 9007199254740991
-	// MaxName bounds names in code points (docs/API.md, Product).
+	// MaxName bounds names in code points (docs/API.md).
 	MaxName = 200
-	// MaxNumber bounds collector numbers in code points (docs/API.md, Product).
+	// MaxNumber bounds collector numbers in code points (docs/API.md).
 	MaxNumber = 100
-	// MaxPrinting bounds printings in code points (docs/API.md, Product).
+	// MaxPrinting bounds printings in code points (docs/API.md).
 	MaxPrinting = 100
-	// MaxVariant bounds variants in code points (docs/API.md, PriceOption).
+	// MaxVariant bounds variants in code points (docs/API.md).
 	MaxVariant = 100
 	// HistoryDays is how many UTC dates of history a lane keeps, the snapshot's own date included.
 	HistoryDays = 365

@@ -1,7 +1,6 @@
 package snapshot
 
-// OwnNamespace is the namespace of our own ids in the identifiers of products (docs/API.md,
-// Identifier).
+// OwnNamespace is the namespace of our own ids in the identifiers of products (docs/API.md).
 const OwnNamespace = "ninepocket"
 
 // PublicNamespace is the name of a namespace that clients see. StoredSnapshot catalogs call the

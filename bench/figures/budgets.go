@@ -105,14 +105,14 @@ var rows = []row{
 		quiet, swap, publish, calm, compute := report.Swapping()
 		text := fmt.Sprintf("%d swaps, %d failed, %d mixed; p99 %.2f× that before (%.0f µs) while loading and "+
 			"swapping, %.2f× while another process verified, %.2f× after; "+
-			"%.2f× beside one of lowest priority that only computes; live heap %d MB, after two %d, at the end %d MB",
+			"%.2f× next to an idle-priority loop; live heap %d MB, after two %d, at the end %d MB",
 			report.Swaps, report.Failures, report.Mixed, swap, quiet, publish, calm, compute, report.HeapBefore/1e6,
 			report.HeapEarly/1e6,
 			report.HeapAfter/1e6)
 		return text, report.Failures == 0 && report.Mixed == 0 && swap <= 2 && report.HeapAfter < report.HeapEarly*5/4
 	}},
 	{
-		"daily build, full TCGCSV tree on a base with a year of history", "≤ 10 s, ≤ 1 GB",
+		"daily build, the whole TCGCSV catalog on a base with a year of history", "≤ 10 s, ≤ 1 GB",
 		func(m *measured) (string, bool) {
 			if m.daily == nil {
 				return skipped, true
@@ -217,7 +217,13 @@ func budgetsCommand(s *settings) *cobra.Command {
 }
 
 func (s *settings) measureBudgets(ctx context.Context, benchtime string, count, swaps int) (*measured, error) {
-	m := &measured{bench: gobench.Figures{}}
+	// The guards may refuse its second day; the other measurements take minutes.
+	day, err := s.measureDaily(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	m := &measured{bench: gobench.Figures{}, daily: day}
 	for _, run := range [][2]string{
 		{"./index/text", "^BenchmarkSearch$/^(exact|typo1|typo2)$/.*/cached=false"},
 		{"./bench", "^(BenchmarkGetCard|BenchmarkReads|BenchmarkOperations)$"},
@@ -244,10 +250,6 @@ func (s *settings) measureBudgets(ctx context.Context, benchtime string, count, 
 	}
 
 	m.swap, err = bench.Swap(ctx, s.options, bench.SwapOptions{Swaps: swaps})
-	if err != nil {
-		return nil, err
-	}
-	m.daily, err = s.measureDaily(ctx)
 	return m, err
 }
 
@@ -338,7 +340,7 @@ func (s *settings) measureDaily(ctx context.Context) (*daily, error) {
 func (s *settings) build(ctx context.Context, store, source string, more ...string) (*daily, error) {
 	arguments := append([]string{
 		"snapshot", "build", "--store", store, "--source", source, "--publish", "--override",
-		"repeated_feed", "--reason", "the same feed measured again",
+		"repeated_feed", "--override", "feed_partly_old", "--reason", "the same feed measured again",
 	}, more...)
 
 	command := exec.CommandContext(ctx, s.binary, arguments...) //nolint:gosec // the binary is the one to measure

@@ -1,7 +1,7 @@
-// Command figures measures the tables of docs/PERFORMANCE.md and writes each between its markers:
+// Command figures measures the tables of docs/dev/BENCHMARKS.md and writes each between its markers:
 //
 //	figures budgets   every row of the budget table
-//	figures scale     how cost grows with the catalog, and docs/scaling.svg
+//	figures scale     how cost grows with the catalog, and docs/dev/scaling.svg
 //	figures compare   other stacks compared with ours
 //
 // make bench-table, bench-plot and bench-compare run it from the module's root. The figures of
@@ -83,14 +83,14 @@ func load() string {
 func rootCommand() *cobra.Command {
 	s := &settings{}
 	root := &cobra.Command{
-		Use: "figures", Short: "Measure what docs/PERFORMANCE.md shows", SilenceUsage: true,
+		Use: "figures", Short: "Measure the tables of docs/dev/BENCHMARKS.md", SilenceUsage: true,
 		SilenceErrors: true,
 	}
 
 	f := root.PersistentFlags()
 	f.StringVar(&s.binary, "binary", "bin/ninepocket", "the ninepocket to measure")
 	f.StringVar(&s.driver, "driver", "bin/drive", "the program of ./bench/drive, which does what needs a process")
-	f.StringVar(&s.document, "document", "docs/PERFORMANCE.md", "the document to write into, \"\" to print only")
+	f.StringVar(&s.document, "document", "docs/dev/BENCHMARKS.md", "the document to write into, \"\" to print only")
 	f.StringVar(&s.data, "data", "../shared/data", "folder of the real catalogs")
 	f.DurationVar(&s.options.Duration, "duration", time.Second, "of a round of one operation on one server")
 	f.IntVar(&s.options.Rounds, "rounds", 5, "how often the servers take turns")

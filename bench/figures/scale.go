@@ -45,7 +45,7 @@ func scaleCommand(s *settings) *cobra.Command {
 	f.IntSliceVar(&sizes, "sizes", []int{3_000, 30_000, 300_000, 1_000_000}, "cards of the catalogs")
 	f.IntVar(&days, "days", 365, "days of history")
 	f.IntVar(&largeDays, "large-days", 365, "days of history of catalogs of more than 300,000 cards")
-	f.StringVar(&picture, "picture", "docs/scaling.svg", "the plot to write, \"\" for none")
+	f.StringVar(&picture, "picture", "docs/dev/scaling.svg", "the plot to write, \"\" for none")
 	return cmd
 }
 

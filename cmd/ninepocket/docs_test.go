@@ -39,6 +39,11 @@ func commandPages(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ofMaintainers, err := filepath.Glob("../../docs/dev/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, ofMaintainers...)
 	for i := range pages {
 		pages[i], _ = filepath.Rel("../..", pages[i])
 	}

@@ -3,7 +3,7 @@
 // A thread that computes without a pause costs concurrent requests far more than its share of a
 // processor: until the kernel preempts it, a thread that was woken for a request waits, milliseconds
 // at a time. A lower priority does not help, because a thread that the kernel schedules runs for
-// milliseconds (docs/PERFORMANCE.md, Publications under load).
+// milliseconds (docs/dev/BENCHMARKS.md, Publications under load).
 package throttle
 
 import "time"

@@ -50,7 +50,7 @@ const (
 	nativeSealed = "sealed.jsonl"
 )
 
-// maxNamespace and maxAlias bound an identifier (docs/API.md, Identifier).
+// maxNamespace and maxAlias bound an identifier (docs/API.md).
 const maxNamespace, maxAlias = 100, 200
 
 func newNative(in folder, _ string, o Options) (Source, error) {
