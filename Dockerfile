@@ -12,7 +12,7 @@ ARG VERSION=dev
 ARG COMMIT
 ARG COMMITTED
 RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false \
-      -ldflags "-s -w -X main.version=${VERSION} -X main.commit=${COMMIT} -X main.committed=${COMMITTED}" -o /out/ninepocket ./cmd/ninepocket \
+      -ldflags "-s -w -X main.linked=${VERSION} -X main.commit=${COMMIT} -X main.committed=${COMMITTED}" -o /out/ninepocket ./cmd/ninepocket \
  && mkdir -p /out/var/lib/ninepocket/store /out/var/lib/ninepocket/state /out/tmp
 
 FROM scratch
