@@ -211,6 +211,7 @@ quick: ## lint and run the short tests of the packages that changed since MAIN=m
 generate: ## compile the templates of the pages, site/*.qtpl, to Go, the clients' types from the OpenAPI document, and the version from the changelog
 	$(TOOL) qtc -dir=site -skipLineComments
 	tools/release/version.sh
+	UPDATE=1 $(GO) test -count=1 -run '^TestTexts$$' ./operate/support
 	$(GO) run ./clients/typegen
 	@clients/check-languages.sh types
 

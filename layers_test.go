@@ -110,6 +110,7 @@ var mayImport = map[string][]string{
 		"snapshot", "snapshot/diff", "snapshot/guard", "wire",
 	},
 	"operate/explain": {"feed", "snapshot", "snapshot/diff"},
+	"operate/support": {"internal/settings", "internal/term", "snapshot"},
 	"bench": {
 		"access/keys", "engine", "index", "internal/settings", "internal/synth", "internal/term", "loader",
 		"node",

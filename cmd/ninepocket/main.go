@@ -116,7 +116,7 @@ func rootCommand() *cobra.Command {
 	}
 
 	addGroup(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), statusCommand(),
-		notifyCommand(),
+		supportBundleCommand(), notifyCommand(),
 		healthcheckCommand(),
 		parentCommand("config", "Check, print and begin the configuration of serve", configCheck(), configPrint(),
 			configInit()))
@@ -160,14 +160,16 @@ type programVersion struct {
 	Platform  string `json:"platform"`
 }
 
+func describeProgram() programVersion {
+	return programVersion{version, commit, committed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+}
+
 func versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			details := programVersion{
-				version, commit, committed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH,
-			}
+			details := describeProgram()
 
 			// A build outside of the repository has no day.
 			of := ""
