@@ -31,7 +31,7 @@ git archive HEAD | tar -x -C "$src"
 commit=$(git log -1 --format=%H)
 committed=$(TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%d)
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C CGO_ENABLED=0 GOFLAGS=-buildvcs=false GOAMD64=v1 GOARM64=v8.0 GOWORK=off
+export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C CGO_ENABLED=0 GOFLAGS="-trimpath -buildvcs=false" GOAMD64=v1 GOARM64=v8.0 GOWORK=off
 
 # packed ARCHIVE FOLDER NAME: a tar of NAME below FOLDER in which neither a user, a clock nor a folder's order shows.
 packed() {
@@ -47,7 +47,7 @@ make -s completions GO="$GO" >/dev/null
 for platform in $platforms; do
   os=${platform%/*} arch=${platform#*/}
   name=ninepocket-$version-$os-$arch binary=$work/$os-$arch/ninepocket
-  GOOS=$os GOARCH=$arch "$GO" build -trimpath \
+  GOOS=$os GOARCH=$arch "$GO" build \
     -ldflags "-s -w -X main.linked=$version -X main.commit=$commit -X main.committed=$committed" \
     -o "$binary" ./cmd/ninepocket
   "$GO" run ./deploy/bom -binary "$binary" -version "$version" -sbom "$dist/$name.cdx.json"
