@@ -24,5 +24,5 @@ install -m 0755 -t "$root/DEBIAN" deploy/deb/postinst deploy/deb/prerm deploy/de
 (cd "$root" && find usr etc -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
 
 package=$dist/ninepocket_${version}_$arch.deb
-dpkg-deb --root-owner-group -Zgzip -z9 --build "$root" "$package" >/dev/null
+dpkg-deb --root-owner-group -Zgzip -z6 --build "$root" "$package" >/dev/null
 echo "built ${package##*/}"

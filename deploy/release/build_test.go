@@ -317,7 +317,7 @@ func TestNative(t *testing.T) {
 	for _, name := range []string{"SHA256SUMS", native() + ".tar.gz"} {
 		run(t, ".", nil, "cp", filepath.Join(dist, name), folder)
 	}
-	block := blockOf(t, "tar -xzf ninepocket-")
+	block := blockOf(t, "tar -xzf ninepocket-", "bin/ninepocket demo")
 	lines := strings.Split(strings.TrimSpace(block), "\n")
 
 	began := time.Now()

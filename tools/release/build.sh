@@ -36,7 +36,7 @@ export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C CGO_ENABLED=0 GOFLAGS="-trimpath -build
 # packed ARCHIVE FOLDER NAME: a tar of NAME below FOLDER in which neither a user, a clock nor a folder's order shows.
 packed() {
   tar -C "$2" --format=ustar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
-    --mode=u=rwX,go=rX -cf - "$3" | gzip -9n >"$1"
+    --mode=u=rwX,go=rX -cf - "$3" | gzip -6n >"$1"
 }
 
 cd "$src"
