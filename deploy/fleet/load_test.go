@@ -22,6 +22,7 @@ type call struct {
 	status   int // 0: nobody knows what became of it
 	ours     bool
 	id       string // of the request
+	why      string // of a refusal by 503
 	snapshot string
 }
 
@@ -108,6 +109,9 @@ func (c *client) ask(ctx context.Context, tenant, key, method, path, body, idemp
 		one.id = resp.Header.Get("X-Request-Id")
 		one.snapshot = resp.Header.Get("X-Snapshot-Id")
 		one.ours = resp.Header.Get("Server") == "ninepocket"
+		if one.status == http.StatusServiceUnavailable {
+			one.why = fmt.Sprintf("Retry-After: %s, %s", resp.Header.Get("Retry-After"), b)
+		}
 	}
 
 	c.mu.Lock()

@@ -2,9 +2,12 @@ package fleet_test
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -77,6 +80,20 @@ func TestRollingUpgrade(t *testing.T) {
 			t.Errorf("a request of %s failed at %s: %d, of a server: %v", one.tenant, one.got.Format(time.TimeOnly),
 				one.status, one.ours)
 		}
+	}
+
+	// A server that drains, or that has no grant within its time, says so and when to come again; nothing is charged.
+	refused := map[string]int{}
+	for _, one := range w.calls {
+		if one.status == http.StatusServiceUnavailable && one.ours {
+			refused[regexp.MustCompile(`req_\w+`).ReplaceAllString(one.why, "")]++
+			if strings.HasPrefix(one.why, "Retry-After: ,") {
+				t.Errorf("a refusal does not say when to come again: %s", one.why)
+			}
+		}
+	}
+	for why, n := range refused {
+		t.Logf("%d times 503: %s", n, why)
 	}
 	w.settled()
 	w.verify()
