@@ -187,7 +187,7 @@ lint: ## vet, format and lint the Go code with the pinned tools (the first run b
 	$(TOOL) golangci-lint run $(PKG)
 	$(GO) vet -tags hunt ./index/... ./bench
 	$(GO) vet -tags man ./cmd/ninepocket
-	@if [ '$(PKG)' = ./... ]; then (set -x; $(GO) -C tools tool golangci-lint run ./measure); fi
+	@if [ '$(PKG)' = ./... ]; then (set -x; $(GO) -C tools tool golangci-lint run ./measure ./prose); fi
 	@if [ '$(PKG)' = ./... ]; then tool="$$($(GO) tool -modfile=tools/go.mod -n golangci-lint)"; (set -x; cd clients/go && "$$tool" run ./...); fi
 	@if [ '$(PKG)' = ./... ]; then (set -x; $(GO) -C tools run ./measure -root .. names); fi
 
@@ -208,7 +208,8 @@ quick: ## lint and run the short tests of the packages that changed since MAIN=m
 ##@ Generate
 
 .PHONY: generate
-generate: ## compile the templates of the pages, site/*.qtpl, to Go, the clients' types from the OpenAPI document, and the version from the changelog
+generate: ## compile the templates of the pages, site/*.qtpl, to Go; write the clients' types, the version from the changelog, and docs/CONFIGURATION.md and docs/METRICS.md
+	$(GO) test ./internal/settings ./node -run '^(TestConfigurationPage|TestMetricsPage)$$' -update
 	$(TOOL) qtc -dir=site -skipLineComments
 	tools/release/version.sh
 	UPDATE=1 $(GO) test -count=1 -run '^TestTexts$$' ./operate/support
@@ -271,7 +272,7 @@ completions: ## write the shell completions to dist/completions
 	$(GO) run ./cmd/ninepocket completion fish >dist/completions/ninepocket.fish
 
 .PHONY: install
-install: build man completions install-files ## install binary, manual pages, completions and systemd units (PREFIX=/usr/local DESTDIR=)
+install: build man completions install-files ## install binary, pages, manual pages, completions, systemd units and examples (PREFIX=/usr/local DESTDIR=)
 
 # A release installs each platform's program in this way, into a folder that becomes an archive.
 .PHONY: install-files
@@ -282,8 +283,12 @@ install-files:
 	install -D -m 0644 dist/completions/ninepocket '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/ninepocket'
 	install -D -m 0644 dist/completions/_ninepocket '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ninepocket'
 	install -D -m 0644 dist/completions/ninepocket.fish '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ninepocket.fish'
-	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket' LICENSE THIRD_PARTY_LICENSES CHANGELOG.md COMPATIBILITY.md SECURITY.md docs/OPERATIONS.md docs/INSTALL.md docs/DAILY.md docs/RUNBOOK.md docs/SECURITY-MODEL.md docs/BACKUP.md docs/FLEET.md
-	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples' deploy/caddy/Caddyfile deploy/systemd/drop-ins/*.conf deploy/systemd/secrets.env
+	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket' LICENSE THIRD_PARTY_LICENSES $(wildcard docs/*.svg)
+	for page in docs/*.md CHANGELOG.md COMPATIBILITY.md SECURITY.md; do \
+	  sed -E -e 's,\]\(docs/,](,g' -e 's,\[([^]]*)\]\((\.\./|\.github/|dev/|examples/)[^)]*\),\1,g' "$$page" >'$(DESTDIR)$(PREFIX)/share/doc/ninepocket/'"$${page##*/}"; done
+	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples' deploy/caddy/Caddyfile deploy/systemd/drop-ins/*.conf deploy/systemd/before-253.conf deploy/systemd/secrets.env deploy/grafana/ninepocket.json
+	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples/fleet' deploy/fleet/haproxy.cfg deploy/fleet/roles.sql deploy/fleet/sentinel.conf deploy/fleet/users.acl
+	sed 's,/usr/local/,$(PREFIX)/,g' deploy/prometheus/alerts.yml >'$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples/alerts.yml'
 	install -m 0644 deploy/logrotate/ninepocket '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples/logrotate'
 	install -m 0644 deploy/systemd/sysusers.conf '$(DESTDIR)$(PREFIX)/lib/sysusers.d/ninepocket.conf'
 	for unit in ninepocket.service ninepocket.socket ninepocket-daily.service ninepocket-daily.timer \

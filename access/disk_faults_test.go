@@ -20,7 +20,7 @@ type storm struct {
 	down  bool // it takes metering down for as long as it lasts
 }
 
-// storms are the disk's row of the table of faults (docs/BACKUP.md, Faults and recovery).
+// storms are the disk's row of the table of faults (docs/dev/FAULTS.md).
 var storms = []storm{
 	{"disk full", func(weather *disktest.Faults) {
 		for _, verb := range []string{"create", "write", "checkpoint"} {

@@ -295,7 +295,8 @@ func TestSecretsFile(t *testing.T) {
 	}
 }
 
-// TestAlertsAreExplained holds the rules, their tests and the table of the runbook against each other.
+// TestAlertsAreExplained holds the rules, their tests and the headings of the runbook against each other. The
+// runbook_url of a rule leads to the anchor of its heading, and each heading has a first command.
 func TestAlertsAreExplained(t *testing.T) {
 	names := func(path, pattern string) map[string]bool {
 		t.Helper()
@@ -311,7 +312,7 @@ func TestAlertsAreExplained(t *testing.T) {
 
 	rules := names("prometheus/alerts.yml", `(?m)^  - alert: (\w+)$`)
 	for what, others := range map[string]map[string]bool{
-		"docs/RUNBOOK.md": names("../docs/RUNBOOK.md", "(?m)^\\| `(Ninepocket\\w+)` \\|"),
+		"docs/RUNBOOK.md": names("../docs/RUNBOOK.md", `(?m)^### (Ninepocket\w+)$`),
 		"alerts_test.yml": names("prometheus/alerts_test.yml", `alertname: (\w+)`),
 	} {
 		for name := range rules {
@@ -323,6 +324,22 @@ func TestAlertsAreExplained(t *testing.T) {
 			if !rules[name] {
 				t.Errorf("%s has %s, which is no rule", what, name)
 			}
+		}
+	}
+
+	text := read(t, "prometheus/alerts.yml")
+	runbook := read(t, "../docs/RUNBOOK.md")
+	for name := range rules {
+		link := "      runbook_url: 'file:///usr/local/share/doc/ninepocket/RUNBOOK.md#" + strings.ToLower(name) + "'\n"
+		_, rule, _ := strings.Cut(text, "- alert: "+name+"\n")
+		rule, _, _ = strings.Cut(rule, "- alert: ")
+		if !strings.Contains(rule, link) {
+			t.Errorf("the rule %s has no%s", name, link)
+		}
+		_, entry, _ := strings.Cut(runbook, "\n### "+name+"\n")
+		entry, _, _ = strings.Cut(entry, "\n#")
+		if !regexp.MustCompile("(?s)^- .*\n- \\*\\*First\\*\\* `[^`]+`.*\\*\\*Next\\*\\*\\s").MatchString(entry) {
+			t.Errorf("the runbook has no users, first and next of %s: %s", name, entry)
 		}
 	}
 }

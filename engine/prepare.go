@@ -10,8 +10,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// scheduledView is a View that is made before its activation time (docs/FLEET.md, Beginning
-// together).
+// scheduledView is a View that is made before its activation time (docs/FLEET-STORE.md,
+// Scheduled activation).
 type scheduledView struct {
 	view *View
 	from origin

@@ -20,7 +20,7 @@ import (
 var metricName = regexp.MustCompile(`\bninepocket_fleet_[a-z0-9_]+`)
 
 // TestFleetMetricsAreDocumented holds the metrics that a server of a fleet has besides, the dashboard,
-// the alert rules and the table in docs/RUNBOOK.md against each other. The metrics of every server are
+// the alert rules and the table in docs/METRICS.md against each other. The metrics of every server are
 // compared where a whole one runs.
 func TestFleetMetricsAreDocumented(t *testing.T) {
 	metrics := make(chan prometheus.Metric, 100)
@@ -39,7 +39,7 @@ func TestFleetMetricsAreDocumented(t *testing.T) {
 		}
 	}
 
-	const docs = "../docs/RUNBOOK.md"
+	const docs = "../docs/METRICS.md"
 	explained := map[string]bool{}
 	for _, path := range []string{docs, "../deploy/grafana/ninepocket.json", "../deploy/prometheus/alerts.yml"} {
 		text, err := os.ReadFile(path)

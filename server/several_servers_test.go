@@ -144,7 +144,7 @@ func (m *member) goesOn(t *testing.T, what string, c cursors, of *snapshot.Catal
 }
 
 // TestCursorAcrossServers asks one server with cursors of another, which is ahead of it or behind
-// it (docs/FLEET.md, Beginning together): whatever each of them has, no walk ends with an error that
+// it (docs/FLEET-STORE.md, Scheduled activation): whatever each of them has, no walk ends with an error that
 // it need not end with.
 func TestCursorAcrossServers(t *testing.T) {
 	first := small().view.Catalog

@@ -35,25 +35,38 @@ func TestPagesWordForWord(t *testing.T) {
 	d.wantsAll()
 }
 
+// inAFolder are swaps that make an installation of the system one of a folder, without root.
+var inAFolder = []string{
+	"install -d -m 0750 -o ninepocket -g ninepocket /var/lib/ninepocket\nmkdir -p /etc/ninepocket\n", "",
+	"/etc/ninepocket/", "", "/var/lib/ninepocket/", "", "runuser -u ninepocket -- ", "",
+}
+
 // installs serves the feed's catalog from a shop that the page makes.
 func (d *docsKit) installs() (admin string, stop func()) {
 	d.t.Helper()
 	const page = "docs/INSTALL.md"
-	d.pastes(d.block(page, "mkdir shop"))
 	d.folder = filepath.Join(d.folder, "shop")
+	if err := os.Mkdir(d.folder, 0o700); err != nil {
+		d.t.Fatal(err)
+	}
+	says(d.t, d.pastes(d.block(page, "ninepocket config check"), inAFolder...), "good")
 	d.env = append(d.env, "NINEPOCKET_CONFIG=ninepocket.toml")
 	d.store = filepath.Join(d.folder, "store")
-	server, stop := d.starts(d.block(page, "serve --ready-file"), "ninepocket serve")
+	d.pastes(d.block(page, "as()"), inAFolder...)
+	says(d.t, d.pastes("as() { \"$@\"; }\n"+d.block(page, "as ninepocket daily"), inAFolder...), "published ")
 
-	said := d.pastes(d.block(page, "[ -e ready.json ]"), "http://127.0.0.1:8080", server.API,
-		"q=charizard", "q=card")
-	says(d.t, said, `"data":[{`, `"name":"Card `)
+	// As the unit does.
+	server, stop := d.starts("ninepocket serve\n", "ninepocket serve")
+	said := d.pastes(d.block(page, "ninepocket status"), "http://127.0.0.1:8080", server.API, "q=charizard", "q=card",
+		"ninepocket status", "NINEPOCKET_ADMIN="+strings.TrimPrefix(server.Admin, "http://")+
+			" ninepocket status || [ $? = 3 ]")
+	says(d.t, said, `"data":[{`, `"name":"Card `, "last day ")
 	if n := d.catalog().Sealed.Name.Len(); n != 12 {
 		d.t.Errorf("%d sealed products are served", n)
 	}
 
 	etc := d.t.TempDir() + "/"
-	said = d.pastes(d.block(page, "config print"), "/etc/ninepocket/", etc)
+	said = d.pastes(d.block("docs/CONFIGURATION.md", "config print"), "/etc/ninepocket/", etc)
 	says(d.t, said, "per_minute", etc)
 	d.configures()
 	return server.Admin, stop
@@ -63,8 +76,8 @@ func (d *docsKit) installs() (admin string, stop func()) {
 func (d *docsKit) configures() {
 	d.t.Helper()
 	for _, block := range []struct{ page, says, file string }{
-		{"docs/SECURITY-MODEL.md", "[plans.partner]", "secure.toml"},
-		{"docs/DAILY.md", "[guards]", "guards.toml"},
+		{"docs/KEYS.md", "[plans.partner]", "secure.toml"},
+		{"docs/GUARDS.md", "[guards]", "guards.toml"},
 		{"docs/DAILY.md", "[tcgcsv]", "mapping/feeds.toml"},
 	} {
 		text, err := os.ReadFile("../../" + block.page)
@@ -99,22 +112,29 @@ func (d *docsKit) spendsADay(admin string) {
 	d.pastes(d.block(page, "feed pull tcgcsv --config"))
 	said := d.pastes(d.block(page, "# 1. pull"), "http://127.0.0.1:8081", admin)
 	says(d.t, said, "nothing is new", "CHANGE   WHAT", "published ", "rolled back")
-	says(d.t, d.pastes(d.block(page, "snapshot log")), "rollback", "create")
+	said = d.pastes(d.block(page, "diff --min-percent"))
+	says(d.t, said, "0 by more than 50 %", "rollback", "current")
 	d.pastes(d.block(page, "mapping suggest"))
-	says(d.t, d.pastes(d.block(page, "diff --min-percent")), "0 by more than 50 %")
 	card := fmt.Sprint("tcgplayer:", feedtest.Product(0, 1))
 	says(d.t, d.pastes(d.block(page, "snapshot explain"), "tcgplayer:42382", card), "archived days have it: ")
+
+	// A guard is overridden, and the day taken back.
+	const guards = "docs/GUARDS.md"
+	says(d.t, d.pastes(d.block(guards, "snapshot log")), "rollback", "CHANGE   WHAT")
+	says(d.t, d.pastes(d.block(guards, "--override cards_removed")), "published ")
+	says(d.t, d.pastes(d.block(guards, "--discard-day")), "rolled back")
 }
 
 // managesKeys pastes keys and bills next to the running server.
 func (d *docsKit) managesKeys() {
 	d.t.Helper()
 	id := regexp.MustCompile(`key_\w+`).FindString(d.pastes("ninepocket keys list --state state"))
-	bills := d.pastes(d.block("docs/SECURITY-MODEL.md", "keys rotate"), "key_…", id)
+	bills := d.pastes(d.block("docs/KEYS.md", "keys rotate"), "key_…", id)
 	says(d.t, bills, "tenant,surface,plan,per_minute,per_day")
 
-	const page = "docs/SECURITY-MODEL.md"
+	const page = "docs/KEYS.md"
 	says(d.t, d.pastes(d.block(page, "usage --month")), "TENANT", "COMPLETE")
+	says(d.t, d.pastes(d.block(page, "usage --day")), "TENANT")
 	said := d.pastes(d.block(page, "tenants suspend"))
 	says(d.t, said, "changed plan, contact of acme", "suspended acme", "resumed acme",
 		"deleted acme: its calls stay under tenant_")
@@ -164,20 +184,23 @@ func (d *docsKit) joins() {
 	d.t.Helper()
 	const page = "docs/FLEET.md"
 	if !postgrestest.Installed() {
-		for _, says := range []string{"keys create --tenant acme", "fleet forget"} {
-			d.lacks = append(d.lacks, excuse{page, says, "needs PostgreSQL, which is not installed"})
-			d.t.Logf("skipped: the block of %s that says %q, because PostgreSQL is not installed", page, says)
-		}
+		const why = "needs PostgreSQL, which is not installed"
+		d.lacks = append(d.lacks, excuse{page, "fleet import", why}, excuse{page, "fleet forget", why},
+			excuse{"docs/KEYS.md", "plans remove", why})
+		d.t.Logf("skipped: three blocks of %s and docs/KEYS.md: %s", page, why)
 		return
 	}
 
 	database := postgrestest.Start(d.t)
 	control := database.Database(d.t)
 	export := "export NINEPOCKET_CONTROL='" + control + "'\n"
-	server, stop := d.starts(d.block(page, "keys create --tenant acme"), "ninepocket serve",
-		"postgres://np_admin:PASSWORD@db.internal/cards?sslmode=verify-full", control,
-		"/var/lib/ninepocket/", d.folder+"/",
-		"--tenant acme", "--tenant other") // acme is on the machine, on another plan
+	// Limits are of one server here, and the database of tests is not durable, which the check finds.
+	metering := regexp.MustCompile(`(?m)^export NINEPOCKET_METERING=.*\n`)
+	joining := metering.ReplaceAllString(d.block(page, "fleet import"), "")
+	said := d.pastes(joining, "postgres://np_admin:PASSWORD@db.internal/cards?sslmode=disable", control,
+		"/var/lib/ninepocket/", d.folder+"/", "ninepocket fleet check", "ninepocket fleet check || [ $? = 3 ]")
+	says(d.t, said, "acme")
+	server, stop := d.starts(export+"ninepocket serve\n", "ninepocket serve")
 	answer := d.pastes(`curl -sS -H "X-API-Key: $(cat key)" ` + server.API + "/v1/games")
 	says(d.t, answer, `"data":[`)
 	stop()
@@ -191,7 +214,7 @@ func (d *docsKit) joins() {
 	if err := os.WriteFile(file, []byte("[plans.trial]\nper_minute = 10\n"), 0o600); err != nil {
 		d.t.Fatal(err)
 	}
-	said := d.pastes(export+d.block(page, "plans remove trial"), "/etc/ninepocket/ninepocket.toml", file)
+	said = d.pastes(export+d.block("docs/KEYS.md", "plans remove trial"), "/etc/ninepocket/ninepocket.toml", file)
 	says(d.t, said, "nothing is changed", "59.00 USD", "trial")
 
 	// Ten minutes later. The database of tests is not durable, which the check finds.

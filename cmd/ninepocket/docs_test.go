@@ -92,6 +92,29 @@ func TestEveryShownTargetIsOne(t *testing.T) {
 	}
 }
 
+// TestCommandsOfTheRunbook wants each command in the sentences of the runbook to be one, as far as it is given.
+func TestCommandsOfTheRunbook(t *testing.T) {
+	page, err := os.ReadFile("../../docs/RUNBOOK.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile("`ninepocket ([a-z][^`]*)`").FindAllStringSubmatch(string(page), -1)
+	if len(shown) < 30 {
+		t.Errorf("only %d commands were found", len(shown))
+	}
+
+	for _, found := range shown {
+		words := strings.Fields(found[1])
+		cmd, rest, err := rootCommand().Find(words)
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err != nil || !cmd.Runnable() {
+			t.Errorf("docs/RUNBOOK.md shows: ninepocket %s\n%v", found[1], err)
+		}
+	}
+}
+
 func isCommand(t *testing.T, page, line string) {
 	t.Helper()
 	line, _, _ = strings.Cut(line, " >")

@@ -41,10 +41,10 @@ var everydaySays = map[string]string{
 // everydayRow is a row of the table: the question, and the command behind the program's name.
 var everydayRow = regexp.MustCompile("(?m)^\\| ([^|`]+) \\| `ninepocket ([^`]+)` \\|$")
 
-// TestEverydayQuestions runs the command of each row of the table in RUNBOOK.md, without a flag more, over a
+// TestEverydayQuestions runs the command of each row of the table in docs/DAILY.md, without a flag more, over a
 // small shop: it must answer the question, within a second.
 func TestEverydayQuestions(t *testing.T) { // air: one step
-	page, err := os.ReadFile("../../docs/RUNBOOK.md")
+	page, err := os.ReadFile("../../docs/DAILY.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// fault is one cell of the table of faults (docs/BACKUP.md, Faults and recovery): something that
+// fault is one cell of the table of faults (docs/dev/FAULTS.md): something that
 // the environment does to a running server for a while.
 type fault struct {
 	name  string

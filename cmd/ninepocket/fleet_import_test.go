@@ -10,7 +10,7 @@ import (
 	"ninepocket/internal/redistest"
 )
 
-// TestOneMachineToThree goes the way of docs/FLEET.md, From one machine to three, while clients hold
+// TestOneMachineToThree goes the way of docs/FLEET.md, Build, while clients hold
 // keys and cursors: none of them is lost, and every call is billed once, but a batch of before that is
 // repeated after.
 func TestOneMachineToThree(t *testing.T) {

@@ -221,9 +221,9 @@ func TestFleetForget(t *testing.T) {
 	})
 }
 
-// TestFleetRowsAreShown wants every test that the page of a fleet names.
+// TestFleetRowsAreShown wants every test of a fleet that the page of faults names.
 func TestFleetRowsAreShown(t *testing.T) {
-	page, err := os.ReadFile("../../docs/FLEET.md")
+	page, err := os.ReadFile("../../docs/dev/FAULTS.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -412,6 +412,47 @@ func (w *watched) noSecrets() {
 	}
 }
 
+// comparesMetrics wants the page to say of each metric its type, its labels and its help, as /metrics does.
+func (w *watched) comparesMetrics(docs string) {
+	w.t.Helper()
+	page, err := os.ReadFile(docs)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+
+	scrape := w.scrape()
+	n := 0
+	for _, found := range regexp.MustCompile(`(?m)^# HELP (ninepocket_\S+) (.*)\n# TYPE \S+ (\w+)\n(.*)`).
+		FindAllStringSubmatch(scrape, -1) {
+		n++
+		var labels []string
+		for _, label := range regexp.MustCompile(`[{,](\w+)="`).FindAllStringSubmatch(found[4], -1) {
+			if label[1] != "le" {
+				labels = append(labels, label[1])
+			}
+		}
+
+		// A scrape has labels in the order of their names, and a number that the program computes.
+		row := regexp.MustCompile("(?m)^\\| `" + found[1] + "` \\| (\\w+) \\| ([^|]*) \\| (.*) \\|$").
+			FindStringSubmatch(string(page))
+		if row == nil {
+			w.t.Errorf("%s has no row of %s", docs, found[1])
+			continue
+		}
+
+		shown := strings.FieldsFunc(row[2], func(r rune) bool { return r == ',' || r == ' ' })
+		slices.Sort(shown)
+		slices.Sort(labels)
+		help := regexp.MustCompile(`\bone in \d+`).ReplaceAllString(found[2], "one in N")
+		if row[1] != found[3] || row[3] != help || !slices.Equal(shown, labels) {
+			w.t.Errorf("%s has %q, /metrics has %s, %v, %s", docs, row[1:], found[3], labels, help)
+		}
+	}
+	if n < 60 {
+		w.t.Errorf("only %d metrics were compared", n)
+	}
+}
+
 // shown are the metrics that a file names.
 func shown(t *testing.T, path string) []string {
 	t.Helper()
@@ -426,7 +467,7 @@ func shown(t *testing.T, path string) []string {
 }
 
 // TestMetricsAreDocumented holds /metrics, the dashboard, the alert rules and the table in
-// docs/RUNBOOK.md against each other. No panel and no rule asks for what does not exist, and the
+// docs/METRICS.md against each other. No panel and no rule asks for what does not exist, and the
 // table explains all that exists.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
@@ -439,7 +480,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}
 	}
 
-	const docs, dashboard, alerts = "../../docs/RUNBOOK.md", "../../deploy/grafana/ninepocket.json", "../../deploy/prometheus/alerts.yml" // air: one text
+	const docs, dashboard, alerts = "../../docs/METRICS.md", "../../deploy/grafana/ninepocket.json", "../../deploy/prometheus/alerts.yml" // air: one text
 	named := map[string]map[string]bool{}
 	for _, path := range []string{docs, dashboard, alerts} {
 		named[path] = map[string]bool{}
@@ -461,6 +502,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 			t.Errorf("%s does not explain %s", docs, name)
 		}
 	}
+	w.comparesMetrics(docs)
 
 	for _, name := range []string{
 		"http_requests_total", "http_request_duration_seconds", "http_requests_in_flight", "denied_requests_total",

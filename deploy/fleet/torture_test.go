@@ -51,7 +51,7 @@ type torture struct {
 }
 
 // TestTortureFleet kills and pauses each process of a fleet in turn, under load, and then holds what
-// clients saw against what is billed (docs/FLEET.md, What is promised). It wants every engine.
+// clients saw against what is billed (docs/dev/FAULTS.md). It wants every engine.
 func TestTortureFleet(t *testing.T) {
 	if os.Getenv("NINEPOCKET_TORTURE") == "" {
 		t.Skip("skipped: faults of a whole fleet, which make torture-fleet does")

@@ -1,5 +1,5 @@
-// Package control is the PostgreSQL database that the servers of a fleet share (docs/FLEET.md, Bills
-// and keys). It has three parts: tenants and API keys (keys.go), the secrets that sign cursors
+// Package control is the PostgreSQL database that the servers of a fleet share (docs/FLEET.md,
+// Run). It has three parts: tenants and API keys (keys.go), the secrets that sign cursors
 // (cursors.go), and billing: the ledger of calls and charges with the servers that export to it
 // (export.go, servers.go, usage.go).
 //

@@ -13,18 +13,16 @@ import (
 	"ninepocket/internal/s3test"
 )
 
-// errorTexts are the messages of the table in docs/FLEET.md, Publications.
+// errorTexts are the messages of the table in docs/FLEET-STORE.md, Messages.
 func errorTexts(t *testing.T) (all []string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/FLEET.md")
+	page, err := os.ReadFile("../../docs/FLEET-STORE.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, part, _ := strings.Cut(string(page), "\n## Publications\n")
-	part, _, _ = strings.Cut(part, "\n## ")
-	_, table, found := strings.Cut(part, "\n### What you see\n")
+	_, table, found := strings.Cut(string(page), "\n## Messages\n")
 	if !found {
-		t.Fatal("docs/FLEET.md has no table of messages")
+		t.Fatal("docs/FLEET-STORE.md has no table of messages")
 	}
 
 	for line := range strings.Lines(table) {

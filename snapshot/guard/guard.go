@@ -2,7 +2,7 @@
 // one can be a day in the life of a catalog, or must be a broken feed.
 //
 // Every guard measures one figure and compares it with a limit that operators may change. The
-// defaults are far above what real feeds do from one day to the next (docs/DAILY.md has the
+// defaults are far above what real feeds do from one day to the next (docs/GUARDS.md has the
 // measurements) and far below what a bad day does. A guard that compares shares says nothing about
 // a handful of records: one card of three is not a third of a catalog that went missing.
 package guard
