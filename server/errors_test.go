@@ -1,27 +1,29 @@
 package server
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"ninepocket/access/keys"
+	"ninepocket/wire"
 	"ninepocket/wire/openapi"
 )
 
-var update = flag.Bool("update", false, "write docs/ERRORS.md")
+var update = flag.Bool("update", false, "write docs/ERRORS.md and testdata/wrong_answers.txt")
 
 // wrong is a request of testdata/wrong.txt.
 type wrong struct {
 	key, method, target string
 	header              []string
 	body                string
+	aside               bool // not on the page
 }
 
 // readWrong reads the requests by their headings.
@@ -43,9 +45,10 @@ func readWrong(tb testing.TB) (headings []string, requests map[string][]wrong) {
 			continue
 		}
 
+		line, aside := strings.CutPrefix(line, "~ ")
 		parts := strings.Split(line, " | ")
 		head := strings.Fields(parts[0])
-		q := wrong{key: head[0], method: head[1], target: head[2]}
+		q := wrong{key: head[0], method: head[1], target: head[2], aside: aside}
 		for _, part := range parts[1:] {
 			if strings.HasPrefix(part, "{") || strings.HasPrefix(part, "[") {
 				q.body = part
@@ -87,14 +90,45 @@ func (q *wrong) row(r reply) string {
 	} else if v != "" {
 		said += " · Retry-After: " + v
 	}
-	return fmt.Sprintf("| %s | %s` | %d %s |\n", q.key, strings.ReplaceAll(shown, "|", `\|`), r.status,
+	return fmt.Sprintf("| %s | %s` | `%d %s` |\n", q.key, strings.ReplaceAll(shown, "|", `\|`), r.status,
 		strings.ReplaceAll(said, "|", `\|`))
 }
 
-// TestWrongRequests makes the requests of testdata/wrong.txt and compares docs/ERRORS.md with what is
-// answered. With -update it writes the page: read it as the author of such a client would.
-func TestWrongRequests(t *testing.T) { // air: one page
-	const file = "../docs/ERRORS.md"
+// codesTable is the table of all codes, in the words of the pages below /errors.
+func codesTable(tb testing.TB) string {
+	tb.Helper()
+	text, err := os.ReadFile("../site/explanations.txt")
+	if err != nil {
+		tb.Fatal(err)
+	}
+
+	var rows []string
+	for part := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n\n") {
+		lines := strings.Split(part, "\n")
+		meaning, ok := wire.LiveCodes[wire.Code(lines[0])]
+		if !ok {
+			meaning = wire.PreviewCodes[wire.Code(lines[0])]
+		}
+		rows = append(rows, fmt.Sprintf("| %d | `%s` | %s | %s |\n", meaning.Status, lines[0], lines[1], lines[2]))
+	}
+	slices.Sort(rows)
+	return "| status | code | meaning | what to do |\n|---|---|---|---|\n" + strings.Join(rows, "")
+}
+
+// errorsHead is the beginning of docs/ERRORS.md.
+const errorsHead = "# Errors\n\nThis page is for programmers whose request was refused. It has all codes, and " +
+	"requests with their\nresponses. A test makes the page. Branch on `code`. The text after it says " +
+	"which value was sent,\nwhich values are valid, and what to do next. [API](API.md#errors) has the rules.\n\n" +
+	"## Codes\n\n"
+
+// errorsExamples introduces the examples.
+const errorsExamples = "\n## Examples\n\nThe first column is the kind of the key. A dash means no key. " +
+	"The catalog is that of the demo.\n"
+
+// TestWrongRequests makes the requests of testdata/wrong.txt, and compares the answers with testdata/wrong_answers.txt
+// and docs/ERRORS.md, which shows most of them. With -update it writes both: read them as the author of such a
+// client would.
+func TestWrongRequests(t *testing.T) {
 	w := newWorld(t, setup{still: true})
 	now := w.clock()
 	w.keys["drained"] = w.keyOf(t, keys.NewKey{Tenant: only("drained"), Surface: keys.Live, Plan: "free"}, now)
@@ -105,17 +139,12 @@ func TestWrongRequests(t *testing.T) { // air: one page
 		}
 	}
 
-	var page bytes.Buffer
-	page.WriteString("# What wrong requests are answered\n\nThe test `TestWrongRequests` makes these requests and " +
-		"writes this page:\n`go test ./server -run TestWrongRequests -update`. Each answer says what was " +
-		"wrong, what is legal,\nand what to do next. The first column is the kind of key, - for none; " +
-		"the demo's catalog answers.\n")
+	page := errorsHead + codesTable(t) + errorsExamples
+	var all strings.Builder
 	headings, requests := readWrong(t)
-	n := 0
 	for _, heading := range headings {
-		page.WriteString("\n## " + heading + "\n\n| key | request | answer |\n|---|---|---|\n")
+		page += "\n### " + heading + "\n\n| key | request | response |\n|---|---|---|\n"
 		for _, q := range requests[heading] {
-			n++
 			sent := request{method: q.method, target: q.target, header: q.header, body: q.body}
 			if q.key != "-" {
 				sent.header = append(sent.header, "X-API-Key: "+w.named(q.key))
@@ -125,32 +154,41 @@ func TestWrongRequests(t *testing.T) { // air: one page
 			}
 
 			r := w.ask(t, sent)
-			if heading != "Values that nothing has" && r.status < 400 {
+			if heading != "Unknown values" && r.status < 400 {
 				t.Errorf("%s %s is answered %d", q.method, q.target, r.status)
 			}
-			page.WriteString(q.row(r))
+			row := q.row(r)
+			all.WriteString(row)
+			if !q.aside {
+				page += row
+			}
 		}
 	}
-	if n < 60 {
+	if n := strings.Count(all.String(), "\n"); n < 90 {
 		t.Errorf("only %d requests", n)
 	}
 
-	if *update {
-		if err := os.WriteFile(file, page.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
+	for file, made := range map[string]string{"../docs/ERRORS.md": page, wrongAnswers: all.String()} {
+		if *update {
+			if err := os.WriteFile(file, []byte(made), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			continue
 		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil || !bytes.Equal(page.Bytes(), want) {
-		t.Errorf("%s is not what is answered (%v): run go test ./server -run TestWrongRequests -update", file, err)
+		have, err := os.ReadFile(file)
+		if err != nil || made != string(have) {
+			t.Errorf("%s is not what is answered (%v): run go test ./server -run TestWrongRequests -update", file, err)
+		}
 	}
 }
+
+// wrongAnswers has the answers to all wrong requests.
+const wrongAnswers = "testdata/wrong_answers.txt"
 
 // TestErrorExamplesAreServed wants each example of an error in the document to have the form in which the server
 // writes errors of its code: the same sentence with other figures and names.
 func TestErrorExamplesAreServed(t *testing.T) {
-	page, err := os.ReadFile("../docs/ERRORS.md")
+	page, err := os.ReadFile(wrongAnswers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +207,7 @@ func TestErrorExamplesAreServed(t *testing.T) {
 		for part := range strings.SplitSeq(text, "; ") {
 			checked++
 			if !strings.Contains(served, shape(part)) {
-				t.Errorf("no answer of docs/ERRORS.md says %q", part)
+				t.Errorf("no answer of %s says %q", wrongAnswers, part)
 			}
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"html"
 	"slices"
 	"strconv"
 	"strings"
@@ -323,6 +324,11 @@ func (p *referencePage) curl(op *operation) string {
 		command += " -H 'Content-Type: application/json' -d '" + body + "'"
 	}
 	return command + " '" + p.base + p.samples.target(op) + "'"
+}
+
+// guide returns the guide for clients with the address of this service.
+func (p *referencePage) guide() string {
+	return strings.ReplaceAll(guideHTML, "http://127.0.0.1:8080", html.EscapeString(p.base))
 }
 
 type referencePage struct {

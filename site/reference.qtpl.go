@@ -226,28 +226,16 @@ func (p *referencePage) one(op *operation) string {
 	return qs422016
 }
 
-// clients is the guide. White space is not collapsed, because of the programs in it.
+// clients is the guide, whose text is docs/GUIDE.md, and the programs of the clients. White space is not collapsed,
+// because of the programs.
 
 func (p *referencePage) streamclients(qw422016 *qt422016.Writer) {
 	qw422016.N().S(`
-<p>Keys come from whoever runs this server (<code>ninepocket keys create</code>); <code>ninepocket demo</code> prints some. Send a key in <code>X-API-Key</code> or as <code>Authorization: Bearer</code>, from a server and never from a web page. A first request:</p>
-<pre tabindex="0"><code>curl -H 'X-API-Key: KEY' '`)
-	qw422016.E().S(p.base)
-	qw422016.N().S(`/v1/cards?q=charizard&amp;limit=3'</code></pre>
-<h3>Ids</h3>
-<p>A card or a set is named by its id, which never changes, or by its slug, the last segment of its page. A card can also be found by the number of another catalog: <code>/v1/cards?identifier=tcgplayer:42382</code>.</p>
-<h3>Paging</h3>
-<p>A list has <code>next_cursor</code>. Send it as <code>cursor</code>, with the same parameters, until it is null. A walk stays in the catalog that it began in, also when a new one is published meanwhile.</p>
-<h3>Caching</h3>
-<p>Answers to GET have an <code>ETag</code>. Send it as <code>If-None-Match</code>: a 304 takes nothing from the day's quota. <code>X-Snapshot-Id</code> changes once a day, when prices do.</p>
-<h3>Rate limits and retries</h3>
-<p>The <code>RateLimit</code> headers say what is left of the minute and of the day. After 429 and 503 wait for the seconds of <code>Retry-After</code>, and a little longer by chance; after 500 wait longer each time. Do not repeat 400, 401 and 403 unchanged. The free plan has 30 requests a minute and 2,000 a day, unless the operator changed it: who asks once in 2.1 seconds is never refused by the minute.</p>
-<h3>Batches</h3>
-<p><code>POST /v1/cards/batch</code> takes 200 cards and <code>POST /v1/prices/batch</code> 100, each as one request; a plan may allow fewer. What is unknown stands in <code>not_found</code>, and the rest is answered.</p>
-<h3>Which price is shown</h3>
-<p>Prices are whole US cents; null is unknown and never zero. A card has a price for each variant and condition. Where one stands for the card, it is the first variant that has a price (normal, holofoil, foil and so on), in the best condition that has one; “Ungraded” means that the source names none.</p>
-<h3>Clients</h3>
-<p>There are clients for Go, Python and TypeScript, of whoever runs this server. They try again as the rules above ask, cut long lists into batches, lose no row of a list, never pay twice for a partner's batch, and keep a mirror of the whole catalog. The programs read the address from <code>API</code> and the key from <code>KEY</code>.</p>
+`)
+	qw422016.N().S(p.guide())
+	qw422016.N().S(`
+<h3>Programs</h3>
+<p>The clients for Go, Python and TypeScript come from the operator of this server. These programs use them. The address is in <code>API</code>, and the key is in <code>KEY</code>.</p>
 `)
 	for i := range clientPrograms {
 		qw422016.N().S(`	`)
@@ -262,145 +250,6 @@ func (p *referencePage) streamclients(qw422016 *qt422016.Writer) {
 		qw422016.N().S(`</code></pre></details>
 `)
 	}
-	qw422016.N().S(`<h3>Examples</h3>
-<p>Each walks all cards of a search, waits where it must, and prints names and prices.</p>
-<details><summary>curl</summary><pre tabindex="0"><code>cursor=
-while :; do
-  page=$(curl -sf --retry 5 -H "X-API-Key: $KEY" -G '`)
-	qw422016.E().S(p.base)
-	qw422016.N().S(`/v1/cards' \
-    -d q=charizard -d limit=50 ${cursor:+-d "cursor=$cursor"}) || exit 1
-  echo "$page" | jq -r '.data[] | [.name, .number, .price.market_price_cents] | @tsv'
-  cursor=$(echo "$page" | jq -r '.next_cursor // empty')
-  [ -n "$cursor" ] || break
-done</code></pre></details>
-<details><summary>Python</summary><pre tabindex="0"><code>import json, os, time, urllib.error, urllib.parse, urllib.request
-
-def get(path, **params):
-    url = '`)
-	qw422016.E().S(p.base)
-	qw422016.N().S(`' + path + '?' + urllib.parse.urlencode(params)
-    for attempt in range(5):
-        try:
-            request = urllib.request.Request(url, headers={'X-API-Key': os.environ['KEY']})
-            return json.load(urllib.request.urlopen(request))
-        except urllib.error.HTTPError as error:
-            if error.code not in (429, 500, 503):
-                raise
-            time.sleep(float(error.headers.get('Retry-After', 2 ** attempt)))
-    raise RuntimeError('the service is busy')
-
-params = {'q': 'charizard', 'limit': 50}
-while True:
-    page = get('/v1/cards', **params)
-    for card in page['data']:
-        print(card['name'], card['number'], card['price']['market_price_cents'])
-    if not page['next_cursor']:
-        break
-    params['cursor'] = page['next_cursor']</code></pre></details>
-<details><summary>TypeScript</summary><pre tabindex="0"><code>type Card = { name: string; number: string | null; price: { market_price_cents: number | null } }
-
-async function get&lt;T&gt;(path: string, params: Record&lt;string, string&gt;): Promise&lt;T&gt; {
-  for (let attempt = 0; attempt &lt; 5; attempt++) {
-    const answer = await fetch('`)
-	qw422016.E().S(p.base)
-	qw422016.N().S(`' + path + '?' + new URLSearchParams(params), {
-      headers: { 'X-API-Key': process.env.KEY ?? '' },
-    })
-    if (answer.ok) return (await answer.json()) as T
-    if (![429, 500, 503].includes(answer.status)) throw new Error(await answer.text())
-    const seconds = Number(answer.headers.get('Retry-After') ?? 2 ** attempt)
-    await new Promise(done =&gt; setTimeout(done, seconds * 1000))
-  }
-  throw new Error('the service is busy')
-}
-
-const params: Record&lt;string, string&gt; = { q: 'charizard', limit: '50' }
-for (;;) {
-  const page = await get&lt;{ data: Card[]; next_cursor: string | null }&gt;('/v1/cards', params)
-  for (const card of page.data) console.log(card.name, card.number, card.price.market_price_cents)
-  if (!page.next_cursor) break
-  params.cursor = page.next_cursor
-}</code></pre></details>
-<details><summary>Go</summary><pre tabindex="0"><code>package main
-
-import (
-	"encoding/json"
-	"fmt"
-	"log"
-	"net/http"
-	"net/url"
-	"os"
-	"strconv"
-	"time"
-)
-
-type page struct {
-	Data []struct {
-		Name, Number string
-		Price        struct {
-			Cents *int64 `)
-	qw422016.N().S("`")
-	qw422016.N().S(`json:"market_price_cents"`)
-	qw422016.N().S("`")
-	qw422016.N().S(`
-		}
-	}
-	Next *string `)
-	qw422016.N().S("`")
-	qw422016.N().S(`json:"next_cursor"`)
-	qw422016.N().S("`")
-	qw422016.N().S(`
-}
-
-func get(params url.Values, into any) error {
-	for attempt := range 5 {
-		request, _ := http.NewRequest("GET", "`)
-	qw422016.E().S(p.base)
-	qw422016.N().S(`/v1/cards?"+params.Encode(), nil)
-		request.Header.Set("X-API-Key", os.Getenv("KEY"))
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			return err
-		}
-		defer answer.Body.Close()
-		switch answer.StatusCode {
-		case 200:
-			return json.NewDecoder(answer.Body).Decode(into)
-		case 429, 500, 503:
-			seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
-			if err != nil {
-				seconds = 1 &lt;&lt; attempt
-			}
-			time.Sleep(time.Duration(seconds) * time.Second)
-		default:
-			return fmt.Errorf("status %s", answer.Status)
-		}
-	}
-	return fmt.Errorf("the service is busy")
-}
-
-func main() {
-	params := url.Values{"q": {"charizard"}, "limit": {"50"}}
-	for {
-		var p page
-		if err := get(params, &amp;p); err != nil {
-			log.Fatal(err)
-		}
-		for _, card := range p.Data {
-			cents := "no price"
-			if card.Price.Cents != nil {
-				cents = strconv.FormatInt(*card.Price.Cents, 10)
-			}
-			fmt.Println(card.Name, card.Number, cents)
-		}
-		if p.Next == nil {
-			return
-		}
-		params.Set("cursor", *p.Next)
-	}
-}</code></pre></details>
-`)
 }
 
 func (p *referencePage) writeclients(qq422016 qtio422016.Writer) {

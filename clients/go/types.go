@@ -89,9 +89,9 @@ func (r *CardPage) rows() ([]CardSummary, *string) { return r.Data, r.NextCursor
 func (r *CardSummary) identity() string { return r.ID }
 
 // Identifier is one of the API's records:
-// What another catalog calls a card or a product: `tcgplayer` (product ids), `pokemon-tcg-data`,
-// `punk-records`, and the namespaces of the operator's own sources. An alias is not identity: two
-// cards may share one.
+// The name of a card or product in another catalog. Namespaces are `tcgplayer` (product ids),
+// `pokemon-tcg-data`, `punk-records`, and those of the operator's sources. Two cards may share an
+// identifier.
 type Identifier struct {
 	Namespace string `json:"namespace"`
 	Value     string `json:"value"`
@@ -110,7 +110,7 @@ type CardDetail struct {
 	ImageURL    *string        `json:"image_url"`     // URL of its picture on this service; null where there is none
 	URL         *string        `json:"url"`           // Public card page
 	Prices      []VariantPrice `json:"prices"`        // Every variant and condition that has a price
-	Identifiers []Identifier   `json:"identifiers"`   // What other catalogs call the card
+	Identifiers []Identifier   `json:"identifiers"`   // The names of the card in other catalogs
 	ProductID   *string        `json:"product_id"`    // Id of the card as a product; null when it is no verified product
 	Ref         string         `json:"ref,omitempty"` // In batches: the identifier that asked for this entry
 }
@@ -153,7 +153,7 @@ type ChangedCard struct {
 	Set         *SetRef      `json:"set"`
 	ImageURL    *string      `json:"image_url"`   // URL of its picture on this service; null where there is none
 	URL         *string      `json:"url"`         // Public card page
-	Identifiers []Identifier `json:"identifiers"` // What other catalogs call the card
+	Identifiers []Identifier `json:"identifiers"` // The names of the card in other catalogs
 	ProductID   *string      `json:"product_id"`  // Id of the card as a product; null when it is no verified product
 }
 
@@ -192,7 +192,7 @@ type Change struct {
 // ChangePage is one of the API's records.
 type ChangePage struct {
 	FromSnapshotID string   `json:"from_snapshot_id"` // The snapshot of `since`
-	SnapshotID     string   `json:"snapshot_id"`      // The snapshot that the rows lead to, on all pages of a walk: `since` of …
+	SnapshotID     string   `json:"snapshot_id"`      // The snapshot to which the rows lead, on all pages
 	Data           []Change `json:"data"`
 	NextCursor     *string  `json:"next_cursor"`
 }
@@ -218,7 +218,7 @@ type BulkList struct {
 	SnapshotID  string     `json:"snapshot_id"` // The snapshot of the files
 	SnapshotAt  string     `json:"snapshot_at"`
 	UseUntil    string     `json:"use_until"`   // Until when the prices may be used: 24 hours after `snapshot_at`
-	Attribution string     `json:"attribution"` // Who is to be named wherever the data is shown
+	Attribution string     `json:"attribution"` // The source to name next to the data
 	Files       []BulkFile `json:"files"`       // Empty until they are made, and where the operator may not pass the …
 }
 
@@ -241,13 +241,13 @@ type SuggestionList struct {
 // entries in both together. Unknown members are ignored.
 type CardBatchRequest struct {
 	IDs         []string `json:"ids,omitempty"`         // Card ids or slugs
-	Identifiers []string `json:"identifiers,omitempty"` // What other catalogs call cards, as `NAMESPACE:VALUE`; their entries …
+	Identifiers []string `json:"identifiers,omitempty"` // The names of cards in other catalogs, as `NAMESPACE:VALUE`
 }
 
 // CardBatch is one of the API's records.
 type CardBatch struct {
 	Data     []CardDetail `json:"data"`      // In the order of the request, ids before identifiers
-	NotFound []string     `json:"not_found"` // The requested ids and identifiers that match no card, as they were …
+	NotFound []string     `json:"not_found"` // The requested ids and identifiers that match no card, unchanged
 }
 
 // HistoryBatchRequest is one of the API's records:
@@ -255,7 +255,7 @@ type CardBatch struct {
 // entries in both together. Unknown members are ignored.
 type HistoryBatchRequest struct {
 	IDs         []string `json:"ids,omitempty"`         // Card ids or slugs
-	Identifiers []string `json:"identifiers,omitempty"` // What other catalogs call cards, as `NAMESPACE:VALUE`; their entries …
+	Identifiers []string `json:"identifiers,omitempty"` // The names of cards in other catalogs, as `NAMESPACE:VALUE`
 	Days        int64    `json:"days,omitempty"`        // Days up to the date of the snapshot
 	Variant     string   `json:"variant,omitempty"`     // One variant only: its code, or the words that people write for the …
 }
@@ -279,7 +279,7 @@ type HistoryBatch struct {
 	Days     int64         `json:"days"`      // Days covered: those asked for, or fewer where the plan's history range …
 	Dates    []string      `json:"dates"`     // All days of the window, ascending
 	Data     []CardColumns `json:"data"`      // In the order of the request, ids before identifiers
-	NotFound []string      `json:"not_found"` // The requested ids and identifiers that match no card, as they were …
+	NotFound []string      `json:"not_found"` // The requested ids and identifiers that match no card, unchanged
 }
 
 // PricePoint is one of the API's records:
@@ -409,7 +409,7 @@ type MoverList struct {
 // entries in both together. Unknown members are ignored.
 type PriceBatchRequest struct {
 	IDs         []string `json:"ids,omitempty"`         // Card ids or slugs
-	Identifiers []string `json:"identifiers,omitempty"` // What other catalogs call cards, as `NAMESPACE:VALUE`; their entries …
+	Identifiers []string `json:"identifiers,omitempty"` // The names of cards in other catalogs, as `NAMESPACE:VALUE`
 }
 
 // PriceEntry is one of the API's records.
@@ -424,15 +424,15 @@ type PriceEntry struct {
 // PriceBatch is one of the API's records.
 type PriceBatch struct {
 	Data     []PriceEntry `json:"data"`      // In the order of the request, ids before identifiers
-	NotFound []string     `json:"not_found"` // The requested ids and identifiers that match no card, as they were …
+	NotFound []string     `json:"not_found"` // The requested ids and identifiers that match no card, unchanged
 }
 
 // ValuationItem is one of the API's records:
-// A line of a list: its card by an id, by a whole line, by a name, or by set and number, and what
-// copy it is. What it says twice must agree. Unknown members are ignored.
+// A line of a list. It names a card by an id, a whole line, a name, or set and number. It may
+// describe the copy. Repeated facts must agree. Unknown members are ignored.
 type ValuationItem struct {
 	ID         string `json:"id,omitempty"`         // Card id or slug
-	Identifier string `json:"identifier,omitempty"` // What another catalog calls the card, as `NAMESPACE:VALUE`
+	Identifier string `json:"identifier,omitempty"` // The name of the card in another catalog, as `NAMESPACE:VALUE`
 	Line       string `json:"line,omitempty"`       // The whole line as written: a message, an order, a row of an app's …
 	Name       string `json:"name,omitempty"`       // Card name
 	Set        string `json:"set,omitempty"`        // Set id, slug, code, or its name as people write it
@@ -450,11 +450,11 @@ type ValuationRequest struct {
 }
 
 // Assumption is one of the API's records:
-// A field that the price does not follow as it was given.
+// A field that the price does not follow.
 type Assumption struct {
 	Field string `json:"field"`
-	Given string `json:"given"` // What the item says
-	Used  string `json:"used"`  // What the price is of, as in `variant` and `condition`
+	Given string `json:"given"` // The value of the item
+	Used  string `json:"used"`  // The value of the price, as in `variant` and `condition`
 }
 
 // CentsRange is one of the API's records:
@@ -465,7 +465,7 @@ type CentsRange struct {
 }
 
 // ValuedItem is one of the API's records:
-// What an item means and costs.
+// The card and the price of an item.
 type ValuedItem struct {
 	Index          int64         `json:"index"`     // Which item of the request it is, from 0
 	Status         string        `json:"status"`    // `priced`: it means one card, which has a price for it
@@ -476,14 +476,14 @@ type ValuedItem struct {
 	UnitPriceCents *int64        `json:"unit_price_cents"`
 	TotalCents     *int64        `json:"total_cents"`
 	PriceUpdatedAt *string       `json:"price_updated_at"` // When the price was updated; null without one
-	Assumed        []Assumption  `json:"assumed"`          // What a priced item says otherwise than its price is; then it counts …
+	Assumed        []Assumption  `json:"assumed"`          // The differences between a priced item and its price
 	Candidates     []CardSummary `json:"candidates"`       // Cards that may be meant, likeliest first, of ambiguous and unmatched …
 	Alternates     []CardSummary `json:"alternates"`       // Other prints that fit an item with a `card` as well, likeliest first …
 	Fitting        int64         `json:"fitting"`          // How many cards have all that the item says, those of `alternates` …
-	Range          *CentsRange   `json:"range"`            // What the cards that fit cost, or of an unpriced item the prices that …
+	Range          *CentsRange   `json:"range"`            // The prices of the fitting cards, or for an unpriced item the prices of …
 	Ask            any           `json:"ask"`              // The first of the fields that settle an open item when they are given …
-	Ignored        []string      `json:"ignored"`          // What the item says beside its `id` that is nothing of the card and …
-	Note           *string       `json:"note"`             // What is to be known, in a sentence: what would settle the item, why …
+	Ignored        []string      `json:"ignored"`          // Words next to the `id` that are not of the card and change nothing
+	Note           *string       `json:"note"`             // A sentence: the fields that would settle the item, the reason for a …
 }
 
 // ValuationTotals is one of the API's records:
@@ -511,12 +511,12 @@ type Valuation struct {
 type Meta struct {
 	RequestID        string `json:"request_id"`
 	SnapshotAt       string `json:"snapshot_at"`       // The instant that the served data describes
-	BillableUnits    int64  `json:"billable_units"`    // What this response cost: 1 for a data call, 0 for usage and replays
+	BillableUnits    int64  `json:"billable_units"`    // The credits of this response: 1 for a data call, 0 for usage and …
 	IdempotentReplay bool   `json:"idempotent_replay"` // True when this repeats an earlier response
 }
 
 // Minute is one of the API's records:
-// What the key may still do in the minute. To ask takes nothing of it. On live keys only.
+// The rest of the key's minute. Usage takes nothing from it. On live keys only.
 type Minute struct {
 	Limit     int64  `json:"limit"`     // Requests admitted in any 60 seconds
 	Remaining int64  `json:"remaining"` // Requests left
@@ -573,7 +573,7 @@ type Problem struct {
 	Type      string `json:"type"`  // `{base_url}/errors/<code>`
 	Title     string `json:"title"` // The code in words
 	Status    int64  `json:"status"`
-	Detail    string `json:"detail"` // What was wrong with this request, and what to do
+	Detail    string `json:"detail"` // The problems of this request, all at once, and the next step
 	Code      string `json:"code"`
 	RequestID string `json:"request_id"`
 }
@@ -584,7 +584,7 @@ type RetryProblem struct {
 	Type              string `json:"type"`  // `{base_url}/errors/<code>`
 	Title             string `json:"title"` // The code in words
 	Status            int64  `json:"status"`
-	Detail            string `json:"detail"` // What was wrong with this request, and what to do
+	Detail            string `json:"detail"` // The problems of this request, all at once, and the next step
 	Code              string `json:"code"`
 	RequestID         string `json:"request_id"`
 	RetryAfterSeconds int64  `json:"retry_after_seconds"` // Seconds to wait; the same as `Retry-After`
@@ -667,7 +667,7 @@ type SealedProduct struct {
 }
 
 // Product is one of the API's records:
-// A product, told apart by `kind`.
+// A product. Its `kind` decides the form.
 type Product struct {
 	ID               string          `json:"id"`
 	Kind             string          `json:"kind"`
@@ -727,7 +727,7 @@ type SealedSelection struct {
 }
 
 // PriceSelection is one of the API's records:
-// What to price, told apart by `kind`.
+// A selection. Its `kind` decides the form.
 type PriceSelection struct {
 	Kind      string `json:"kind"`
 	ProductID string `json:"product_id"`
@@ -753,7 +753,7 @@ type DatedObservation struct {
 	SourceAsOf  string `json:"source_as_of"` // When the provider observed the price, never when it was imported
 	CollectedAt string `json:"collected_at"` // When the price was collected: not before `source_as_of`, not after …
 	Basis       string `json:"basis"`
-	Attribution string `json:"attribution"` // Show it beside the price
+	Attribution string `json:"attribution"` // Show it next to the price
 }
 
 // UndatedObservation is one of the API's records.
@@ -762,7 +762,7 @@ type UndatedObservation struct {
 	SourceAsOf  any    `json:"source_as_of"` // The provider did not say when it observed the price
 	CollectedAt string `json:"collected_at"` // When the price was collected: not before `source_as_of`, not after …
 	Basis       string `json:"basis"`
-	Attribution string `json:"attribution"` // Show it beside the price
+	Attribution string `json:"attribution"` // Show it next to the price
 }
 
 // DatedPriceResult is one of the API's records:
@@ -796,7 +796,7 @@ type MissingPriceResult struct {
 }
 
 // PriceResult is one of the API's records:
-// The answer to one selection, told apart by `status`.
+// The result of one selection. Its `status` decides the form.
 type PriceResult struct {
 	Selection     PriceSelection          `json:"selection"`
 	Status        string                  `json:"status"` // `fresh` when `source_as_of` is at most 36 hours before …
@@ -820,7 +820,7 @@ type CardsSearchParams struct {
 	Game           string `json:"game,omitempty"`            // Slug of a game from `GET /v1/games`; case, accents, hyphens and …
 	Number         string `json:"number,omitempty"`          // Card number as printed
 	Rarity         string `json:"rarity,omitempty"`          // Rarity, as `GET /v1/facets` lists them
-	Identifier     string `json:"identifier,omitempty"`      // What another catalog calls the card, as `NAMESPACE:VALUE` …
+	Identifier     string `json:"identifier,omitempty"`      // The name of the card in another catalog, as `NAMESPACE:VALUE`, such as …
 	Variant        string `json:"variant,omitempty"`         // Cards with a price in this variant: a code, as `GET /v1/facets` lists …
 	MinPriceCents  *int64 `json:"min_price_cents,omitempty"` // Lowest current price
 	MaxPriceCents  *int64 `json:"max_price_cents,omitempty"` // Highest current price, not below `min_price_cents`
@@ -943,7 +943,7 @@ func (p CardPriceStatsParams) query() url.Values {
 // SuggestListParams is one of the API's records:
 // The query of `suggest_list`.
 type SuggestListParams struct {
-	Q     string `json:"q"`               // What was typed so far
+	Q     string `json:"q"`               // The words typed so far
 	Game  string `json:"game,omitempty"`  // Slug of a game from `GET /v1/games`; case, accents, hyphens and …
 	Limit int64  `json:"limit,omitempty"` // Suggestions in the answer
 }
@@ -966,7 +966,7 @@ func (p SuggestListParams) query() url.Values {
 // The query of `changes_list`.
 type ChangesListParams struct {
 	Since  string `json:"since"`            // Id of the snapshot that the caller's copy is of
-	Kind   string `json:"kind"`             // What is compared: cards without their prices, the prices of cards, or …
+	Kind   string `json:"kind"`             // The compared records: cards without their prices, prices of cards, or …
 	Limit  int64  `json:"limit,omitempty"`  // Rows on a page: to 5,000 of prices, and to 1,000 of cards and of sets
 	Cursor string `json:"cursor,omitempty"` // The `next_cursor` of the page before, with the same filters and sort
 }
@@ -1088,7 +1088,7 @@ type PriceResultObservation struct {
 	SourceAsOf  *string `json:"source_as_of"` // When the provider observed the price, never when it was imported
 	CollectedAt string  `json:"collected_at"` // When the price was collected: not before `source_as_of`, not after …
 	Basis       string  `json:"basis"`
-	Attribution string  `json:"attribution"` // Show it beside the price
+	Attribution string  `json:"attribution"` // Show it next to the price
 }
 
 func (r *CardDetail) identity() string { return r.ID }

@@ -23,6 +23,12 @@ var generated = map[string]func(*schemas) ([]byte, error){
 	"clients/python/ninepocket/types.py": writePython,
 }
 
+// shown has what the page /docs shows, made from files below the root.
+var shown = map[string]func(root string) ([]byte, error){
+	"site/client_programs.go": writePrograms,
+	"site/guide_text.go":      writeGuide,
+}
+
 func main() {
 	root := flag.String("root", ".", "write below `DIR`")
 	document := flag.String("document", "", "write the document to `FILE`, and nothing else")
@@ -67,10 +73,11 @@ func generate(root string, document []byte) (map[string][]byte, error) {
 		}
 	}
 
-	const shown = "site/client_programs.go"
-	made[shown], err = writePrograms(root)
-	if err != nil {
-		return nil, fmt.Errorf("cannot make %s: %w", shown, err)
+	for shown, write := range shown {
+		made[shown], err = write(root)
+		if err != nil {
+			return nil, fmt.Errorf("cannot make %s: %w", shown, err)
+		}
 	}
 	return made, nil
 }

@@ -22,10 +22,10 @@ import (
 	"ninepocket/wire"
 )
 
-// guideBlock is the block of docs/API.md that has a text.
+// guideBlock is the block of docs/NATIVE.md that has a text.
 func guideBlock(t *testing.T, kind, has string) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/API.md")
+	page, err := os.ReadFile("../../docs/NATIVE.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"html"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -242,102 +241,6 @@ func (d *docsKit) watches(admin string) {
 			method = "POST"
 		}
 		d.pastes("curl -sSf -o /dev/null -X " + method + " " + admin + row[2])
-	}
-}
-
-// demonstrates pastes what the README and the API page show of the demo, and a client of MCP by hand.
-func (d *docsKit) demonstrates() {
-	d.t.Helper()
-	// What make demo runs; make test is what runs here.
-	const small = "ninepocket demo --cards 300 --listen 127.0.0.1:0 --admin 127.0.0.1:0"
-	two := strings.NewReplacer("make demo", small, "make test", ": make test").
-		Replace(d.block("README.md", "make demo"))
-	server, stop := d.starts(two, "ninepocket demo")
-	defer stop()
-	use := d.block("README.md", "export API")
-	key := []string{
-		"http://127.0.0.1:8080", server.API, "npk_live_…", server.Keys["pro"], "npk_prev_…", server.Keys["preview"],
-	}
-
-	said := d.pastes(use+strings.ReplaceAll(d.block("README.md", "charizrd"), "curl -s ", "curl -sSf "), key...)
-	says(d.t, said, `"name":"Charizard"`, `"days":30`, `"games":[`, `"direction":"up"`, `"ref":"partner:100159"`,
-		`"not_found":[]`, `"total_cents":90000`)
-	said = d.pastes(use+strings.ReplaceAll(d.block("README.md", "export PREVIEW"), "curl -s ", "curl -sSf "), key...)
-	says(d.t, said, `"product_id":"prd_`, `"condition":"near_mint"`)
-	said = d.pastes(strings.ReplaceAll(d.block("docs/API.md", "charizrd"), "curl -s ", "curl -sSf "), key...)
-	says(d.t, said, `"name":"Charizard"`, `"market_price_cents":45000`)
-
-	said = d.pastes(use+strings.ReplaceAll(d.block("docs/MOVE-FROM.md", "v2/cards"), "curl -s ", "curl -sSf "), key...)
-	says(d.t, said, `"name":"Charizard"`, `"totalCount":`, `"market":450,`, `"set":{"name":`, `"Common"`)
-	mcp := []string{"https://cards.example", server.API, "YOUR_KEY", server.Keys["pro"]}
-	says(d.t, d.pastes(d.block("docs/MCP.md", "tools/call"), mcp...), "Charizard")
-	says(d.t, d.pastes(d.block("docs/MCP.md", `"method":"server/discover"`), mcp...), "2026-07-28")
-	d.runsExamples(use, key)
-	d.runsGuide(server.API, server.Keys["pro"])
-}
-
-// runsGuide runs the programs that the API reference shows, where there is what runs them: each prints
-// the cards of a search with their prices.
-func (d *docsKit) runsGuide(api, key string) {
-	d.t.Helper()
-	page := d.pastes("curl -sSf " + api + "/docs")
-	program := regexp.MustCompile(`(?s)<summary>(curl|Python|TypeScript|Go)</summary>` +
-		`<pre tabindex="0"><code>(.*?)</code>`)
-	shown := program.FindAllStringSubmatch(page, -1)
-	if len(shown) != 4 {
-		d.t.Fatalf("the reference shows %d programs", len(shown))
-	}
-
-	// An older node does not take types away by itself.
-	types := regexp.MustCompile(`(?m)^type .*$|<T>|<\{.*?\}>|: (?:string|Record<string, string>|Promise<T>)| as T\b`)
-	for _, program := range shown {
-		text := html.UnescapeString(program[2])
-		run := map[string][3]string{
-			"curl": {"jq", "walk.sh", "bash walk.sh"}, "Python": {"python3", "walk.py", "python3 walk.py"},
-			"TypeScript": {"node", "walk.mjs", "node walk.mjs"}, "Go": {"go", "walk.go", "go run walk.go"},
-		}[program[1]]
-		if version := map[bool]string{true: "version", false: "--version"}[run[0] == "go"]; !d.has(
-			"the guide's program in "+program[1], run[0], version) {
-			continue
-		}
-		if program[1] == "TypeScript" {
-			text = types.ReplaceAllString(text, "")
-		}
-
-		if err := os.WriteFile(filepath.Join(d.folder, run[1]), []byte(text), 0o600); err != nil {
-			d.t.Fatal(err)
-		}
-		said := d.pastes("KEY=" + key + " " + run[2])
-		if !regexp.MustCompile(`(?m)^Charizard\b.*\b45000$`).MatchString(said) {
-			d.t.Errorf("the program in %s says %.600s", program[1], said)
-		}
-	}
-}
-
-// runsExamples runs the programs that the README shows, where there is what runs them.
-func (d *docsKit) runsExamples(use string, key []string) {
-	d.t.Helper()
-	for _, example := range []struct{ fence, program, file, says string }{
-		{"python", "python3", "example.py", "Pikachu"}, {"ts", "node", "example.mjs", "Luffy"},
-	} {
-		if !d.has("the example in "+example.fence, example.program, "--version") {
-			continue
-		}
-		readme, err := os.ReadFile("../../README.md")
-		if err != nil {
-			d.t.Fatal(err)
-		}
-		_, text, _ := strings.Cut(string(readme), "\n```"+example.fence+"\n")
-		text, _, _ = strings.Cut(text, "\n```")
-		if example.fence == "ts" {
-			// An older node does not take types away by itself.
-			text = regexp.MustCompile(`(?m)^(import )?type .*$| as Search|!`).ReplaceAllString(text, "")
-		}
-
-		if err := os.WriteFile(filepath.Join(d.folder, example.file), []byte(text), 0o600); err != nil {
-			d.t.Fatal(err)
-		}
-		says(d.t, d.pastes(use+example.program+" "+example.file, key...), example.says)
 	}
 }
 

@@ -22,7 +22,7 @@ async function kinds() {
     home: '/', typing: '/', card: card + '?days=90', other: one, printings: card + '/printings', set, list: set + '?view=list', checklist: set + '?view=checklist', sets: '/sets', search: '/search?q=pikachu',
     named: '/search?q=base+set', nothing: '/search?q=pikachu+zzzzqqq', movers: '/movers', falling: '/movers?direction=down&days=30', sealed: '/search?q=booster+box', form: '/value', value: '/value', collection: '/value', refused: '/value', docs: '/docs', operation: '/docs#cards_get',
     found: '/search?q=pikachu&view=list', filters: '/search?q=charizard&min=5', reading: '/search?q=cheapest+booster+box+of+151', beyond: '/search?q=pikachu&page=99', embed: card.replace('cards', 'embed'), missing: '/cards/not-a-card', error: '/errors/rate_limit_exceeded',
-    errors: '/errors', variants: await variants(first),
+    errors: '/errors', variants: await variants(first), readme: card + '?days=90',
   }
   await page.close()
   return kinds
@@ -61,6 +61,10 @@ for (const [kind, path] of Object.entries(await kinds())) {
       }
       if (kind === 'checklist') {
         for (const n of [0, 1, 4]) await page.getByRole('checkbox').nth(n).check()
+      }
+      if (kind === 'readme') { // docs/card.png: ONLY=readme SCHEME=light WIDTHS=1040
+        await page.screenshot({ path: `${SHOTS}/${NAME}-readme.png`, clip: { x: 0, y: 0, width, height: 640 } })
+        continue
       }
       if (kind === 'typing') {
         await page.getByRole('combobox').pressSequentially('char')

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Reads the bulk files of a demo server with DuckDB, and runs the query of docs/API.md as it is printed there. Skips with
+# Reads the bulk files of a demo server with DuckDB, and runs the query of docs/CLIENTS.md as it is printed there. Skips with
 # one line where Node is missing.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -28,7 +28,7 @@ for _ in $(seq 300); do
   sleep 0.1
 done
 
-awk '/^```sql$/ { inside = 1; next } /^```$/ { inside = 0 } inside' ../../docs/API.md >"$work/query.sql"
+awk '/^```sql$/ { inside = 1; next } /^```$/ { inside = 0 } inside' ../../docs/CLIENTS.md >"$work/query.sql"
 grep -q history.csv.zst "$work/query.sql" # the guide has its query
 script=$PWD/query.mjs
 cd "$work" && node "$script" ready.json query.sql

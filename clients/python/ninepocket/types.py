@@ -79,9 +79,9 @@ class CardPage(TypedDict):
 
 
 class Identifier(TypedDict):
-    """What another catalog calls a card or a product: `tcgplayer` (product ids),
-    `pokemon-tcg-data`, `punk-records`, and the namespaces of the operator's own sources. An
-    alias is not identity: two cards may share one.
+    """The name of a card or product in another catalog. Namespaces are `tcgplayer` (product
+    ids), `pokemon-tcg-data`, `punk-records`, and those of the operator's sources. Two cards
+    may share an identifier.
     """
     namespace: str
     value: str
@@ -105,7 +105,7 @@ class CardDetail(TypedDict):
     prices: list[VariantPrice]
     """Every variant and condition that has a price."""
     identifiers: list[Identifier]
-    """What other catalogs call the card."""
+    """The names of the card in other catalogs."""
     product_id: str | None
     """Id of the card as a product; null when it is no verified product."""
     ref: NotRequired[str]
@@ -160,7 +160,7 @@ class ChangedCard(TypedDict):
     url: str | None
     """Public card page. Its last segment is the card's slug."""
     identifiers: list[Identifier]
-    """What other catalogs call the card."""
+    """The names of the card in other catalogs."""
     product_id: str | None
     """Id of the card as a product; null when it is no verified product."""
 
@@ -201,7 +201,7 @@ class ChangePage(TypedDict):
     from_snapshot_id: str
     """The snapshot of `since`."""
     snapshot_id: str
-    """The snapshot that the rows lead to, on all pages of a walk: `since` of the next walk."""
+    """The snapshot to which the rows lead, on all pages. It is `since` of the next time."""
     data: list[Change]
     next_cursor: str | None
 
@@ -230,7 +230,7 @@ class BulkList(TypedDict):
     use_until: str
     """Until when the prices may be used: 24 hours after `snapshot_at`."""
     attribution: str
-    """Who is to be named wherever the data is shown."""
+    """The source to name next to the data."""
     files: list[BulkFile]
     """Empty until they are made, and where the operator may not pass the catalog on."""
 
@@ -258,8 +258,8 @@ class CardBatchRequest(TypedDict):
     ids: NotRequired[list[str]]
     """Card ids or slugs. Equal strings count once; the order is kept."""
     identifiers: NotRequired[list[str]]
-    """What other catalogs call cards, as `NAMESPACE:VALUE`; their entries follow those of `ids`.
-    One that several cards share gives each of them, ten at most.
+    """The names of cards in other catalogs, as `NAMESPACE:VALUE`. Their entries follow those of
+    `ids`. An identifier of several cards gives each of them, ten at most.
     """
 
 
@@ -267,7 +267,7 @@ class CardBatch(TypedDict):
     data: list[CardDetail]
     """In the order of the request, ids before identifiers."""
     not_found: list[str]
-    """The requested ids and identifiers that match no card, as they were sent."""
+    """The requested ids and identifiers that match no card, unchanged."""
 
 
 class HistoryBatchRequest(TypedDict):
@@ -277,8 +277,8 @@ class HistoryBatchRequest(TypedDict):
     ids: NotRequired[list[str]]
     """Card ids or slugs. Equal strings count once; the order is kept."""
     identifiers: NotRequired[list[str]]
-    """What other catalogs call cards, as `NAMESPACE:VALUE`; their entries follow those of `ids`.
-    One that several cards share gives each of them, ten at most.
+    """The names of cards in other catalogs, as `NAMESPACE:VALUE`. Their entries follow those of
+    `ids`. An identifier of several cards gives each of them, ten at most.
     """
     days: NotRequired[int]
     """Days up to the date of the snapshot. A longer range than the plan's is shortened, and
@@ -314,7 +314,7 @@ class HistoryBatch(TypedDict):
     data: list[CardColumns]
     """In the order of the request, ids before identifiers."""
     not_found: list[str]
-    """The requested ids and identifiers that match no card, as they were sent."""
+    """The requested ids and identifiers that match no card, unchanged."""
 
 
 class PricePoint(TypedDict):
@@ -448,8 +448,8 @@ class PriceBatchRequest(TypedDict):
     ids: NotRequired[list[str]]
     """Card ids or slugs. Equal strings count once; the order is kept."""
     identifiers: NotRequired[list[str]]
-    """What other catalogs call cards, as `NAMESPACE:VALUE`; their entries follow those of `ids`.
-    One that several cards share gives each of them, ten at most.
+    """The names of cards in other catalogs, as `NAMESPACE:VALUE`. Their entries follow those of
+    `ids`. An identifier of several cards gives each of them, ten at most.
     """
 
 
@@ -467,17 +467,17 @@ class PriceBatch(TypedDict):
     data: list[PriceEntry]
     """In the order of the request, ids before identifiers."""
     not_found: list[str]
-    """The requested ids and identifiers that match no card, as they were sent."""
+    """The requested ids and identifiers that match no card, unchanged."""
 
 
 class ValuationItem(TypedDict):
-    """A line of a list: its card by an id, by a whole line, by a name, or by set and number, and
-    what copy it is. What it says twice must agree. Unknown members are ignored.
+    """A line of a list. It names a card by an id, a whole line, a name, or set and number. It
+    may describe the copy. Repeated facts must agree. Unknown members are ignored.
     """
     id: NotRequired[str]
     """Card id or slug."""
     identifier: NotRequired[str]
-    """What another catalog calls the card, as `NAMESPACE:VALUE`."""
+    """The name of the card in another catalog, as `NAMESPACE:VALUE`."""
     line: NotRequired[str]
     """The whole line as written: a message, an order, a row of an app's export."""
     name: NotRequired[str]
@@ -504,12 +504,12 @@ class ValuationRequest(TypedDict):
 
 
 class Assumption(TypedDict):
-    """A field that the price does not follow as it was given."""
+    """A field that the price does not follow."""
     field: str
     given: str
-    """What the item says."""
+    """The value of the item."""
     used: str
-    """What the price is of, as in `variant` and `condition`."""
+    """The value of the price, as in `variant` and `condition`."""
 
 
 class CentsRange(TypedDict):
@@ -519,7 +519,7 @@ class CentsRange(TypedDict):
 
 
 class ValuedItem(TypedDict):
-    """What an item means and costs."""
+    """The card and the price of an item."""
     index: int
     """Which item of the request it is, from 0."""
     status: str
@@ -538,7 +538,9 @@ class ValuedItem(TypedDict):
     price_updated_at: str | None
     """When the price was updated; null without one."""
     assumed: list[Assumption]
-    """What a priced item says otherwise than its price is; then it counts into `assumed_cents`."""
+    """The differences between a priced item and its price. Such an item counts into
+    `assumed_cents`.
+    """
     candidates: list[CardSummary]
     """Cards that may be meant, likeliest first, of ambiguous and unmatched items."""
     alternates: list[CardSummary]
@@ -548,18 +550,18 @@ class ValuedItem(TypedDict):
     fitting: int
     """How many cards have all that the item says, those of `alternates` included."""
     range: CentsRange | None
-    """What the cards that fit cost, or of an unpriced item the prices that its card has; null
-    when nothing has a price.
+    """The prices of the fitting cards, or for an unpriced item the prices of its card. Null if
+    nothing has a price.
     """
     ask: Any
     """The first of the fields that settle an open item when they are given as they are printed;
     `note` names all. A candidate's id settles it as well.
     """
     ignored: list[str]
-    """What the item says beside its `id` that is nothing of the card and changes nothing."""
+    """Words next to the `id` that are not of the card and change nothing."""
     note: str | None
-    """What is to be known, in a sentence: what would settle the item, why there is no price,
-    what else is printed so.
+    """A sentence: the fields that would settle the item, the reason for a missing price, or
+    other prints.
     """
 
 
@@ -594,13 +596,13 @@ class Meta(TypedDict):
     replay keeps the original value.
     """
     billable_units: int
-    """What this response cost: 1 for a data call, 0 for usage and replays."""
+    """The credits of this response: 1 for a data call, 0 for usage and replays."""
     idempotent_replay: bool
     """True when this repeats an earlier response."""
 
 
 class Minute(TypedDict):
-    """What the key may still do in the minute. To ask takes nothing of it. On live keys only."""
+    """The rest of the key's minute. Usage takes nothing from it. On live keys only."""
     limit: int
     """Requests admitted in any 60 seconds."""
     remaining: int
@@ -677,9 +679,7 @@ class Problem(TypedDict):
     """The code in words."""
     status: int
     detail: str
-    """What was wrong with this request, and what to do. All problems of a request are named at
-    once.
-    """
+    """The problems of this request, all at once, and the next step."""
     code: str
     request_id: str
 
@@ -692,9 +692,7 @@ class RetryProblem(TypedDict):
     """The code in words."""
     status: int
     detail: str
-    """What was wrong with this request, and what to do. All problems of a request are named at
-    once.
-    """
+    """The problems of this request, all at once, and the next step."""
     code: str
     request_id: str
     retry_after_seconds: int
@@ -777,7 +775,7 @@ class SealedProduct(TypedDict):
 
 
 Product: TypeAlias = "CardProduct | SealedProduct"
-"""A product, told apart by `kind`."""
+"""A product. Its `kind` decides the form."""
 
 
 class ProductPagePagination(TypedDict):
@@ -812,7 +810,7 @@ class SealedSelection(TypedDict):
 
 
 PriceSelection: TypeAlias = "CardSelection | SealedSelection"
-"""What to price, told apart by `kind`."""
+"""A selection. Its `kind` decides the form."""
 
 
 class PreviewPriceBatchRequest(TypedDict):
@@ -835,7 +833,7 @@ class DatedObservation(TypedDict):
     """When the price was collected: not before `source_as_of`, not after `meta.snapshot_at`."""
     basis: str
     attribution: str
-    """Show it beside the price."""
+    """Show it next to the price."""
 
 
 class UndatedObservation(TypedDict):
@@ -847,7 +845,7 @@ class UndatedObservation(TypedDict):
     """When the price was collected: not before `source_as_of`, not after `meta.snapshot_at`."""
     basis: str
     attribution: str
-    """Show it beside the price."""
+    """Show it next to the price."""
 
 
 class DatedPriceResult(TypedDict):
@@ -883,7 +881,7 @@ class MissingPriceResult(TypedDict):
 
 
 PriceResult: TypeAlias = "DatedPriceResult | UndatedPriceResult | MissingPriceResult"
-"""The answer to one selection, told apart by `status`."""
+"""The result of one selection. Its `status` decides the form."""
 
 
 class PreviewPriceBatch(TypedDict):
@@ -896,11 +894,11 @@ class PreviewPriceBatch(TypedDict):
 class CardsSearchParams(TypedDict):
     """The query of `cards_search`."""
     q: NotRequired[str]
-    """Words as people type them. Spelling, accents, punctuation and word order are forgiven; a
-    set, a card number, a rarity, a finish or the game may be among the words, and everyday
-    words are left out. Words may ask for an order, bounds of the price or an era (`cheapest
-    charizard under $50`, `wotc gyarados`), which count where `sort` and the bounds are not
-    given. A card id finds that card. At least one character that is not a space.
+    """Words as people type them. Spelling, accents, punctuation and the order of words do not
+    matter. A set, a number, a rarity, a finish or a game may be among the words. Stop words
+    are left out. Words may ask for an order, bounds of the price or an era: `cheapest
+    charizard under $50`, `wotc gyarados`. They count without `sort` and bounds. A card id
+    finds that card. At least one character that is not a space.
     """
     set: NotRequired[str]
     """Set id or slug; its code and its name work as well, also as people write them (`151`,
@@ -918,8 +916,8 @@ class CardsSearchParams(TypedDict):
     rarity: NotRequired[str]
     """Rarity, as `GET /v1/facets` lists them. Only letters and digits are compared, in any case."""
     identifier: NotRequired[str]
-    """What another catalog calls the card, as `NAMESPACE:VALUE`: `tcgplayer:42382`,
-    `pokemon-tcg-data:base1-4`. `identifiers` of a card detail has them. Several cards may
+    """The name of the card in another catalog, as `NAMESPACE:VALUE`, such as `tcgplayer:42382`
+    or `pokemon-tcg-data:base1-4`. `identifiers` of a card detail has them. Several cards may
     share one.
     """
     variant: NotRequired[str]
@@ -939,7 +937,7 @@ class CardsSearchParams(TypedDict):
     """Last release date of the card's set, inclusive. Cards without a date are left out."""
     updated_since: NotRequired[str]
     """Cards whose entry, or the value of any price, changed at this instant or later; a price
-    collected again unchanged does not count. The plus sign of an offset is spelt `%2B`.
+    collected again unchanged does not count. The plus sign of an offset is written `%2B`.
     """
     sort: NotRequired[str]
     """Order of the list. `relevance` without `q` is `price_desc`. `name` goes by the letters and
@@ -1002,7 +1000,7 @@ class CardPriceStatsParams(TypedDict):
 class SuggestListParams(TypedDict):
     """The query of `suggest_list`."""
     q: str
-    """What was typed so far. At least one character that is not a space."""
+    """The words typed so far. At least one character that is not a space."""
     game: NotRequired[str]
     """Slug of a game from `GET /v1/games`; case, accents, hyphens and underscores do not matter.
     A game that does not exist gives an empty list, and `X-Unknown-Values` names the nearest.
@@ -1016,7 +1014,7 @@ class ChangesListParams(TypedDict):
     since: str
     """Id of the snapshot that the caller's copy is of. The current id is an empty page."""
     kind: str
-    """What is compared: cards without their prices, the prices of cards, or sets."""
+    """The compared records: cards without their prices, prices of cards, or sets."""
     limit: NotRequired[int]
     """Rows on a page: to 5,000 of prices, and to 1,000 of cards and of sets."""
     cursor: NotRequired[str]

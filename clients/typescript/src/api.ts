@@ -77,7 +77,7 @@ export interface paths {
         put?: never;
         /**
          * Get many cards
-         * @description Up to 200 cards in one request, by id, by slug, or by what another catalog calls them, in the order asked for. It counts as one request. A plan may allow fewer: then 403 `plan_limit` names the cap.
+         * @description Gets up to 200 cards by id, slug or identifier, in the order of the request. A batch counts as one request. If the plan allows fewer cards, 403 `plan_limit` names its limit.
          */
         post: operations["cards_batch"];
         delete?: never;
@@ -137,7 +137,7 @@ export interface paths {
         };
         /**
          * List values and how many cards have each
-         * @description Lists the values that cards have, with the number of cards that have each. `GET /v1/cards` filters by game, rarity and variant, `GET /v1/sets` by game and series; conditions are told for the prices, and no filter takes one. Those with the most cards come first; games are in the order of `GET /v1/games`.
+         * @description Lists the values that cards have, with the number of cards that have each. `GET /v1/cards` filters by game, rarity and variant. `GET /v1/sets` filters by game and series. Conditions are listed for the prices, and cannot be a filter. The values with the most cards come first. Games have the order of `GET /v1/games`.
          */
         get: operations["facets_list"];
         put?: never;
@@ -179,9 +179,9 @@ export interface paths {
         };
         /**
          * List what changed since a snapshot
-         * @description The cards, prices or sets that differ from those of an earlier snapshot, as they are now: a copy of the catalog that is brought up to date with all three has what the bulk of today has. A `changed` row differs in something else than `price_updated_at` and the changes of 7 and 30 days, which move every day for every price: only the bulk renews these.
+         * @description Lists the cards, prices or sets that differ from an earlier snapshot, with their current records. A copy that takes all three lists equals the current bulk. `price_updated_at` and the changes of 7 and 30 days move every day, and do not count as changes. Only the bulk renews them.
          *
-         *     Take `since` from `X-Snapshot-Id` or `snapshot_id` of an earlier answer. All pages of a walk are of the snapshot that the first page named, and rows may be applied in any order, and more than once. A snapshot from before the last 30 publications is 410: begin again with the bulk.
+         *     Take `since` from `X-Snapshot-Id` or `snapshot_id` of an earlier response. All pages are of the snapshot of the first page. Rows may be applied in any order, and more than once. A snapshot before the last 30 releases is 410. Then begin again with the bulk.
          */
         get: operations["changes_list"];
         put?: never;
@@ -265,9 +265,9 @@ export interface paths {
          * Price many cards
          * @description The kind of the key decides the form of request, response and errors.
          *
-         *     **Live:** `{ids, identifiers}`, up to 100 cards by id, by slug, or by what another catalog calls them, answered with the display price of each. It counts as one request.
+         *     **Live:** `{ids, identifiers}` has up to 100 cards by id, slug or identifier. The response has the display price of each. A batch counts as one request.
          *
-         *     **Preview (Proposed), scope `prices:read`:** `{items}`, up to 50 explicit selections, with an `Idempotency-Key`. Each selection gets one result in the order asked for; a product that is unknown, not licensed or without a price is a `missing` result, not an error. Nothing is filled in and providers are never blended. Exact duplicates are 400. A repeat with the same key and body within 10 minutes returns the first response, charges nothing, and works even when the credits are used up.
+         *     **Preview (Proposed), scope `prices:read`:** `{items}` has up to 50 selections, with an `Idempotency-Key`. Each selection gets one result, in the order of the request. A product that is unknown, not licensed or without a price has a `missing` result, which is no error. Nothing is inferred, and prices of two providers are never mixed. A selection that stands twice is 400. A repeat with the same key and body within 10 minutes returns the stored response and charges nothing, even without credits left.
          */
         post: operations["prices_batch"];
         delete?: never;
@@ -307,7 +307,7 @@ export interface paths {
         put?: never;
         /**
          * Value a list of cards
-         * @description What up to 1,000 lines of a collection are worth. It counts as one request for each 100 items begun. Each item is a line as an app or a person wrote it, or has a name with what else is known, or an id. It is priced when it can mean one card only, never by a guess: else it says which cards fit, what they cost, and which fields settle it. Nothing is stored. It counts as one request. A plan may allow fewer items: then 403 `plan_limit` names the cap.
+         * @description Values up to 1,000 lines of a collection. It counts as one request for each 100 items begun. An item is a line of an app or a person, a name with further fields, or an id. It is priced if it can mean one card only, and never by a guess. Otherwise the result lists the fitting cards with their prices, and the fields that settle the item. Nothing is stored. If the plan allows fewer items, 403 `plan_limit` names its limit.
          *
          *     The body is JSON, or with `text/csv` the export of TCGplayer, Collectr, Dragon Shield or Cardmarket, its header row first. Other files are read by the words of their header, such as `Card Name,Set,Number,Quantity`.
          */
@@ -349,7 +349,7 @@ export interface paths {
         };
         /**
          * Download a file of the whole catalog
-         * @description Downloads a file of `GET /v1/bulk`, compressed with zstd as it is listed: it has no `Content-Encoding`. The files of the newest two snapshots are kept; an older one is 410.
+         * @description Downloads a file of `GET /v1/bulk`, compressed with zstd. The response has no `Content-Encoding`. The files of the newest two snapshots are kept. Older files are 410.
          *
          *     A download that was cut goes on with `Range` and `If-Range`. Each request counts as one, also one with a range. A key's account downloads two files at a time. There is no deadline for a whole download, but a client that takes less than 64 KiB in ten seconds is cut.
          */
@@ -371,11 +371,11 @@ export interface paths {
         };
         /**
          * Get the caller's allowance
-         * @description What the organization of the key has used and may still use. It is free: it takes nothing from the minute, the day or the credits.
+         * @description The usage of the organization, and the rest of its allowance. It is free: it takes nothing from the minute, the day or the credits.
          *
          *     **Live:** the period is the UTC day.
          *
-         *     **Preview (Proposed), scope `usage:read`:** the period is the subscription's; there is a bucket of 10 a minute, which stays open when the credits are used up; query parameters are refused.
+         *     **Preview (Proposed), scope `usage:read`:** the period is the credit period. The limit is 10 calls a minute, also without credits. Query parameters are refused.
          */
         get: operations["usage_get"];
         put?: never;
@@ -668,7 +668,7 @@ export interface components {
             url: string | null;
             /** @description Every variant and condition that has a price. */
             prices: components["schemas"]["VariantPrice"][];
-            /** @description What other catalogs call the card. */
+            /** @description The names of the card in other catalogs. */
             identifiers: components["schemas"]["Identifier"][];
             /** @description Id of the card as a product; null when it is no verified product. */
             product_id: string | null;
@@ -732,7 +732,7 @@ export interface components {
              * @description Public card page. Its last segment is the card's slug.
              */
             url: string | null;
-            /** @description What other catalogs call the card. */
+            /** @description The names of the card in other catalogs. */
             identifiers: components["schemas"]["Identifier"][];
             /** @description Id of the card as a product; null when it is no verified product. */
             product_id: string | null;
@@ -768,7 +768,7 @@ export interface components {
         ChangePage: {
             /** @description The snapshot of `since`. */
             from_snapshot_id: string;
-            /** @description The snapshot that the rows lead to, on all pages of a walk: `since` of the next walk. */
+            /** @description The snapshot to which the rows lead, on all pages. It is `since` of the next time. */
             snapshot_id: string;
             data: components["schemas"]["Change"][];
             next_cursor: components["schemas"]["NextCursor"];
@@ -814,7 +814,7 @@ export interface components {
             snapshot_at: components["schemas"]["Timestamp"];
             /** @description Until when the prices may be used: 24 hours after `snapshot_at`. */
             use_until: components["schemas"]["Timestamp"];
-            /** @description Who is to be named wherever the data is shown. */
+            /** @description The source to name next to the data. */
             attribution: string;
             /** @description Empty until they are made, and where the operator may not pass the catalog on. */
             files: components["schemas"]["BulkFile"][];
@@ -850,7 +850,7 @@ export interface components {
         CardBatchRequest: {
             /** @description Card ids or slugs. Equal strings count once; the order is kept. */
             ids?: string[];
-            /** @description What other catalogs call cards, as `NAMESPACE:VALUE`; their entries follow those of `ids`. One that several cards share gives each of them, ten at most. */
+            /** @description The names of cards in other catalogs, as `NAMESPACE:VALUE`. Their entries follow those of `ids`. An identifier of several cards gives each of them, ten at most. */
             identifiers?: string[];
         } & {
             [key: string]: unknown;
@@ -858,14 +858,14 @@ export interface components {
         CardBatch: {
             /** @description In the order of the request, ids before identifiers. */
             data: components["schemas"]["CardDetail"][];
-            /** @description The requested ids and identifiers that match no card, as they were sent. */
+            /** @description The requested ids and identifiers that match no card, unchanged. */
             not_found: string[];
         };
         /** @description Cards by our ids, by those of other catalogs, or by both: at least one of the two lists, and 50 entries in both together. Unknown members are ignored. */
         HistoryBatchRequest: {
             /** @description Card ids or slugs. Equal strings count once; the order is kept. */
             ids?: string[];
-            /** @description What other catalogs call cards, as `NAMESPACE:VALUE`; their entries follow those of `ids`. One that several cards share gives each of them, ten at most. */
+            /** @description The names of cards in other catalogs, as `NAMESPACE:VALUE`. Their entries follow those of `ids`. An identifier of several cards gives each of them, ten at most. */
             identifiers?: string[];
             /**
              * Format: int32
@@ -902,7 +902,7 @@ export interface components {
             dates: components["schemas"]["Day"][];
             /** @description In the order of the request, ids before identifiers. */
             data: components["schemas"]["CardColumns"][];
-            /** @description The requested ids and identifiers that match no card, as they were sent. */
+            /** @description The requested ids and identifiers that match no card, unchanged. */
             not_found: string[];
         };
         /** @description A header and rows of CSV (RFC 4180), for a request whose `Accept` gives `text/csv` a higher weight than JSON. `status` of a row is `ok` or `not_found`. */
@@ -1042,7 +1042,7 @@ export interface components {
         PriceBatchRequest: {
             /** @description Card ids or slugs. Equal strings count once; the order is kept. */
             ids?: string[];
-            /** @description What other catalogs call cards, as `NAMESPACE:VALUE`; their entries follow those of `ids`. One that several cards share gives each of them, ten at most. */
+            /** @description The names of cards in other catalogs, as `NAMESPACE:VALUE`. Their entries follow those of `ids`. An identifier of several cards gives each of them, ten at most. */
             identifiers?: string[];
         } & {
             [key: string]: unknown;
@@ -1059,16 +1059,16 @@ export interface components {
         PriceBatch: {
             /** @description In the order of the request, ids before identifiers. */
             data: components["schemas"]["PriceEntry"][];
-            /** @description The requested ids and identifiers that match no card, as they were sent. */
+            /** @description The requested ids and identifiers that match no card, unchanged. */
             not_found: string[];
         };
         AnyPriceBatchRequest: components["schemas"]["PriceBatchRequest"] | components["schemas"]["PreviewPriceBatchRequest"];
         AnyPriceBatch: components["schemas"]["PriceBatch"] | components["schemas"]["PreviewPriceBatch"];
-        /** @description A line of a list: its card by an id, by a whole line, by a name, or by set and number, and what copy it is. What it says twice must agree. Unknown members are ignored. */
+        /** @description A line of a list. It names a card by an id, a whole line, a name, or set and number. It may describe the copy. Repeated facts must agree. Unknown members are ignored. */
         ValuationItem: {
             /** @description Card id or slug. */
             id?: string;
-            /** @description What another catalog calls the card, as `NAMESPACE:VALUE`. */
+            /** @description The name of the card in another catalog, as `NAMESPACE:VALUE`. */
             identifier?: string;
             /** @description The whole line as written: a message, an order, a row of an app's export. */
             line?: string;
@@ -1096,13 +1096,13 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description A field that the price does not follow as it was given. */
+        /** @description A field that the price does not follow. */
         Assumption: {
             /** @enum {string} */
             field: "condition" | "variant";
-            /** @description What the item says. */
+            /** @description The value of the item. */
             given: string;
-            /** @description What the price is of, as in `variant` and `condition`. */
+            /** @description The value of the price, as in `variant` and `condition`. */
             used: string;
         };
         /** @description The least and the greatest of some prices. */
@@ -1110,7 +1110,7 @@ export interface components {
             from_cents: components["schemas"]["Cents"];
             to_cents: components["schemas"]["Cents"];
         } | null;
-        /** @description What an item means and costs. */
+        /** @description The card and the price of an item. */
         ValuedItem: {
             /**
              * Format: int64
@@ -1134,7 +1134,7 @@ export interface components {
             total_cents: components["schemas"]["CentsOrNull"];
             /** @description When the price was updated; null without one. */
             price_updated_at: components["schemas"]["TimestampOrNull"];
-            /** @description What a priced item says otherwise than its price is; then it counts into `assumed_cents`. */
+            /** @description The differences between a priced item and its price. Such an item counts into `assumed_cents`. */
             assumed: components["schemas"]["Assumption"][];
             /** @description Cards that may be meant, likeliest first, of ambiguous and unmatched items. */
             candidates: components["schemas"]["CardSummary"][];
@@ -1145,16 +1145,16 @@ export interface components {
              * @description How many cards have all that the item says, those of `alternates` included.
              */
             fitting: number;
-            /** @description What the cards that fit cost, or of an unpriced item the prices that its card has; null when nothing has a price. */
+            /** @description The prices of the fitting cards, or for an unpriced item the prices of its card. Null if nothing has a price. */
             range: components["schemas"]["CentsRangeOrNull"];
             /**
              * @description The first of the fields that settle an open item when they are given as they are printed; `note` names all. A candidate's id settles it as well.
              * @enum {unknown}
              */
             ask: "name" | "set" | "number" | "variant" | null;
-            /** @description What the item says beside its `id` that is nothing of the card and changes nothing. */
+            /** @description Words next to the `id` that are not of the card and change nothing. */
             ignored: string[];
-            /** @description What is to be known, in a sentence: what would settle the item, why there is no price, what else is printed so. */
+            /** @description A sentence: the fields that would settle the item, the reason for a missing price, or other prints. */
             note: string | null;
         };
         /** @description The sums of priced items, and how many items have each status. */
@@ -1197,14 +1197,14 @@ export interface components {
             snapshot_at: components["schemas"]["PreciseTimestamp"];
             /**
              * Format: int64
-             * @description What this response cost: 1 for a data call, 0 for usage and replays.
+             * @description The credits of this response: 1 for a data call, 0 for usage and replays.
              * @enum {integer}
              */
             billable_units: 0 | 1;
             /** @description True when this repeats an earlier response. */
             idempotent_replay: boolean;
         };
-        /** @description What the key may still do in the minute. To ask takes nothing of it. On live keys only. */
+        /** @description The rest of the key's minute. Usage takes nothing from it. On live keys only. */
         Minute: {
             /**
              * Format: int64
@@ -1299,7 +1299,7 @@ export interface components {
              * @enum {integer}
              */
             status: 400 | 401 | 403 | 404 | 405 | 408 | 410 | 412 | 413 | 415 | 416 | 431 | 500;
-            /** @description What was wrong with this request, and what to do. All problems of a request are named at once. */
+            /** @description The problems of this request, all at once, and the next step. */
             detail: string;
             /** @enum {string} */
             code: "invalid_request" | "unauthorized" | "sandbox_key" | "plan_limit" | "not_found" | "method_not_allowed" | "request_timeout" | "snapshot_gone" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "request_header_fields_too_large" | "internal_error";
@@ -1319,7 +1319,7 @@ export interface components {
              * @enum {integer}
              */
             status: 429 | 503;
-            /** @description What was wrong with this request, and what to do. All problems of a request are named at once. */
+            /** @description The problems of this request, all at once, and the next step. */
             detail: string;
             /** @enum {string} */
             code: "rate_limit_exceeded" | "quota_exceeded" | "temporarily_unavailable";
@@ -1357,7 +1357,7 @@ export interface components {
         };
         /** @description Opaque, immutable public product id. Never parse it. */
         ProductId: string;
-        /** @description What another catalog calls a card or a product: `tcgplayer` (product ids), `pokemon-tcg-data`, `punk-records`, and the namespaces of the operator's own sources. An alias is not identity: two cards may share one. */
+        /** @description The name of a card or product in another catalog. Namespaces are `tcgplayer` (product ids), `pokemon-tcg-data`, `punk-records`, and those of the operator's sources. Two cards may share an identifier. */
         Identifier: {
             namespace: string;
             value: string;
@@ -1430,7 +1430,7 @@ export interface components {
             /** @constant */
             condition: "factory_sealed";
         };
-        /** @description A product, told apart by `kind`. */
+        /** @description A product. Its `kind` decides the form. */
         Product: components["schemas"]["CardProduct"] | components["schemas"]["SealedProduct"];
         ProductPage: {
             /** @description By id, ascending. */
@@ -1465,7 +1465,7 @@ export interface components {
             kind: "sealed";
             product_id: components["schemas"]["ProductId"];
         };
-        /** @description What to price, told apart by `kind`. */
+        /** @description A selection. Its `kind` decides the form. */
         PriceSelection: components["schemas"]["CardSelection"] | components["schemas"]["SealedSelection"];
         /** @description The preview form of the request. Unknown members are refused. */
         PreviewPriceBatchRequest: {
@@ -1491,7 +1491,7 @@ export interface components {
             collected_at: components["schemas"]["PreciseTimestamp"];
             /** @constant */
             basis: "market_reference";
-            /** @description Show it beside the price. */
+            /** @description Show it next to the price. */
             attribution: string;
         };
         UndatedObservation: {
@@ -1506,7 +1506,7 @@ export interface components {
             collected_at: components["schemas"]["PreciseTimestamp"];
             /** @constant */
             basis: "market_reference";
-            /** @description Show it beside the price. */
+            /** @description Show it next to the price. */
             attribution: string;
         };
         /** @description A price whose age is known. */
@@ -1549,7 +1549,7 @@ export interface components {
              */
             missing_reason: "not_found" | "no_observation" | "not_licensed" | "unsupported_selection";
         };
-        /** @description The answer to one selection, told apart by `status`. */
+        /** @description The result of one selection. Its `status` decides the form. */
         PriceResult: components["schemas"]["DatedPriceResult"] | components["schemas"]["UndatedPriceResult"] | components["schemas"]["MissingPriceResult"];
         /** @description The preview form of the response. */
         PreviewPriceBatch: {
@@ -1918,7 +1918,7 @@ export interface components {
                 };
             };
         };
-        /** @description The body is not `application/json`, or it has a Content-Encoding. */
+        /** @description The body is not `application/json`, or it has a Content-Encoding. A valuation takes `text/csv` too. */
         UnsupportedMediaType: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1989,7 +1989,7 @@ export interface components {
                 };
             };
         };
-        /** @description Something failed on our side. Try again with back-off. Nothing was charged. */
+        /** @description The service failed. Try again with back-off. */
         InternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2011,7 +2011,7 @@ export interface components {
                 };
             };
         };
-        /** @description Something failed on our side. Try again with back-off. Nothing was charged. */
+        /** @description The service failed. Try again with back-off. */
         PreviewInternalError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2212,7 +2212,7 @@ export interface components {
         /** @description Highest current price, not below `min_price_cents`. Any bound leaves out cards without a price. */
         MaxPrice: number;
         /**
-         * @description Words as people type them. Spelling, accents, punctuation and word order are forgiven; a set, a card number, a rarity, a finish or the game may be among the words, and everyday words are left out. Words may ask for an order, bounds of the price or an era (`cheapest charizard under $50`, `wotc gyarados`), which count where `sort` and the bounds are not given. A card id finds that card. At least one character that is not a space.
+         * @description Words as people type them. Spelling, accents, punctuation and the order of words do not matter. A set, a number, a rarity, a finish or a game may be among the words. Stop words are left out. Words may ask for an order, bounds of the price or an era: `cheapest charizard under $50`, `wotc gyarados`. They count without `sort` and bounds. A card id finds that card. At least one character that is not a space.
          * @example charizard
          */
         Query: string;
@@ -2222,13 +2222,13 @@ export interface components {
         Rarity: string;
         /** @description Cards with a price in this variant: a code, as `GET /v1/facets` lists them, or the words that people write for the finish and edition (`rev holo`, `1st ed`). Case, spaces, hyphens and underscores do not matter. */
         CardVariant: string;
-        /** @description What another catalog calls the card, as `NAMESPACE:VALUE`: `tcgplayer:42382`, `pokemon-tcg-data:base1-4`. `identifiers` of a card detail has them. Several cards may share one. */
+        /** @description The name of the card in another catalog, as `NAMESPACE:VALUE`, such as `tcgplayer:42382` or `pokemon-tcg-data:base1-4`. `identifiers` of a card detail has them. Several cards may share one. */
         IdentifierFilter: string;
         /** @description First release date of the card's set, inclusive. Cards without a date are left out. */
         ReleasedAfter: string;
         /** @description Last release date of the card's set, inclusive. Cards without a date are left out. */
         ReleasedBefore: string;
-        /** @description Cards whose entry, or the value of any price, changed at this instant or later; a price collected again unchanged does not count. The plus sign of an offset is spelt `%2B`. */
+        /** @description Cards whose entry, or the value of any price, changed at this instant or later; a price collected again unchanged does not count. The plus sign of an offset is written `%2B`. */
         UpdatedSince: string;
         /**
          * @description Order of the list. `relevance` without `q` is `price_desc`. `name` goes by the letters and digits of names, without accents and upper case; ties are in the order of ids. `number` has the newest set first, and within a set its numbers in natural order. Cards that lack what is sorted by come last.
@@ -2236,7 +2236,7 @@ export interface components {
          */
         Sort: "relevance" | "price_desc" | "price_asc" | "newest" | "name" | "number";
         /**
-         * @description What was typed so far. At least one character that is not a space.
+         * @description The words typed so far. At least one character that is not a space.
          * @example char
          */
         TypedWords: string;
@@ -2253,7 +2253,7 @@ export interface components {
          */
         ChangesSince: string;
         /**
-         * @description What is compared: cards without their prices, the prices of cards, or sets.
+         * @description The compared records: cards without their prices, prices of cards, or sets.
          * @example prices
          */
         ChangesKind: "cards" | "prices" | "sets";
@@ -2307,7 +2307,7 @@ export interface components {
         MoverMinPrice: number;
         /** @description Answers from this snapshot while the server holds it, and 412 afterwards. Take it from `X-Snapshot-Id` of an earlier response, to have several responses of one day. */
         PinnedSnapshot: string;
-        /** @description The snapshot whose files are wanted: 410 once they are not kept any more. Beside a path that names another one it is 400. */
+        /** @description The snapshot whose files are wanted: 410 once they are not kept any more. If the path names another snapshot, it is 400. */
         BulkSnapshot: string;
         /**
          * @description Id of the snapshot, as the list has it.
@@ -2420,7 +2420,7 @@ export interface components {
          */
         "Retry-After-If-Any": number;
         /**
-         * @description Who is to be named wherever the data is shown, percent-encoded beyond ASCII.
+         * @description The source to name next to the data, percent-encoded beyond ASCII.
          * @example TCGplayer
          */
         "X-Attribution": string;
@@ -2450,7 +2450,7 @@ export interface components {
          */
         "X-Ignored-Params": string;
         /**
-         * @description What was done to the words of a search, where they were not taken as they are: a list (RFC 9651) of `left-out`, `read-as`, `corrected`, `missing`, `set`, `number`, `preferred` and `game`, each with the words as `q` and what they were taken for as `as`; `sorted` with the order as `by`, `bounded` with prices in cents as `min` and `max`, and `era` with its name as `as`, where words ask for them; `no-card` with the words as `q` where they name a sealed product, which the list then has no cards for; `nearest-set` where no set has the name, and `corrected` where a misspelt one was taken for a set. Of the first page; where `sort` is given and is not `relevance`, only members that do not depend on the first card. Other than printable ASCII is percent-encoded.
+         * @description The reading of the words of a search, as a list (RFC 9651) on the first page. Members are `left-out`, `read-as`, `corrected`, `missing`, `set`, `number`, `preferred` and `game`. They have the words as `q` and their reading as `as`. `sorted` has the order as `by`. `bounded` has cents as `min` and `max`. `era` has its name as `as`. `no-card` has words that name a sealed product. `nearest-set` has the nearest names for an unknown set. With another `sort` than `relevance`, members that depend on the first card are absent. Text beyond printable ASCII is percent-encoded.
          * @example left-out;q="the", corrected;q="charizrd";as="charizard"
          */
         "X-Search-Interpretation": string;
@@ -2515,17 +2515,17 @@ export interface components {
          */
         "RateLimit-Policy-Preview": string;
         /**
-         * @description What is left (`r`) and in how many seconds the next unit frees (`t`; for the day, 00:00 UTC; for credits, the end of the period). After 429, `t` of the tripped limit equals `Retry-After`.
+         * @description The rest (`r`), and the seconds until the next request is free (`t`). The day is free at 00:00 UTC, and credits at the end of the period. After 429, `t` of the tripped limit equals `Retry-After`.
          * @example "minute";r=29;t=41, "day";r=1998;t=3600
          */
         RateLimit: string;
         /**
-         * @description What is left (`r`) and in how many seconds the next unit frees (`t`; for the day, 00:00 UTC; for credits, the end of the period). After 429, `t` of the tripped limit equals `Retry-After`. Present once the key was accepted.
+         * @description The rest (`r`), and the seconds until the next request is free (`t`). The day is free at 00:00 UTC, and credits at the end of the period. After 429, `t` of the tripped limit equals `Retry-After`. Present once the key was accepted.
          * @example "minute";r=29;t=41, "day";r=1998;t=3600
          */
         "RateLimit-When-Authenticated": string;
         /**
-         * @description What is left (`r`) and in how many seconds the next unit frees (`t`; for the day, 00:00 UTC; for credits, the end of the period). After 429, `t` of the tripped limit equals `Retry-After`. On responses to preview keys that were accepted.
+         * @description The rest (`r`), and the seconds until the next request is free (`t`). The day is free at 00:00 UTC, and credits at the end of the period. After 429, `t` of the tripped limit equals `Retry-After`. On responses to preview keys that were accepted.
          * @example "minute";r=29;t=41, "day";r=1998;t=3600
          */
         "RateLimit-Preview": string;
@@ -2585,7 +2585,7 @@ export interface components {
          */
         "X-Request-Credits-Remaining-When-Authenticated": number;
         /**
-         * @description What this response cost. Cache hits count; idempotent replays and errors do not.
+         * @description The credits of this response. Responses from a cache count. Replays and errors do not.
          * @example 1
          */
         "X-Request-Credits-Charged": 0 | 1;
@@ -2600,7 +2600,7 @@ export interface components {
          */
         "X-Request-Credits-Remaining-Preview": number;
         /**
-         * @description What this response cost. On responses to preview keys.
+         * @description The credits of this response. On responses to preview keys.
          * @example 0
          */
         "X-Request-Credits-Charged-Preview": 0 | 1;
@@ -2659,7 +2659,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Words as people type them. Spelling, accents, punctuation and word order are forgiven; a set, a card number, a rarity, a finish or the game may be among the words, and everyday words are left out. Words may ask for an order, bounds of the price or an era (`cheapest charizard under $50`, `wotc gyarados`), which count where `sort` and the bounds are not given. A card id finds that card. At least one character that is not a space.
+                 * @description Words as people type them. Spelling, accents, punctuation and the order of words do not matter. A set, a number, a rarity, a finish or a game may be among the words. Stop words are left out. Words may ask for an order, bounds of the price or an era: `cheapest charizard under $50`, `wotc gyarados`. They count without `sort` and bounds. A card id finds that card. At least one character that is not a space.
                  * @example charizard
                  */
                 q?: components["parameters"]["Query"];
@@ -2671,7 +2671,7 @@ export interface operations {
                 number?: components["parameters"]["NumberFilter"];
                 /** @description Rarity, as `GET /v1/facets` lists them. Only letters and digits are compared, in any case. */
                 rarity?: components["parameters"]["Rarity"];
-                /** @description What another catalog calls the card, as `NAMESPACE:VALUE`: `tcgplayer:42382`, `pokemon-tcg-data:base1-4`. `identifiers` of a card detail has them. Several cards may share one. */
+                /** @description The name of the card in another catalog, as `NAMESPACE:VALUE`, such as `tcgplayer:42382` or `pokemon-tcg-data:base1-4`. `identifiers` of a card detail has them. Several cards may share one. */
                 identifier?: components["parameters"]["IdentifierFilter"];
                 /** @description Cards with a price in this variant: a code, as `GET /v1/facets` lists them, or the words that people write for the finish and edition (`rev holo`, `1st ed`). Case, spaces, hyphens and underscores do not matter. */
                 variant?: components["parameters"]["CardVariant"];
@@ -2683,7 +2683,7 @@ export interface operations {
                 released_after?: components["parameters"]["ReleasedAfter"];
                 /** @description Last release date of the card's set, inclusive. Cards without a date are left out. */
                 released_before?: components["parameters"]["ReleasedBefore"];
-                /** @description Cards whose entry, or the value of any price, changed at this instant or later; a price collected again unchanged does not count. The plus sign of an offset is spelt `%2B`. */
+                /** @description Cards whose entry, or the value of any price, changed at this instant or later; a price collected again unchanged does not count. The plus sign of an offset is written `%2B`. */
                 updated_since?: components["parameters"]["UpdatedSince"];
                 /**
                  * @description Order of the list. `relevance` without `q` is `price_desc`. `name` goes by the letters and digits of names, without accents and upper case; ties are in the order of ids. `number` has the newest set first, and within a set its numbers in natural order. Cards that lack what is sorted by come last.
@@ -3038,7 +3038,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description What was typed so far. At least one character that is not a space.
+                 * @description The words typed so far. At least one character that is not a space.
                  * @example char
                  */
                 q: components["parameters"]["TypedWords"];
@@ -3103,7 +3103,7 @@ export interface operations {
                  */
                 since: components["parameters"]["ChangesSince"];
                 /**
-                 * @description What is compared: cards without their prices, the prices of cards, or sets.
+                 * @description The compared records: cards without their prices, prices of cards, or sets.
                  * @example prices
                  */
                 kind: components["parameters"]["ChangesKind"];
@@ -3620,7 +3620,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Something failed on our side. Try again with back-off. Nothing was charged. */
+            /** @description The service failed. Try again with back-off. */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3769,7 +3769,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What each item means and costs, and the totals. */
+            /** @description The card and the price of each item, and the totals. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3805,7 +3805,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The snapshot whose files are wanted: 410 once they are not kept any more. Beside a path that names another one it is 400. */
+                /** @description The snapshot whose files are wanted: 410 once they are not kept any more. If the path names another snapshot, it is 400. */
                 "X-Snapshot-Id"?: components["parameters"]["BulkSnapshot"];
                 /** @description Entity tags of the copies at hand, or `*`; a match is answered 304. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -3854,7 +3854,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The snapshot whose files are wanted: 410 once they are not kept any more. Beside a path that names another one it is 400. */
+                /** @description The snapshot whose files are wanted: 410 once they are not kept any more. If the path names another snapshot, it is 400. */
                 "X-Snapshot-Id"?: components["parameters"]["BulkSnapshot"];
                 /** @description Entity tags of the copies at hand, or `*`; a match is answered 304. */
                 "If-None-Match"?: components["parameters"]["IfNoneMatch"];
@@ -4122,7 +4122,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description Something failed on our side. Try again with back-off. Nothing was charged. */
+            /** @description The service failed. Try again with back-off. */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
