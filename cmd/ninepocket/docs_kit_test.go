@@ -19,6 +19,9 @@ import (
 // excuse is why a block of commands cannot be run here: of which page, and what only that block says.
 type excuse struct{ page, says, why string }
 
+// released is the reason of blocks that begin with files of a release.
+const released = "needs a release; make release-check pastes it"
+
 // excused are the blocks that no test pastes.
 var excused = []excuse{
 	{"docs/CLIENTS.md", "sha256sum -c", "takes a key; tools/duckdb does the same"},
@@ -28,6 +31,12 @@ var excused = []excuse{
 	{"docs/INSTALL.md", "sudo make install", "compiles, and needs root; TestInstalledPages installs the pages"},
 	{"docs/INSTALL.md", "enable --now ninepocket.service", "needs systemd as init; TestHandover does what it does"},
 	{"docs/INSTALL.md", "systemctl edit", "needs systemd as init; TestHandover does what it does"},
+	{"README.md", "tar -xzf ninepocket-", released},
+	{"docs/INSTALL.md", "ssh-keygen -Y verify", released},
+	{"docs/INSTALL.md", "dpkg -i", released},
+	{"docs/BACKUP.md", "systemctl restart ninepocket.service", released},
+	{"docs/BACKUP.md", "dpkg -i", released},
+	{"docs/BACKUP.md", "ninepocket-OLDER", released},
 	{"docs/INSTALL.md", "docker compose", "needs a container daemon and a network of images"},
 	{"docs/BACKUP.md", "ninepocket-backup.timer", "needs systemd as init; TestUnits reads the units"},
 	{"docs/BACKUP.md", "fleet revive", "needs a key that was revoked; TestFleetRestored revives one"},

@@ -28,6 +28,10 @@ spread clients/typescript/src/transport.ts "s,^(export const version = \")[^\"]*
 for file in clients/typescript/package.json clients/typescript/package-lock.json; do
   spread "$file" "1,10s,^( *\"version\": \")[^\"]*,\1$version,"
 done
+for file in deploy/compose.yml deploy/fleet/compose.yml; do
+  spread "$file" "s,(VERSION: )$number,\1$version,"
+done
+spread Dockerfile "s,(VERSION=)$number,\1$version,"
 for file in README.md docs/*.md clients/README.md clients/*/README.md clients/faults/packages_test.go; do
   spread "$file" "s,(ninepocket(-go)?[-_])$number,\1$version,g" "s,(clients/go@v)$number,\1$version," \
     "s,(VERSION=)$number,\1$version,g" "s,(@v)$number(\`),\1$version\3,g"
