@@ -89,8 +89,8 @@ func supportBundleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "support-bundle FILE", Args: cobra.ExactArgs(1), Short: "Pack what a bug report needs, without secrets",
 		Long: "Prints versions, public settings, figures of the snapshot and its guards, and the newest lines of\n" +
-			"a log, then packs them into FILE, a .tar.gz. Tenants are called t1, t2 and so on. The bundle has no keys,\n" +
-			"addresses, folders, environment or access log. It asks first on a terminal; elsewhere it wants --yes.",
+			"a log, then packs them into FILE, a .tar.gz. Tenants are called t1, t2 and so on. The bundle has no\n" +
+			"keys, addresses, folders, environment or access log. It asks first on a terminal; elsewhere it wants --yes.",
 		Example: "  journalctl -u ninepocket -o cat >server.log\n" +
 			"  ninepocket support-bundle bundle.tar.gz --config /etc/ninepocket/ninepocket.toml --log server.log",
 	}

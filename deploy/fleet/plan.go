@@ -171,7 +171,7 @@ func (p *Plan) Sentinel(name string) string {
 	first := Redis[0]
 	text := p.withPasswords(sentinelConfig)
 	if p.SentinelPassword == "" {
-		text = strings.NewReplacer("requirepass \n", "", "sentinel sentinel-pass \n", "protected-mode no\n").Replace(text)
+		text = strings.NewReplacer("requirepass \n", "", "sentinel sentinel-pass \n", "").Replace(text)
 	}
 	return strings.NewReplacer(
 		"port 26379", "port "+p.port(name)+"\nbind "+p.Bind+"\ndir \""+p.Folder(name)+"\"",

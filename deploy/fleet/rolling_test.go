@@ -37,8 +37,9 @@ func previousProgram(t *testing.T) string {
 	return filepath.Join(folder, "previous")
 }
 
-// TestRollingUpgrade replaces three servers of the previous version by this one, one after the other and under load
-// through the proxy, and goes back in the same way. No request fails, no charge is lost or doubled, and cursors lead on.
+// TestRollingUpgrade replaces three servers of the previous version by this one, one after the
+// other and under load through the proxy, and goes back in the same way. No request fails, no charge
+// is lost or doubled, and cursors stay valid.
 func TestRollingUpgrade(t *testing.T) {
 	if os.Getenv("NINEPOCKET_RELEASE") != "whole" {
 		t.Skip("skipped: a rolling upgrade, which make release-check does")

@@ -171,7 +171,8 @@ func begin(t *testing.T, other string) *torture {
 
 	w := &torture{T: t, folder: folder, ways: &ways{all: map[string]map[string]*way{}}}
 	w.Fleet, err = fleet.Start(t.Context(), fleet.Options{
-		Binary: cmp.Or(other, binary), Folder: filepath.Join(folder, "fleet"), Listen: "127.0.0.1:0", Catalog: w.writes(),
+		Binary: cmp.Or(other, binary), Folder: filepath.Join(folder, "fleet"), Listen: "127.0.0.1:0",
+		Catalog: w.writes(),
 		Way: w.ways.lead, OpenSentinels: other != "",
 	})
 	if err != nil {

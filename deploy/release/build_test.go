@@ -41,6 +41,15 @@ var newest = sync.OnceValue(func() string {
 	return string(regexp.MustCompile(`(?m)^## \[([0-9][^]]*)\]`).FindSubmatch(text)[1])
 })
 
+// head is the commit that is built, also where another one is checked out meanwhile.
+var head = sync.OnceValue(func() string {
+	out, err := exec.Command("git", "-C", top, "rev-parse", "HEAD").Output()
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(string(out))
+})
+
 // run runs a program and returns what it printed.
 func run(t *testing.T, dir string, env []string, name string, args ...string) string {
 	t.Helper()
@@ -72,6 +81,7 @@ var built = sync.OnceValues(func() (folder string, err error) {
 		err = exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder+"/key").Run()
 	}
 	if err == nil {
+		_ = head()
 		cmd := exec.Command(top+"/tools/release/build.sh", folder+"/dist")
 		cmd.Env = append(os.Environ(), "VERSION="+newest(), "SIGN_KEY="+folder+"/key",
 			"PLATFORMS="+strings.Join(platforms(), " "))
@@ -120,7 +130,7 @@ func TestSameBytes(t *testing.T) {
 	dir := t.TempDir()
 	clone := filepath.Join(dir, "another", "folder")
 	run(t, ".", nil, "git", "clone", "-q", "--no-hardlinks", top, clone)
-	run(t, clone, nil, "git", "checkout", "-q", strings.TrimSpace(run(t, top, nil, "git", "rev-parse", "HEAD")))
+	run(t, clone, nil, "git", "checkout", "-q", head())
 
 	// The gate shares the compiler's cache, so that it takes a minute.
 	env := []string{"VERSION=v" + newest(), "PLATFORMS=" + strings.Join(platforms(), " "), "SIGN_KEY="}
@@ -205,7 +215,7 @@ func unpacked(t *testing.T, path string, epoch time.Time) map[string][]byte {
 // TestArchives looks into each archive: a static binary of its platform, and all that goes with it.
 func TestArchives(t *testing.T) {
 	dist := release(t, "gate")
-	seconds := strings.TrimSpace(run(t, top, nil, "git", "log", "-1", "--format=%cI"))
+	seconds := strings.TrimSpace(run(t, top, nil, "git", "log", "-1", "--format=%cI", head()))
 	epoch, err := time.Parse(time.RFC3339, seconds)
 	if err != nil {
 		t.Fatal(err)
@@ -224,8 +234,11 @@ func TestArchives(t *testing.T) {
 				file.Section(".dynamic") != nil {
 				t.Errorf("%s: not a static program of this machine: %v", name, err)
 			}
-		} else if file, err := macho.NewFile(binary); err != nil || file.Cpu != machs[machine] {
-			t.Errorf("%s: not a program of this machine: %v", name, err)
+		} else {
+			file, err := macho.NewFile(binary)
+			if err != nil || file.Cpu != machs[machine] {
+				t.Errorf("%s: not a program of this machine: %v", name, err)
+			}
 		}
 
 		wanted := []string{
@@ -250,9 +263,12 @@ func TestArchives(t *testing.T) {
 		checkBill(t, filepath.Join(dist, name+".cdx.json"))
 	}
 
-	for _, client := range []string{"ninepocket-go-%.tar.gz", "ninepocket-%-py3-none-any.whl", "ninepocket-%.tar.gz"} {
-		if client = strings.Replace(client, "%", newest(), 1); !slices.Contains(names(t, dist), client) {
-			t.Errorf("the release lacks %s", client)
+	for _, client := range []string{
+		"ninepocket-go-%.tar.gz", "ninepocket-%-py3-none-any.whl", "ninepocket-%.tar.gz",
+	} {
+		name := strings.Replace(client, "%", newest(), 1)
+		if !slices.Contains(names(t, dist), name) {
+			t.Errorf("the release lacks %s", name)
 		}
 	}
 }
@@ -343,7 +359,7 @@ func TestNative(t *testing.T) {
 	}
 	said := run(t, folder, nil, native()+"/bin/ninepocket", "version", "--json")
 	for _, want := range []string{
-		`"version": "` + newest() + `"`, strings.TrimSpace(run(t, top, nil, "git", "rev-parse", "HEAD")),
+		`"version": "` + newest() + `"`, head(),
 	} {
 		if !strings.Contains(said, want) {
 			t.Errorf("version --json says %s, without %s", said, want)

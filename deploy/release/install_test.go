@@ -30,6 +30,31 @@ type machine struct {
 	env    []string
 }
 
+// systemctl stands in for the system's: it runs the unit's program with the socket as file 3, and a restart drains it
+// first, as systemd does with ninepocket.socket.
+const systemctl = `case " $* " in *" ninepocket.service "*) unit=yes;; esac
+[ -n "${unit:-}" ] || exit 0
+running() { [ -s "$ROOT/run/pid" ] && kill -0 "$(cat "$ROOT/run/pid")" 2>/dev/null; }
+ends() { running || return 0; kill -TERM "$(cat "$ROOT/run/pid")"; while running; do sleep 0.02; done; }
+begins() { rm -f "$ROOT/run/ready.json"
+  unit=$(find "$ROOT/usr" -name ninepocket.service | head -1)
+  program=$(sed -n 's/^ExecStart=\(\S*\) .*/\1/p' "$unit"); [ -n "$program" ] || program=/usr/local/bin/ninepocket
+  (echo $BASHPID >"$ROOT/run/pid"
+    LISTEN_PID=$BASHPID LISTEN_FDS=1 LISTEN_FDNAMES=api exec "$ROOT$program" serve \
+    --config "$ROOT/etc/ninepocket/ninepocket.toml" --admin 127.0.0.1:0 --ready-file "$ROOT/run/ready.json" \
+    >>"$ROOT/run/log" 2>&1) &
+  while [ ! -s "$ROOT/run/ready.json" ]; do running || exit 1; sleep 0.02; done; }
+case $1 in
+start | enable) running || begins;;
+stop | disable) ends;;
+restart) ends; begins;;
+try-restart) if running; then ends; begins; fi;;
+esac`
+
+// dpkg stands in for the system's: it acts on the machine's folder.
+const dpkg = `exec /usr/bin/dpkg --root="$ROOT" --log="$ROOT/run/dpkg.log" --force-depends --force-unsafe-io \
+  --force-script-chrootless --force-not-root "$@"`
+
 // newMachine makes a machine. The programs of the pages that act on a whole system have stand-ins that act on its
 // folder.
 func newMachine(t *testing.T) *machine {
@@ -61,27 +86,7 @@ func newMachine(t *testing.T) *machine {
 		}
 	}
 	for name, script := range map[string]string{
-		// The unit's ExecStart, with the socket as file 3; a restart drains first.
-		"systemctl": `for word in "$@"; do case $word in ninepocket.service) unit=yes;; esac; done
-[ -n "${unit:-}" ] || exit 0
-running() { [ -s "$ROOT/run/pid" ] && kill -0 "$(cat "$ROOT/run/pid")" 2>/dev/null; }
-ends() { running || return 0; kill -TERM "$(cat "$ROOT/run/pid")"; while running; do sleep 0.02; done; }
-begins() { rm -f "$ROOT/run/ready.json"
-  unit=$(ls "$ROOT"/usr/lib/systemd/system/ninepocket.service "$ROOT"/usr/local/lib/systemd/system/ninepocket.service \
-    2>/dev/null | head -1)
-  program=$(sed -n 's/^ExecStart=\(\S*\) .*/\1/p' "$unit"); [ -n "$program" ] || program=/usr/local/bin/ninepocket
-  (echo $BASHPID >"$ROOT/run/pid"; LISTEN_PID=$BASHPID LISTEN_FDS=1 LISTEN_FDNAMES=api exec "$ROOT$program" serve \
-    --config "$ROOT/etc/ninepocket/ninepocket.toml" --admin 127.0.0.1:0 --ready-file "$ROOT/run/ready.json" \
-    >>"$ROOT/run/log" 2>&1) &
-  while [ ! -s "$ROOT/run/ready.json" ]; do running || exit 1; sleep 0.02; done; }
-case $1 in
-start | enable) running || begins;;
-stop | disable) ends;;
-restart) ends; begins;;
-try-restart) if running; then ends; begins; fi;;
-esac`,
-		"dpkg": `exec /usr/bin/dpkg --root="$ROOT" --log="$ROOT/run/dpkg.log" --force-depends --force-script-chrootless ` +
-			`--force-not-root --force-unsafe-io "$@"`,
+		"systemctl": systemctl, "dpkg": dpkg,
 		"systemd-sysusers": `case "$*" in *--root*) exec /usr/bin/systemd-sysusers "$@";; esac`,
 		"runuser":          `while [ "$1" != -- ]; do shift; done; shift; exec "$@"`,
 	} {
@@ -111,7 +116,7 @@ func (m *machine) pastes(block string) string {
 	block = regexp.MustCompile(`(^|[\s=])(/usr/local|/var/lib/ninepocket|/etc/ninepocket|/backup)`).
 		ReplaceAllString(block, "${1}"+m.root+"${2}")
 	block = strings.ReplaceAll(block, " -o ninepocket -g ninepocket", "")
-	block = regexp.MustCompile(`(?m)^(ninepocket status .*)$`).ReplaceAllString(block, "$1 || [ $$? = 3 ] || [ $$? = 1 ]")
+	block = regexp.MustCompile(`(?m)^(ninepocket status .*)$`).ReplaceAllString(block, "$1 || true")
 
 	cmd := exec.CommandContext(m.t.Context(), "bash", "-e", "-c", block)
 	if m.t.Context().Err() != nil { // at the end of the test
@@ -147,8 +152,9 @@ func (m *machine) downloads(dist string) {
 // key with the installed program.
 func (m *machine) configures() (key string) {
 	m.t.Helper()
-	m.write("etc/ninepocket/ninepocket.toml", fmt.Sprintf("store = %q\nstate = %q\n[feed]\ninto = %q\nuser_agent = %q\n",
-		m.root+"/var/lib/ninepocket/store", m.root+"/var/lib/ninepocket/state", m.root+"/var/lib/ninepocket/feed", "a test"))
+	lib := m.root + "/var/lib/ninepocket/"
+	m.write("etc/ninepocket/ninepocket.toml", fmt.Sprintf("store = %q\nstate = %q\n[feed]\ninto = %q\n"+
+		"user_agent = 'a test'\n", lib+"store", lib+"state", lib+"feed"))
 	m.pastes("mkdir -p /var/lib/ninepocket\nninepocket daily --config /etc/ninepocket/ninepocket.toml")
 	return m.key("first")
 }
@@ -194,7 +200,8 @@ func (m *machine) underLoad(key string, do func()) {
 		clients.Go(func() {
 			client := http.Client{Transport: &http.Transport{DisableKeepAlives: i%2 == 0}, Timeout: time.Minute}
 			for !over.Load() {
-				req, err := http.NewRequest(http.MethodGet, m.api+"/v1/games", http.NoBody) //nolint:noctx // the client's
+				//nolint:noctx // the client has a timeout
+				req, err := http.NewRequest(http.MethodGet, m.api+"/v1/games", http.NoBody)
 				if err != nil {
 					m.t.Error(err)
 					return
@@ -324,8 +331,8 @@ func TestUpgradeArchive(t *testing.T) {
 	}
 }
 
-// TestInstallPackage installs the package by the page, upgrades it under load, keeps a changed configuration, and purges
-// it: keys and bills stay.
+// TestInstallPackage installs the package by the page, upgrades it under load, keeps a changed configuration, and
+// purges it: keys and bills stay.
 func TestInstallPackage(t *testing.T) {
 	dist := release(t, "whole")
 	for _, name := range []string{"/usr/bin/dpkg", "/usr/bin/systemd-sysusers"} {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -53,9 +54,8 @@ func blockOf(t *testing.T, says ...string) string {
 		t.Fatalf("%d blocks of the pages have %q, want one", len(found), says)
 	}
 
-	machine := map[string]string{"x86_64": "amd64", "aarch64": "arm64"}[strings.TrimSpace(run(t, ".", nil, "uname", "-m"))]
-	block := strings.ReplaceAll(found[0], "-linux-amd64", "-linux-"+machine)
-	return strings.ReplaceAll(block, "_amd64.deb", "_"+machine+".deb")
+	block := strings.ReplaceAll(found[0], "-linux-amd64", "-linux-"+runtime.GOARCH)
+	return strings.ReplaceAll(block, "_amd64.deb", "_"+runtime.GOARCH+".deb")
 }
 
 // process is a program in the background, with what it says.
@@ -127,6 +127,7 @@ func get(t *testing.T, url, key string) (status int, body string) {
 	if key != "" {
 		req.Header.Set("X-API-Key", key)
 	}
+
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,8 @@ func TestModule(t *testing.T) {
 	}
 
 	// A program with the client, from the same place.
-	program := "package main\n\nimport ninepocket \"" + path + "/clients/go\"\n\nfunc main() { println(ninepocket.Version) }\n"
+	program := "package main\n\nimport ninepocket \"" + path + "/clients/go\"\n\n" +
+		"func main() { println(ninepocket.Version) }\n"
 	if err := os.WriteFile(dir+"/main.go", []byte(program), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,9 @@ func publish(t *testing.T, proxy, folder, path, version string) {
 		t.Fatal(err)
 	}
 	info := `{"Version":"` + version + `","Time":"` + time.Now().UTC().Format(time.RFC3339) + `"}`
-	for name, text := range map[string]string{"list": version + "\n", version + ".info": info, version + ".mod": string(mod)} {
+	for name, text := range map[string]string{
+		"list": version + "\n", version + ".info": info, version + ".mod": string(mod),
+	} {
 		if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

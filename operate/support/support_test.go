@@ -48,7 +48,7 @@ func plant(v reflect.Value, text string) (n int) {
 }
 
 // TestNoSecretOfSettings plants a secret into each field of the configuration, found by reflection, and into a plan's
-// name. The bundle has none of it, and has the figures that are public.
+// name. The bundle lacks the secret, and has the public figures.
 func TestNoSecretOfSettings(t *testing.T) {
 	text := secret()
 	config := settings.Merged{Config: settings.Default()}
@@ -112,7 +112,8 @@ func TestNoSecretOfLog(t *testing.T) {
 			log.Warn(text+" "+message, slog.Any("keys", []string{text}))
 		}
 	}
-	fmt.Fprintf(&lines, "panic: %[1]s\n\n%[1]s\n{\"time\":%[1]q,\"level\":%[1]q,\"msg\":%[1]q}\n%[1]s INF %[1]s\n", text)
+	fmt.Fprintf(&lines, "panic: %[1]s\n\n%[1]s\n%[1]s INF %[1]s\n", text)
+	fmt.Fprintf(&lines, "{\"time\":%[1]q,\"level\":%[1]q,\"msg\":%[1]q}\n", text)
 	fmt.Fprintln(&lines, strings.Repeat(text, 1000))
 
 	filtered, err := filterLog(bytes.NewReader(lines.Bytes()))
@@ -146,7 +147,8 @@ func TestFilteredLog(t *testing.T) {
 	for _, shown := range [][2]string{{"ERR", "1.5s"}, {"ERROR", "1500000000"}} {
 		for _, tenant := range []string{"t1", "t2", "t1"} {
 			want = append(want, shown[0]+
-				" the limiter is unavailable: calls are answered 503, and cost nothing by="+shown[1]+" snapshot_id=20260822T010203Z-0123456789abcdef tenant="+tenant)
+				" the limiter is unavailable: calls are answered 503, and cost nothing by="+shown[1]+
+				" snapshot_id=20260822T010203Z-0123456789abcdef tenant="+tenant)
 		}
 	}
 	if got != strings.Join(want, "\n")+"\n" {
