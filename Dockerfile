@@ -1,26 +1,23 @@
-# A static binary alone: no shell, no libraries, no user database. docs/INSTALL.md says how to run it.
+# The released program alone: no shell, no libraries, no user database. docs/INSTALL.md says how to run it.
 #
-#   docker build --build-arg VERSION="$(git describe --tags --always)" \
-#     --build-arg COMMIT="$(git log -1 --format=%H)" --build-arg COMMITTED="$(git log -1 --format=%cs)" -t ninepocket .
+#   make release VERSION=0.1.0 PLATFORMS='linux/amd64 linux/arm64'
+#   docker build --build-arg VERSION=0.1.0 -t ninepocket .
+#
+# Nothing is compiled here: the archive is that of the release, made here or downloaded into dist/release.
 
-FROM golang:1.26 AS build
-WORKDIR /src
-COPY go.mod go.sum ./
-RUN go mod download
-COPY . .
-ARG VERSION=dev
-ARG COMMIT
-ARG COMMITTED
-RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false \
-      -ldflags "-s -w -X main.version=${VERSION} -X main.commit=${COMMIT} -X main.committed=${COMMITTED}" -o /out/ninepocket ./cmd/ninepocket \
+FROM alpine:3.22 AS release
+ARG VERSION
+ARG TARGETARCH=amd64
+ADD dist/release/ninepocket-${VERSION}-linux-${TARGETARCH}.tar.gz /
+RUN mv /ninepocket-${VERSION}-linux-${TARGETARCH} /release \
  && mkdir -p /out/var/lib/ninepocket/store /out/var/lib/ninepocket/state /out/tmp
 
 FROM scratch
-COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
-COPY --from=build /src/LICENSE /src/THIRD_PARTY_LICENSES /licenses/
-COPY --from=build --chown=65532:65532 /out/var /var
-COPY --from=build --chown=65532:65532 /out/tmp /tmp
-COPY --from=build /out/ninepocket /ninepocket
+COPY --from=release /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=release /release/share/doc/ninepocket/LICENSE /release/share/doc/ninepocket/THIRD_PARTY_LICENSES /licenses/
+COPY --from=release --chown=65532:65532 /out/var /var
+COPY --from=release --chown=65532:65532 /out/tmp /tmp
+COPY --from=release /release/bin/ninepocket /ninepocket
 # A number, because there is no /etc/passwd, and so that Kubernetes can see that it is not root.
 USER 65532:65532
 ENV NINEPOCKET_STORE=/var/lib/ninepocket/store \

@@ -5,10 +5,16 @@ SHELL         := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS     += --no-print-directory
 
+# Of make module the PATH is where the module is published; programs are looked for in the usual places then.
+ifeq ($(origin PATH),command line)
+MODULE        := $(PATH)
+override PATH := /usr/local/bin:/usr/bin:/bin
+endif
+
 GO           ?= go
 TOOL         := $(GO) tool -modfile=tools/go.mod
 DATA         ?= ../shared/data
-VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+VERSION      := $(patsubst v%,%,$(shell git describe --tags --always --dirty 2>/dev/null || echo dev))
 COMMIT       := $(shell git log -1 --format=%H 2>/dev/null)
 COMMITTED    := $(shell git log -1 --format=%cs 2>/dev/null)
 
@@ -22,32 +28,36 @@ BENCHCOUNT   ?= 1
 DEMO_FLAGS   ?=
 PREFIX       ?= /usr/local
 DESTDIR      ?=
+BINARY       ?= bin/ninepocket
 BENCH_FLAGS  ?=
 LIMIT        ?=
+PLATFORMS    ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+SIGN_KEY     ?=
 MEASURE      ?=
 
 # A process with the race detector sleeps a second before it ends, unless it is told otherwise, and
 # tests start hundreds of them.
 export GORACE ?= atexit_sleep_ms=20
 
-# What somebody wants who only uses it; help shows these first.
-FIRST        := help build demo fleet-demo install test clean
+##@ Run it
 
 .PHONY: help
 help: ## list the targets
 	@echo 'usage: make TARGET [NAME=VALUE…]'
-	@awk -F ':.*## ' -v first=' $(FIRST) ' ' \
-	function show(name, words, n, i, line) { n = split(text[name], words, " "); line = sprintf("  %-15s", name); \
-	  for (i = 1; i <= n; i++) { if (length(line) + length(words[i]) > 78) { print line; line = sprintf("  %-15s", "") } \
-	    line = line " " words[i] } print line } \
-	/^[a-z-]+:.*## / { order[++count] = $$1; text[$$1] = $$2 } \
-	END { for (part = 0; part < 2; part++) { print part ? "\nfor who works on it:" : ""; \
-	  for (k = 1; k <= count; k++) if ((index(first, " " order[k] " ") == 0) == part) show(order[k]) } }' \
+	@awk -F ':.*## ' 'function show(name, text, words, n, i, line) { \
+	    n = split(text, words, " "); line = sprintf("  %-15s", name); \
+	    for (i = 1; i <= n; i++) { \
+	      if (length(line) + length(words[i]) > 78) { print line; line = sprintf("  %-15s", "") } \
+	      line = line " " words[i] } \
+	    print line } \
+	  /^##@ / { group = substr($$0, 5); if (!(group in known)) { known[group]; order[++groups] = group } } \
+	  /^[a-z-]+:.*## / { n = ++count[group]; name[group, n] = $$1; text[group, n] = $$2 } \
+	  END { for (g = 1; g <= groups; g++) { group = order[g]; print "\n" group ":"; \
+	    for (k = 1; k <= count[group]; k++) show(name[group, k], text[group, k]) } }' \
 	$(firstword $(MAKEFILE_LIST))
-
 .PHONY: build
 build: ## build bin/ninepocket, one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.committed=$(COMMITTED)' -o bin/ninepocket ./cmd/ninepocket
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w -X main.linked=$(VERSION) -X main.commit=$(COMMIT) -X main.committed=$(COMMITTED)' -o bin/ninepocket ./cmd/ninepocket
 
 .PHONY: demo
 demo: build ## build and serve a synthetic catalog with ready keys (DEMO_FLAGS='--listen 127.0.0.1:8080')
@@ -61,6 +71,8 @@ fleet-demo: build ## three servers behind a proxy with Redis, PostgreSQL and an 
 # The S3-compatible store of the demo and the torture, pinned by a module of its own.
 bin/versitygw: tools/s3store/go.mod
 	$(GO) -C tools/s3store build -trimpath -o '$(CURDIR)/$@' github.com/versity/versitygw/cmd/versitygw
+
+##@ Test
 
 .PHONY: test
 test: ## run every test in random order, with the race detector where a C compiler is (PKG=./engine RUN=TestView)
@@ -101,6 +113,8 @@ whole: ## do in full the sweeps that make test does a sample of, without the rac
 	TEST_DEPTH=whole $(MAKE) clients-check
 	@$(MAKE) generators
 
+##@ Test for long
+
 .PHONY: torture
 torture: ## kill servers, publishers and the engines of a fleet at random moments and swap snapshots under load, ROUNDS=1000 times each; hold 5,000 slow clients and 12,000 hostile ones; restart and upgrade under 100,000 requests; let every fault of the table come upon the real program; simulate faults of disk and clock, and plant mistakes; flip every bit (an hour)
 	NINEPOCKET_TORTURE=$(or $(ROUNDS),1000) $(GO) test -run '^(TestCrash|TestKilled|TestFleetKilled|TestFleetFaults|TestSwapTorture|TestSlowClients|TestHandover|TestFloods|TestDescriptors|TestAPIErrors|TestMounted|TestDamaged|TestBegun|TestTenMinutes$$|TestYear$$|TestContinuity$$|TestUniverse|TestPlanted|TestCheckpointBits)' -count=1 -v -timeout 120m ./access ./cmd/ninepocket ./operate ./server
@@ -119,6 +133,8 @@ sim: ## simulate a fleet over the real scripts from SEEDS=1000 seeds, and look f
 hunt: ## search for legal requests that cost more than 10 ms of CPU (ROUNDS=40 of new ones and as many of changed ones, OPERATION=search; 5 to 13 min)
 	NINEPOCKET_HUNT=$(or $(ROUNDS),40) NINEPOCKET_OPERATION='$(OPERATION)' $(GO) test -tags hunt -run '^TestHunt$$' -count=1 -v -timeout 60m ./bench
 
+##@ Test for long
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target's seeds, then fuzz each for FUZZTIME (10s; FUZZ=Cursor picks targets)
 	@GO='$(GO)' FUZZTIME='$(or $(FUZZTIME),10s)' FUZZ='$(FUZZ)' tools/fuzz.sh
@@ -130,6 +146,8 @@ fuzz-seeds: ## run every fuzz target's seeds and kept findings only
 .PHONY: fuzz-long
 fuzz-long: ## fuzz each target a million times (FUZZTIME=1h for an hour each)
 	@GO='$(GO)' FUZZTIME='$(or $(FUZZTIME),1000000x)' FUZZ='$(FUZZ)' tools/fuzz.sh
+
+##@ Measure
 
 .PHONY: bench
 bench: ## run the benchmarks (BENCH=Card BENCHTIME=1s BENCHCOUNT=10)
@@ -162,6 +180,8 @@ bench-plot: build bin/drive ## measure growth up to 1,000,000 cards into docs/de
 bench-compare: build bin/drive ## measure PostgreSQL, SQLite and search libraries beside ours into docs/dev/BENCHMARKS.md (4 min)
 	$(GO) run ./bench/figures compare --data '$(DATA)' $(BENCH_FLAGS)
 
+##@ Look over the code
+
 .PHONY: lint
 lint: ## vet, format and lint the Go code with the pinned tools (the first run builds them, a minute or more)
 	$(TOOL) golangci-lint run $(PKG)
@@ -185,12 +205,19 @@ replay: ## ask BASE=REV's program and this one the same 4,000 requests, and show
 quick: ## lint and run the short tests of the packages that changed since MAIN=main, within a minute
 	@GO='$(GO)' TOOL='$(TOOL)' tools/quick.sh $(or $(MAIN),main)
 
+##@ Generate
+
 .PHONY: generate
-generate: ## compile the templates of the pages, site/*.qtpl, to Go, and write the clients' types and the index of decisions
+generate: ## compile the templates of the pages, site/*.qtpl, to Go; write the clients' types, the version from the changelog, and docs/CONFIGURATION.md, docs/METRICS.md and the index of decisions
+	$(GO) test ./internal/settings ./node -run '^(TestConfigurationPage|TestMetricsPage)$$' -update
 	$(TOOL) qtc -dir=site -skipLineComments
+	tools/release/version.sh
+	UPDATE=1 $(GO) test -count=1 -run '^TestTexts$$' ./operate/support
 	$(GO) run ./clients/typegen
 	$(GO) -C tools run ./decisions -root ..
 	@clients/check-languages.sh types
+
+##@ Clients and documents
 
 .PHONY: clients
 clients: ## pack the clients of Go, Python and TypeScript into dist/clients, without a network
@@ -200,6 +227,8 @@ clients: ## pack the clients of Go, Python and TypeScript into dist/clients, wit
 clients-check: ## check the clients of all languages: a sample of the table of faults, mirrors, programs, the pages' installation (2 min; needs Node and Python)
 	@GO='$(GO)' clients/check.sh
 
+##@ Look over the code
+
 .PHONY: fmt
 fmt: ## format the Go code as the linter wants it
 	$(TOOL) golangci-lint fmt
@@ -207,6 +236,8 @@ fmt: ## format the Go code as the linter wants it
 .PHONY: deadcode
 deadcode: ## list functions that neither a command nor a test reaches
 	$(TOOL) deadcode -test ./...
+
+##@ Clients and documents
 
 .PHONY: openapi-lint
 openapi-lint: ## lint the OpenAPI documents with two linters, compile types of TypeScript, and call every operation with clients in Go
@@ -221,38 +252,63 @@ duckdb: ## read the bulk files of a demo with DuckDB, and hold the guide's query
 generators: ## make clients from the OpenAPI documents with four more generators, and call every operation with each (1 min)
 	@GO='$(GO)' tools/generators/run.sh
 
+##@ Test
+
 .PHONY: data
 data: ## say where the real catalogs are expected and what is skipped without them
 	@GO='$(GO)' DATA='$(DATA)' tools/data.sh
 
+##@ Install and release
+
 .PHONY: man
 man: ## write the manual pages to dist/man
 	rm -rf dist/man
-	$(GO) run -tags man -ldflags '-X main.version=$(VERSION)' ./cmd/ninepocket dist/man
+	$(GO) run -tags man -ldflags '-X main.linked=$(VERSION)' ./cmd/ninepocket dist/man
 
 .PHONY: completions
-completions: build ## write the shell completions to dist/completions
+completions: ## write the shell completions to dist/completions
 	mkdir -p dist/completions
-	bin/ninepocket completion bash >dist/completions/ninepocket
-	bin/ninepocket completion zsh >dist/completions/_ninepocket
-	bin/ninepocket completion fish >dist/completions/ninepocket.fish
+	$(GO) run ./cmd/ninepocket completion bash >dist/completions/ninepocket
+	$(GO) run ./cmd/ninepocket completion zsh >dist/completions/_ninepocket
+	$(GO) run ./cmd/ninepocket completion fish >dist/completions/ninepocket.fish
 
 .PHONY: install
-install: build man completions ## install binary, manual pages, completions and systemd units (PREFIX=/usr/local DESTDIR=)
-	install -D -m 0755 bin/ninepocket '$(DESTDIR)$(PREFIX)/bin/ninepocket'
+install: build man completions install-files ## install binary, pages, manual pages, completions, systemd units and examples (PREFIX=/usr/local DESTDIR=)
+
+# A release installs each platform's program in this way, into a folder that becomes an archive.
+.PHONY: install-files
+install-files:
+	install -D -m 0755 '$(BINARY)' '$(DESTDIR)$(PREFIX)/bin/ninepocket'
 	install -d '$(DESTDIR)$(PREFIX)/share/man/man1' '$(DESTDIR)$(PREFIX)/lib/systemd/system' '$(DESTDIR)$(PREFIX)/lib/sysusers.d'
 	install -m 0644 dist/man/*.1 '$(DESTDIR)$(PREFIX)/share/man/man1'
 	install -D -m 0644 dist/completions/ninepocket '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/ninepocket'
 	install -D -m 0644 dist/completions/_ninepocket '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ninepocket'
 	install -D -m 0644 dist/completions/ninepocket.fish '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ninepocket.fish'
-	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket' LICENSE THIRD_PARTY_LICENSES docs/OPERATIONS.md docs/INSTALL.md docs/DAILY.md docs/RUNBOOK.md docs/SECURITY-MODEL.md docs/BACKUP.md docs/FLEET.md
-	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples' deploy/caddy/Caddyfile deploy/systemd/drop-ins/*.conf deploy/systemd/secrets.env
+	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket' LICENSE THIRD_PARTY_LICENSES $(wildcard docs/*.svg)
+	for page in docs/*.md CHANGELOG.md COMPATIBILITY.md SECURITY.md; do \
+	  sed -E -e 's,\]\(docs/,](,g' -e 's,\[([^]]*)\]\((\.\./|\.github/|dev/|examples/)[^)]*\),\1,g' "$$page" >'$(DESTDIR)$(PREFIX)/share/doc/ninepocket/'"$${page##*/}"; done
+	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples' deploy/caddy/Caddyfile deploy/systemd/drop-ins/*.conf deploy/systemd/before-253.conf deploy/systemd/secrets.env deploy/grafana/ninepocket.json
+	install -D -m 0644 -t '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples/fleet' deploy/fleet/haproxy.cfg deploy/fleet/roles.sql deploy/fleet/sentinel.conf deploy/fleet/users.acl
+	sed 's,/usr/local/,$(PREFIX)/,g' deploy/prometheus/alerts.yml >'$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples/alerts.yml'
 	install -m 0644 deploy/logrotate/ninepocket '$(DESTDIR)$(PREFIX)/share/doc/ninepocket/examples/logrotate'
 	install -m 0644 deploy/systemd/sysusers.conf '$(DESTDIR)$(PREFIX)/lib/sysusers.d/ninepocket.conf'
 	for unit in ninepocket.service ninepocket.socket ninepocket-daily.service ninepocket-daily.timer \
 		ninepocket-backup.service ninepocket-backup.timer \
 		ninepocket-notify.service ninepocket-notify.timer; do \
 	  sed 's,/usr/local/,$(PREFIX)/,g' deploy/systemd/$$unit >'$(DESTDIR)$(PREFIX)/lib/systemd/system/'$$unit; done
+
+.PHONY: release
+release: ## build the commit's release into dist/release: archives, packages, clients, checksums (VERSION=0.1.0 SIGN_KEY=FILE PLATFORMS='linux/amd64 …')
+	@GO='$(GO)' VERSION='$(VERSION)' SIGN_KEY='$(SIGN_KEY)' PLATFORMS='$(PLATFORMS)' tools/release/build.sh dist/release
+
+.PHONY: release-check
+release-check: ## build the release twice, in two folders by two users, and install, upgrade, downgrade and roll it (30 min)
+	NINEPOCKET_RELEASE=whole $(GO) test -count=1 -v -timeout 60m ./deploy/release
+	NINEPOCKET_RELEASE=whole $(GO) test -count=1 -v -timeout 20m -run '^TestRollingUpgrade$$' ./deploy/fleet
+
+.PHONY: module
+module: ## copy the sources to dist/module with the import path PATH=github.com/OWNER/ninepocket, to be published there
+	@tools/release/module.sh '$(MODULE)' dist/module
 
 .PHONY: sbom
 sbom: build ## write the bill of materials of bin/ninepocket to dist/sbom.cdx.json (CycloneDX)
@@ -271,8 +327,12 @@ licenses: dist/linux-amd64/ninepocket ## write THIRD_PARTY_LICENSES anew from a 
 licenses-check: dist/linux-amd64/ninepocket ## fail when a licence is not permissive or THIRD_PARTY_LICENSES is not of this build
 	$(GO) run ./deploy/bom -binary $< -licenses THIRD_PARTY_LICENSES -check
 
+##@ Look over the code
+
 .PHONY: check
 check: lint test browser duckdb alloc fuzz-seeds bench-check licenses-check ## everything that must pass before a commit
+
+##@ Run it
 
 .PHONY: clean
 clean: ## remove what was built

@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"deploy":            {},
 	"deploy/bom":        {},
 	"deploy/fleet":      {},
+	"deploy/release":    {"internal/feedtest"},
 	"deploy/fleet/demo": {"deploy/fleet", "internal/synth"},
 	"engine": {
 		"cardvocab", "engine/cursor", "index", "internal/throttle", "snapshot", "wire",
@@ -111,6 +112,7 @@ var mayImport = map[string][]string{
 		"snapshot", "snapshot/diff", "snapshot/guard", "wire",
 	},
 	"operate/explain": {"feed", "snapshot", "snapshot/diff"},
+	"operate/support": {"internal/settings", "internal/term", "snapshot"},
 	"bench": {
 		"access/keys", "engine", "index", "internal/settings", "internal/synth", "internal/term", "loader",
 		"node",

@@ -37,6 +37,7 @@ type Pages struct {
 
 	version      func(file string) string
 	groups       []group // of the reference
+	release      string  // of the program, as the reference names it
 	suggestIndex suggestIndex
 	home         perView[homePages]
 	moves        perView[[]gameMoves]
@@ -56,7 +57,7 @@ func New(o Options) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups, err := readReference(o.Document)
+	groups, release, err := readReference(o.Document)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,8 @@ func New(o Options) (*Pages, error) {
 		o.Version = func(string) string { return "" }
 	}
 	return &Pages{
-		groups: groups, base: strings.TrimSuffix(o.BaseURL, "/"), root: root, assets: assets, version: o.Version,
+		groups: groups, release: release, base: strings.TrimSuffix(o.BaseURL, "/"), root: root, assets: assets,
+		version: o.Version,
 	}, nil
 }
 

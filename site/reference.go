@@ -17,6 +17,7 @@ import (
 
 // openAPIDocument is the part of the OpenAPI document that the reference shows.
 type openAPIDocument struct {
+	Info       struct{ Version string }
 	Tags       []group
 	Paths      ordered[map[string]json.RawMessage]
 	Components struct {
@@ -94,18 +95,18 @@ type group struct {
 	operations        []*operation
 }
 
-// readReference reads the groups of an OpenAPI document and resolves every reference. It returns
-// none if text is nil.
-func readReference(text []byte) ([]group, error) {
+// readReference reads the groups and the version of an OpenAPI document and resolves every
+// reference. It returns no groups if text is nil.
+func readReference(text []byte) (groups []group, release string, err error) {
 	if text == nil {
-		return nil, nil
+		return nil, "", nil
 	}
 	var d openAPIDocument
 	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, fmt.Errorf("cannot read the OpenAPI document: %w", err)
+		return nil, "", fmt.Errorf("cannot read the OpenAPI document: %w", err)
 	}
 
-	groups := d.Tags
+	groups = d.Tags
 	for _, path := range d.Paths {
 		for _, method := range []string{"get", "post"} {
 			raw, ok := path.value[method]
@@ -115,7 +116,7 @@ func readReference(text []byte) ([]group, error) {
 
 			op := &operation{method: strings.ToUpper(method), path: path.name}
 			if err := json.Unmarshal(raw, op); err != nil {
-				return nil, fmt.Errorf("cannot read the operation %s %s: %w", method, path.name, err)
+				return nil, "", fmt.Errorf("cannot read the operation %s %s: %w", method, path.name, err)
 			}
 			d.resolve(op)
 			at := slices.IndexFunc(groups, func(g group) bool { return slices.Contains(op.Tags, g.Name) })
@@ -124,7 +125,7 @@ func readReference(text []byte) ([]group, error) {
 			}
 		}
 	}
-	return groups, nil
+	return groups, d.Info.Version, nil
 }
 
 // resolve replaces the references of an operation by what they refer to.

@@ -22,7 +22,13 @@ func (p *referencePage) streamcontent(qw422016 *qt422016.Writer) {
 	qw422016.E().S(p.root)
 	qw422016.N().S(`/openapi.json">openapi.json</a>; agents use <code>`)
 	qw422016.E().S(p.base)
-	qw422016.N().S(`/mcp</code>. </p> <form class="key" id="key-form"> <label for="key">Your API key, for every form below. It stays in this tab.</label> <input id="key" type="password" autocomplete="off" spellcheck="false" maxlength="100"> </form> <nav aria-label="On this page"><ul class="tabs"> <li><a href="#guide">Guide</a> `)
+	qw422016.N().S(`/mcp</code>. `)
+	if p.release != "" {
+		qw422016.N().S(`This is version `)
+		qw422016.E().S(p.release)
+		qw422016.N().S(`.`)
+	}
+	qw422016.N().S(`</p> <form class="key" id="key-form"> <label for="key">Your API key, for every form below. It stays in this tab.</label> <input id="key" type="password" autocomplete="off" spellcheck="false" maxlength="100"> </form> <nav aria-label="On this page"><ul class="tabs"> <li><a href="#guide">Guide</a> `)
 	for i := range p.groups {
 		qw422016.N().S(`<li><a href="#`)
 		qw422016.E().S(p.groups[i].Name)

@@ -20,8 +20,8 @@ func TestInstalledPackages(t *testing.T) {
 		language, archive, code, file string
 		run                           []string
 	}{
-		{"python", "ninepocket-1.0.0-py3-none-any.whl", "python", "cards.py", []string{"venv/bin/python", "cards.py"}},
-		{"typescript", "ninepocket-1.0.0.tgz", "js", "cards.mjs", []string{"node", "cards.mjs"}},
+		{"python", "ninepocket-0.1.0-py3-none-any.whl", "python", "cards.py", []string{"venv/bin/python", "cards.py"}},
+		{"typescript", "ninepocket-0.1.0.tgz", "js", "cards.mjs", []string{"node", "cards.mjs"}},
 	} {
 		t.Run(c.language, func(t *testing.T) {
 			for _, tool := range map[string][]string{"python": {"python3"}, "typescript": {"node", "npm"}}[c.language] {

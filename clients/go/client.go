@@ -20,7 +20,7 @@ import (
 )
 
 // Version is the version of this client.
-const Version = "1.0.0"
+const Version = "0.1.0"
 
 // Options change how a client calls. The zero value has a good default for each.
 type Options struct {

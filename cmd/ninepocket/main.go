@@ -4,12 +4,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -24,12 +26,24 @@ import (
 var numberError = regexp.MustCompile(`strconv\.Parse(Int|Uint|Float): parsing "[^"]*": ` +
 	`(invalid syntax|value out of range)`)
 
-// The linker sets version, its commit and the day of that.
+// The linker sets linked, its commit and the day of that.
 var (
-	version   = "dev"
-	commit    = ""
-	committed = ""
+	linked    string
+	commit    string
+	committed string
 )
+
+// version is that of the release, of the module that go install took, or "dev".
+var version = cmp.Or(linked, installedVersion(), "dev")
+
+// installedVersion returns the version of the module, "" unless the program was built from a published one.
+func installedVersion() string {
+	info, known := debug.ReadBuildInfo()
+	if !known || info.Main.Sum == "" {
+		return ""
+	}
+	return strings.TrimPrefix(info.Main.Version, "v")
+}
 
 // Exit codes.
 const (
@@ -102,7 +116,7 @@ func rootCommand() *cobra.Command {
 	}
 
 	addGroup(root, "Try it and run it:", demoCommand(), serveCommand(), dailyCommand(), statusCommand(),
-		notifyCommand(),
+		supportBundleCommand(), notifyCommand(),
 		healthcheckCommand(),
 		parentCommand("config", "Check, print and begin the configuration of serve", configCheck(), configPrint(),
 			configInit()))
@@ -146,14 +160,16 @@ type programVersion struct {
 	Platform  string `json:"platform"`
 }
 
+func describeProgram() programVersion {
+	return programVersion{version, commit, committed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+}
+
 func versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			details := programVersion{
-				version, commit, committed, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH,
-			}
+			details := describeProgram()
 
 			// A build outside of the repository has no day.
 			of := ""

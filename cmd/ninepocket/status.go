@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ import (
 	"ninepocket/internal/settings"
 	"ninepocket/internal/term"
 	"ninepocket/node"
+	"ninepocket/operate/support"
 	"ninepocket/snapshot"
 )
 
@@ -78,6 +80,59 @@ func statusCommand() *cobra.Command {
 
 	flags = addConfigFlags(cmd, "store", "state", "control", "admin")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func supportBundleCommand() *cobra.Command {
+	var logPath string
+	var yes, dry bool
+	var flags *configFlags
+	cmd := &cobra.Command{
+		Use: "support-bundle FILE", Args: cobra.ExactArgs(1), Short: "Pack what a bug report needs, without secrets",
+		Long: "Prints versions, public settings, figures of the snapshot and its guards, and the newest lines of\n" +
+			"a log, then packs them into FILE, a .tar.gz. Tenants are called t1, t2 and so on. The bundle has no\n" +
+			"keys, addresses, folders, environment or access log. It asks first on a terminal; elsewhere it wants --yes.",
+		Example: "  journalctl -u ninepocket -o cat >server.log\n" +
+			"  ninepocket support-bundle bundle.tar.gz --config /etc/ninepocket/ninepocket.toml --log server.log",
+	}
+	flags = addConfigFlags(cmd, "store")
+	cmd.Flags().StringVar(&logPath, "log", "", "`FILE` with the log of a server")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, dryRunHelp)
+
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		config, err := flags.read()
+		if err != nil {
+			return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
+		}
+		from := support.Sources{
+			Program: describeProgram(), Config: &config, Store: snapshot.OpenStore(config.StoreFolder()),
+		}
+		if logPath != "" {
+			log, err := os.Open(logPath)
+			if err != nil {
+				return fail(exitFailure, "", fmt.Errorf("cannot read the log: %w", err))
+			}
+			defer log.Close()
+			from.Log = log
+		}
+
+		files, err := support.Collect(&from)
+		if err == nil {
+			err = support.Print(cmd.OutOrStdout(), files)
+		}
+		if err != nil || dry {
+			return fail(exitFailure, "", err)
+		}
+		if !yes && !term.Confirm(cmd.InOrStdin(), cmd.ErrOrStderr(), "pack this into "+args[0]+"?") {
+			return fail(exitUsage, "add --yes", errors.New("cannot pack the bundle: nobody said yes"))
+		}
+		packed, err := support.Pack(files)
+		if err == nil {
+			err = writeNewFile(args[0], packed)
+		}
+		return fail(exitFailure, "name another file", err)
+	}
 	return cmd
 }
 

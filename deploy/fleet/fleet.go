@@ -34,6 +34,8 @@ type Options struct {
 	Folder  string // for the data of all processes; it is created
 	Listen  string // HOST:PORT of the proxy, port 0 for any
 	Catalog string // a native source directory with the first day
+	// OpenSentinels have no password, for programs from before 0.1.0, which could not give one.
+	OpenSentinels bool
 	// Way leads servers to engines, see Plan.
 	Way func(server, name, address string) string
 }
@@ -84,6 +86,9 @@ func (f *Fleet) plan() error {
 		Password: rand.Text(), AdminPassword: rand.Text(), ServerPassword: rand.Text(),
 		InternalPassword: rand.Text(), SentinelPassword: rand.Text(), AccessKey: rand.Text(), Secret: rand.Text(),
 		Folder: func(name string) string { return filepath.Join(f.options.Folder, name) },
+	}
+	if f.options.OpenSentinels {
+		f.SentinelPassword = ""
 	}
 
 	// All listeners stay open until the end, so that no address is chosen twice.
@@ -425,9 +430,11 @@ func (f *Fleet) SendRedis(name string, words ...string) string {
 		login = []string{"AUTH", f.SentinelPassword}
 	}
 	answers := bufio.NewReader(conn)
-	sendRedis(conn, login)
-	if line, _ := answers.ReadString('\n'); line != "+OK\r\n" {
-		return strings.TrimSpace(line)
+	if login[len(login)-1] != "" {
+		sendRedis(conn, login)
+		if line, _ := answers.ReadString('\n'); line != "+OK\r\n" {
+			return strings.TrimSpace(line)
+		}
 	}
 
 	sendRedis(conn, words)
@@ -498,4 +505,24 @@ func (f *Fleet) Restart(ctx context.Context, name string) error {
 		}
 		time.Sleep(time.Second)
 	}
+}
+
+// Use takes another program of ninepocket for commands, makes its tables, and gives the roles what is new. Servers go
+// on with the program that they run.
+func (f *Fleet) Use(ctx context.Context, binary string) error {
+	f.options.Binary = binary
+	if _, err := f.Ninepocket(ctx, "keys", "list", "--control", f.Control()); err != nil {
+		return err
+	}
+	return f.roles(ctx)
+}
+
+// Replace ends a server as a service manager does, and starts the program of Use in its place, with its data.
+func (f *Fleet) Replace(ctx context.Context, name string) (err error) {
+	f.processes[name].stop()
+	f.processes[name].path, err = filepath.Abs(f.options.Binary)
+	if err != nil {
+		return err
+	}
+	return f.Restart(ctx, name)
 }

@@ -22,6 +22,7 @@ type call struct {
 	status   int // 0: nobody knows what became of it
 	ours     bool
 	id       string // of the request
+	why      string // of a refusal by 503
 	snapshot string
 }
 
@@ -46,6 +47,8 @@ func (one *call) unknown() bool { return one.status == 0 || !one.ours }
 type client struct {
 	fleet *fleet.Fleet
 	http  *http.Client
+	// behind means that everybody asks the proxy: a server that ends is missed by nobody then.
+	behind bool
 
 	mu      sync.Mutex
 	calls   []call
@@ -74,7 +77,7 @@ func (c *client) wrong(format string, args ...any) {
 
 // anywhere is the proxy or one of the servers.
 func (c *client) anywhere() string {
-	if rand.IntN(2) == 0 {
+	if c.behind || rand.IntN(2) == 0 {
 		return c.fleet.BaseURL
 	}
 	return "http://" + c.fleet.Places[fleet.Servers[rand.IntN(len(fleet.Servers))]]
@@ -106,6 +109,9 @@ func (c *client) ask(ctx context.Context, tenant, key, method, path, body, idemp
 		one.id = resp.Header.Get("X-Request-Id")
 		one.snapshot = resp.Header.Get("X-Snapshot-Id")
 		one.ours = resp.Header.Get("Server") == "ninepocket"
+		if one.status == http.StatusServiceUnavailable {
+			one.why = fmt.Sprintf("Retry-After: %s, %s", resp.Header.Get("Retry-After"), b)
+		}
 	}
 
 	c.mu.Lock()

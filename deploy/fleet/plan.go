@@ -107,8 +107,11 @@ func (p *Plan) Metering() string {
 	for _, name := range Sentinels {
 		all = append(all, p.Places[name])
 	}
-	return "redis+sentinel://np:" + p.ServerPassword + "@" + strings.Join(all, ",") + "/cards?sentinel_password=" +
-		p.SentinelPassword
+	metering := "redis+sentinel://np:" + p.ServerPassword + "@" + strings.Join(all, ",") + "/cards"
+	if p.SentinelPassword == "" {
+		return metering
+	}
+	return metering + "?sentinel_password=" + p.SentinelPassword
 }
 
 // Credentials returns the environment variables with the credentials of the store.
@@ -166,10 +169,14 @@ func (p *Plan) withPasswords(text string) string {
 // Sentinel returns the configuration of a Sentinel.
 func (p *Plan) Sentinel(name string) string {
 	first := Redis[0]
+	text := p.withPasswords(sentinelConfig)
+	if p.SentinelPassword == "" {
+		text = strings.NewReplacer("requirepass \n", "", "sentinel sentinel-pass \n", "").Replace(text)
+	}
 	return strings.NewReplacer(
 		"port 26379", "port "+p.port(name)+"\nbind "+p.Bind+"\ndir \""+p.Folder(name)+"\"",
 		first+" 6379", p.host(first)+" "+p.port(first),
-	).Replace(p.withPasswords(sentinelConfig))
+	).Replace(text)
 }
 
 func (p *Plan) server(name string) []string {

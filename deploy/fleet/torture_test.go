@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -58,42 +59,15 @@ func TestTortureFleet(t *testing.T) {
 	if err := fleet.Missing(); err != nil {
 		t.Fatal(err)
 	}
-	w := begin(t)
+	w := begin(t, "")
 	defer w.Stop()
 
-	keys := map[string]string{}
-	for _, tenant := range tenants {
-		keys[tenant.name] = w.key(tenant.name, "live", tenant.plan)
-	}
-	keys["partner"] = w.key("partner", "preview", "preview")
-	keys["poor"] = w.key("poor", "preview", "preview", "--credits", fmt.Sprint(credits))
-	pause(t.Context(), 3*time.Second) // in which all servers hear of them
+	keys := w.keys()
 	products := w.products(keys["partner"])
 	w.higherPlan(fleet.Servers[2])
-
 	ctx, stop := context.WithCancel(t.Context())
 	var load sync.WaitGroup
-	for _, tenant := range tenants {
-		for range 2 {
-			if tenant.name == "walker" {
-				load.Go(func() { w.walker(ctx, tenant.name, keys[tenant.name], tenant.pace) })
-				continue
-			}
-			load.Go(func() { w.live(ctx, tenant.name, keys[tenant.name], tenant.pace) })
-		}
-	}
-	for _, name := range []string{"partner", "poor"} {
-		load.Go(func() { w.partner(ctx, name, keys[name], products, 500*time.Millisecond) })
-	}
-	for _, name := range fleet.Servers {
-		load.Go(func() { w.watch(ctx, name) })
-	}
-	load.Go(func() {
-		for ctx.Err() == nil {
-			pause(ctx, 15*time.Second)
-			w.publishes(ctx, "5s")
-		}
-	})
+	w.asks(ctx, &load, keys, products)
 
 	pause(ctx, 5*time.Second)
 	began := time.Now()
@@ -137,8 +111,47 @@ func TestTortureFleet(t *testing.T) {
 	w.verify()
 }
 
-// begin builds the program and starts a fleet.
-func begin(t *testing.T) *torture {
+// keys makes the keys of all tenants, and waits until all servers hear of them.
+func (w *torture) keys() map[string]string {
+	w.Helper()
+	keys := map[string]string{}
+	for _, tenant := range tenants {
+		keys[tenant.name] = w.key(tenant.name, "live", tenant.plan)
+	}
+	keys["partner"] = w.key("partner", "preview", "preview")
+	keys["poor"] = w.key("poor", "preview", "preview", "--credits", fmt.Sprint(credits))
+	pause(w.Context(), 3*time.Second)
+	return keys
+}
+
+// asks starts all clients, what watches the servers, and a publication every 15 seconds, until ctx is done.
+func (w *torture) asks(ctx context.Context, load *sync.WaitGroup, keys map[string]string, products []string) {
+	for _, tenant := range tenants {
+		for range 2 {
+			if tenant.name == "walker" {
+				load.Go(func() { w.walker(ctx, tenant.name, keys[tenant.name], tenant.pace) })
+				continue
+			}
+			load.Go(func() { w.live(ctx, tenant.name, keys[tenant.name], tenant.pace) })
+		}
+	}
+
+	for _, name := range []string{"partner", "poor"} {
+		load.Go(func() { w.partner(ctx, name, keys[name], products, 500*time.Millisecond) })
+	}
+	for _, name := range fleet.Servers {
+		load.Go(func() { w.watch(ctx, name) })
+	}
+	load.Go(func() {
+		for ctx.Err() == nil {
+			pause(ctx, 15*time.Second)
+			w.publishes(ctx, "5s")
+		}
+	})
+}
+
+// begin builds the program and starts a fleet of it, or of another program.
+func begin(t *testing.T, other string) *torture {
 	t.Helper()
 	// The path of a socket is short, and the user of PostgreSQL has to get there.
 	folder, err := os.MkdirTemp("", "np") //nolint:usetesting // the reason is above
@@ -158,8 +171,9 @@ func begin(t *testing.T) *torture {
 
 	w := &torture{T: t, folder: folder, ways: &ways{all: map[string]map[string]*way{}}}
 	w.Fleet, err = fleet.Start(t.Context(), fleet.Options{
-		Binary: binary, Folder: filepath.Join(folder, "fleet"), Listen: "127.0.0.1:0", Catalog: w.writes(),
-		Way: w.ways.lead,
+		Binary: cmp.Or(other, binary), Folder: filepath.Join(folder, "fleet"), Listen: "127.0.0.1:0",
+		Catalog: w.writes(),
+		Way: w.ways.lead, OpenSentinels: other != "",
 	})
 	if err != nil {
 		t.Fatal(err)

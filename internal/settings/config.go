@@ -47,23 +47,23 @@ type Config struct {
 
 	BulkDir string `toml:"bulk_dir" flag:"<DIR> with the files of the whole catalog (default: STATE/bulk)"`
 
-	NoSite    bool   `toml:"no_site" flag:"serve no public pages"`
-	LogFormat string `toml:"log_format" flag:"text or json"`
-	AccessLog string `toml:"access_log" flag:"write a JSON line a request to this <PATH>, - for stdout; reopened on SIGHUP"` // air: a tag is one text
-	DrainLead string `toml:"drain_lead" flag:"<DURATION> from SIGTERM until the listener closes, 10s at most"`               // air: a tag is one text
+	NoSite    bool   `toml:"no_site" flag:"serve no public pages" public:"yes"`
+	LogFormat string `toml:"log_format" flag:"text or json" public:"text json"`
+	AccessLog string `toml:"access_log" flag:"write a JSON line a request to this <PATH>, - for stdout; reopened on SIGHUP"`     // air: a tag is one text
+	DrainLead string `toml:"drain_lead" flag:"<DURATION> from SIGTERM until the listener closes, 10s at most" public:"duration"` // air: a tag is one text
 
-	AccessLogSample int `toml:"access_log_sample" flag:"a line for one request in <N>; errors of the server always have one"` // air: a tag is one text
+	AccessLogSample int `toml:"access_log_sample" flag:"a line for one request in <N>; errors of the server always have one" public:"yes"` // air: a tag is one text
 
-	MaxConnections           int `toml:"max_connections" flag:"open connections of the API, <N> at most (default: what the descriptors allow)"`                     // air: a tag is one text
-	MaxConnectionsPerAddress int `toml:"max_connections_per_address" flag:"<N> connections at most from one address that is no trusted proxy (default: a quarter)"` // air: a tag is one text
+	MaxConnections           int `toml:"max_connections" flag:"open connections of the API, <N> at most (default: what the descriptors allow)" public:"yes"`                     // air: a tag is one text
+	MaxConnectionsPerAddress int `toml:"max_connections_per_address" flag:"<N> connections at most from one address that is no trusted proxy (default: a quarter)" public:"yes"` // air: a tag is one text
 
-	Surfaces              []string `toml:"surfaces" help:"enabled surfaces: live, preview"`
-	DefaultSurface        string   `toml:"default_surface" help:"surface of a shared path for calls without a key"`
+	Surfaces              []string `toml:"surfaces" help:"enabled surfaces: live, preview" public:"live preview"`
+	DefaultSurface        string   `toml:"default_surface" help:"surface of a shared path for calls without a key" public:"live preview"` // air: a tag is one text
 	ProductPrefix         string   `toml:"product_prefix" help:"prefix of product ids: 1 to 16 lower-case letters, digits"`
 	CORSOrigins           []string `toml:"cors_origins" help:"CORS: origins whose pages may read responses"`
-	MaxIdempotencyRecords int      `toml:"replies_max" help:"idempotent responses stored for a tenant, beyond those of its plan in ten minutes"`  // air: a tag is one text
-	AdminHosts            []string `toml:"admin_hosts" help:"host names with a dot that may address the admin listener, besides localhost"`       // air: a tag is one text
-	TrustedProxies        []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For has a visitor's address"` // air: a tag is one text
+	MaxIdempotencyRecords int      `toml:"replies_max" help:"idempotent responses stored for a tenant, beyond those of its plan in ten minutes" public:"yes"` // air: a tag is one text
+	AdminHosts            []string `toml:"admin_hosts" help:"host names with a dot that may address the admin listener, besides localhost"`                   // air: a tag is one text
+	TrustedProxies        []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For has a visitor's address"`             // air: a tag is one text
 
 	Serve  Serve
 	Compat Compat
@@ -87,7 +87,7 @@ type Serve struct {
 
 // Compat is the [compat] table.
 type Compat struct {
-	PokemonTCG bool   `toml:"pokemontcg" help:"also answer programs of the Pokémon TCG API, version 2, below /v2"`
+	PokemonTCG bool   `toml:"pokemontcg" help:"also answer programs of the Pokémon TCG API, version 2, below /v2" public:"yes"` // air: a tag is one text
 	Anonymous  string `toml:"anonymous" help:"plan of callers without a key; none refuses them"`
 }
 
@@ -122,11 +122,11 @@ type Feed struct {
 	Into          string   `toml:"into" help:"feed directory that daily downloads TCGCSV into; none for no pull"`
 	URL           string   `toml:"url" help:"base URL of the feed"`
 	Games         []string `toml:"games" help:"only these games; none for all"`
-	Interval      string   `toml:"interval" help:"time between two requests"`
+	Interval      string   `toml:"interval" help:"time between two requests" public:"duration"`
 	UserAgent     string   `toml:"user_agent" help:"User-Agent: your name and address for the feed"`
-	ArchiveDays   int      `toml:"keep_days" help:"archived days to keep; 0 keeps all"`
+	ArchiveDays   int      `toml:"keep_days" help:"archived days to keep; 0 keeps all" public:"yes"`
 	Images        string   `toml:"images" help:"folder for missing pictures that are downloaded; none for no pictures"`
-	ImageInterval string   `toml:"image_interval" help:"time between two requests for pictures"`
+	ImageInterval string   `toml:"image_interval" help:"time between two requests for pictures" public:"duration"`
 }
 
 // Daily is the [daily] table.
@@ -136,14 +136,14 @@ type Daily struct {
 	Mapping          string   `toml:"mapping" help:"folder with sealed.csv, aliases.csv, removed.csv, feeds.toml and search_aliases.csv"`     // air: a tag is one text
 	Names            string   `toml:"names" help:"file of names in other languages: number of a card, and a column for each language's code"` // air: a tag is one text
 	Languages        []string `toml:"languages" help:"languages whose names are read, such as de; none for all"`
-	IncludeUnmatched bool     `toml:"keep_unmatched" help:"keep cards of later sources that no earlier one has"`
-	RetainSnapshots  int      `toml:"keep" help:"newest snapshots to keep; 0 keeps all"`
+	IncludeUnmatched bool     `toml:"keep_unmatched" help:"keep cards of later sources that no earlier one has" public:"yes"` // air: a tag is one text
+	RetainSnapshots  int      `toml:"keep" help:"newest snapshots to keep; 0 keeps all" public:"yes"`
 }
 
 // Backup is the [backup] table.
 type Backup struct {
 	Into        string `toml:"into" help:"folder that backup writes into; it belongs on another disk"`
-	RetainCount int    `toml:"keep" help:"newest backups to keep; 0 keeps all"`
+	RetainCount int    `toml:"keep" help:"newest backups to keep; 0 keeps all" public:"yes"`
 }
 
 // MCP is the [mcp] table.
@@ -154,13 +154,13 @@ type MCP struct {
 
 // Plan is a [plans.NAME] table; an omitted key keeps its default (decision 14).
 type Plan struct {
-	PerMinute   int    `toml:"per_minute" help:"calls in any 60 seconds, 1 to 10000000"`
-	PerDay      int64  `toml:"per_day" help:"successful calls a UTC day"`
-	MaxCards    int    `toml:"max_cards" help:"ids in a card batch, 1 to 200"`
-	MaxPrices   int    `toml:"max_prices" help:"ids in a price batch, 1 to 100"`
-	HistoryDays int    `toml:"history_days" help:"days of price history, 1 to 365"`
-	StatsWindow string `toml:"stats_window" help:"longest statistics window: none, 7d, 30d or 90d"`
-	Bulk        *bool  `toml:"bulk" help:"whether the whole catalog may be downloaded"` // nil for the default
+	PerMinute   int    `toml:"per_minute" help:"calls in any 60 seconds, 1 to 10000000" public:"yes"`
+	PerDay      int64  `toml:"per_day" help:"successful calls a UTC day" public:"yes"`
+	MaxCards    int    `toml:"max_cards" help:"ids in a card batch, 1 to 200" public:"yes"`
+	MaxPrices   int    `toml:"max_prices" help:"ids in a price batch, 1 to 100" public:"yes"`
+	HistoryDays int    `toml:"history_days" help:"days of price history, 1 to 365" public:"yes"`
+	StatsWindow string `toml:"stats_window" help:"longest statistics window: none, 7d, 30d or 90d" public:"none 7d 30d 90d"` // air: a tag is one text
+	Bulk        *bool  `toml:"bulk" help:"whether the whole catalog may be downloaded" public:"yes"`                         // nil for the default // air: a tag is one text
 
 	Price        string `toml:"price" help:"price of a month, such as 49.00, for usage --priced"`
 	Included     int64  `toml:"included" help:"charged requests of a month that the price includes"`
@@ -170,7 +170,7 @@ type Plan struct {
 
 // Metrics is the [metrics] table.
 type Metrics struct {
-	Tenants bool `toml:"tenants" help:"also count calls by tenant, with a label"`
+	Tenants bool `toml:"tenants" help:"also count calls by tenant, with a label" public:"yes"`
 }
 
 // DefaultRetention is how many of the newest snapshots a publication retains in the store, unless

@@ -14,14 +14,14 @@ import (
 // Fleet is the [fleet] table: how servers share limits and bills. It has no effect without metering
 // or control.
 type Fleet struct {
-	Acks     string `toml:"acks" help:"what a grant waits for: replica, aof or none"`
-	Replicas int    `toml:"replicas" help:"replicas that must have a grant, with acks = replica"`
-	Timeout  string `toml:"timeout" help:"time that a call waits for its grant; then it is answered 503"`
-	Lease    string `toml:"lease" help:"how long calls are leased ahead for plans above 1,000 a minute; 0s leases none"` // air: a tag is one text
-	Export   string `toml:"export" help:"time between two reports of charges"`
+	Acks     string `toml:"acks" help:"what a grant waits for: replica, aof or none" public:"replica aof none"`
+	Replicas int    `toml:"replicas" help:"replicas that must have a grant, with acks = replica" public:"yes"`
+	Timeout  string `toml:"timeout" help:"time that a call waits for its grant; then it is answered 503" public:"duration"`                // air: a tag is one text
+	Lease    string `toml:"lease" help:"how long calls are leased ahead for plans above 1,000 a minute; 0s leases none" public:"duration"` // air: a tag is one text
+	Export   string `toml:"export" help:"time between two reports of charges" public:"duration"`
 	Prefix   string `toml:"prefix" help:"prefix of all names in Redis"`
 
-	KeysMaxAge string `toml:"keys_max_age" help:"age of keys and plans up to which a server starts while PostgreSQL does not answer; 0s wants PostgreSQL"` // air: a tag is one text
+	KeysMaxAge string `toml:"keys_max_age" help:"age of keys and plans up to which a server starts while PostgreSQL does not answer; 0s wants PostgreSQL" public:"duration"` // air: a tag is one text
 }
 
 // The limits of [fleet]. The client of a call that waits longer than maxTimeout is gone. A lease

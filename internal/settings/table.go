@@ -25,6 +25,8 @@ type Setting struct {
 	// Help describes it; the text in backquotes is the name of a flag's value.
 	Help string
 	Flag bool // also a flag of serve, with dashes
+	// public is "" unless a support bundle may have the value, see Public.
+	public string
 	// Pointer returns a pointer to the value: *string, *bool, *int, *int64, *float64 or *[]string, or **bool
 	// for one that may be left out.
 	// name is the one that the operator chose.
@@ -62,6 +64,7 @@ func fields[T any](prefix string, find func(config *Config, name string) *T) (al
 		help = cmp.Or(help, field.Tag.Get("help"))
 		all = append(all, &Setting{
 			Key: prefix + key, Help: strings.NewReplacer("<", "`", ">", "`").Replace(help), Flag: isFlag,
+			public: field.Tag.Get("public"),
 			Pointer: func(config *Config, name string) any {
 				return reflect.ValueOf(find(config, name)).Elem().FieldByIndex(field.Index).Addr().Interface()
 			},
@@ -74,7 +77,7 @@ func fields[T any](prefix string, find func(config *Config, name string) *T) (al
 func guardSettings() (all []*Setting) {
 	for _, g := range guard.Describe() {
 		all = append(all, &Setting{
-			Key: "guards." + g.Name, Help: g.Help,
+			Key: "guards." + g.Name, Help: g.Help, public: "yes",
 			Pointer: func(config *Config, _ string) any { return config.Guards[g.Name] },
 		})
 	}

@@ -19,7 +19,7 @@ from urllib.parse import urlencode, urlsplit
 
 from .errors import APIError, Unreachable, NinepocketError, from_answer
 
-VERSION = "1.0.0"
+VERSION = "0.1.0"
 T = TypeVar("T")
 _REPEATED = frozenset((429, 502, 503, 504))
 _CUT = (OSError, http.client.HTTPException, EOFError, zlib.error)

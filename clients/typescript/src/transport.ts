@@ -1,7 +1,7 @@
 // Requests that are repeated until an answer is whole, within one deadline.
 import { APIError, NinepocketError, refusal, Unreachable } from "./errors.js";
 
-export const version = "1.0.0";
+export const version = "0.1.0";
 
 export interface Options {
   /** The longest that a call may take with all its tries; 60. */

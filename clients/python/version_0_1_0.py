@@ -1,4 +1,4 @@
-"""A program of version 1.0.0, which is never changed: a type checker must accept it with every later version."""
+"""A program of version 0.1.0, which is never changed: a type checker must accept it with every later version."""
 
 from ninepocket import APIError, Client, Mirror, NinepocketError, QuotaExceeded, Unauthorized, Unreachable
 from ninepocket.types import CardDetail, PriceSelection, VariantPrice

@@ -1,4 +1,4 @@
-// A program of version 1.0.0, which is never changed: it must compile with every later version. See check-languages.sh.
+// A program of version 0.1.0, which is never changed: it must compile with every later version. See check-languages.sh.
 import { APIError, Client, NinepocketError, type Options, type Schemas, Unreachable, version } from "ninepocket";
 import { Mirror } from "ninepocket/mirror";
 

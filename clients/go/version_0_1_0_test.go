@@ -1,8 +1,8 @@
-// Code generated from types.go of version 1.0.0, once. DO NOT EDIT.
+// Code generated from types.go of version 0.1.0, once. DO NOT EDIT.
 
 package ninepocket_test
 
-// This is a program of version 1.0.0. It uses each field and each method that there was, so that it
+// This is a program of version 0.1.0. It uses each field and each method that there was, so that it
 // compiles only while types change by additions alone. It is never made anew: a version adds its own.
 
 import (

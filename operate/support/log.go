@@ -1,0 +1,164 @@
+package support
+
+import (
+	"bufio"
+	"bytes"
+	_ "embed" // the texts
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ninepocket/snapshot"
+)
+
+// maxLines is how many of the newest lines of a log a bundle has.
+const maxLines = 2000
+
+// texts has the messages of the program's log and the keys of their attributes, a line each: `make generate`
+// finds them in the sources.
+//
+//go:embed texts.txt
+var texts string
+
+// known are the lines of texts.
+var known = func() map[string]bool {
+	all := map[string]bool{}
+	for line := range strings.Lines(texts) {
+		all[strings.TrimSuffix(line, "\n")] = true
+	}
+	return all
+}()
+
+// causes are the parts of errors that a bundle has. The rest of an error may name files and addresses.
+var causes = []string{
+	"no space left on device", "permission denied", "no such file or directory", "connection refused", "i/o timeout",
+	"context deadline exceeded", "too many open files", "input/output error", "read-only file system",
+	"connection reset by peer", "broken pipe", "cannot allocate memory", "no such host", "checksum", "WRONGPASS",
+	"NOAUTH", "READONLY", "NOREPLICAS", "x509: ",
+}
+
+var (
+	textLine   = regexp.MustCompile(`^(\S+) (DBG|INF|WRN|ERR)\S* (.*)$`)
+	attribute  = regexp.MustCompile(` ([a-z_]+)=("(?:[^"\\]|\\.)*"|\S*)`)
+	plainValue = regexp.MustCompile(`^(-?\d{1,12}(\.\d{1,6})?|true|false)$`)
+	levels     = regexp.MustCompile(`^(DEBUG|INFO|WARN|ERROR|DBG|INF|WRN|ERR)$`)
+)
+
+// logLine is what of a line is looked at.
+type logLine struct {
+	time, level, message string
+	attributes           map[string]string
+}
+
+// filterLog returns the newest lines of a server's log. Of each it leaves the time, the level, a message of the
+// program, and attributes whose values are figures.
+func filterLog(log io.Reader) ([]byte, error) {
+	var newest []string
+	lines := bufio.NewScanner(log)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		newest = append(newest, lines.Text())
+		if len(newest) > 2*maxLines {
+			newest = slices.Delete(newest, 0, maxLines)
+		}
+	}
+
+	var filtered bytes.Buffer
+	tenants := map[string]string{}
+	for _, text := range newest[max(0, len(newest)-maxLines):] {
+		line := parse(text)
+		line.write(&filtered, tenants)
+	}
+	return filtered.Bytes(), lines.Err()
+}
+
+// parse reads a line of either format. One that is of another program has nothing that is known.
+func parse(text string) (line logLine) {
+	line.attributes = map[string]string{}
+	var members map[string]any
+	if json.Unmarshal([]byte(text), &members) == nil {
+		for key, value := range members {
+			line.attributes[key] = fmt.Sprint(value)
+			if number, is := value.(float64); is {
+				line.attributes[key] = strconv.FormatFloat(number, 'f', -1, 64)
+			}
+		}
+		line.time = line.attributes["time"]
+		line.level = line.attributes["level"]
+		line.message = line.attributes["msg"]
+		return line
+	}
+
+	parts := textLine.FindStringSubmatch(text)
+	if parts == nil {
+		return line
+	}
+	line.time = parts[1]
+	line.level = parts[2]
+	// The message is not quoted: it ends where the first attribute begins.
+	at := attribute.FindStringIndex(parts[3])
+	if at == nil {
+		at = []int{len(parts[3])}
+	}
+	line.message = strings.Trim(parts[3][:at[0]], `"`)
+	for _, pair := range attribute.FindAllStringSubmatch(parts[3], -1) {
+		value, err := strconv.Unquote(pair[2])
+		if err != nil {
+			value = pair[2]
+		}
+		line.attributes[pair[1]] = value
+	}
+	return line
+}
+
+// write writes what a bundle has of a line. tenants grows by the tenants that the line names.
+func (line *logLine) write(w *bytes.Buffer, tenants map[string]string) {
+	if !known[line.message] {
+		line.message = "(another line)"
+	}
+	if at, err := time.Parse(time.RFC3339, line.time); err == nil {
+		w.WriteString(at.Format(time.RFC3339) + " ")
+	}
+	if levels.MatchString(line.level) {
+		w.WriteString(line.level + " ")
+	}
+	w.WriteString(line.message)
+
+	for _, key := range slices.Sorted(maps.Keys(line.attributes)) {
+		value := line.attributes[key]
+		switch {
+		case !known[key] || value == "":
+			continue
+		case key == "tenant":
+			if tenants[value] == "" {
+				tenants[value] = fmt.Sprintf("t%d", len(tenants)+1)
+			}
+			value = tenants[value]
+		case key == "cause":
+			value = findCauses(value)
+		case !isFigure(value):
+			continue
+		}
+		fmt.Fprintf(w, " %s=%s", key, value)
+	}
+	w.WriteByte('\n')
+}
+
+// isFigure reports whether a value is a number, a duration, a time or the id of a snapshot.
+func isFigure(value string) bool {
+	_, notDuration := time.ParseDuration(value)
+	_, notTime := time.Parse(time.RFC3339, value)
+	return plainValue.MatchString(value) || notDuration == nil || notTime == nil || snapshot.ValidID(value)
+}
+
+// findCauses returns the known parts of an error.
+func findCauses(text string) string {
+	found := slices.DeleteFunc(slices.Clone(causes), func(cause string) bool { return !strings.Contains(text, cause) })
+	return strconv.Quote(strings.Join(found, "; "))
+}

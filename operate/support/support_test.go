@@ -1,0 +1,198 @@
+package support
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"ninepocket/internal/settings"
+	"ninepocket/internal/term"
+	"ninepocket/snapshot"
+)
+
+// secret returns a text that is nowhere else.
+func secret() string { return fmt.Sprintf("hunter%dsecret", rand.Uint64()) }
+
+// plant puts a secret into everything below a value that can hold a text, and returns how many fields had room.
+func plant(v reflect.Value, text string) (n int) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+		return 1
+
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.String {
+			v.Set(reflect.ValueOf([]string{text, "live", "https://" + text + "/" + text}))
+			return 1
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				n += plant(v.Field(i), text)
+			}
+		}
+	}
+	return n
+}
+
+// TestNoSecretOfSettings plants a secret into each field of the configuration, found by reflection, and into a plan's
+// name. The bundle lacks the secret, and has the public figures.
+func TestNoSecretOfSettings(t *testing.T) {
+	text := secret()
+	config := settings.Merged{Config: settings.Default()}
+	if n := plant(reflect.ValueOf(&config.Config).Elem(), text); n < 50 {
+		t.Fatalf("only %d fields of the configuration hold texts", n)
+	}
+	plan := settings.Plan{PerMinute: 77}
+	plant(reflect.ValueOf(&plan).Elem(), text)
+	config.Plans = map[string]*settings.Plan{text: &plan, "pro": {PerMinute: 601}}
+	config.MaxConnections = 4711
+
+	bundle := collected(t, &Sources{Config: &config, Store: snapshot.OpenStore(filepath.Join(t.TempDir(), text))})
+	if strings.Contains(bundle, text) || strings.Contains(bundle, "hunter") {
+		t.Errorf("the bundle has the secret %s:\n%s", text, bundle)
+	}
+	for _, want := range []string{
+		`"max_connections": 4711`, `"plans.pro.per_minute": 601`, `"plans.plan1.per_minute": 77`, `"log_format": "***"`,
+		`"guards.minimum_cards": `, `"problem": "nothing is published"`,
+	} {
+		if !strings.Contains(bundle, want) {
+			t.Errorf("the bundle lacks %s:\n%s", want, bundle)
+		}
+	}
+}
+
+// TestNoSecretOfFileAndEnvironment plants a secret into each variable, and reads them as serve does.
+func TestNoSecretOfFileAndEnvironment(t *testing.T) {
+	text := secret()
+	n := 0
+
+	for _, setting := range settings.Settings {
+		name := strings.Replace(setting.EnvName(), "NAME", "PRO", 1)
+		read, err := settings.Read("", []string{name + "=" + text}, func(string) {})
+		if err != nil {
+			continue // a number, and the error stops the command
+		}
+		n++
+		bundle := collected(t, &Sources{Config: &read, Store: snapshot.OpenStore(t.TempDir())})
+		if strings.Contains(bundle, text) {
+			t.Errorf("the bundle has the secret of %s", name)
+		}
+	}
+	if n < 50 {
+		t.Errorf("only %d variables took a text", n)
+	}
+}
+
+// TestNoSecretOfLog plants a secret into each part of lines in both formats: messages, keys, values, causes,
+// addresses, other programs' lines.
+func TestNoSecretOfLog(t *testing.T) {
+	text := secret()
+	var lines bytes.Buffer
+	for _, format := range []string{"json", "text"} {
+		log := term.NewLog(&lines, format, false)
+		for message := range known {
+			log.Info(message, slog.String("tenant", text),
+				slog.Any("cause", errors.New("open /"+text+": permission denied")),
+				slog.String("snapshot_id", text), slog.String(text, "1"), slog.Group(text, slog.Int("rows", 1)),
+				slog.Int("rows", 12), slog.String("of", "https://user:"+text+"@host/?password="+text))
+			log.Error(message+" "+text, slog.String("request_id", text))
+			log.Warn(text+" "+message, slog.Any("keys", []string{text}))
+		}
+	}
+	fmt.Fprintf(&lines, "panic: %[1]s\n\n%[1]s\n%[1]s INF %[1]s\n", text)
+	fmt.Fprintf(&lines, "{\"time\":%[1]q,\"level\":%[1]q,\"msg\":%[1]q}\n", text)
+	fmt.Fprintln(&lines, strings.Repeat(text, 1000))
+
+	filtered, err := filterLog(bytes.NewReader(lines.Bytes()))
+	if err != nil || bytes.Contains(filtered, []byte(text)) {
+		at := bytes.Index(filtered, []byte(text))
+		t.Fatalf("%v, and the log has the secret: %s", err, filtered[max(0, at-200):][:300])
+	}
+	if !bytes.Contains(filtered, []byte(`cause="permission denied" rows=12 tenant=t1`)) {
+		t.Errorf("the log has lost its figures: %.600s", filtered)
+	}
+}
+
+// TestFilteredLog shows what becomes of lines.
+func TestFilteredLog(t *testing.T) {
+	var log bytes.Buffer
+	for _, format := range []string{"text", "json"} {
+		logger := term.NewLog(&log, format, false)
+		for _, tenant := range []string{"acme", "other", "acme"} {
+			logger.Error("the limiter is unavailable: calls are answered 503, and cost nothing",
+				slog.String("tenant", tenant), slog.Duration("by", 1500*time.Millisecond),
+				slog.String("snapshot_id", "20260822T010203Z-0123456789abcdef"))
+		}
+	}
+
+	filtered, err := filterLog(&log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := regexp.MustCompile(`(?m)^\S+Z?\S* `).ReplaceAllString(string(filtered), "")
+	want := []string{}
+	for _, shown := range [][2]string{{"ERR", "1.5s"}, {"ERROR", "1500000000"}} {
+		for _, tenant := range []string{"t1", "t2", "t1"} {
+			want = append(want, shown[0]+
+				" the limiter is unavailable: calls are answered 503, and cost nothing by="+shown[1]+
+				" snapshot_id=20260822T010203Z-0123456789abcdef tenant="+tenant)
+		}
+	}
+	if got != strings.Join(want, "\n")+"\n" {
+		t.Errorf("got\n%s, want\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+// TestPack reads a bundle back.
+func TestPack(t *testing.T) {
+	packed, err := Pack([]File{{"versions.json", []byte("1")}, {"log.txt", []byte("22")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	decompressed, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	sizes := map[string]int64{}
+	for archive := tar.NewReader(decompressed); ; {
+		head, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[head.Name] = head.Size
+	}
+	if !maps.Equal(sizes, map[string]int64{"ninepocket-support/versions.json": 1, "ninepocket-support/log.txt": 2}) {
+		t.Errorf("the bundle has %v", sizes)
+	}
+}
+
+// collected returns everything that a bundle has.
+func collected(t *testing.T, from *Sources) string {
+	t.Helper()
+	files, err := Collect(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all bytes.Buffer
+	if err := Print(&all, files); err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}

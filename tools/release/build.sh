@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Builds the release of the checked-out commit into a folder: build.sh DIST, with VERSION, PLATFORMS ("linux/amd64 …") and
+# SIGN_KEY (a private key of OpenSSH, or nothing for an unsigned release) in the environment. Equal commits make equal bytes.
+set -euo pipefail
+umask 022
+mkdir -p "${1:?usage: build.sh DIST}"
+dist=$(cd "$1" && pwd)
+cd "$(dirname "$0")/../.."
+GO=${GO:-go} platforms=${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64} key=${SIGN_KEY:-}
+version=${VERSION:?say which: make release VERSION=0.1.0}
+version=${version#v}
+
+# The number stands in one place, the changelog; a tag or a VERSION that differs is a mistake.
+newest=$(sed -n 's/^## \[\([0-9][^]]*\)\].*/\1/p' CHANGELOG.md | head -1)
+if [ "$version" != "$newest" ]; then
+  echo "release: cannot build $version: the newest heading of CHANGELOG.md is [$newest]" >&2
+  exit 2
+fi
+if [ -n "$key" ] && [ ! -r "$key" ]; then
+  echo "release: cannot sign: there is no key $key; make one: ssh-keygen -t ed25519 -f $key" >&2
+  exit 2
+fi
+[ -z "$(git status --porcelain)" ] || echo 'note: the release is that of the commit; what is not committed is not in it'
+
+# The sources are those of the commit, whatever lies about in this folder.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+src=$work/src
+mkdir "$src"
+git archive HEAD | tar -x -C "$src"
+commit=$(git log -1 --format=%H)
+committed=$(TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%d)
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C CGO_ENABLED=0 GOFLAGS="-trimpath -buildvcs=false" GOAMD64=v1 GOARM64=v8.0 GOWORK=off
+
+# packed ARCHIVE FOLDER NAME: a tar of NAME below FOLDER in which neither a user, a clock nor a folder's order shows.
+packed() {
+  tar -C "$2" --format=ustar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+    --mode=u=rwX,go=rX -cf - "$3" | gzip -6n >"$1"
+}
+
+cd "$src"
+rm -f "$dist"/*
+mkdir -p dist
+"$GO" run -tags man -ldflags "-X main.linked=$version" ./cmd/ninepocket dist/man
+make -s completions GO="$GO" >/dev/null
+for platform in $platforms; do
+  os=${platform%/*} arch=${platform#*/}
+  name=ninepocket-$version-$os-$arch binary=$work/$os-$arch/ninepocket
+  GOOS=$os GOARCH=$arch "$GO" build \
+    -ldflags "-s -w -X main.linked=$version -X main.commit=$commit -X main.committed=$committed" \
+    -o "$binary" ./cmd/ninepocket
+  "$GO" run ./deploy/bom -binary "$binary" -version "$version" -sbom "$dist/$name.cdx.json"
+
+  make -s install-files BINARY="$binary" DESTDIR="$work/$name.root" PREFIX=/usr/local >/dev/null
+  mv "$work/$name.root/usr/local" "$work/$name"
+  if [ "$os" = darwin ]; then rm -r "$work/$name/lib"; fi # the units of systemd
+  packed "$dist/$name.tar.gz" "$work" "$name"
+  echo "built $name.tar.gz"
+  if [ "$os" = linux ]; then
+    if command -v dpkg-deb >/dev/null; then
+      deploy/deb/pack.sh "$binary" "$version" "$arch" "$dist"
+    else
+      echo 'skipped: the package for Debian, because there is no dpkg-deb'
+    fi
+  fi
+done
+
+# The compiler of TypeScript comes from the lock file, as in make clients-check.
+if command -v npm >/dev/null; then
+  npm ci --prefix clients/typescript --silent --ignore-scripts --no-audit --no-fund >/dev/null
+fi
+clients/pack.sh "$dist"
+find "$dist" -mindepth 1 -maxdepth 1 -type d -exec rm -r {} + # what the archive of Go was packed from
+
+# The sums are signed, and so everything is. Who verifies names the signer "ninepocket".
+cd "$dist"
+find . -maxdepth 1 -type f -printf '%f\n' | sort | xargs sha256sum >"$work/SHA256SUMS"
+mv "$work/SHA256SUMS" SHA256SUMS
+if [ -n "$key" ]; then
+  ssh-keygen -q -Y sign -f "$key" -n ninepocket SHA256SUMS
+  printf 'ninepocket namespaces="ninepocket" %s\n' "$(ssh-keygen -y -f "$key" | cut -d' ' -f1,2)" >ninepocket.signers
+else
+  echo 'note: the release is not signed: SIGN_KEY=FILE names a key of ssh-keygen'
+fi
+chmod 644 ./*
+echo "the release is in $dist"
