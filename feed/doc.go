@@ -1,5 +1,5 @@
-// Package feed brings a price feed onto this machine: a whole tree of it or nothing, politely, and
-// keeps the prices of each day.
+// Package feed downloads a price feed politely, as a whole tree or not at all, and archives the
+// prices of each day. A tree is one complete copy of the feed's files.
 //
 // A directory of the feed holds:
 //
@@ -8,6 +8,6 @@
 //	days/DAY.tar.zst  the prices of each day, from which a build fills gaps
 //	partial        what a pull that did not end has fetched so far; the next one goes on with it
 //
-// Only a tree that is whole moves current. Its day is packed before that, so that no tree is ever
-// built on whose day was not archived.
+// Only a whole tree becomes current. Its day is archived first, so that no build uses a tree
+// whose day is not archived.
 package feed
