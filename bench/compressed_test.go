@@ -7,8 +7,8 @@ import (
 	"ninepocket/server"
 )
 
-// BenchmarkCompressed measures operations and pages with compressed bodies, which browsers and most
-// libraries request by default: from the cache (kept), and compressed each time (anew).
+// BenchmarkCompressed measures operations and pages with compressed bodies, which browsers and most libraries
+// request by default. Bodies come from the cache (kept), or are compressed for each response (anew).
 func BenchmarkCompressed(b *testing.B) {
 	w := worlds[30_000]()
 	o := w.server.Options

@@ -109,8 +109,8 @@ func (s *sample) each(name, about string, request func(i int) []byte) Operation 
 	return op
 }
 
-// everyCard makes a request for each card of the sample. Batches read them all, so that what one
-// card costs beside a batch is not the price of fewer cards in warmer caches.
+// everyCard makes a request for each card of the sample. Batches read all cards, so that a
+// card's cost outside a batch is not measured with fewer cards in warmer caches.
 func (s *sample) everyCard(name, about string, request func(card string) []byte) Operation {
 	op := Operation{Name: name, About: about, Depth: 1}
 	for _, card := range s.cards {
@@ -121,9 +121,9 @@ func (s *sample) everyCard(name, about string, request func(card string) []byte)
 
 func (s *sample) card(i int) string { return s.cards[i%len(s.cards)].ID }
 
-// searches returns searches for words of card names. The engine caches pages, so that after the
-// first round all but search_new come from the cache, as the popular searches of a real service do.
-// search_new has a different price bound each time, so it is never cached.
+// searches returns searches for words of card names. The engine caches pages. After the first round
+// all but search_new come from the cache, like the popular searches of a real service. search_new
+// has a different price bound each time, so it is never cached.
 func (s *sample) searches() []Operation {
 	find := func(word, more string) []byte {
 		return encode(http.MethodGet, "/v1/cards?q="+url.QueryEscape(word)+"&limit=20"+more, s.keys.Live, "")

@@ -94,8 +94,8 @@ func summarize(rounds []Sample) Result {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// Share returns another server's CPU time per request as a share of the full server's, 0 if either
-// is unknown.
+// Share returns another server's CPU time per request as a fraction of the full server's, 0 if
+// either is unknown.
 func (m *Measured) Share(other string) float64 {
 	own := m.Results[full].CPU
 	beside := m.Results[other].CPU

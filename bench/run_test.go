@@ -89,7 +89,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("servers are %q", got)
 		}
 
-		// A bare server cannot answer other requests.
+		// A bare server supports no other requests.
 		key := w.sample.keys.Live
 		want := []Endpoint{{full, l.Addr().String(), key}, {"again", l.Addr().String(), key}}
 		if !slices.Equal(last, want) {

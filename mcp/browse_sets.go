@@ -107,7 +107,7 @@ func browseSets(in *request, out *result) toolError {
 	return ""
 }
 
-// remarkNoSets adds why a list has no sets, and what would find some.
+// remarkNoSets adds the reason why a list has no sets, and a request that would find some.
 func remarkNoSets(in *request, out *result, filter index.SetFilter) {
 	if asked, _ := in.View.Index.SetNames().Search(filter.Query); len(asked) == 0 && remarkSet(in, out, filter.Query) {
 		return
@@ -143,7 +143,7 @@ func releaseDates(in *request) index.Dates {
 	return dates
 }
 
-// setsPerPage returns how many sets a page has at most. The cards of a set count as entries, too.
+// setsPerPage returns the maximum number of sets on a page. The cards of a set count as entries, too.
 func setsPerPage(in *request) int {
 	limit := int(in.number("limit"))
 	if !in.has("top") {
@@ -157,8 +157,7 @@ func setsPerPage(in *request) int {
 	return min(limit, maxListEntries/each)
 }
 
-// jsonSet appends a set without the closing brace, and without a series that it does not have: half of the
-// sets have none.
+// jsonSet appends a set without the closing brace. It omits an empty series: half of the sets have none.
 func (out *result) jsonSet(set int) {
 	const noSeries = `"series":null,`
 	begin := len(out.data)
@@ -173,7 +172,7 @@ func (out *result) jsonSet(set int) {
 	}
 }
 
-// jsonTopCards appends the dearest cards of a set, which is around them.
+// jsonTopCards appends the most expensive cards of a set, which is around them.
 func (out *result) jsonTopCards(cards []uint32) {
 	out.json(`,"top_cards":[`)
 	for _, card := range cards {
@@ -183,8 +182,8 @@ func (out *result) jsonTopCards(cards []uint32) {
 	out.json("]")
 }
 
-// jsonValueOfSet appends what one of each card of a set costs, together and by rarity, in the order in
-// which the dearest cards have them.
+// jsonValueOfSet appends the price of one copy of each card of a set, in total and by rarity. Rarities
+// have the order in which the most expensive cards have them.
 func (out *result) jsonValueOfSet(cards []uint32) {
 	type part struct {
 		rarity       string

@@ -127,7 +127,7 @@ func askedVariant(in *request, q index.Query, page engine.SearchPage, first bool
 	return asked
 }
 
-// remarkNothingFound adds why a search found no card, and what would find one.
+// remarkNothingFound adds the reason why a search found no card, and a search that would find one.
 func remarkNothingFound(in *request, out *result, q index.Query) {
 	if remarkUnknown(in, out, "no_rarity", index.RarityKind, q.Rarity) {
 		return

@@ -13,7 +13,7 @@ import (
 	"ninepocket/wire"
 )
 
-// errorHelp is the meaning of an error code, and what a developer can do about it.
+// errorHelp is the meaning of an error code, and its remedy for a developer.
 type errorHelp struct{ Meaning, Remedy string }
 
 //go:embed explanations.txt

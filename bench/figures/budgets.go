@@ -125,7 +125,7 @@ var rows = []row{
 }
 
 // scaleSizes are the catalogs of the rows of loads: with about two series per card, as in the
-// design, and then with every condition of a variant, nearly four.
+// design, and then with every condition of a variant, nearly four per card.
 var scaleSizes = []bench.Size{
 	{Cards: 30_000, Days: 365, Conditions: 2},
 	{Cards: 300_000, Days: 365, Conditions: 2},
