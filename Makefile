@@ -167,7 +167,7 @@ lint: ## vet, format and lint the Go code with the pinned tools (the first run b
 	$(TOOL) golangci-lint run $(PKG)
 	$(GO) vet -tags hunt ./index/... ./bench
 	$(GO) vet -tags man ./cmd/ninepocket
-	@if [ '$(PKG)' = ./... ]; then (set -x; $(GO) -C tools tool golangci-lint run ./measure); fi
+	@if [ '$(PKG)' = ./... ]; then (set -x; $(GO) -C tools tool golangci-lint run ./measure ./prose); fi
 	@if [ '$(PKG)' = ./... ]; then tool="$$($(GO) tool -modfile=tools/go.mod -n golangci-lint)"; (set -x; cd clients/go && "$$tool" run ./...); fi
 	@if [ '$(PKG)' = ./... ]; then (set -x; $(GO) -C tools run ./measure -root .. names); fi
 
