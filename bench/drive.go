@@ -107,7 +107,7 @@ func (o *Options) Validate() error {
 	var problems []error
 	for _, name := range o.CompareWith {
 		if !slices.Contains(extraServers, name) {
-			problems = append(problems, fmt.Errorf("cannot measure beside %q: want %s", name,
+			problems = append(problems, fmt.Errorf("cannot measure the server %q: want %s", name,
 				strings.Join(extraServers, ", ")))
 		}
 	}

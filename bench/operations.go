@@ -150,7 +150,7 @@ func (s *sample) searches() []Operation {
 		return "/v1/suggest?q=" + exact(i)[:letters+i%(len(exact(i))-letters)]
 	}
 	return []Operation{
-		s.each("suggest", "suggestions for the beginning of a word",
+		s.each("suggest", "suggestions for the prefix of a word",
 			func(i int) []byte { return encode(http.MethodGet, typed(i), s.keys.Live, "") }),
 		s.each("search_exact", "a search for one word", func(i int) []byte { return find(exact(i), "") }),
 		s.each("search_typo", "a search with one letter missing",
@@ -158,7 +158,7 @@ func (s *sample) searches() []Operation {
 		s.each("search_distance2", "a search with two letters missing", func(i int) []byte {
 			return find(without(seven[i%len(seven)], 2, 4), "")
 		}),
-		s.each("search_prefix", "a search for the beginning of a word",
+		s.each("search_prefix", "a search for the prefix of a word",
 			func(i int) []byte { return find(exact(i)[:4], "") }),
 		fresh,
 	}

@@ -108,7 +108,7 @@ func (m *Measured) Share(other string) float64 {
 // Print writes the report as text.
 func (r *Report) Print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "OPERATION\tSERVER\tREQUESTS/S\tCPU µs\tOF OURS\tCLIENT µs\tp50 µs\tp99 µs\tp99.9 "+
+	fmt.Fprintf(t, "OPERATION\tSERVER\tREQUESTS/S\tCPU µs\tRATIO\tCLIENT µs\tp50 µs\tp99 µs\tp99.9 "+
 		"µs\tBYTES\tFAILED\t\n")
 
 	for i := range r.Operations {

@@ -310,7 +310,7 @@ func BenchmarkReads(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	read("suggest_anew", func(i int) {
+	read("suggest_fresh", func(i int) {
 		word := words[i%len(words)]
 		query := engine.SuggestQuery{Words: word[:3+i%(len(word)-3)], Limit: 10}
 		dst = forgetful.AppendSuggestions(dst, query)

@@ -175,7 +175,7 @@ func (m *swapRun) run(ctx context.Context, o *Options) (*SwapReport, error) {
 	report := &SwapReport{Cards: m.built.Counts.Cards, Swaps: m.plan.Swaps}
 	report.Rate = m.plan.Load * float64(capacity.Requests) / capacity.Wall.Seconds()
 	quiet := max(time.Duration(m.plan.Swaps)*m.plan.Every/5, 5*time.Second)
-	m.logf("%.0f requests/s, %v before, %d swaps in %v, %v after, as long beside a process that computes",
+	m.logf("%.0f requests/s, %v before, %d swaps in %v, %v after, as long next to a process that computes",
 		report.Rate, quiet, m.plan.Swaps, time.Duration(m.plan.Swaps)*m.plan.Every, quiet)
 
 	loops := make([]openLoop, openConnections)
@@ -251,7 +251,7 @@ func (m *swapRun) runLowPriority(ctx context.Context, t Task) error {
 		err = command.Wait()
 	}
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("cannot do the task %s beside the server: %w\n%s", t.Text(), err, tail(trouble.String(), 5))
+		return fmt.Errorf("cannot do the task %s next to the server: %w\n%s", t.Text(), err, tail(trouble.String(), 5))
 	}
 	return err
 }

@@ -41,7 +41,7 @@ func (s *stand) days(want ...string) {
 	}
 }
 
-// asides are the names in the folder of trees and days that were set aside.
+// asides are the names of the feed directories and days that were set aside.
 func (s *stand) asides() (names []string) {
 	entries, _ := os.ReadDir(filepath.Join(s.o.Into, "aside"))
 	for _, entry := range entries {
@@ -90,8 +90,8 @@ var noTimes = map[string]feedtest.Faults{
 	"in two days":   {Stamp: "2026-08-25T20:05:33+0000"},
 }
 
-// TestNewestFileDates checks that a tree without a time, or with a wrong time, belongs to the day of
-// its newest file. The next day is then pulled as usual.
+// TestNewestFileDates checks that a feed directory without a time, or with a wrong time, belongs to
+// the day of its newest file. The next day is then pulled as usual.
 func TestNewestFileDates(t *testing.T) {
 	for name, weather := range noTimes {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestNewestFileDates(t *testing.T) {
 			if !result.New || !result.Updated.Equal(weather.Modified) || result.Day != "2026-08-23" {
 				t.Errorf("pulled %+v", result)
 			}
-			if !strings.Contains(warned.String(), "of its newest file, 2026-08-23T20:04:33Z") {
+			if !strings.Contains(warned.String(), "of the newest file is used: 2026-08-23T20:04:33Z") {
 				t.Errorf("warned of %q", warned)
 			}
 			if s.stamp() != "2026-08-23T20:04:33+0000" {
@@ -129,8 +129,8 @@ func TestNewestFileDates(t *testing.T) {
 	}
 }
 
-// TestUndatedTree checks that a tree of unknown time waits for an operator to give the time. Until then
-// nothing in it is used, and nothing is requested.
+// TestUndatedTree checks that a feed directory of unknown time waits for an operator to give the time.
+// Until then nothing in it is used, and nothing is requested.
 func TestUndatedTree(t *testing.T) {
 	for name, weather := range noTimes {
 		t.Run(name, func(t *testing.T) {
@@ -165,8 +165,8 @@ func TestUndatedTree(t *testing.T) {
 	}
 }
 
-// TestUndatedTreeLater gives the time of a tree a day too late. Its prices come into the archive, and
-// the current tree stays.
+// TestUndatedTreeLater gives the time of a feed directory a day too late. Its prices come into the
+// archive, and the current feed directory stays.
 func TestUndatedTreeLater(t *testing.T) {
 	s, _ := newClockStand(t, 4)
 	s.feed.Set(feedtest.Faults{Lost: []string{lastUpdated}})
@@ -176,7 +176,7 @@ func TestUndatedTreeLater(t *testing.T) {
 	s.pull()
 	today := s.stamp()
 
-	// A time after the pull of the tree cannot be its time.
+	// A time after the pull of the feed directory cannot be its time.
 	s.feed.Set(feedtest.Faults{Lost: []string{lastUpdated}})
 	s.o.CollectedAt = s.feed.At()
 	if s.pull(); len(s.asides()) != 1 {
@@ -244,8 +244,8 @@ func TestUndatedIsNotResumed(t *testing.T) {
 	s.whole()
 }
 
-// TestAfterAWrongYear checks that a current tree of a wrong year, as earlier versions accepted it, does
-// not block a correct tree.
+// TestAfterAWrongYear checks that a current feed directory of a wrong year, as earlier versions
+// accepted it, does not block a correct one.
 func TestAfterAWrongYear(t *testing.T) {
 	s, _ := newClockStand(t, 4)
 	s.feed.Rebuild(evening.AddDate(1, 0, 0))
@@ -257,8 +257,8 @@ func TestAfterAWrongYear(t *testing.T) {
 	s.whole()
 }
 
-// TestSetAside checks that a tree that was set aside is pulled again in full, although the feed gives
-// the same time and whatever stood there before.
+// TestSetAside checks that a feed directory that was set aside is pulled again in full, although the
+// feed gives an equal time, and regardless of older files.
 func TestSetAside(t *testing.T) {
 	for _, earlier := range []int{0, 1, 3} {
 		t.Run(strconv.Itoa(earlier)+" days", func(t *testing.T) { testSetAside(t, earlier, false) })
@@ -278,7 +278,7 @@ func testSetAside(t *testing.T, earlier int, completed bool) {
 		s.pull()
 	}
 
-	// A completed tree has two folders. Another completion was begun, too.
+	// A completed feed directory has two folders. Another completion was begun, too.
 	s.feed.Rebuild(evening)
 	prices := feedtest.Path(4, "prices")
 	s.feed.Set(feedtest.Faults{Lost: []string{prices}})
@@ -314,8 +314,8 @@ func testSetAside(t *testing.T, earlier int, completed bool) {
 	s.whole()
 }
 
-// TestDiscardDay checks that a discarded day stays out of the archive until the feed has another tree
-// for that day.
+// TestDiscardDay checks that a discarded day stays out of the archive until the feed is rebuilt for
+// that day.
 func TestDiscardDay(t *testing.T) {
 	s, _ := newClockStand(t, 4)
 	s.pull()

@@ -21,14 +21,15 @@ import (
 // dayEnd is the end of the name of a day's file.
 const dayEnd = ".tar.zst"
 
-// maxEarlier is the number of earlier trees of a day that have a file: a feed is rebuilt once or twice a day.
+// maxEarlier is the number of earlier versions of a day that have a file: a feed is rebuilt once or
+// twice a day.
 const maxEarlier = 9
 
 // DayFile is the file with the archived prices of a day, such as 2026-08-22, in a directory of the feed.
 func DayFile(dir, day string) string { return filepath.Join(dir, "days", day+dayEnd) }
 
-// DayFiles are the files of a day in a folder. The day's own file is first. If a later tree changed
-// prices, the files of earlier trees follow, newest first.
+// DayFiles are the files of a day in a folder. The day's own file is first. If a rebuilt feed
+// changed prices, the files of its earlier versions follow, newest first.
 func DayFiles(folder, day string) (files []string) {
 	files = []string{filepath.Join(folder, day+dayEnd)}
 	for n := maxEarlier; n > 0; n-- {
@@ -58,10 +59,10 @@ func Days(folder string) ([]string, error) {
 	return days, nil
 }
 
-// archiveDay packs a tree's prices into its day's file, unless the file has exactly these, and
-// removes files of days that are too old. If the feed was rebuilt on that day, prices that only the
-// earlier tree has stay in the day's file. Prices that the later tree changed go to a file for the
-// earlier tree: only a build can decide between the two.
+// archiveDay packs a feed directory's prices into its day's file, unless the file has exactly these, and
+// removes files of days that are too old. If the feed was rebuilt on that day, prices that only the earlier
+// directory has stay in the day's file. Prices that the later directory changed go to a separate file: only
+// a build can decide between the two.
 func (p *pull) archiveDay(from string) error {
 	entries, err := p.dayEntries(from)
 	if err != nil {
@@ -75,7 +76,7 @@ func (p *pull) archiveDay(from string) error {
 	}
 	had, err := readDay(p.result.DayFile)
 	if err != nil {
-		p.warn("the day file %s is not readable and is written anew: %v", p.result.DayFile, err)
+		p.warn("the archived day %s cannot be read and is written again: %v", p.result.DayFile, err)
 	}
 
 	same := len(had) == len(entries)
@@ -91,12 +92,12 @@ func (p *pull) archiveDay(from string) error {
 	}
 	if changed {
 		if err := p.saveEarlier(); err != nil {
-			return fmt.Errorf("cannot keep the earlier prices of %s: %w", p.result.Day, err)
+			return fmt.Errorf("cannot archive the earlier prices of %s: %w", p.result.Day, err)
 		}
 	}
 	if !same {
 		if err := p.packDay(entries); err != nil {
-			return fmt.Errorf("cannot keep the day %s: %w", p.result.Day, err)
+			return fmt.Errorf("cannot archive the day %s: %w", p.result.Day, err)
 		}
 	}
 	return p.dropDays()
@@ -105,8 +106,8 @@ func (p *pull) archiveDay(from string) error {
 // hasRows reports whether a file has a row of prices.
 func hasRows(data []byte) bool { return bytes.Contains(data, []byte(`"productId"`)) }
 
-// saveEarlier renames the file of an earlier tree of the day. Beyond maxEarlier, the last file is
-// replaced.
+// saveEarlier renames the file of an earlier version of the day. Beyond maxEarlier, the last
+// file is replaced.
 func (p *pull) saveEarlier() error {
 	n := min(len(DayFiles(filepath.Dir(p.result.DayFile), p.result.Day)), maxEarlier)
 	earlier := strings.TrimSuffix(p.result.DayFile, dayEnd) + fmt.Sprintf(".%d", n) + dayEnd
@@ -135,7 +136,7 @@ func (p *pull) dayEntries(from string) (map[string][]byte, error) {
 		if err != nil {
 			return err
 		}
-		data, err := os.ReadFile(name) //nolint:gosec // a tree of our own
+		data, err := os.ReadFile(name) //nolint:gosec // a path of our own
 		entries[path.Join(p.result.Day, filepath.ToSlash(rel))] = data
 		return err
 	})
@@ -178,7 +179,7 @@ func readDay(name string) (map[string][]byte, error) {
 // CheckDay reads a day's file to its end.
 func CheckDay(name string) error {
 	if _, err := readDay(name); err != nil {
-		return fmt.Errorf("cannot read day file %q: %w", name, err)
+		return fmt.Errorf("cannot read archived day %q: %w", name, err)
 	}
 	return nil
 }
@@ -209,7 +210,7 @@ func (p *pull) packDay(entries map[string][]byte) error {
 	return p.write(p.result.DayFile, packed.Bytes())
 }
 
-// dropDays removes the day files beyond the newest.
+// dropDays removes the archived days beyond the newest.
 func (p *pull) dropDays() error {
 	if p.ArchiveDays == 0 {
 		return nil

@@ -27,15 +27,15 @@ const (
 	answerTime = 60 * time.Second
 	// maxFile bounds a response, like the builder's reader.
 	maxFile = 64 << 20
-	// maxAhead is how far a feed's time may be ahead of the clock, or away from the tree's newest
+	// maxAhead is how far a feed's time may be ahead of the clock, or away from the feed directory's newest
 	// file. It is a day, and two hours for different clocks and wrong time zones.
 	maxAhead = 26 * time.Hour
-	// maxBehind is how much older than the current tree a feed may be by its own time. A feed restored from
-	// a copy is days older; a difference of a month or a year means that the time is wrong.
+	// maxBehind is how much older than the current feed directory a feed may be by its own time. A feed
+	// restored from a copy is days older; a difference of a month or a year means that the time is wrong.
 	maxBehind = 14 * 24 * time.Hour
 	// stampTime is how the feed writes a time; its offset has no colon.
 	stampTime = "2006-01-02T15:04:05-0700"
-	// treeTime is the format of the time in a tree's name.
+	// treeTime is the format of the time in a feed directory's name.
 	treeTime = "2006-01-02T150405Z"
 	// lastUpdated is the file with the time of the feed's build.
 	lastUpdated = "last-updated.txt"
@@ -189,7 +189,7 @@ func (p *pull) fetchStamp(ctx context.Context) (text string, at time.Time, err e
 	case at.After(p.Now().Add(maxAhead)):
 		p.undated = fmt.Errorf("%s is ahead of the clock", at.Format(time.RFC3339))
 	case !current.IsZero() && current.Sub(at) > maxBehind:
-		p.undated = fmt.Errorf("%s is long before the current tree", at.Format(time.RFC3339))
+		p.undated = fmt.Errorf("%s is long before the current feed directory", at.Format(time.RFC3339))
 	default:
 		return strings.TrimSpace(string(body)), at, nil
 	}
@@ -218,7 +218,7 @@ type response struct {
 func checkResponse(body []byte) error {
 	var r response
 	if err := json.Unmarshal(body, &r); err != nil {
-		return fmt.Errorf("answered what is not JSON: %w", err)
+		return fmt.Errorf("answered with text that is not JSON: %w", err)
 	}
 	if r.Success != nil && !*r.Success {
 		return errors.New("answered that it failed (success is not true)")

@@ -116,10 +116,10 @@ func checkImage(body []byte) error {
 			return nil
 		}
 	}
-	return errors.New("answered what is no picture")
+	return errors.New("answered with a body that is not a picture")
 }
 
-// missingPictures are the products of the current tree without a picture in the folder.
+// missingPictures are the products of the current feed directory without a picture in the folder.
 func (p *pull) missingPictures() (all []picture, err error) {
 	root := resolved(p.current())
 	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
@@ -129,7 +129,7 @@ func (p *pull) missingPictures() (all []picture, err error) {
 		var listed struct {
 			Results []picture `json:"results"`
 		}
-		body, err := os.ReadFile(name) //nolint:gosec // a tree of our own
+		body, err := os.ReadFile(name) //nolint:gosec // a path of our own
 		if err == nil {
 			err = json.Unmarshal(body, &listed)
 		}

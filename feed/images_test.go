@@ -99,7 +99,7 @@ func TestAskedToWait(t *testing.T) {
 		name  string
 		busy  time.Duration
 		after int
-		asks  int // at most, and nothing is pulled; 0 means that a whole tree is pulled
+		asks  int // at most, and nothing is pulled; 0 means that a whole feed directory is pulled
 	}{
 		{"for an hour", time.Hour, 600, 0},
 		{"for an hour, a second at a time", time.Hour, 1, 0},

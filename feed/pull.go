@@ -23,14 +23,14 @@ const (
 	DefaultInterval = 100 * time.Millisecond
 	// DefaultImageInterval is the interval for pictures, which come from another host.
 	DefaultImageInterval = 250 * time.Millisecond
-	// DefaultArchiveDays is the number of day files that stay: the days of a snapshot's history, and a month.
+	// DefaultArchiveDays is the number of archived days that stay: the days of a snapshot's history, and a month.
 	DefaultArchiveDays = 400
-	// maxMissingShare is the part of a feed's groups that a tree may lack. One group may always be
-	// missing.
+	// maxMissingShare is the part of a feed's groups that a feed directory may lack. One group may
+	// always be missing.
 	maxMissingShare = 0.05
 	// maxRestarts is how often a pull starts again because the feed was rebuilt during it.
 	maxRestarts = 3
-	// maxTrees is the number of newest trees that stay: a build may still read the previous tree.
+	// maxTrees is the number of newest feed directories that stay: a build may still read the previous one.
 	maxTrees = 2
 )
 
@@ -41,11 +41,11 @@ type Options struct {
 	Games         []string // slugs, none for all games that the feed has
 	Interval      time.Duration
 	UserAgent     string
-	ArchiveDays   int    // day files that stay, 0 for all
+	ArchiveDays   int    // archived days that stay, 0 for all
 	Images        string // folder that missing pictures go to, "" for none
 	ImageInterval time.Duration
-	// CollectedAt is the time of a tree that has no time, or a wrong time, of its own; zero for
-	// unknown. It also accepts the tree that an earlier pull set aside for lack of a time.
+	// CollectedAt is the time of a feed without a time, or with a wrong time; zero for unknown. It also
+	// accepts a feed directory that an earlier pull set aside for lack of a time.
 	CollectedAt time.Time
 
 	Client *http.Client     // nil for a default client
@@ -61,7 +61,7 @@ type Result struct {
 	New      bool      `json:"new"`        // false when the feed has nothing new
 	Updated  time.Time `json:"updated"`    // the feed's own time of its build
 	Day      string    `json:"day"`        // the day of its prices
-	Tree     string    `json:"tree"`       // the current tree
+	Tree     string    `json:"tree"`       // the current feed directory
 	DayFile  string    `json:"day_file"`   // where the day's prices are archived
 	Groups   int       `json:"groups"`     // that the feed lists
 	Missing  []Missing `json:"missing"`    // that could not be fetched
@@ -82,8 +82,8 @@ type Missing struct {
 	Name     string `json:"name"`
 	File     string `json:"file"` // prices, or products
 	Why      string `json:"why"`
-	// UsedPrevious says that the products of the previous tree are used, so that only prices
-	// are missing.
+	// UsedPrevious says that the products of the previous feed directory are used, so that only
+	// prices are missing.
 	UsedPrevious bool `json:"kept,omitempty"`
 }
 
@@ -92,15 +92,15 @@ var (
 	// ErrBusy means that another pull works on the directory.
 	ErrBusy = errors.New("another pull works on it")
 	// ErrIncomplete means that the feed lacks too many files.
-	ErrIncomplete = errors.New("half a tree is not taken for a whole one")
+	ErrIncomplete = errors.New("half a feed is not used as a whole one")
 	// ErrFeedRebuilt means that the feed was rebuilt during each attempt.
 	ErrFeedRebuilt = errors.New("the feed was rebuilt while it was pulled")
 	// ErrRateLimited means that the feed asks for a later request: nothing else is requested.
-	ErrRateLimited = errors.New("the feed wants to be asked later")
-	// ErrUndated means that the tree is whole but the time of its build is unknown.
-	ErrUndated = errors.New("nobody knows of which day its prices are")
+	ErrRateLimited = errors.New("the feed asks for a later request")
+	// ErrUndated means that the feed directory is whole but the time of its build is unknown.
+	ErrUndated = errors.New("the day of its prices is unknown")
 	// ErrBadResponse means that a response of the feed is not valid.
-	ErrBadResponse = errors.New("the feed does not answer as it should")
+	ErrBadResponse = errors.New("the response of the feed is not valid")
 )
 
 // pull is one pull.
@@ -109,7 +109,7 @@ type pull struct {
 	fetcher
 	disk    disk.FS
 	result  Result
-	stamped string // the time of the pulled tree and its day, in place of the feed's own text
+	stamped string // the time of the pulled feed directory and its day, in place of the feed's own text
 	undated error  // why the feed's own time is not used
 }
 
@@ -135,7 +135,7 @@ func (o *Options) Validate() error {
 		problem("cannot use the user agent %q: want plain ASCII", o.UserAgent)
 	}
 	if ahead := o.aheadOfNow(); ahead > maxAhead || ahead < -maxBehind {
-		problem("cannot pull a tree of %s: give a time of the last %d days", o.CollectedAt.Format(time.RFC3339),
+		problem("cannot date the feed %s: give a time of the last %d days", o.CollectedAt.Format(time.RFC3339),
 			maxBehind/(24*time.Hour))
 	}
 
@@ -182,7 +182,7 @@ func (o *Options) categories() (all []string) {
 	return all
 }
 
-// Pull brings the feed's tree into a directory. Without a newer tree it does nothing. A failure
+// Pull brings the feed's files into a folder. Without a newer feed it does nothing. A failure
 // half-way leaves current unchanged, and the next pull resumes the download.
 func Pull(ctx context.Context, options Options) (*Result, error) {
 	return pullOn(ctx, options, disk.OS)
@@ -228,7 +228,7 @@ func (p *pull) run(ctx context.Context) error {
 	return nil
 }
 
-// once pulls the feed's present tree.
+// once pulls the feed in its present state.
 func (p *pull) once(ctx context.Context) error {
 	stamp, updated, err := p.fetchStamp(ctx)
 	if err != nil {
@@ -245,7 +245,8 @@ func (p *pull) once(ctx context.Context) error {
 		p.result.Tree = p.current()
 	}
 
-	// If a tree lacks a group, the pull requests it again. A complete tree is pulled once per rebuild (S8).
+	// If a group is missing, the pull requests it again. A complete feed is pulled once per
+	// rebuild (S8).
 	if same && len(now.Missing) == 0 && p.covers(now) {
 		return p.archiveDay(p.result.Tree)
 	}
@@ -258,7 +259,7 @@ func (p *pull) once(ctx context.Context) error {
 		return err
 	}
 
-	// A tree from two builds of the feed would belong to no single day.
+	// Files from two builds of the feed would belong to no single day.
 	after, _, err := p.fetchStamp(ctx)
 	switch {
 	case err != nil:
@@ -282,7 +283,7 @@ func (p *pull) once(ctx context.Context) error {
 	return p.finish(p.partial())
 }
 
-// setTime sets the time and day of the pulled tree, and the text that records the time.
+// setTime sets the time and day of the pulled feed directory, and the text that records the time.
 func (p *pull) setTime(at time.Time, stamped string) {
 	p.result.Updated = at
 	p.result.Day = at.Format(time.DateOnly)
@@ -290,8 +291,8 @@ func (p *pull) setTime(at time.Time, stamped string) {
 	p.stamped = stamped
 }
 
-// date finds the time of a tree if the feed does not give it: the operator's time, else the time of
-// the newest file if that is plausible. Without either the tree is set aside.
+// date finds the time of a feed directory if the feed does not give it: the operator's time, else
+// the time of the newest file if that is plausible. Without either it is set aside.
 func (p *pull) date() error {
 	at := p.CollectedAt.UTC()
 	if at.IsZero() {
@@ -299,13 +300,13 @@ func (p *pull) date() error {
 		if p.Now().Sub(at).Abs() > maxAhead {
 			return p.setAside()
 		}
-		p.warn("%s: %v; the tree is that of its newest file, %s", lastUpdated, p.undated, at.Format(time.RFC3339))
+		p.warn("%s: %v; the time of the newest file is used: %s", lastUpdated, p.undated, at.Format(time.RFC3339))
 	}
 	p.setTime(at, at.Format(stampTime))
 	return nil
 }
 
-// covers reports whether a tree has all wanted games.
+// covers reports whether a feed directory has all wanted games.
 func (p *pull) covers(t tree) bool {
 	return !slices.ContainsFunc(p.categories(), func(c string) bool { return !slices.Contains(t.Categories, c) })
 }
@@ -326,5 +327,5 @@ func (p *pull) current() string { return filepath.Join(p.Into, "current") }
 func (p *pull) partial() string { return filepath.Join(p.Into, "partial") }
 func (p *pull) trees() string   { return filepath.Join(p.Into, "trees") }
 
-// aside is the folder of trees and day files that were taken out of use.
+// aside is the folder of feed directories and archived days that were taken out of use.
 func (p *pull) aside() string { return filepath.Join(p.Into, "aside") }

@@ -20,7 +20,7 @@ import (
 
 var evening = time.Date(2026, 8, 22, 20, 5, 33, 0, time.UTC)
 
-// stand is a fake feed and the directory for its trees.
+// stand is a fake feed and the folder of its pulls.
 type stand struct {
 	t    *testing.T
 	feed *feedtest.Feed
@@ -58,13 +58,13 @@ func (s *stand) fails(want error) *feed.Result {
 	return result
 }
 
-// stamp is the time of the current tree, "" without one.
+// stamp is the time of the current feed directory, "" without one.
 func (s *stand) stamp() string {
 	text, _ := os.ReadFile(filepath.Join(s.o.Into, "current", "last-updated.txt"))
 	return string(text)
 }
 
-// whole checks that the current tree has exactly the feed's files, except for the given paths.
+// whole checks that the current feed directory has exactly the feed's files, except for the given paths.
 func (s *stand) whole(but ...string) {
 	s.t.Helper()
 	s.feed.Set(feedtest.Faults{})
@@ -186,7 +186,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestHalfATree checks that an incomplete tree leaves current unchanged, and that the next pull resumes it.
+// TestHalfATree checks that an incomplete feed directory leaves current unchanged, and that the next pull resumes it.
 func TestHalfATree(t *testing.T) {
 	for name, weather := range map[string]feedtest.Faults{
 		"two groups":     {Lost: []string{feedtest.Path(1, "prices"), feedtest.Path(6, "products")}},
@@ -312,7 +312,7 @@ func TestSecondPull(t *testing.T) {
 	}
 }
 
-// TestDayFiles checks that old days go and that the file of a day with two trees has all groups.
+// TestDayFiles checks that old days go and that the file of a day with two feed directories has all groups.
 func TestDayFiles(t *testing.T) {
 	s := newStand(t, 4)
 	s.o.ArchiveDays = 2
@@ -337,7 +337,7 @@ func TestDayFiles(t *testing.T) {
 		t.Errorf("kept days are %v", days)
 	}
 
-	// A day file that was removed is packed again from the tree.
+	// A day's archive file that was removed is packed again from the feed directory.
 	if err := os.Remove(feed.DayFile(s.o.Into, "2026-08-25")); err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestBadOptions(t *testing.T) {
 	}
 }
 
-// TestNothingHalfWritten checks that no file of a tree is incomplete, whenever a pull ends.
+// TestNothingHalfWritten checks that no file of a feed directory is incomplete, whenever a pull ends.
 func TestNothingHalfWritten(t *testing.T) {
 	s := newStand(t, 3)
 	s.feed.Set(feedtest.Faults{

@@ -74,7 +74,7 @@ func (p *pull) indexDays(ctx context.Context) {
 	}
 }
 
-// indexDay writes the index of a day over all its trees, because history uses all of them.
+// indexDay writes the index of all versions of a day, because history uses them all.
 func (p *pull) indexDay(folder, day string) error {
 	refs := map[string]bool{}
 	for _, file := range DayFiles(folder, day) {

@@ -90,7 +90,7 @@ func TestDaysOf(t *testing.T) {
 		t.Errorf("whole indexes are made again: %v", phases)
 	}
 
-	// A later tree of a day adds rows: the index covers all trees of the day.
+	// A rebuilt feed adds rows to a day: the index covers all versions of the day.
 	s.feed.Rebuild(evening.AddDate(0, 0, 4).Add(60_000_000_000))
 	s.feed.Set(feedtest.Faults{Change: func(_, body string) string {
 		return rowOf(card).ReplaceAllString(body, "")

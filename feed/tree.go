@@ -16,10 +16,10 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// treeFile is the file with a tree's description, next to last-updated.txt.
+// treeFile is the file with a feed directory's description, next to last-updated.txt.
 const treeFile = "pull.json"
 
-// tree is the content of a tree's description. The zero tree has no groups.
+// tree is the content of a feed directory's description. The zero tree has no groups.
 type tree struct {
 	Stamp      string    `json:"stamp"` // the feed's last-updated.txt
 	Categories []string  `json:"categories"`
@@ -27,7 +27,7 @@ type tree struct {
 	Missing    []Missing `json:"missing"`
 }
 
-// readTree reads a tree's description; without one it returns the zero tree.
+// readTree reads a feed directory's description; without one it returns the zero tree.
 func readTree(dir string) (t tree) {
 	b, err := os.ReadFile(filepath.Join(dir, treeFile))
 	if err == nil && json.Unmarshal(b, &t) != nil {
@@ -48,8 +48,8 @@ func lock(dir string) (*disk.Lock, error) {
 	return file, err
 }
 
-// startPartial prepares partial for a tree of this stamp, "" for none. Files that an earlier pull
-// fetched for that stamp stay, also if that pull ended with missing groups.
+// startPartial prepares partial for a feed directory of this stamp, "" for none. Files that an
+// earlier pull fetched for that stamp stay, also if that pull ended with missing groups.
 func (p *pull) startPartial(stamp string, same bool) error {
 	there, err := os.ReadFile(filepath.Join(p.partial(), lastUpdated))
 	if err == nil && string(there) == stamp {
@@ -63,7 +63,7 @@ func (p *pull) startPartial(stamp string, same bool) error {
 		return nil
 	}
 	if same {
-		// A tree is never changed: additions go into a copy.
+		// A feed directory is never changed: additions go into a copy.
 		if err := p.linkTree(p.current(), p.partial()); err != nil {
 			return err
 		}
@@ -71,8 +71,8 @@ func (p *pull) startPartial(stamp string, same bool) error {
 	return p.write(filepath.Join(p.partial(), lastUpdated), []byte(stamp))
 }
 
-// linkTree copies a tree by hard links. It omits the tree's description and the products that were
-// taken from another tree.
+// linkTree copies a feed directory by hard links. It omits the description and the products
+// that were taken from another feed directory.
 func (p *pull) linkTree(from, to string) error {
 	skip := map[string]bool{treeFile: true, lastUpdated: true}
 	for _, m := range readTree(from).Missing {
@@ -99,7 +99,7 @@ func (p *pull) linkTree(from, to string) error {
 	})
 }
 
-// groupFile is the path of a group's file in a tree.
+// groupFile is the path of a group's file in a feed directory.
 func groupFile(category, group, file string) string {
 	return filepath.Join("tcgplayer", category, group, file)
 }
@@ -184,7 +184,7 @@ func groupsOf(missing []Missing) int {
 	return len(seen)
 }
 
-// groups fetches the listing of every category. A tree needs all of them.
+// groups fetches the listing of every category. A feed directory needs all of them.
 func (p *pull) groups(ctx context.Context) (all []group, err error) {
 	for _, category := range p.categories() {
 		name := filepath.Join("tcgplayer", category, "groups")
@@ -222,7 +222,7 @@ func (p *pull) groups(ctx context.Context) (all []group, err error) {
 }
 
 // group fetches the two files of a group and returns those that are missing. A group needs products,
-// so the previous tree's products are used: they change rarely.
+// so the previous products are used: they change rarely.
 func (p *pull) group(ctx context.Context, g *group) (lost []Missing, err error) {
 	for _, file := range []string{"products", "prices"} {
 		name := groupFile(g.category, g.id(), file)
@@ -286,12 +286,12 @@ func (p *pull) fetch(ctx context.Context, name string) error {
 	return p.write(to, body)
 }
 
-// finish makes a folder the current tree: it archives the day, then moves current with one rename.
+// finish makes a folder the current feed directory: it archives the day, then moves current with one rename.
 func (p *pull) finish(from string) error {
 	if err := p.archiveDay(from); err != nil {
 		return err
 	}
-	// Once its time is known, a tree that was set aside is not looked for again.
+	// Once its time is known, a feed directory that was set aside is not looked for again.
 	if err := p.write(filepath.Join(from, lastUpdated), []byte(p.stamped)); err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func (p *pull) finish(from string) error {
 		return err
 	}
 
-	// Readers see either the old tree or the new tree.
+	// Readers see either the old feed directory or the new.
 	staged := p.current() + ".next"
 	err := p.disk.Remove(staged)
 	if err == nil {
@@ -316,7 +316,7 @@ func (p *pull) finish(from string) error {
 	return errors.Join(p.disk.SyncDir(p.Into), p.dropTrees(name))
 }
 
-// move renames a tree or a day's file into another folder of the feed, durably.
+// move renames a feed directory or a day's file into another folder of the feed, durably.
 func (p *pull) move(from, to string) error {
 	err := errors.Join(p.syncFolders(from), disk.MkdirAll(p.disk, filepath.Dir(to), 0o755))
 	if err == nil {
@@ -328,7 +328,7 @@ func (p *pull) move(from, to string) error {
 	return errors.Join(p.disk.SyncDir(filepath.Dir(to)), p.disk.SyncDir(filepath.Dir(from)))
 }
 
-// builtAt is the time of a tree's build, zero if the tree gives none or an impossible time.
+// builtAt is the time of a feed directory's build, zero if it gives none or an impossible time.
 func (p *pull) builtAt(tree string) time.Time {
 	text, _ := os.ReadFile(filepath.Join(tree, lastUpdated))
 	at, err := parseStamp(string(text))
@@ -338,8 +338,8 @@ func (p *pull) builtAt(tree string) time.Time {
 	return at
 }
 
-// syncFolders makes the names in a tree durable. The files already are, and a tree that lost names
-// in a power cut would pass for a whole one.
+// syncFolders makes the names in a feed directory durable. The files already are durable. A
+// feed directory that lost names in a power cut would seem complete.
 func (p *pull) syncFolders(root string) error {
 	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
@@ -349,7 +349,7 @@ func (p *pull) syncFolders(root string) error {
 	})
 }
 
-// unusedName is an unused name in trees: a tree may be completed after it was current.
+// unusedName is an unused name in the folder trees: a feed directory may be completed after it was current.
 func (p *pull) unusedName(name string) string {
 	free := name
 	for n := 2; ; n++ {
@@ -360,7 +360,7 @@ func (p *pull) unusedName(name string) string {
 	}
 }
 
-// dropTrees removes all trees but the current tree and the newest other trees.
+// dropTrees removes all feed directories but the current one and the newest others.
 func (p *pull) dropTrees(current string) error {
 	entries, err := os.ReadDir(p.trees())
 	if err != nil {
@@ -380,11 +380,11 @@ func (p *pull) dropTrees(current string) error {
 	return err
 }
 
-// maxClockError is how long after its pull the operator's time of a tree may be: clocks differ.
+// maxClockError is how long after its pull the operator's time of a feed directory may be: clocks differ.
 const maxClockError = 5 * time.Minute
 
-// SetAside takes the current tree out of use. The next pull fetches the whole tree again even if the
-// feed gives an equal time; until then there is no current tree.
+// SetAside takes the current feed directory out of use. The next pull fetches all files again even if
+// the feed gives an equal time; until then nothing is current.
 func SetAside(dir string) (moved string, err error) {
 	lock, err := lock(dir)
 	if err != nil {
@@ -397,7 +397,8 @@ func SetAside(dir string) (moved string, err error) {
 	if err != nil {
 		return "", err
 	}
-	// The partial download may be a copy of this tree, and an earlier tree of its name may be there.
+	// The partial download may be a copy of it, and an earlier feed directory of its name may be
+	// there.
 	moved = filepath.Join(p.aside(), filepath.Base(tree))
 	err = errors.Join(p.disk.Remove(p.partial()), p.disk.Remove(moved))
 	return moved, errors.Join(err, p.move(tree, moved), p.disk.Remove(p.current()))
@@ -419,16 +420,16 @@ func DiscardDay(dir, day string) (moved string, err error) {
 	return moved, p.disk.Remove(refsFile(filepath.Join(dir, "days"), day))
 }
 
-// setAside takes a tree of unknown day out of the pull, until an operator gives the day.
+// setAside takes a feed directory of unknown day out of the pull, until an operator gives the day.
 func (p *pull) setAside() error {
 	to := filepath.Join(p.aside(), p.Now().UTC().Format(treeTime))
 	if err := errors.Join(p.disk.Remove(to), p.move(p.partial(), to)); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %s: %w; the tree is set aside in %s", ErrUndated, lastUpdated, p.undated, to)
+	return fmt.Errorf("%w: %s: %w; the feed directory is set aside in %s", ErrUndated, lastUpdated, p.undated, to)
 }
 
-// takeUndated accepts the first tree that was set aside within a day after the operator's time.
+// takeUndated accepts the first feed directory that was set aside within a day after the operator's time.
 func (p *pull) takeUndated() (took bool, err error) {
 	entries, _ := os.ReadDir(p.aside())
 	for _, entry := range entries {
@@ -439,7 +440,7 @@ func (p *pull) takeUndated() (took bool, err error) {
 			continue
 		}
 
-		p.warn("the tree that was set aside in %s is that of %s", from, p.CollectedAt.Format(time.RFC3339))
+		p.warn("the feed directory that was set aside in %s gets the time %s", from, p.CollectedAt.Format(time.RFC3339))
 		t := readTree(from)
 		p.setTime(p.CollectedAt.UTC(), p.CollectedAt.UTC().Format(stampTime))
 		p.result.New = true
@@ -449,7 +450,7 @@ func (p *pull) takeUndated() (took bool, err error) {
 			return true, p.finish(from)
 		}
 
-		// The current tree is of a later day and stays; this tree only fills its day.
+		// The current feed directory is of a later day and stays; this one only fills its day.
 		p.result.Tree = p.current()
 		err = p.archiveDay(from)
 		if err == nil {

@@ -25,13 +25,13 @@ const (
 func browseSetsTool() *tool {
 	fields := []field{
 		textField("set", "Set id, slug, code or name: this set alone, with its value and top cards. No other filter "+
-			"counts beside it but game.", wire.SetText),
+			"counts with it but game.", wire.SetText),
 		textField("query", `Only sets called so, e.g. "evolving skies" or "SV08".`, wire.QueryText),
 		gameField(),
 		textField("series", "Only this series.", wire.SeriesText),
 		dateField("released_from", "Only sets of this day or later, YYYY-MM-DD."),
 		dateField("released_to", "Only sets of this day or earlier."),
-		integerField("top", "So many of the dearest cards with each set; fewer sets a page.", cardsPerSet, noDefault),
+		integerField("top", "So many of the most expensive cards with each set; fewer sets a page.", cardsPerSet, noDefault),
 		limitField(wire.DefaultPageLimit),
 		cursorField(),
 	}
@@ -48,8 +48,8 @@ func browseSetsTool() *tool {
 
 	return &tool{
 		name: "catalog_browse_sets", title: "Browse sets",
-		description: "Without set: list sets, newest first, optionally by name, game, series or release date, and " +
-			"with their dearest cards (top). With set: that one set, its value, cards by rarity and the 10 dearest.",
+		description: "Without set: list sets, newest first, by name, game, series or release date, and with their most " +
+			"expensive cards (top). With set: that one set, its value, cards by rarity and the 10 most expensive.",
 		fields: fields, run: browseSets, text: setsLayout,
 		output: answerSchema("sets", array(set), "top_cards?", arrayTo(topCards, card), "next_cursor?", schemaString),
 	}

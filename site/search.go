@@ -153,7 +153,7 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request Search
 // relevance is the order of relevance where words ask for another one.
 const relevance = "relevance"
 
-// explain reports how the query was read (docs/dev/SEARCH.md, What the answer tells). Words that are the
+// explain reports how the query was read (docs/dev/SEARCH.md). Words that are the
 // first card's set or number need no report.
 func (s *searchPage) explain(v *engine.View, query *index.Query, list []index.Note) {
 	s.order = s.request.Sort
@@ -255,7 +255,7 @@ func (s *searchPage) without(
 // orderText names the order of cards that the words ask for.
 var orderText = map[string]string{
 	"price_asc":  "Sorted by price, cheapest first.",
-	"price_desc": "Sorted by price, dearest first.",
+	"price_desc": "Sorted by price, most expensive first.",
 	"newest":     "Sorted by age, newest first.",
 }
 

@@ -123,7 +123,7 @@ type valuePage struct {
 
 func (p *Pages) valuePage(v *engine.View, now time.Time, query *ValueQuery) *valuePage {
 	page := &valuePage{
-		pageLayout: p.newLayout(v, now, "Value a list", "What a list of trading cards is worth, line by line."),
+		pageLayout: p.newLayout(v, now, "Value a list", "The worth of a list of trading cards, line by line."),
 		picks:      query.Picks,
 	}
 	if !query.Empty() && !query.isLarge() {

@@ -285,7 +285,7 @@ func (p *pricer) applyLane(r *Result) {
 	if cents > snapshot.MaxCents/r.Quantity {
 		r.Lane = -1
 		r.Assumed = nil
-		r.Remark = "the line's total is more than can be told exactly"
+		r.Remark = "the line's total is too large for an exact amount"
 		return
 	}
 
