@@ -235,6 +235,17 @@ func countPoints(b []byte, last Day) (count int, ok bool) {
 	cents := int64(price)
 	count = 1
 	for i := 0; i < len(b); count++ {
+		// Eight usual points change a price by 8*32 at most, so that none of them is out of bounds.
+		if len(b)-i >= 8 && uint64(cents-8*32) <= MaxCents-2*8*32 {
+			if eight := binary.LittleEndian.Uint64(b[i:]); eight&unusual == 0 {
+				cents += sumEight(eight)
+				day += 8
+				i += 8
+				count += 7
+				continue
+			}
+		}
+
 		u := uint64(b[i])
 		i++
 
