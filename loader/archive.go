@@ -74,7 +74,6 @@ func newestDay(sources []openInput) snapshot.Day {
 // reference that an earlier catalog had.
 func (b *builder) findLacking() {
 	base := b.o.Base
-	b.itemOf = b.itemsOfBase()
 	isNew := slices.Repeat([]bool{true}, b.merged.numItems())
 	for _, item := range b.itemOf {
 		if item >= 0 {

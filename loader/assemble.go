@@ -69,7 +69,7 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a.writeAliases()
 	a.writeNames()
 	a.c.Movers = findMovers(a.c)
-	a.c.Registry = b.registry.history(b.merged)
+	a.c.Registry = b.idHistory()
 	a.fillReport()
 	return a.c
 }

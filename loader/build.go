@@ -150,7 +150,11 @@ type builder struct {
 	// lacksFrom are the items whose history lacks the archived days from a day on.
 	unclaimed map[string]snapshot.Day
 	lacksFrom map[int32]snapshot.Day
-	itemOf    []int32         // item of the base → item, -1 for none
+	itemOf    []int32 // item of the base → item, -1 for none
+	rowOf     []int32 // item → item of the base with its id, -1 for none
+	staying   []bool  // item of the base → whether an item has its id
+	rowOfID   map[string]int32
+	rowOfRef  []int32         // row of the base's registry → item of the base, -1 for none
 	priced    map[gapKey]bool // groups that have a price row of a day
 	// archiveOf is by group and day the archived file whose rows were taken.
 	archiveOf map[gapKey]string
@@ -218,6 +222,7 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 	}
 
 	b.registry = newRegistry(o.Base)
+	b.indexBase()
 
 	return b, nil
 }
@@ -249,7 +254,8 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 
-	b.merged.applySlugs(b.registry)
+	b.findItemsOfBase()
+	b.applySlugs()
 	b.findLacking()
 	archived := b.openArchived(sources)
 	if err := b.listFeeds(sources, append(archived, prices...)); err != nil {
@@ -352,7 +358,8 @@ func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 		return nil
 	}
 
-	merge := &merger{b: b, m: &merged{}, setByRef: map[string]int32{}, itemByRef: map[string]int32{}}
+	items := b.o.Base.NumItems()
+	merge := &merger{b: b, m: &merged{}, setByRef: map[string]int32{}, itemByRef: make(map[string]int32, items)}
 	for _, opened := range sources {
 		feed := opened.Feed()
 		if !feed.HasCatalog {
@@ -361,8 +368,8 @@ func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 
 		report := SourceReport{Input: opened.Input, Namespace: feed.Namespace}
 		gatherer := &catalogSink{
-			sink: sink{b: b}, feed: feed, report: &report, setOf: map[string]int32{}, seen: map[string]string{},
-			products: map[string]bool{}, foreignIDs: map[uint64]bool{},
+			sink: sink{b: b}, feed: feed, report: &report, setOf: map[string]int32{},
+			seen: make(map[string]string, items), products: map[string]bool{}, foreignIDs: make(map[uint64]bool, items),
 		}
 		if len(merge.m.cards) == 0 {
 			// It mostly has what the base has, and a little more.

@@ -105,7 +105,7 @@ func (g *catalogSink) Card(given source.Card) {
 		item: it, set: -1, number: cleaner.Optional(given.Number, snapshot.MaxNumber),
 		rarity:   rarity(cleaner.Optional(given.Rarity, maxRarity)),
 		printing: cleaner.Optional(given.Printing, snapshot.MaxPrinting),
-		image:    cleaner.Optional(given.Image, snapshot.MaxName),
+		image:    cleaner.Unique(given.Image, snapshot.MaxName),
 	})
 
 	g.setRefs = append(g.setRefs, g.b.pool.Of(given.SetRef))

@@ -141,33 +141,69 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 	})
 }
 
-// itemsOfBase finds the base's items in the new catalog by their ids or, where they were joined with
+// indexBase finds the base's items by their ids, and by the rows of its registry.
+func (b *builder) indexBase() {
+	ids := b.idsOfBase()
+	b.rowOfID = make(map[string]int32, len(ids))
+	for row, id := range ids {
+		b.rowOfID[id] = int32(row)
+	}
+
+	registry := &b.o.Base.Registry
+	b.rowOfRef = make([]int32, registry.Ref.Len())
+	for i := range b.rowOfRef {
+		b.rowOfRef[i] = b.baseRow(registry.RefID.At(i))
+	}
+}
+
+// baseRow is the item of the base that has an id, -1 for none.
+func (b *builder) baseRow(id string) int32 {
+	if row, has := b.rowOfID[id]; has {
+		return row
+	}
+	return -1
+}
+
+// findItemsOfBase finds the base's items in the new catalog by their ids or, where they were joined with
 // another item, by their references; -1 for those that left. An item that became sealed, or a card, has
 // other lanes and starts again.
-func (b *builder) itemsOfBase() []int32 {
-	byRef := b.merged.itemsByRef()
-	registry := &b.o.Base.Registry
-	now := make(map[string]int32, registry.Ref.Len())
-	for i := range registry.Ref.Len() {
-		id := registry.RefID.At(i)
-		if at, known := byRef[registry.Ref.At(i)]; known && kindOf(b.merged.idOf(int(at))) == kindOf(id) {
-			now[id] = at
+func (b *builder) findItemsOfBase() {
+	base := b.o.Base
+	b.itemOf = slices.Repeat([]int32{-1}, base.NumItems())
+	b.staying = make([]bool, base.NumItems())
+	b.rowOf = make([]int32, b.merged.numItems())
+	for i := range b.rowOf {
+		row := b.baseRow(b.merged.idOf(i))
+		b.rowOf[i] = row
+		if row >= 0 {
+			b.itemOf[row] = int32(i)
+			b.staying[row] = true
 		}
 	}
 
 	// An id that is still somebody's counts more than a reference that had it.
-	for i := range b.merged.numItems() {
-		now[b.merged.idOf(i)] = int32(i)
-	}
-	out := make([]int32, 0, b.o.Base.NumItems())
-	for _, id := range b.idsOfBase() {
-		at, stays := now[id]
-		if !stays {
-			at = -1
+	byRef := map[string]int32{}
+	for i, row := range b.rowOfRef {
+		if row >= 0 && !b.staying[row] {
+			byRef[base.Registry.Ref.At(i)] = -1
 		}
-		out = append(out, at)
 	}
-	return out
+	for i := range b.merged.numItems() {
+		for _, ref := range b.merged.item(i).refs {
+			if _, wanted := byRef[ref]; wanted {
+				byRef[ref] = int32(i)
+			}
+		}
+	}
+
+	isCard := func(item int32, cards int) bool { return int(item) < cards }
+	for i, row := range b.rowOfRef {
+		at, moved := byRef[base.Registry.Ref.At(i)]
+		moved = moved && row >= 0 && !b.staying[row] && at >= 0
+		if moved && isCard(at, len(b.merged.cards)) == isCard(row, base.Cards.ID.Len()) {
+			b.itemOf[row] = at
+		}
+	}
 }
 
 // idsOfBase are the ids of the base's items in its own numbering: its cards, then its sealed products.

@@ -293,17 +293,15 @@ func (a *assembly) fillReport() {
 func (a *assembly) compareWithBase() {
 	r := &a.b.report
 	// A card that came back is new here: the base alone counts, not the registry.
-	prior := slugsByID(&a.b.o.Base.Cards.ID, &a.b.o.Base.Cards.Slug)
+	base := &a.b.o.Base.Cards
 	for i := range a.b.merged.cards {
-		c := &a.b.merged.cards[i]
-		slug, ok := prior[cardPrefix+c.tail]
-		switch {
-		case !ok:
+		switch row := a.b.rowOf[i]; {
+		case row < 0:
 			r.Added++
-		case slug != c.slug:
+		case base.Slug.At(int(row)) != a.b.merged.cards[i].slug:
 			r.Renamed++
 		}
 	}
 	// Those that were not added were there before.
-	r.Removed = len(prior) - (len(a.b.merged.cards) - r.Added)
+	r.Removed = base.ID.Len() - (len(a.b.merged.cards) - r.Added)
 }

@@ -367,6 +367,9 @@ func setCoreName(s *set) string {
 // other set of either side agrees with as many. It finds sets that shops and databases simply name
 // differently ("EX Dragon" and "Dragon", "WoTC Promo" and "Wizards Black Star Promos").
 func (g *merger) joinByContent(p *pairing[set], records *merged) {
+	if len(p.have) == 0 {
+		return
+	}
 	old := contents(g.m.cards, func(set int32) bool { return !p.taken[set] })
 	fresh := contents(records.cards, func(set int32) bool { return p.to[set] < 0 })
 	shared := map[[2]int32]int{}

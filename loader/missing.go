@@ -246,12 +246,13 @@ func (a *assembly) writeGone() {
 	for i := range base.Gone.ID.Len() {
 		gone[base.Gone.ID.At(i)] = card{base.Gone.Name.At(i), base.Gone.Last[i]}
 	}
-	for i := range base.Cards.ID.Len() {
-		gone[base.Cards.ID.At(i)] = card{base.Cards.Name.At(i), base.Date()}
-	}
-
 	for i := range a.c.Cards.ID.Len() {
 		delete(gone, a.c.Cards.ID.At(i))
+	}
+	for i := range base.Cards.ID.Len() {
+		if !a.b.staying[i] {
+			gone[base.Cards.ID.At(i)] = card{base.Cards.Name.At(i), base.Date()}
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(gone)) {
 		a.c.Gone.ID.Append(id)

@@ -22,7 +22,7 @@ const archiveHour = 20 * 3_600_000
 // declared to be the same, and identifiers in that namespace. Of a TCGCSV reference "3/85" the
 // product id alone is enough where it is clear, because history files do not know the category.
 func (b *builder) indexRefs(namespace string, m *merged) map[string]int32 {
-	index := map[string]int32{}
+	index := make(map[string]int32, m.numItems())
 	prefix := fullRef(namespace, "")
 	// An ambiguous key leads nowhere.
 	weak := func(key string, to int32) {

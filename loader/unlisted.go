@@ -27,7 +27,7 @@ func (b *builder) carryUnlisted(m *merged) {
 	if len(gone) == 0 {
 		return
 	}
-	refs := b.refsOfBase()
+	refs := b.refsOfBase(func(row int) bool { return gone[row] })
 
 	sets := m.setsByRef()
 	setOf := func(row int32) int32 {
@@ -105,18 +105,19 @@ func (b *builder) joinUnlisted(cards []card, c *card) bool {
 func (b *builder) goneItems(m *merged) map[int]bool {
 	items := m.itemsByRef()
 	registry := &b.o.Base.Registry
-	stays := make(map[string]bool, registry.Ref.Len())
-	for i := range registry.Ref.Len() {
+	stays := make([]bool, b.o.Base.NumItems())
+	for i, row := range b.rowOfRef {
 		ref := registry.Ref.At(i)
-		if _, listed := items[ref]; listed || b.droppedRefs[ref] || b.mapping.removed[aliasCard][ref] {
-			stays[registry.RefID.At(i)] = true
+		_, listed := items[ref]
+		if row >= 0 && (listed || b.droppedRefs[ref] || b.mapping.removed[aliasCard][ref]) {
+			stays[row] = true
 		}
 	}
 
 	gone := map[int]bool{}
-	for i, id := range b.idsOfBase() {
-		if !stays[id] {
-			gone[i] = true
+	for row := range stays {
+		if !stays[row] {
+			gone[row] = true
 		}
 	}
 	return gone

@@ -83,7 +83,8 @@ func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
 				return fmt.Errorf(text, section.name, len(raw), MaxSection)
 			}
 
-			packed := compress.EncodeAll(raw, nil)
+			// Growing would copy it again and again; most sections are packed to half their length.
+			packed := compress.EncodeAll(raw, make([]byte, 0, len(raw)/2))
 			files[i] = newFile(section.name, section.name+sectionSuffix, codecZstd, packed, len(raw))
 			files[i].Optional = i >= len(sections)
 			return nil

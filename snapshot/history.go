@@ -43,28 +43,32 @@ func ExtendPoints(dst []byte, last Point, points []Point) []byte {
 }
 
 // CutPoints appends the points that stored ones have in [from, until), as they are stored: only the
-// first is written anew. Stored prices are shift too high. It returns the last point too, of NoDay
-// when there is none.
-func CutPoints(dst, stored []byte, shift int64, from, until Day) ([]byte, Point) {
+// first is written anew. Stored prices are shift too high. It returns the last point, of NoDay when
+// there is none, and the bytes behind it. Those from a day on it also appends to points.
+func CutPoints(
+	dst []byte, points []Point, stored []byte, shift int64, from, recent, until Day,
+) ([]byte, []Point, Point, []byte) {
 	day, cents, b, ok := cutFirst(stored)
 	p := Point{Day: Day(day), Cents: int64(cents) - shift}
 	for ok && p.Day < from && len(b) > 0 {
 		p, b = p.next(b)
 	}
 	if !ok || p.Day < from || p.Day >= until {
-		return dst, Point{Day: NoDay}
+		return dst, points, Point{Day: NoDay}, nil
 	}
 
 	dst = EncodePoints(dst, []Point{p})
-	rest := b
-	for len(rest) > 0 {
-		next, behind := p.next(rest)
-		if next.Day >= until {
-			break
-		}
-		p, rest = skipEights(next, behind, until-1)
+	if p.Day >= recent {
+		points = append(points, p)
 	}
-	return append(dst, b[:len(b)-len(rest)]...), p
+	points, p, rest := decodeNext(points, p, b, recent, until-1)
+	return append(dst, b[:len(b)-len(rest)]...), points, p, rest
+}
+
+// NextPoints appends the points that are stored behind one, up to a day.
+func NextPoints(dst []Point, last Point, rest []byte, to Day) []Point {
+	dst, _, _ = decodeNext(dst, last, rest, last.Day, to)
+	return dst
 }
 
 func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
@@ -136,9 +140,28 @@ func DecodePoints(dst []Point, b []byte, from, to Day) []Point {
 	}
 
 	p := Point{Day: Day(day), Cents: int64(cents)}
-	for p.Day <= to {
+	if p.Day > to {
+		return dst
+	}
+	if p.Day >= from {
+		dst = append(dst, p)
+	}
+	dst, _, _ = decodeNext(dst, p, b, from, to)
+	return dst
+}
+
+// decodeNext appends the points behind p that are in [from, to]. It returns the last point up to then and the
+// bytes behind it.
+func decodeNext(dst []Point, p Point, b []byte, from, to Day) ([]Point, Point, []byte) {
+	for len(b) > 0 {
+		next, behind := p.next(b)
+		if next.Day > to {
+			break
+		}
+
+		p, b = next, behind // air: a step
 		if p.Day < from {
-			p, b = skipEights(p, b, from)
+			p, b = skipEights(p, b, min(from, to))
 		}
 		if p.Day >= from {
 			dst = append(dst, p)
@@ -147,15 +170,8 @@ func DecodePoints(dst []Point, b []byte, from, to Day) []Point {
 				p = dst[len(dst)-1]
 			}
 		}
-
-		if len(b) == 0 {
-			return dst
-		}
-
-		p, b = p.next(b)
 	}
-
-	return dst
+	return dst, p, b
 }
 
 // skipEights goes from p towards from, eight usual points at a time, which are only added up. It
@@ -235,6 +251,17 @@ func countPoints(b []byte, last Day) (count int, ok bool) {
 	cents := int64(price)
 	count = 1
 	for i := 0; i < len(b); count++ {
+		// Eight usual points change a price by 8*32 at most, so that none of them is out of bounds.
+		if len(b)-i >= 8 && uint64(cents-8*32) <= MaxCents-2*8*32 {
+			if eight := binary.LittleEndian.Uint64(b[i:]); eight&unusual == 0 {
+				cents += sumEight(eight)
+				day += 8
+				i += 8
+				count += 7
+				continue
+			}
+		}
+
 		u := uint64(b[i])
 		i++
 

@@ -107,6 +107,12 @@ func (c *Record) Optional(s string, bound int) string {
 	return c.Pool.Of(out)
 }
 
+// Unique is Optional for a text that hardly another record has.
+func (c *Record) Unique(s string, bound int) string {
+	out, _ := c.text(s, bound)
+	return strings.Clone(out)
+}
+
 // Name cleans a name, which a record cannot do without.
 func (c *Record) Name(s string) (string, bool) {
 	out, ok := c.text(s, snapshot.MaxName)
@@ -138,7 +144,7 @@ func (c *Record) Identifiers(in []source.Identifier) []source.Identifier {
 	var out []source.Identifier
 	for _, id := range in {
 		ns := c.Optional(id.Namespace, maxNamespace)
-		value := c.Optional(id.Value, maxIdentifierValue)
+		value := c.Unique(id.Value, maxIdentifierValue)
 		if ns == "" || value == "" {
 			// What was too long or unclean is noted already.
 			if id.Namespace == "" || id.Value == "" {

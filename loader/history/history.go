@@ -190,6 +190,7 @@ type Reader struct {
 	// over is what layers say of a lane that lie over its lowest one, NoCents for a day without a price.
 	// The others are room for a layer and for two in one.
 	over, points, merged []snapshot.Point
+	recent               []snapshot.Point // what Splice returned last
 }
 
 // Read reads the dates in [from, to]; base is what lies between the two layers, nil for nothing. Nothing
@@ -256,12 +257,23 @@ func (r *Reader) Splice(
 		until = max(r.over[0].Day, r.from)
 	}
 
-	start := len(dst)
-	dst, last := snapshot.CutPoints(dst, lowest, shift, r.from, until)
-	r.merged = merge(r.merged[:0], r.decode(lowest, shift, until), r.over)
+	// A list is long, and decoded once.
+	var last snapshot.Point
+	var rest []byte
+	dst, r.recent, last, rest = snapshot.CutPoints(dst, r.recent[:0], lowest, shift, r.from, recent, until)
+	if last.Day == snapshot.NoDay {
+		r.decode(lowest, shift, until)
+	} else {
+		r.points = snapshot.NextPoints(r.points[:0], last, rest, r.to)
+	}
+
+	r.merged = merge(r.merged[:0], r.points, r.over)
 	tail := slices.DeleteFunc(r.merged, func(point snapshot.Point) bool { return point.Cents < 0 })
 	dst = snapshot.ExtendPoints(dst, last, tail)
-	return dst, r.decode(dst[start:], 0, recent)
+	k, _ := slices.BinarySearchFunc(tail, recent,
+		func(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) })
+	r.recent = append(r.recent, tail[k:]...)
+	return dst, r.recent
 }
 
 // overlayAll lays the layers of a lane over its lowest one, and returns that one.

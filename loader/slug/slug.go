@@ -116,6 +116,7 @@ func Assign(wants []Request, former map[string]string) []string {
 	taken := make(map[string]bool, len(wants)+1)
 	taken[reservedSlug] = true
 	var open []int
+	lost := map[string]string{} // slugs of the base that do not stay with their items
 	for i := range wants {
 		// Published slugs come first, so that nobody loses one to a newcomer.
 		if wants[i].retainsPrior() && !taken[wants[i].Prior] {
@@ -123,11 +124,15 @@ func Assign(wants []Request, former map[string]string) []string {
 			taken[slugs[i]] = true
 		} else {
 			open = append(open, i)
+			lost[wants[i].Prior] = wants[i].ID
 		}
 	}
 
 	free := func(slug, id string) bool {
-		owner, was := former[slug]
+		owner, was := lost[slug]
+		if !was {
+			owner, was = former[slug]
+		}
 		return slug != "" && !taken[slug] && (!was || owner == id)
 	}
 	give := func(i int, slug string) {

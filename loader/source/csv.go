@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -146,38 +145,38 @@ func readTable(
 	})
 }
 
-var comma = []byte{','}
-
 // splitRow appends the fields of a CSV line (RFC 4180) to dst. No value of ours has a line break,
 // so a quoted field ends on its line or the row is bad. Fields point into line, which is changed
 // where a quoted field has quotes in it.
 func splitRow(dst [][]byte, line []byte) ([][]byte, bool) {
 	// Nearly no line has quotes, and of such a line a comma ends every field.
-	plain := bytes.IndexByte(line, '"') < 0
-	for {
-		var field []byte
-		var more bool
-		ok := true
-		if plain {
-			field, line, more = bytes.Cut(line, comma)
-		} else {
-			field, line, more, ok = cutField(line)
+	if bytes.IndexByte(line, '"') < 0 {
+		from := 0
+		for i, b := range line {
+			if b == ',' {
+				dst = append(dst, line[from:i])
+				from = i + 1
+			}
 		}
+		return append(dst, line[from:]), true
+	}
+
+	for more := true; more; {
+		var field []byte
+		var ok bool
+		field, line, more, ok = cutField(line)
 		if !ok {
 			return dst, false
 		}
-
 		dst = append(dst, field)
-		if !more {
-			return dst, true
-		}
 	}
+	return dst, true
 }
 
 // cutField cuts the first field off a line; more says that a comma followed it.
 func cutField(line []byte) (field, rest []byte, more, ok bool) {
 	if len(line) == 0 || line[0] != '"' {
-		field, rest, more = bytes.Cut(line, comma)
+		field, rest, more = bytes.Cut(line, []byte{','})
 		return field, rest, more, bytes.IndexByte(field, '"') < 0
 	}
 
@@ -207,8 +206,14 @@ func cutField(line []byte) (field, rest []byte, more, ok bool) {
 
 // parseCents reads a whole number of cents: digits only, as many as MaxCents has, and at most that.
 func parseCents(b []byte) (int64, bool) {
-	v, err := strconv.ParseUint(string(b), 10, 63)
-	return int64(v), err == nil && len(b) <= 16 && v <= snapshot.MaxCents
+	var v int64
+	for _, c := range b[:min(len(b), 16)] {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		v = v*10 + int64(c-'0')
+	}
+	return v, len(b) > 0 && len(b) <= 16 && v <= snapshot.MaxCents
 }
 
 // parseDay reads a date from 1970 on; the stored form has no earlier ones.
