@@ -20,8 +20,8 @@ func EncodePoints(dst []byte, points []Point) []byte {
 
 // ExtendPoints appends further points to stored ones, of which last is the last, of NoDay when there is
 // none. The first point is two varints: its day and its price. Each further point is a varint of
-// zigzag(price change)<<1. When days are skipped before a point, the low bit of that varint is set,
-// and a varint of how many follows. So a price that is the same on the next day is the byte 0.
+// zigzag(price change)<<1. If days are skipped before a point, the low bit of that varint is set, and a
+// varint of their number follows. So an unchanged price on the next day is the byte 0.
 func ExtendPoints(dst []byte, last Point, points []Point) []byte {
 	for _, p := range points {
 		// The low bit says that a gap follows; most days follow the day before.
@@ -42,9 +42,9 @@ func ExtendPoints(dst []byte, last Point, points []Point) []byte {
 	return dst
 }
 
-// CutPoints appends the points that stored ones have in [from, until), as they are stored: only the
-// first is written anew. Stored prices are shift too high. It returns the last point, of NoDay when
-// there is none, and the bytes behind it. Those from a day on it also appends to points.
+// CutPoints appends the stored points in [from, until) in their stored form: only the first point
+// is encoded again. Stored prices are shift too high. It returns the last point, of NoDay when
+// there is none, and the bytes after it. Points from a day on are also appended to points.
 func CutPoints(
 	dst []byte, points []Point, stored []byte, shift int64, from, recent, until Day,
 ) ([]byte, []Point, Point, []byte) {
@@ -88,8 +88,8 @@ func (h *History) AppendPoints(dst []Point, lane int, from, to Day) []Point {
 // Has reports whether a lane has any point.
 func (h *History) Has(lane int) bool { return len(h.Stored(lane)) > 0 }
 
-// daysUnchanged is for how many days before its last point a lane has had the same price, without a gap. A
-// point like the one of the day before is the byte 0, with which no other point ends.
+// daysUnchanged is the number of days before its last point for which a lane has had one price, without a
+// gap. A point equal to the previous day's is the byte 0, with which no other point ends.
 func (h *History) daysUnchanged(lane int) (n int) {
 	_, _, rest, _ := cutFirst(h.Stored(lane))
 	for n < len(rest) && rest[len(rest)-1-n] == 0 {
@@ -112,7 +112,7 @@ func (h *History) lastDay(lane int) Day {
 	return p.Day
 }
 
-// next steps from a point to the one that is stored behind it.
+// next steps from a point to the next stored point.
 func (p Point) next(b []byte) (next Point, rest []byte) {
 	// Most changes take a byte.
 	n := 1
@@ -214,7 +214,7 @@ const (
 )
 
 // sumEight returns the sum of eight changes of price, each in a usual byte: a sign in the second bit,
-// above it the change, or for a negative one the change less 1.
+// and above it the change. A negative change is stored less 1.
 func sumEight(usual uint64) int64 {
 	signs := usual >> 1 & ones
 	size := usual >> 2 & (0x1f * ones)
