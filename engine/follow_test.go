@@ -211,8 +211,8 @@ func (s slowSource) Load(ctx context.Context, id string, step func()) (*snapshot
 	return nil, fmt.Errorf("cannot load: %w", ctx.Err())
 }
 
-// TestFollowEndsWhileItLoads: a server that is told to stop does not wait for a load, and does
-// not report the snapshot as damaged.
+// TestFollowEndsWhileItLoads: a server that stops does not wait for a load, and does not report
+// the snapshot as damaged.
 func TestFollowEndsWhileItLoads(t *testing.T) {
 	s := slowSource{source: newSource(), loading: make(chan struct{})}
 	first := s.add(0, small(1))

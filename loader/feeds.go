@@ -12,7 +12,7 @@ import (
 // maxFeeds is how many feeds the lanes' feed column can distinguish.
 const maxFeeds = 255
 
-// noFeed is the row of a feed that the catalog has nothing of.
+// noFeed is the row of a feed without records in the catalog.
 const noFeed = maxFeeds
 
 // feed is a price feed: who to attribute an observation to.
@@ -22,8 +22,8 @@ type feed struct {
 }
 
 // listFeeds lists the feeds in order of authority: the sources as given, then the feeds of the base
-// in its order, then the others as given. Of a lane that several feeds price, the first stands and
-// the others are not used.
+// in its order, then the others as given. If several feeds price a lane, the first stands and the
+// others are not used.
 func (b *builder) listFeeds(sources, prices []openInput) error {
 	for _, opened := range sources {
 		if opened.Feed().HasCatalog {
@@ -38,7 +38,7 @@ func (b *builder) listFeeds(sources, prices []openInput) error {
 		b.addFeed(source.Feed{
 			Namespace: before.Namespace.At(i), Attribution: before.Attribution.At(i), Partner: before.Partner.At(i),
 		}, whole)
-		// What the operator says of an input today counts more than what the base knew.
+		// The operator's present settings of an input take precedence over the base's.
 		if _, stated := b.reserved[before.Namespace.At(i)]; !stated {
 			b.reserved[before.Namespace.At(i)] = slices.Contains(b.o.Base.Reserved, uint8(i))
 		}
@@ -60,7 +60,7 @@ func (b *builder) listFeeds(sources, prices []openInput) error {
 	return nil
 }
 
-// addFeed lists a feed once. What inputs of one feed say of it is completed, never replaced.
+// addFeed lists a feed once. Several inputs of one feed complete its data, and never replace it.
 func (b *builder) addFeed(from source.Feed, catalog bool) {
 	i := b.feedAt(from.Namespace)
 	if i < 0 {
@@ -105,7 +105,7 @@ func (b *builder) carryLanes() {
 		from, to := base.Lanes.Of.Range(i)
 		for lane := from; lane < to; lane++ {
 			feed := feeds[base.Lanes.Feed[lane]]
-			// Also lanes of items that left say what the newest day of their feed was.
+			// Lanes of items that left also show the newest day of their feed.
 			b.newest.observe(feed, game, base.Lanes.LastSeen[lane])
 			if itemOf[i] >= 0 {
 				b.carryLane(lane, itemOf[i], names[base.Lanes.Variant[lane]], feed)
@@ -121,8 +121,8 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 	if l := &b.lanes.all[lane]; l.base < 0 {
 		l.base = int32(baseLane)
 	} else {
-		// Two cards of the base are one now, and so are their histories. The lane that was seen last says
-		// what was current.
+		// If two cards of the base are one now, their histories are one, too. The lane that was seen last
+		// has the current price.
 		earlier := baseLane
 		if lanes.LastSeen[baseLane] > lanes.LastSeen[l.base] {
 			earlier = int(l.base)

@@ -25,7 +25,7 @@ const (
 // tailEncoding encodes 10 bytes as 16 characters of a-z and 2-7.
 var tailEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// fullRef joins a namespace and a source's own key. Neither can hold a zero byte.
+// fullRef joins a namespace and a source's own key. A zero byte cannot be in either.
 func fullRef(namespace, ref string) string { return namespace + "\x00" + ref }
 
 // splitRef undoes fullRef.
@@ -42,8 +42,8 @@ func tailOf(full string) string {
 	return tailEncoding.EncodeToString(sum[:10])
 }
 
-// registry remembers what earlier builds issued. Items (cards and sealed products) and sets are
-// distinguished by the prefix of the id.
+// registry has the ids and slugs of earlier builds. Items (cards and sealed products) and sets
+// are distinguished by the prefix of the id.
 type registry struct {
 	items, sets map[string]string // full reference → tail
 	former      map[string]string // former slug of a card → its id
@@ -87,17 +87,17 @@ func newRegistry(base *snapshot.Catalog) *registry {
 type CollisionError struct{ Tail, A, B string } // A and B are full references
 
 func (e *CollisionError) Error() string {
-	return fmt.Sprintf("cannot tell %q and %q apart: both derive the id tail %q", readable(e.A), readable(e.B), e.Tail)
+	return fmt.Sprintf("cannot distinguish %q and %q: both derive the id tail %q", readable(e.A), readable(e.B), e.Tail)
 }
 
 func readable(full string) string { return strings.ReplaceAll(full, "\x00", "/") }
 
 // assignTails returns the tail of every claim. A claim is the list of all references that lead to one
-// item or set, the owner's first. known is what earlier builds gave (full reference → tail); it is not
-// changed. A claim gets the known tail of its first reference that has one, else the tail derived from
-// its owner. So an id once published stays while any reference to it does. When a joined pair
-// separates, both claims know one tail: it stays with the claim it derives from, and the other gets the
-// tail derived from its owner.
+// item or set, the owner's first. known has the tails of earlier builds (full reference → tail); it is
+// not changed. A claim gets the known tail of its first reference with a known tail, else the tail
+// derived from its owner. So an id once published stays while any reference to it does. When a joined
+// pair separates, both claims know one tail. It stays with the claim that it derives from, and the
+// other gets the tail derived from its owner.
 func (r *registry) assignTails(claims [][]string, known map[string]string) ([]string, error) {
 	if err := r.checkCollisions(claims, known); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (r *registry) assignTails(claims [][]string, known map[string]string) ([]st
 	tails := make([]string, len(claims))
 	holder := make(map[string]int, len(claims))
 	for i, claim := range claims {
-		// What was published once stays; only what is new is derived.
+		// Published tails stay; only new ones are derived.
 		tail := ""
 		for _, ref := range claim {
 			tail = cmp.Or(tail, known[ref])
@@ -131,7 +131,7 @@ func (r *registry) assignTails(claims [][]string, known map[string]string) ([]st
 
 		tails[winner] = tail
 		holder[tail] = winner
-		// The other one was joined with it until now, and gets the id that it would have had.
+		// The other was joined with it until now, and gets its own derived id.
 		own := r.derive(claims[give][0])
 		if own == tail {
 			return nil, &CollisionError{Tail: tail, A: claims[winner][0], B: claims[give][0]}
@@ -175,7 +175,7 @@ func (r *registry) checkCollisions(claims [][]string, known map[string]string) e
 		}
 	}
 
-	// Past references count, too: their ids lead to somebody. Earlier builds told them apart.
+	// Past references count, too, because their ids lead to items. Earlier builds distinguished them.
 	for ref := range known {
 		if len(fresh) == 0 {
 			break
@@ -210,7 +210,7 @@ func toColumns(pairs []pair) (keys, ids snapshot.Strings) {
 // history returns the registry of the new catalog: all references and former slugs of the base, and
 // the references and replaced slugs of this build, each with its id. A reference of the base that now
 // leads elsewhere (its item was joined with another) is entered again, and the former slugs of its old
-// id lead where it leads.
+// id lead there, too.
 func (b *builder) idHistory() snapshot.IDHistory {
 	r := b.registry
 	now := make([]pair, 0, len(r.items)*33/32)
@@ -249,7 +249,7 @@ func (b *builder) idHistory() snapshot.IDHistory {
 }
 
 // formerSlugs lists the slugs of the base, former and current, each with the id that it leads to now,
-// unless that id still has the slug. moved maps ids that nobody has any more to those that replace them.
+// unless that id still has the slug. moved maps ids that no longer exist to their replacements.
 func (b *builder) formerSlugs(moved map[string]string) []pair {
 	base := b.o.Base
 	found := map[pair]bool{}
@@ -275,14 +275,14 @@ func (b *builder) formerSlugs(moved map[string]string) []pair {
 	return slices.Collect(maps.Keys(found))
 }
 
-// kindOf returns what an id is of, which is its prefix without the underscore.
+// kindOf returns the kind of an id, which is its prefix without the underscore.
 func kindOf(id string) string {
 	prefix, _, _ := strings.Cut(id, "_")
 	return prefix
 }
 
 // applySlugs gives every set and card its slug. A slug that an item of the base has or had leads to
-// that item for good: nobody else gets it, but the item itself may get a former one back.
+// that item for good: no other item gets it, but the item itself may get a former slug back.
 func (b *builder) applySlugs() {
 	m := b.merged
 	base := b.o.Base

@@ -13,7 +13,7 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// The job of TestJob is "value these 30 cards and tell me which of them rose this month". An agent
+// The job of TestJob is "value these 30 cards and show me which of them rose this month". An agent
 // does the job with only the results of its calls: textAgent reads only texts, dataAgent only
 // structuredContent.
 

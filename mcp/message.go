@@ -105,7 +105,7 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 		return `jsonrpc must be "2.0".`
 	}
 
-	// A response is not for any request of ours, because the server sends none. The protocol
+	// A response is not for any request of the server, because it sends none. The protocol
 	// requires that it is accepted and ignored.
 	method := value.Member("method")
 	if method == nil {

@@ -36,7 +36,7 @@ type Item struct {
 	onlyLine      bool   // only Line was given to find the card, and it is no row of an app
 	reread        bool   // the line is as reread has it
 	noPriceReason string // why the line cannot be priced, whichever card it means
-	translated    string // a name in another language, as it was typed, "" for none
+	translated    string // a name in another language, as typed, "" for none
 	remark        string // remarks for the caller about the reading of the line
 }
 

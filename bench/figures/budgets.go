@@ -112,7 +112,7 @@ var rows = []row{
 		return text, report.Failures == 0 && report.Mixed == 0 && swap <= 2 && report.HeapAfter < report.HeapEarly*5/4
 	}},
 	{
-		"daily build, full TCGCSV tree on a base with a year of history", "≤ 10 s, ≤ 1 GB",
+		"daily build, full TCGCSV feed on a base with a year of history", "≤ 10 s, ≤ 1 GB",
 		func(m *measured) (string, bool) {
 			if m.daily == nil {
 				return skipped, true
@@ -310,7 +310,7 @@ type daily struct {
 	peak      int64
 }
 
-// measureDaily builds the whole TCGCSV tree with its history, and then the tree alone on that base.
+// measureDaily builds the whole TCGCSV feed with its history, and then only the feed on that base.
 func (s *settings) measureDaily(ctx context.Context) (*daily, error) {
 	tree := filepath.Join(s.data, "tcgcsv", "tcgplayer-current.tar.zst")
 	if _, err := os.Stat(tree); err != nil {

@@ -103,7 +103,7 @@ func testManifest(t *testing.T, s Store) {
 
 	if !slices.Equal(loaded.Lanes.Cents, c.Lanes.Cents) || !slices.Equal(loaded.Movers.Up, c.Movers.Up) ||
 		!slices.Equal(loaded.History.Points, c.History.Points) {
-		t.Error("what is loaded is not what was stored")
+		t.Error("the loaded catalog differs from the stored catalog")
 	}
 }
 

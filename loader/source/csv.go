@@ -20,7 +20,7 @@ import (
 // line a few hundred bytes.
 const maxLine = 1 << 20
 
-// errLongLine is the error of a line over maxLine; the reader goes on with the next one.
+// errLongLine is the error of a line over maxLine; the reader continues with the next line.
 var errLongLine = errors.New("line too long")
 
 // lines reads a text file line by line. LF and CRLF both end a line, the last one may lack either,
@@ -74,8 +74,8 @@ func (l *lines) next() ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte("\r")), nil
 }
 
-// each calls use with every further line that is not empty, and refuses those that are too long or
-// in which use finds an error.
+// each calls use with every further line that is not empty. It refuses lines that are too long,
+// and lines in which use finds an error.
 func (l *lines) each(ctx context.Context, file string, to Sink, use func(at Location, line []byte) *recordError) error {
 	for {
 		line, err := l.next()
@@ -136,7 +136,7 @@ func readTable(
 
 	width := len(fields)
 	return in.each(ctx, file, to, func(at Location, line []byte) *recordError {
-		// The fields of all rows share one slice.
+		// The fields of all rows reuse one slice.
 		fields, ok = splitRow(fields[:0], line)
 		if !ok || len(fields) != width {
 			return &recordError{reason: ReasonBadRow, value: string(line)}
@@ -145,9 +145,9 @@ func readTable(
 	})
 }
 
-// splitRow appends the fields of a CSV line (RFC 4180) to dst. No value of ours has a line break,
-// so a quoted field ends on its line or the row is bad. Fields point into line, which is changed
-// where a quoted field has quotes in it.
+// splitRow appends the fields of a CSV line (RFC 4180) to dst. No value has a line break, so a
+// quoted field ends on its line or the row is bad. Fields point into line, which is changed if a
+// quoted field contains quotes.
 func splitRow(dst [][]byte, line []byte) ([][]byte, bool) {
 	// Nearly no line has quotes, and of such a line a comma ends every field.
 	if bytes.IndexByte(line, '"') < 0 {
@@ -230,7 +230,7 @@ func plainText(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// maxRef bounds a reference in code points: what a path id may have (decision 4).
+// maxRef bounds a reference in code points: the length of a path id (decision 4).
 const maxRef = 200
 
 // validRef reports whether text may be a reference: plain, not empty, not padded with spaces,

@@ -186,7 +186,7 @@ func (d *comparison) cardsAdded() finding {
 	if changes.Before == 0 {
 		return finding{}
 	}
-	return d.share(changes.Added, changes.Before, minNew, "%d cards are new beside %d (%s, at most %s may be)")
+	return d.share(changes.Added, changes.Before, minNew, "%d cards are new next to %d (%s, at most %s may be)")
 }
 
 func (d *comparison) cardsChanged() finding {

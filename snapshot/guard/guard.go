@@ -62,7 +62,7 @@ const (
 	repeatedFeedName = "repeated_feed"
 	pricesMovedName  = "prices_moved"
 	setsRepricedName = "sets_repriced"
-	// feedPartlyOldName sets the pulled tree aside when it refuses.
+	// feedPartlyOldName sets the pulled feed aside when it refuses.
 	feedPartlyOldName = "feed_partly_old"
 )
 
