@@ -65,8 +65,8 @@ func Command() *cobra.Command {
 	f.StringVar(&program, "program", "bin/ninepocket", "the ninepocket to measure, as `make build` makes it")
 	f.StringSliceVar(&o.CompareWith, "beside", []string{bareSame, bareBody},
 		"further servers to measure: bare, body, memory")
-	f.BoolVar(&swap, "swap", false, "measure publications under a fixed load instead")
-	f.IntVar(&options.Swaps, "swaps", 50, "with --swap: how many publications")
+	f.BoolVar(&swap, "swap", false, "measure releases under a fixed load instead")
+	f.IntVar(&options.Swaps, "swaps", 50, "with --swap: the number of releases")
 	f.DurationVar(&options.Every, "every", 2*time.Second, "with --swap: time between two")
 	f.Float64Var(&options.Load, "load", 0.3, "with --swap: the load as a share of what client and server can do")
 	f.BoolVar(&asJSON, "json", false, "print JSON")

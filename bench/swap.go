@@ -47,7 +47,7 @@ func (o *SwapOptions) Validate(other *Options) error {
 	}
 	if o.Swaps < 1 || o.Every <= 0 {
 		problems = append(problems,
-			errors.New("cannot publish less than once, or without a time between two publications"))
+			errors.New("cannot publish less than once, or without a time between two releases"))
 	}
 
 	// This also rejects NaN.
@@ -380,7 +380,7 @@ func (r *SwapReport) Print(out io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(out,
-		"\n%d cards, %.0f requests/s due at fixed instants and counted from then; %d publications, %d seen in "+
+		"\n%d cards, %.0f requests/s due at fixed instants and counted from then; %d releases, %d seen in "+
 			"the answers;\n"+
 			"%d failed, %d mixed; live heap %d MB before, %d MB after two, %d MB at the end; %d MB resident\n", r.Cards,
 		r.Rate, r.Swaps, r.Seen,

@@ -103,7 +103,7 @@ func (e *Engine) loadChanges(v *View, step func()) {
 	}
 	deltas, err := e.o.Deltas()
 	if err := errors.Join(err, v.composeChanges(deltas, step)); err != nil {
-		e.o.Log.Warn("changes are incomplete: clients may have to take the bulk again",
+		e.o.Log.Warn("changes are incomplete: clients may have to download the bulk files again",
 			slog.String("snapshot_id", v.ID), slog.Any("cause", err))
 	}
 }

@@ -159,7 +159,7 @@ func (e *Engine) site() wire.URLs {
 
 	has, err := e.o.Images()
 	if err != nil {
-		e.o.Log.Error("serving without images", slog.Any("cause", err))
+		e.o.Log.Error("image folder unreadable: serving without images", slog.Any("cause", err))
 		site.Images = ""
 	}
 

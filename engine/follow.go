@@ -111,7 +111,7 @@ func (e *Engine) openFallback(ctx context.Context, cur snapshot.Current, cause e
 		}
 
 		e.Degraded.Store(true)
-		e.o.Log.Error("cannot serve what the store publishes, serving an earlier publication",
+		e.o.Log.Error("degraded: the published snapshot could not be loaded, an earlier one is served",
 			slog.String("snapshot_id", id), slog.String("published_id", cur.ID),
 			slog.String("reason", ReasonOf(cause).String()), slog.Any("cause", cause))
 		return nil
@@ -241,7 +241,7 @@ func (e *Engine) Follow(ctx context.Context) {
 				reported = ""
 			case err.Error() != reported:
 				reported = err.Error()
-				e.o.Log.Error("cannot follow the store, serving on", slog.String("reason", ReasonOf(err).String()),
+				e.o.Log.Error("cannot follow the store: the current snapshot stays in use", slog.String("reason", ReasonOf(err).String()),
 					slog.Any("cause", err))
 			}
 		}

@@ -74,7 +74,7 @@ func (e *Engine) checkMemory(m *snapshot.Manifest) error {
 	}
 
 	if dropped > 0 {
-		e.o.Log.Warn("dropped retired snapshots to make room: their cursors go on in another one or must start again",
+		e.o.Log.Warn("retired snapshots dropped for memory: their cursors continue in another snapshot or start again",
 			slog.Int("dropped", dropped), slog.String("snapshot_id", m.ID))
 	}
 

@@ -131,7 +131,7 @@ func (e *Engine) openPrevious(ctx context.Context, cur snapshot.Current, now tim
 	before := snapshot.Current{Epoch: cur.PreviousEpoch, ID: cur.Previous}
 	err := e.load(ctx, before, now)
 	if err != nil {
-		e.o.Log.Warn("cannot begin with the snapshot that is served until the next one is due, beginning with that one",
+		e.o.Log.Warn("previous snapshot could not be loaded: activating the next snapshot early",
 			slog.String("snapshot_id", cur.Previous), slog.Any("cause", err))
 	}
 	return err == nil
@@ -147,7 +147,7 @@ func (e *Engine) loadPrevious(ctx context.Context, cur snapshot.Current, now tim
 
 	v, _, err := e.buildView(ctx, snapshot.Current{ID: cur.Previous}, nil)
 	if err != nil {
-		e.o.Log.Warn("cannot load the snapshot before: its cursors go on in this one, or must start again",
+		e.o.Log.Warn("previous snapshot could not be loaded: its cursors continue in this snapshot or start again",
 			slog.String("snapshot_id", cur.Previous), slog.Any("cause", err))
 		return
 	}

@@ -50,7 +50,7 @@ func (deltas Deltas) Record(ctx context.Context, cur *Current, record func(*Delt
 		err = record(delta)
 	}
 	if err != nil && warn != nil {
-		warn("changes are not recorded: clients have to take the bulk again: " + err.Error())
+		warn("changes are not recorded: clients have to download the bulk files again: " + err.Error())
 	}
 }
 

@@ -72,7 +72,7 @@ func (d *Store) tmp(name string) string { return filepath.Join(d.root, "tmp", na
 
 // Current is the content of CURRENT.
 type Current struct {
-	Epoch       uint64    `json:"epoch"` // grows with each publication, a rollback included
+	Epoch       uint64    `json:"epoch"` // grows with each release, a rollback included
 	ID          string    `json:"id"`
 	PublishedAt time.Time `json:"published_at"`
 	Previous    string    `json:"previous,omitempty"` // the snapshot that was current before

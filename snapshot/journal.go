@@ -138,7 +138,7 @@ func (d *Store) readJournal() ([]Publication, error) {
 	case errors.Is(err, ErrDamaged):
 		return nil, fmt.Errorf("store %q: %w", d.root, err)
 	}
-	return nil, fmt.Errorf("cannot read the publications of store %q: %w", d.root, err)
+	return nil, fmt.Errorf("cannot read the releases of store %q: %w", d.root, err)
 }
 
 // Published returns the ids of the released snapshots, each once, as far as the journal goes back.

@@ -232,7 +232,7 @@ func nextPointer(old Current, id string, now time.Time) Current {
 	next.Discarded = old.Discarded
 	next.discard("")
 	if old.Epoch == unknownEpoch {
-		// Epochs count publications, so the seconds since 1970 are above any epoch that was lost.
+		// Epochs count releases, so the seconds since 1970 are above any epoch that was lost.
 		next.Epoch = uint64(now.Unix())
 	}
 	return next
@@ -252,7 +252,7 @@ func (m *Manifest) SameContent(other *Manifest) bool {
 }
 
 // guardBase is the current snapshot, for the guards. It is nil when that snapshot does not load: a
-// damaged catalog must not prevent the publication that replaces it (decision 89).
+// damaged catalog must not prevent the release that replaces it (decision 89).
 func (d *Store) guardBase(id string) *StoredSnapshot {
 	current, err := d.read(context.Background(), id, false, nil)
 	if err != nil {
@@ -278,7 +278,7 @@ func override(verdicts []GuardResult, overrides []Override) []GuardResult {
 // retention.
 func (d *Store) commit(made Publication, old Current, r Retention) (Current, error) {
 	if err := d.record(made, old); err != nil {
-		return Current{}, fmt.Errorf("cannot record the publication of snapshot %q: %w", made.ID, err)
+		return Current{}, fmt.Errorf("cannot record the release of snapshot %q: %w", made.ID, err)
 	}
 
 	if err := d.replace("CURRENT", made.Current); err != nil {

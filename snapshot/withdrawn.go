@@ -45,7 +45,7 @@ func (d *Store) Withdrawn() (all []Withdrawal, lost error) {
 	known := len(past) > 0 && past[len(past)-1].Current == cur
 	if !known {
 		_, err := d.readJournal()
-		lacks := &DamageError{journalName, "lacks the current publication"}
+		lacks := &DamageError{journalName, "lacks the current release"}
 		lost = cmp.Or(err, fmt.Errorf("store %q: %w", d.root, lacks))
 		take(Publication{Current: cur, Action: ActionRollback})
 	}

@@ -212,7 +212,7 @@ func budgetsCommand(s *settings) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&benchtime, "benchtime", benchtime, "of each Go benchmark")
 	f.IntVar(&count, "count", count, "how often each Go benchmark runs; the least counts")
-	f.IntVar(&swaps, "swaps", swaps, "publications under load")
+	f.IntVar(&swaps, "swaps", swaps, "releases under load")
 	return cmd
 }
 

@@ -53,7 +53,7 @@ func (s *Service) Follow(ctx context.Context, current func() *engine.View, swapp
 	for {
 		view := current()
 		if err := s.Prepare(ctx, view); err != nil && ctx.Err() == nil {
-			s.log.Error("cannot answer the Pokémon TCG API from this snapshot", slog.String("snapshot_id", view.ID),
+			s.log.Error("Pokémon TCG API: cannot serve this snapshot", slog.String("snapshot_id", view.ID),
 				slog.Any("cause", err))
 		}
 		tried()

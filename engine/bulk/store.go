@@ -185,7 +185,7 @@ func (s *Store) Run(ctx context.Context, current func() *engine.View) {
 			if err := s.Make(ctx, v, step); err != nil && ctx.Err() == nil {
 				again = time.After(retryAfter)
 				s.failures.Add(1)
-				s.Log.Error("cannot make the bulk files, trying again in a minute", slog.String("snapshot_id", v.ID),
+				s.Log.Error("cannot make the bulk files: trying again in a minute", slog.String("snapshot_id", v.ID),
 					slog.Any("cause", err))
 			}
 		}
