@@ -34,7 +34,7 @@ type response struct {
 }
 
 // conn is a keep-alive connection that sends prepared bytes and parses only the status and length
-// of a response. net/http's client would cost several times as much as the measured server.
+// of a response. The client of net/http would cost several times as much as the measured server.
 type conn struct {
 	net.Conn
 	buf        []byte

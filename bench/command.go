@@ -21,13 +21,13 @@ func Command() *cobra.Command {
 	var swap, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "drive",
-		Short: "Measure a server over loopback beside bare ones",
+		Short: "Measure a server over loopback, next to bare servers",
 		Long: "Drives a server with keep-alive connections and prints, for every operation, requests a second, " +
 			"the server\n" +
-			"process's CPU time a request and the quantiles of latency, beside a bare fasthttp server that " +
-			"answers the same\n" +
-			"bytes. The servers are processes of their own and take turns in rounds.\n\n" +
-			"What others make of the same requests (net/http, databases, search libraries) is measured from the " +
+			"process's CPU time a request and the quantiles of latency. A bare fasthttp server that " +
+			"sends equal\n" +
+			"bytes is measured, too. The servers are separate processes and take turns in rounds.\n\n" +
+			"The same requests to other servers (net/http, databases, search libraries) are measured from the " +
 			"sources,\n" +
 			"by 'go run ./bench/figures loop' and 'compare'.\n\n" +
 			"Without --url it builds a synthetic catalog and serves it as 'ninepocket serve' does. With the URL " +
@@ -64,9 +64,9 @@ func Command() *cobra.Command {
 	o.Flags(f)
 	f.StringVar(&program, "program", "bin/ninepocket", "the ninepocket to measure, as `make build` makes it")
 	f.StringSliceVar(&o.CompareWith, "beside", []string{bareSame, bareBody},
-		"servers to measure beside: bare, body, memory")
-	f.BoolVar(&swap, "swap", false, "measure publications under a fixed load instead")
-	f.IntVar(&options.Swaps, "swaps", 50, "with --swap: how many publications")
+		"further servers to measure: bare, body, memory")
+	f.BoolVar(&swap, "swap", false, "measure releases under a fixed load instead")
+	f.IntVar(&options.Swaps, "swaps", 50, "with --swap: the number of releases")
 	f.DurationVar(&options.Every, "every", 2*time.Second, "with --swap: time between two")
 	f.Float64Var(&options.Load, "load", 0.3, "with --swap: the load as a share of what client and server can do")
 	f.BoolVar(&asJSON, "json", false, "print JSON")

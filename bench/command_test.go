@@ -23,7 +23,7 @@ func TestCommandRefuses(t *testing.T) {
 	f(`cannot measure operation "nonsense": want one of get_card`, "--operation", "nonsense")
 	f("without a key: give --key", "--url", "http://127.0.0.1:1")
 	f("want http://HOST:PORT", "--url", "https://127.0.0.1:1", "--key", "x")
-	f(`cannot measure beside "nethttp": want bare, body, memory`, "--beside", "nethttp")
+	f(`cannot measure the server "nethttp": want bare, body, memory`, "--beside", "nethttp")
 	f("unknown flag: --rival", "--rival", "name=command")
 	f("cannot publish into somebody else", "--swap", "--url", "http://127.0.0.1:1", "--key", "x")
 	f("cannot read the task", "task", "nonsense")

@@ -7,13 +7,13 @@ import (
 	"ninepocket/server"
 )
 
-// BenchmarkCompressed measures operations and pages with compressed bodies, which browsers and most
-// libraries request by default: from the cache (kept), and compressed each time (anew).
+// BenchmarkCompressed measures operations and pages with compressed bodies, which browsers and most libraries
+// request by default. Bodies come from the cache (cached), or are compressed for each response (fresh).
 func BenchmarkCompressed(b *testing.B) {
 	w := worlds[30_000]()
 	o := w.server.Options
 	o.CompressedCacheSize = 0
-	anew, err := server.New(o)
+	fresh, err := server.New(o)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -29,8 +29,8 @@ func BenchmarkCompressed(b *testing.B) {
 	} {
 		for _, encoding := range []string{"gzip", "zstd"} {
 			asked := accepting(op, encoding)
-			b.Run(op.Name+"/"+encoding+"/anew", func(b *testing.B) { replay(b, anew.ServeConn, asked) })
-			b.Run(op.Name+"/"+encoding+"/kept", func(b *testing.B) { replay(b, w.server.ServeConn, asked) })
+			b.Run(op.Name+"/"+encoding+"/fresh", func(b *testing.B) { replay(b, fresh.ServeConn, asked) })
+			b.Run(op.Name+"/"+encoding+"/cached", func(b *testing.B) { replay(b, w.server.ServeConn, asked) })
 		}
 	}
 }

@@ -45,7 +45,7 @@ const startTimeout = 10 * time.Minute
 // start runs a command and waits for its ready file.
 func start(ctx context.Context, name string, command []string, ready string) (*contestant, error) {
 	c := &contestant{name: name, ended: make(chan struct{}), log: &bytes.Buffer{}}
-	c.process = exec.Command(command[0], command[1:]...) //nolint:gosec // ourselves, or what the caller measures
+	c.process = exec.Command(command[0], command[1:]...) //nolint:gosec // our own program, or the caller's
 	c.process.Stdout = c.log
 	c.process.Stderr = c.log
 	c.process.Env = append(os.Environ(), "READY_FILE="+ready)

@@ -2,7 +2,7 @@
 //
 // # Basics
 //
-// [Run] drives servers over loopback: our own, bare fasthttp servers that send the same bytes, and
+// [Run] drives servers over loopback: our own, bare fasthttp servers that send equal bytes, and
 // rivals of the caller. The requests are made from cards and sets that the API returned. Each
 // server is a separate process, so that its CPU time and memory can be measured. The servers take
 // turns in rounds, and the results are medians over the rounds. [Swap] publishes snapshots under a
@@ -19,8 +19,8 @@
 //
 // # Caveats
 //
-// Client and servers share the machine. With few processors, requests per second say as much about
-// the client as about the server, so compare the server's CPU time per request. Run's loop is
-// closed: a slow response delays the next requests, so that its quantiles say nothing about queues.
-// Swap's loop is open.
+// Client and servers share the machine. With few processors, requests per second describe the
+// client as much as the server, so compare the server's CPU time per request. Run's loop is closed:
+// a slow response delays the next requests, so that its quantiles do not measure queues. Swap's
+// loop is open.
 package bench

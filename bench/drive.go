@@ -47,11 +47,11 @@ type Options struct {
 	Duration    time.Duration
 	Rounds      int
 
-	// Rivals are further servers that answer the same paths.
+	// Rivals are further servers for equal paths.
 	Rivals []Rival
 	// Profiles is a folder for a CPU profile of the measured server in each operation, "" for none.
 	Profiles string
-	// AfterRun is called after the measurement with the running servers that can answer any
+	// AfterRun is called after the measurement with the running servers that accept any
 	// request; nil for nothing.
 	AfterRun func(servers []Endpoint) error
 
@@ -107,7 +107,7 @@ func (o *Options) Validate() error {
 	var problems []error
 	for _, name := range o.CompareWith {
 		if !slices.Contains(extraServers, name) {
-			problems = append(problems, fmt.Errorf("cannot measure beside %q: want %s", name,
+			problems = append(problems, fmt.Errorf("cannot measure the server %q: want %s", name,
 				strings.Join(extraServers, ", ")))
 		}
 	}
@@ -199,7 +199,7 @@ func (r *run) open(ctx context.Context) error {
 		return err
 	}
 
-	// Bare servers send what ours sent, byte for byte.
+	// Bare servers send our server's bytes unchanged.
 	recorded, err := r.record(measured)
 	if err != nil {
 		return err
@@ -351,8 +351,8 @@ func (r *run) measure(ctx context.Context) (*Report, error) {
 	return report, r.o.AfterRun(servers)
 }
 
-// supports reports whether a server supports an operation. It also initializes what the server
-// makes at first use.
+// supports reports whether a server supports an operation. It also initializes data that the
+// server makes at first use.
 func (c *contestant) supports(op *Operation) (bool, error) {
 	address, ok := c.address(op.Name)
 	if !ok {
@@ -394,7 +394,7 @@ type Sample struct {
 
 // drive sends an operation's requests over several connections, each of which waits for its
 // responses before it sends more. In such a closed loop a slow response delays the next requests,
-// so that its quantiles say nothing about queues; Swap measures those.
+// so that its quantiles do not measure queues; Swap measures those.
 func (c *contestant) drive(
 	ctx context.Context, op *Operation, connections int, duration time.Duration,
 ) (Sample, error) {

@@ -39,8 +39,8 @@ func (h *Histogram) Len() uint64 { return h.n }
 // Max returns the exact maximum.
 func (h *Histogram) Max() time.Duration { return h.max }
 
-// Quantile returns the duration that a share q of all counted ones do not exceed, 0 for an empty
-// histogram.
+// Quantile returns the duration that a fraction q of all counted durations do not exceed, 0 for
+// an empty histogram.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	want := max(uint64(q*float64(h.n)+0.5), 1)
 	var seen uint64

@@ -299,8 +299,8 @@ func huntLong(t *testing.T, rounds int) {
 
 var withoutKey = regexp.MustCompile(`(?m)^X-API-Key: .*\n`)
 
-// TestHuntFinds plants two weaknesses. The cost of one grows with the number of a rare letter in a
-// word: mutation must find far more of it than random requests do. The other really uses CPU: the
+// TestHuntFinds plants two weaknesses. One costs more the more often a word has a rare letter:
+// mutation must find far more of it than random requests do. The other really uses CPU: the
 // measured time must be over the bound.
 func TestHuntFinds(t *testing.T) {
 	w, operations := huntWorld(t, 1_000)

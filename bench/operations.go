@@ -109,8 +109,8 @@ func (s *sample) each(name, about string, request func(i int) []byte) Operation 
 	return op
 }
 
-// everyCard makes a request for each card of the sample. Batches read them all, so that what one
-// card costs beside a batch is not the price of fewer cards in warmer caches.
+// everyCard makes a request for each card of the sample. Batches read all cards, so that a
+// card's cost outside a batch is not measured with fewer cards in warmer caches.
 func (s *sample) everyCard(name, about string, request func(card string) []byte) Operation {
 	op := Operation{Name: name, About: about, Depth: 1}
 	for _, card := range s.cards {
@@ -121,9 +121,9 @@ func (s *sample) everyCard(name, about string, request func(card string) []byte)
 
 func (s *sample) card(i int) string { return s.cards[i%len(s.cards)].ID }
 
-// searches returns searches for words of card names. The engine caches pages, so that after the
-// first round all but search_new come from the cache, as the popular searches of a real service do.
-// search_new has a different price bound each time, so it is never cached.
+// searches returns searches for words of card names. The engine caches pages. After the first round
+// all but search_new come from the cache, like the popular searches of a real service. search_new
+// has a different price bound each time, so it is never cached.
 func (s *sample) searches() []Operation {
 	find := func(word, more string) []byte {
 		return encode(http.MethodGet, "/v1/cards?q="+url.QueryEscape(word)+"&limit=20"+more, s.keys.Live, "")
@@ -150,7 +150,7 @@ func (s *sample) searches() []Operation {
 		return "/v1/suggest?q=" + exact(i)[:letters+i%(len(exact(i))-letters)]
 	}
 	return []Operation{
-		s.each("suggest", "suggestions for the beginning of a word",
+		s.each("suggest", "suggestions for the prefix of a word",
 			func(i int) []byte { return encode(http.MethodGet, typed(i), s.keys.Live, "") }),
 		s.each("search_exact", "a search for one word", func(i int) []byte { return find(exact(i), "") }),
 		s.each("search_typo", "a search with one letter missing",
@@ -158,7 +158,7 @@ func (s *sample) searches() []Operation {
 		s.each("search_distance2", "a search with two letters missing", func(i int) []byte {
 			return find(without(seven[i%len(seven)], 2, 4), "")
 		}),
-		s.each("search_prefix", "a search for the beginning of a word",
+		s.each("search_prefix", "a search for the prefix of a word",
 			func(i int) []byte { return find(exact(i)[:4], "") }),
 		fresh,
 	}

@@ -46,8 +46,8 @@ func processTree(pid int) []int {
 	return all
 }
 
-// memory returns the memory of a process now and its peak, in bytes. A page that several processes
-// share is divided among them, so that their sum is right.
+// memory returns the memory of a process now and its peak, in bytes. A page of several processes
+// is divided among them, so that their sum is correct.
 func memory(pid int) (now, peak int64) {
 	now = kilobytes(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Pss:")
 	status := fmt.Sprintf("/proc/%d/status", pid)

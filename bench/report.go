@@ -94,8 +94,8 @@ func summarize(rounds []Sample) Result {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// Share returns another server's CPU time per request as a share of the full server's, 0 if either
-// is unknown.
+// Share returns another server's CPU time per request as a fraction of the full server's, 0 if
+// either is unknown.
 func (m *Measured) Share(other string) float64 {
 	own := m.Results[full].CPU
 	beside := m.Results[other].CPU
@@ -108,7 +108,7 @@ func (m *Measured) Share(other string) float64 {
 // Print writes the report as text.
 func (r *Report) Print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "OPERATION\tSERVER\tREQUESTS/S\tCPU µs\tOF OURS\tCLIENT µs\tp50 µs\tp99 µs\tp99.9 "+
+	fmt.Fprintf(t, "OPERATION\tSERVER\tREQUESTS/S\tCPU µs\tRATIO\tCLIENT µs\tp50 µs\tp99 µs\tp99.9 "+
 		"µs\tBYTES\tFAILED\t\n")
 
 	for i := range r.Operations {

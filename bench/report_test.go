@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// rounds returns three rounds of a server, of which the median takes cpu for each of its 10
-// requests.
+// rounds returns three rounds of a server, whose median takes cpu for each of its 10 requests.
 func rounds(cpu time.Duration) []Sample {
 	all := make([]Sample, 3)
 	for i := range all {

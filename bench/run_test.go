@@ -89,7 +89,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("servers are %q", got)
 		}
 
-		// A bare server cannot answer other requests.
+		// A bare server supports no other requests.
 		key := w.sample.keys.Live
 		want := []Endpoint{{full, l.Addr().String(), key}, {"again", l.Addr().String(), key}}
 		if !slices.Equal(last, want) {
@@ -134,10 +134,10 @@ func wrongFigures(t *testing.T, report *Report) (wrong []string) {
 // TestRunRefuses expects errors for invalid options before anything is started.
 func TestRunRefuses(t *testing.T) {
 	for want, o := range map[string]Options{
-		"operation":   {Operations: []string{"nonsense"}},
-		"beside":      {CompareWith: []string{"nonsense"}},
-		"--key":       {URL: "http://127.0.0.1:1"},
-		"connection,": {Connections: -1},
+		"operation":          {Operations: []string{"nonsense"}},
+		"measure the server": {CompareWith: []string{"nonsense"}},
+		"--key":              {URL: "http://127.0.0.1:1"},
+		"connection,":        {Connections: -1},
 	} {
 		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q in it", o, err, want)

@@ -34,8 +34,8 @@ type world struct {
 	operations []Operation
 }
 
-// worlds are made once for each size. The cost of history does not depend on the size, so that the
-// large one has a month of it.
+// worlds are made once for each size. The cost of history does not depend on the size, so the
+// large world has only a month of history.
 var worlds = map[int]func() *world{
 	1_000:   sync.OnceValue(func() *world { return mustWorld(1_000, 365) }),
 	30_000:  sync.OnceValue(func() *world { return mustWorld(30_000, 365) }),
@@ -59,7 +59,7 @@ func mustWorld(cards, days int) *world {
 // localSite has the URLs in the responses of the worlds.
 var localSite = wire.URLs{URL: "http://localhost", ProductPrefix: "prd"}
 
-// smallCatalog is the catalog of two worlds with different caches; each has its own View of it.
+// smallCatalog is the catalog of two worlds with different caches; each has a separate View.
 // Larger catalogs are not shared, because benchmarks need their memory.
 var smallCatalog = sync.OnceValues(func() (*snapshot.Catalog, error) { return makeCatalog(1_000, 365) })
 
@@ -310,7 +310,7 @@ func BenchmarkReads(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	read("suggest_anew", func(i int) {
+	read("suggest_fresh", func(i int) {
 		word := words[i%len(words)]
 		query := engine.SuggestQuery{Words: word[:3+i%(len(word)-3)], Limit: 10}
 		dst = forgetful.AppendSuggestions(dst, query)
@@ -322,7 +322,7 @@ func BenchmarkReads(b *testing.B) {
 	})
 }
 
-// movingCard returns a card with a price on every day of a year, most of which differ from the
+// movingCard returns a card with a price on every day of a year. Most prices differ from the
 // previous day, as with expensive cards. Such a history takes the longest to encode.
 func (w *world) movingCard() (best int) {
 	maxChanges := 0
@@ -374,7 +374,7 @@ func TestOperations(t *testing.T) {
 }
 
 // TestBareIsEqual compares the responses of a bare server with the original, byte for byte, except
-// the instant and what is unique in every response.
+// the instant and the unique parts of every response.
 func TestBareIsEqual(t *testing.T) {
 	w := worlds[1_000]()
 	op := w.operation(t, "get_card")

@@ -18,11 +18,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// SwapOptions are the publications and the load of Swap.
+// SwapOptions are the releases and the load of Swap.
 type SwapOptions struct {
-	Swaps int           // publications; default 50
+	Swaps int           // releases; default 50
 	Every time.Duration // between two; default 2 s
-	Load  float64       // requests sent, as a share of what server and client can do; default 0.3
+	Load  float64       // requests sent, as a fraction of the rate that server and client can reach; default 0.3
 }
 
 func (o *SwapOptions) setDefaults() {
@@ -47,7 +47,7 @@ func (o *SwapOptions) Validate(other *Options) error {
 	}
 	if o.Swaps < 1 || o.Every <= 0 {
 		problems = append(problems,
-			errors.New("cannot publish less than once, or without a time between two publications"))
+			errors.New("cannot publish less than once, or without a time between two releases"))
 	}
 
 	// This also rejects NaN.
@@ -58,12 +58,12 @@ func (o *SwapOptions) Validate(other *Options) error {
 	return errors.Join(problems...)
 }
 
-// SwapReport has the results of publications under load.
+// SwapReport has the results of releases under load.
 type SwapReport struct {
 	Cards                int
 	Rate                 float64 // requests per second that were intended
 	Phases               []Phase // before, publishing, swapping, after, computing
-	Swaps                int     // publications
+	Swaps                int     // releases
 	Seen                 int     // changes of the snapshot in the responses
 	Failures, Mixed      int64   // responses other than 200; bodies that differ from others of the same snapshot
 	HeapBefore           int64   // live heap of the server at its last collection
@@ -99,7 +99,7 @@ func (r *SwapReport) Swapping() (quiet, swap, publish, calm, compute float64) {
 
 // Swap serves one of two snapshots, sends cards and searches at a fixed rate, and publishes the
 // other snapshot repeatedly. Requests are due at fixed instants, and their latency counts from
-// then, whether or not the previous one was answered. So a stall of the server counts for every
+// then, even if the previous response is late. So a stall of the server counts for every
 // request that waited.
 func Swap(ctx context.Context, o Options, options SwapOptions) (*SwapReport, error) {
 	if err := options.Validate(&o); err != nil {
@@ -175,7 +175,7 @@ func (m *swapRun) run(ctx context.Context, o *Options) (*SwapReport, error) {
 	report := &SwapReport{Cards: m.built.Counts.Cards, Swaps: m.plan.Swaps}
 	report.Rate = m.plan.Load * float64(capacity.Requests) / capacity.Wall.Seconds()
 	quiet := max(time.Duration(m.plan.Swaps)*m.plan.Every/5, 5*time.Second)
-	m.logf("%.0f requests/s, %v before, %d swaps in %v, %v after, as long beside a process that computes",
+	m.logf("%.0f requests/s, %v before, %d swaps in %v, %v after, as long next to a process that computes",
 		report.Rate, quiet, m.plan.Swaps, time.Duration(m.plan.Swaps)*m.plan.Every, quiet)
 
 	loops := make([]openLoop, openConnections)
@@ -233,7 +233,7 @@ func (m *swapRun) publish(ctx context.Context, quiet time.Duration, report *Swap
 }
 
 // publishOne publishes as an operator would on the machine of a server: from a separate process at
-// the lowest priority. It verifies the snapshot and makes a View of it before it moves the pointer.
+// the lowest priority. It verifies the snapshot and makes a View before it moves the pointer.
 func (m *swapRun) publishOne(ctx context.Context, id string) error {
 	return m.runLowPriority(ctx, Task{Kind: taskPublish, Store: m.path("store"), Snapshot: id})
 }
@@ -251,7 +251,7 @@ func (m *swapRun) runLowPriority(ctx context.Context, t Task) error {
 		err = command.Wait()
 	}
 	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("cannot do the task %s beside the server: %w\n%s", t.Text(), err, tail(trouble.String(), 5))
+		return fmt.Errorf("cannot do the task %s next to the server: %w\n%s", t.Text(), err, tail(trouble.String(), 5))
 	}
 	return err
 }
@@ -288,7 +288,7 @@ type openLoop struct {
 	bodies          map[served]uint64
 }
 
-// served is a request in a snapshot; its response body is always the same.
+// served is a request in a snapshot; its response body never changes.
 type served struct {
 	request  int
 	snapshot uint64
@@ -380,7 +380,7 @@ func (r *SwapReport) Print(out io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(out,
-		"\n%d cards, %.0f requests/s due at fixed instants and counted from then; %d publications, %d seen in "+
+		"\n%d cards, %.0f requests/s due at fixed instants and counted from then; %d releases, %d seen in "+
 			"the answers;\n"+
 			"%d failed, %d mixed; live heap %d MB before, %d MB after two, %d MB at the end; %d MB resident\n", r.Cards,
 		r.Rate, r.Swaps, r.Seen,

@@ -99,7 +99,7 @@ func swapCost(t *testing.T, cards int) {
 			s.Read.Round(time.Millisecond), s.Index.Round(time.Millisecond), s.Fragments.Round(time.Millisecond))
 	}
 	publish(ids[1])
-	// With a collector that runs all the time, the peak is what loading really needs.
+	// With a collector that runs all the time, the peak is the memory that loading really needs.
 	load("swap, GOGC=5", 5)
 
 	eng = engine.New(store, engine.Options{Site: wire.URLs{URL: "http://localhost", ProductPrefix: "prd"}})
@@ -110,8 +110,8 @@ func swapCost(t *testing.T, cards int) {
 	publish(ids[1])
 	load("swap, GOGC=100", 100)
 
-	// From the return of publish to the first instant at which the engine serves it, over ten
-	// publications.
+	// From the return of publish to the first instant at which the engine serves the snapshot,
+	// over ten releases.
 	ctx, cancel := context.WithCancel(t.Context())
 	var following sync.WaitGroup
 	following.Go(func() { eng.Follow(ctx) })
@@ -176,7 +176,7 @@ func read(name string) int64 {
 // live returns the reachable heap.
 func live() int64 {
 	runtime.GC()
-	// The second collection sweeps what the first only marked.
+	// The second collection sweeps the objects that the first only marked.
 	runtime.GC()
 	return read("/gc/heap/live:bytes")
 }

@@ -116,7 +116,7 @@ func WriteReady(path string, ready Ready) error {
 		return err
 	}
 
-	// A process that waits for the file must never read a part of it.
+	// A process that waits for the file must never read an incomplete file.
 	draft := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
 	if err := os.WriteFile(draft, text, 0o600); err != nil {
 		return fmt.Errorf("cannot write ready file %q: %w", path, err)

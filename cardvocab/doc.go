@@ -2,6 +2,6 @@
 // in natural order, texts folded to their letters and digits. It knows the words for conditions,
 // rarities, finishes and editions.
 //
-// Notations of one game, such as the "_p1" of One Piece's parallels, apply here to all games: no
-// other game's numbers have them.
+// Notations of one game, such as the "_p1" of One Piece's parallels, apply to all games here,
+// because the numbers of other games never contain them.
 package cardvocab

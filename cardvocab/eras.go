@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// An Era is a time of a game, as collectors call it (docs/dev/SEARCH.md, Orders, prices, eras, sealed words).
+// An Era is a time of a game, by collectors' names (docs/dev/SEARCH.md, Orders, prices, eras, sealed words).
 type Era struct {
 	Name, Game string // Game is a slug
 	from, til  string // days of release, as in "2003-07-01"; "" for no bound
 	names      []string
-	others     []string // beginnings of names of sets that are of no era of the game, or not of this one
+	others     []string // prefixes of names of sets that belong to no era of the game, or not to this era
 	phrases    [3][]string
 }
 
@@ -71,7 +71,7 @@ func readEras() (eras []Era) {
 // Has reports whether a set is of the era, by its name and the day of its release, "" if that is not
 // known.
 func (e *Era) Has(name, day string) bool {
-	// As the beginnings in eras.txt: words divided by low lines.
+	// Like the prefixes in eras.txt: words joined by underscores.
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !IsWordRune(r) })
 	folded := strings.Join(words, "_") + "_"
 	begins := func(beginning string) bool { return strings.HasPrefix(folded, beginning) }

@@ -72,9 +72,9 @@ func DecodeRune(b []byte) (r rune, size int) {
 	return utf8.DecodeRune(b)
 }
 
-// AppendPlain appends the one character c (decoded: r) in lower case, decomposed (NFKD) and without
-// its diacritics; hiragana becomes katakana, whose voicing marks stay. Signs are unchanged, or become spaces; the
-// caller decides which separate words (docs/dev/SEARCH.md, Normalise).
+// AppendPlain appends one character c (decoded: r) in lower case, decomposed (NFKD) and without its diacritics.
+// Hiragana becomes katakana, whose voicing marks stay. Signs are unchanged, or become spaces; the caller decides
+// which separate words (docs/dev/SEARCH.md, Normalise).
 func AppendPlain(dst []byte, c string, r rune) []byte {
 	if r < utf8.RuneSelf {
 		return append(dst, Lower(byte(r)))

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Modifier is what a phrase of a query asks for beside words that cards have (docs/dev/SEARCH.md, Orders,
+// A Modifier is the meaning of a query's phrase that does not name a card (docs/dev/SEARCH.md, Orders,
 // prices, eras, sealed words).
 type Modifier struct {
 	Kind  ModifierKind

@@ -9,7 +9,7 @@ import (
 // The result is negative, zero (for equal strings only) or positive.
 func CompareNumbers(a, b string) int {
 	if a == "" || b == "" {
-		return cmp.Compare(len(b), len(a)) // one of them is 0
+		return cmp.Compare(len(b), len(a)) // either is 0
 	}
 
 	return compareNatural(a, b)

@@ -11,8 +11,8 @@ import (
 const maxNearest = 64
 
 // Nearest returns the text among all that is most similar to a typed one; both are folded. A third
-// of its letters may differ, three at most. It is "" if none is so similar. Of equally near ones it
-// is the first.
+// of its letters may differ, three at most. It is "" if none is so similar. Among equally similar
+// texts the first is returned.
 func Nearest(typed string, all iter.Seq[string]) string { return NewSuggester(all).Nearest(typed) }
 
 // A Suggester is a list of distinct texts with which a typed text is compared. It never changes.

@@ -20,9 +20,9 @@ func TestNumberKey(t *testing.T) {
 	}
 }
 
-// matches says whether the number that a caller asks for is the number printed on a card (decision
-// 23): the keys are equal, or the wanted one is the base of the printed parallel; totals must agree
-// only where both have one. index does the same with lists of cards by their keys.
+// matches reports whether a requested number is the number printed on a card (decision 23). The
+// keys are equal, or the requested key is the base of the printed parallel. Totals must agree only
+// if both numbers have one. index compares lists of cards by their keys in the same way.
 func matches(wanted, printed string) bool {
 	key := NumberKey(wanted)
 	if key == "" || key != NumberKey(printed) && key != NumberBase(printed) {

@@ -167,7 +167,7 @@ const (
 	altFullArt = "alternate full art, alt full art, full art alt"
 )
 
-// statedTable has what phrases state of a card if that differs from their preference.
+// statedTable has the traits that phrases state of a card if these differ from their preference.
 var statedTable = []phrases{
 	{Preference{Exact: AltArt}, altArt},
 	{Preference{Exact: AltArt | FullArt}, altFullArt},
@@ -200,8 +200,8 @@ func SameFinish(a, b string) bool {
 // 24 bytes and 3 words.
 const maxFinishLen, maxFinishWords = 64, 8
 
-// Finish reads the name of a variant as people and catalogs write it; false if a word of it is no
-// finish and no edition. Valuations call it for every lane of a line, so it does not allocate.
+// Finish reads the name of a variant in people's or catalogs' words; false if a word is neither
+// finish nor edition. Valuations call it for every lane of a line, so it does not allocate.
 func Finish(name string) (Traits, bool) {
 	if len(name) > maxFinishLen {
 		return 0, false

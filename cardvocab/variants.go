@@ -2,9 +2,9 @@ package cardvocab
 
 import "strings"
 
-// SameVariant reports whether two names of variants mean the same. Case, spaces, hyphens and
-// underscores do not matter (decision 17), and different names of one finish and edition are the
-// same (decision 1809).
+// SameVariant reports whether two names of variants are equivalent. Case, spaces, hyphens and
+// underscores do not matter (decision 17), and different names of one finish and edition are
+// equivalent (decision 1809).
 func SameVariant(a, b string) bool { return sameLetters(a, b) || SameFinish(a, b) }
 
 func sameLetters(a, b string) bool {

@@ -113,7 +113,7 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// TestUnits lets systemd read the units, with programs that exist here in the place of ours.
+// TestUnits lets systemd read the units, with existing programs in place of ninepocket.
 func TestUnits(t *testing.T) {
 	analyze := tool(t, "systemd-analyze")
 	dir := t.TempDir()

@@ -49,11 +49,11 @@ func inContainers() *fleet.Plan {
 	return p
 }
 
-// service is what compose.yml says of a container.
+// service is a container in compose.yml.
 type service struct {
 	text    string
 	image   string
-	shared  bool // of our own image, with what all of those have
+	shared  bool // our own image, with the settings that all such containers share
 	command []string
 	env     map[string]string
 }
@@ -94,8 +94,8 @@ func services(t *testing.T, text string) (all map[string]service, ours map[strin
 	return all, settings(top)
 }
 
-// TestComposeIsTheDemo holds compose.yml against what `make fleet-demo` runs: the same processes with
-// the same flags and variables, from images of one version each.
+// TestComposeIsTheDemo compares compose.yml with the processes of `make fleet-demo`: the same
+// processes with the same flags and variables, from images of one version each.
 func TestComposeIsTheDemo(t *testing.T) {
 	text := read(t, "fleet/compose.yml")
 	all, ours := services(t, text)
@@ -141,7 +141,7 @@ func TestComposeIsTheDemo(t *testing.T) {
 		t.Errorf("the first lines do not push to %s, which servers follow", plan.PublishTo())
 	}
 
-	// What a container reads from this folder is there, and what it keeps has a volume.
+	// Files that a container reads from this folder are there, and folders that it writes have a volume.
 	_, volumes, _ := strings.Cut(text, "\nvolumes:\n")
 	for _, list := range regexp.MustCompile(`(?m)^    volumes: (\[.*\])$`).FindAllStringSubmatch(text, -1) {
 		var mounts []string

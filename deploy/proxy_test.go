@@ -22,7 +22,7 @@ import (
 	"ninepocket/internal/redistest"
 )
 
-// fleetServers are three servers as HAProxy sees them: pages, an API that needs Redis, and what readyz says.
+// fleetServers are three servers behind HAProxy: pages, an API that needs Redis, and the response of readyz.
 type fleetServers struct {
 	redis [3]atomic.Bool
 	plan  *fleet.Plan
@@ -56,8 +56,8 @@ func startFleetServers(t *testing.T) *fleetServers {
 	return w
 }
 
-// TestOneServerWithoutRedis lets HAProxy end TLS before three servers: one that cannot reach its Redis gives its
-// tenants away, and where none can, pages go on.
+// TestOneServerWithoutRedis lets HAProxy end TLS before three servers. A server that cannot reach its Redis
+// loses its tenants to the others, and if no server can, pages still work.
 func TestOneServerWithoutRedis(t *testing.T) {
 	haproxy, err := exec.LookPath("haproxy")
 	if err != nil {
@@ -151,8 +151,8 @@ func TestOneServerWithoutRedis(t *testing.T) {
 	}
 }
 
-// TestRedisIsClosed reads users.acl with a Redis: nothing without a password, and nothing but the work of servers
-// with theirs.
+// TestRedisIsClosed reads users.acl with a Redis: nothing without a password, and only the commands of servers
+// with a server's password.
 func TestRedisIsClosed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users.acl")
 	if err := os.WriteFile(file, []byte(read(t, "fleet/users.acl")), 0o600); err != nil {

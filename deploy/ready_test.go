@@ -32,8 +32,8 @@ func freePort(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// TestCaddyfile lets Caddy check the file, and serves with it: the server gets the visitor's address
-// whatever the visitor says, answers as the client asked, a restart is waited for, and no call is repeated.
+// TestCaddyfile lets Caddy check the file, and serves with it. The server gets the visitor's address even if the
+// visitor claims another. Responses have the requested encoding. A restart is waited for, and no call is repeated.
 func TestCaddyfile(t *testing.T) {
 	caddy := tool(t, "caddy")
 	dir := t.TempDir()
@@ -207,7 +207,7 @@ func TestLogrotate(t *testing.T) {
 	}
 }
 
-// TestDropIns lets systemd read each drop-in with the unit that it is for.
+// TestDropIns lets systemd read each drop-in with its unit.
 func TestDropIns(t *testing.T) {
 	analyze := tool(t, "systemd-analyze")
 	dropIns, err := filepath.Glob("systemd/drop-ins/*.conf")
@@ -228,7 +228,7 @@ func TestDropIns(t *testing.T) {
 			}
 		}
 
-		// Units that are named and not here are somebody else's.
+		// Named units that are missing here belong to other packages.
 		out, _ := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", path).CombinedOutput()
 		found := ""
 		for line := range strings.Lines(string(out)) {
@@ -262,7 +262,7 @@ func TestDropIns(t *testing.T) {
 // variable matches variables of the program, commented out or not.
 var variable = regexp.MustCompile(`(?m)^#?(?:Environment=)?((?:NINEPOCKET|AWS)_\w+)=(.*)$`)
 
-// checkVariables wants all variables that a file sets to be settings with good values.
+// checkVariables checks that all variables in a file are settings with valid values.
 func checkVariables(t *testing.T, path, text string) int {
 	t.Helper()
 	var environ []string
@@ -281,7 +281,7 @@ func checkVariables(t *testing.T, path, text string) int {
 	return len(environ)
 }
 
-// TestSecretsFile wants the sample to set nothing, and each line of it to be right without its #.
+// TestSecretsFile checks that the sample sets nothing, and that each line is valid without its #.
 func TestSecretsFile(t *testing.T) {
 	const path = "systemd/secrets.env"
 	text := read(t, path)
@@ -344,7 +344,7 @@ func TestAlertsAreExplained(t *testing.T) {
 	}
 }
 
-// dashboard is what Grafana needs of a dashboard.
+// dashboard has the members of a dashboard that Grafana needs.
 type dashboard struct {
 	UID           string `json:"uid"`
 	Title         string `json:"title"`
@@ -386,7 +386,7 @@ type dashboard struct {
 	} `json:"panels"`
 }
 
-// TestDashboard holds the dashboard against what Grafana wants to load it and to show each panel.
+// TestDashboard checks the members that Grafana needs to load the dashboard and to show each panel.
 func TestDashboard(t *testing.T) {
 	var d dashboard
 	if err := json.Unmarshal([]byte(read(t, "grafana/ninepocket.json")), &d); err != nil {
@@ -410,7 +410,7 @@ func TestDashboard(t *testing.T) {
 		}
 		ids[p.ID] = true
 
-		// Of 24 columns; Grafana moves what overlaps.
+		// There are 24 columns; Grafana moves panels that overlap.
 		g := p.GridPos
 		if g.W < 1 || g.H < 1 || g.X < 0 || g.X+g.W > 24 {
 			t.Errorf("%s: %+v is outside", where, g)

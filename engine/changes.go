@@ -16,12 +16,12 @@ import (
 	"ninepocket/wire"
 )
 
-// maxDeltaRows bounds how many rows the deltas of a View name together, at 12 bytes each, and 120 more for each
-// different one. A month of the real catalog has half a million. What is behind the bound nobody knows.
+// maxDeltaRows bounds the rows of the deltas of a View together, at 12 bytes each, and 120 more for each
+// different row. A month of the real catalog has half a million. Changes beyond the bound are unknown.
 const maxDeltaRows = 2 << 20
 
-// changes say of a View in which rows it differs from earlier snapshots. They are made of the deltas that lead from
-// those snapshots to the View's, each of which has a bit.
+// changes are the rows in which a View differs from earlier snapshots. They are made from the deltas that lead from
+// those snapshots to the View's. Each delta has a bit.
 type changes struct {
 	paths map[string]uint32               // by snapshot: the deltas that lead from it to the View's
 	rows  [snapshot.RowKinds][]changedRow // ascending by order
@@ -31,15 +31,15 @@ type changes struct {
 // changedRow is a row that deltas name.
 type changedRow struct {
 	key     snapshot.RowKey
-	order   uint64   // the same at all servers of a snapshot: cursors go on at another one
+	order   uint64   // equal on all servers of a snapshot: cursors continue on another server
 	row     int      // in the catalog
 	now     uint64   // its fingerprint there, 0 if the catalog lacks it
 	touched uint32   // the deltas that name it
 	was     []uint64 // its fingerprints before these, those of low bits first
 }
 
-// composeChanges tells a View what changed since earlier snapshots. It goes back from the View's own, and reaches
-// each snapshot by the fewest deltas: what a publication did and a rollback undid is not among them.
+// composeChanges gives a View its changes since earlier snapshots. It goes back from the View's own, and reaches
+// each snapshot by the fewest deltas. So changes that a release made and a rollback undid are not among them.
 func (v *View) composeChanges(deltas []*snapshot.Delta, step func()) (problem error) {
 	made := &changes{paths: map[string]uint32{v.ID: 0}}
 	found := map[snapshot.RowKey]*changedRow{}
@@ -64,7 +64,7 @@ func (v *View) composeChanges(deltas []*snapshot.Delta, step func()) (problem er
 				step()
 				row := found[named.RowKey]
 				if row == nil {
-					// Rows that the catalog lacks follow those of it, in the order of a hash.
+					// Rows that the catalog lacks follow the catalog's rows, in the order of a hash.
 					order := cursor.Hash(named.ID, named.Variant, named.Condition.Code()) | 1<<63
 					row = &changedRow{key: named.RowKey, order: order}
 					found[named.RowKey] = row
@@ -96,19 +96,19 @@ func (v *View) composeChanges(deltas []*snapshot.Delta, step func()) (problem er
 	return problem
 }
 
-// loadChanges tells a View what changed, as far as the store knows. An error is no reason not to serve it.
+// loadChanges gives a View its changes, as far as the store has them. After an error the View is served all the same.
 func (e *Engine) loadChanges(v *View, step func()) {
 	if e.o.Deltas == nil {
 		return
 	}
 	deltas, err := e.o.Deltas()
 	if err := errors.Join(err, v.composeChanges(deltas, step)); err != nil {
-		e.o.Log.Warn("clients are not told of all changes, and may have to take the bulk again",
+		e.o.Log.Warn("changes are incomplete: clients may have to download the bulk files again",
 			slog.String("snapshot_id", v.ID), slog.Any("cause", err))
 	}
 }
 
-// KnowsChanges reports whether the View knows what changed since a snapshot.
+// KnowsChanges reports whether the View has the changes since a snapshot.
 func (v *View) KnowsChanges(since string) bool {
 	_, known := v.changes.Load().paths[since]
 	return known
@@ -118,14 +118,14 @@ func (v *View) KnowsChanges(since string) bool {
 type ChangesQuery struct {
 	Kind  snapshot.RowKind
 	Since string
-	After uint64 // what AppendChanges returned for the page before, 0 for the first page
+	After uint64 // the result of AppendChanges for the previous page, 0 for the first page
 	Limit int
 }
 
 // AppendChanges appends a page of changes, joined by commas. last is where the next page begins, 0 for none.
 func (v *View) AppendChanges(dst []byte, query ChangesQuery) (_ []byte, last uint64) {
 	all := v.changes.Load()
-	// Of a list that ascends, the page begins behind the row of the cursor.
+	// If a list ascends, the page begins after the row of the cursor.
 	rows := all.rows[query.Kind]
 	from := sort.Search(len(rows), func(i int) bool { return rows[i].order > query.After })
 	for i := range rows[from:] {

@@ -12,7 +12,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// month is a View with what changed in so many publications, each of which moves every n-th price.
+// month is a View with the changes of a number of releases. Each moves every n-th price.
 func month(tb testing.TB, cards, publications, n int) (v *engine.View, first string, deltas []*snapshot.Delta) {
 	tb.Helper()
 	w := fixture.Random(1, fixture.Size{Sets: 20, Cards: cards, Days: 1})
@@ -60,7 +60,8 @@ func month(tb testing.TB, cards, publications, n int) (v *engine.View, first str
 	return e.View(), first, deltas
 }
 
-// TestChangesOfAMonth wants a View to know 30 publications back and not 31, whatever else the store says.
+// TestChangesOfAMonth checks that a View knows the changes of 30 releases back, and not of 31, even
+// if the store has more.
 func TestChangesOfAMonth(t *testing.T) {
 	v, first, deltas := month(t, 30, snapshot.MaxDeltas, 2)
 	if !v.KnowsChanges(first) || !v.KnowsChanges(v.ID) || v.KnowsChanges("none") || len(deltas) != snapshot.MaxDeltas {
@@ -96,7 +97,7 @@ func BenchmarkChanges(b *testing.B) {
 	}
 }
 
-// BenchmarkComposeChanges makes what a View knows of 30 days, and says what it takes.
+// BenchmarkComposeChanges makes the changes of 30 days for a View, and reports their memory.
 func BenchmarkComposeChanges(b *testing.B) {
 	v, _, deltas := month(b, 5000, snapshot.MaxDeltas, 3)
 	rows := 0

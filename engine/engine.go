@@ -16,7 +16,7 @@ import (
 
 // Source is where snapshots come from. It must be safe for concurrent use.
 type Source interface {
-	// Current returns which snapshot is published; the epoch changes with every publication.
+	// Current returns the published snapshot; the epoch changes with every release.
 	Current() (snapshot.Current, error)
 	// Manifest describes a stored snapshot without reading its sections. The engine estimates from
 	// it how much memory a load needs.
@@ -25,9 +25,9 @@ type Source interface {
 	// microseconds or so, and step may pause; with a nil step it loads at full speed. When the
 	// context ends, Load returns soon, with the context's error.
 	Load(ctx context.Context, id string, step func()) (*snapshot.Catalog, error)
-	// Published returns the ids of the snapshots that were published, each once, the latest
-	// publication first. It works even while Current fails. Snapshots that were only built, or
-	// refused, are not included; removed ones may be.
+	// Published returns the ids of the released snapshots, each once, the latest release first.
+	// It works even while Current fails. Snapshots that were only built, or refused, are not
+	// included; removed ones may be.
 	Published() ([]string, error)
 }
 
@@ -51,11 +51,11 @@ type Options struct {
 	// RunLoad wraps a load that runs while another snapshot is served; nil calls it directly. The
 	// load pauses now and then, so that requests have priority.
 	RunLoad func(work func())
-	// Swapped are sent to after each swap, unless they are full. One swap that waits is enough: who follows looks
+	// Swapped are sent to after each swap, unless they are full. One waiting swap is enough: the receiver looks
 	// at the newest View.
 	Swapped []chan<- struct{}
-	// Deltas returns what publications changed, the latest first, and with an error those that are whole. Nil
-	// means that nobody knows.
+	// Deltas returns the changes of releases, the latest first, and with an error the intact ones. Nil means
+	// unknown changes.
 	Deltas func() ([]*snapshot.Delta, error)
 	// RemoteStatus returns the last known state of the remote store. It is nil on one machine.
 	RemoteStatus func() RemoteStatus
@@ -84,13 +84,13 @@ type Engine struct {
 	woken    chan<- struct{} // wakes Follow when a View is prepared; guarded by mu
 
 	pollMu    sync.Mutex     // locked during a poll of the source; guards the next three
-	published publicationKey // the publication that is served, or prepared
-	refused   publicationKey // a publication that cannot be served: only Retry tries it again
-	backoff   loadBackoff    // a failure that may pass: it is tried again
+	published publicationKey // the release that is served, or prepared
+	refused   publicationKey // a release that cannot be served: only Retry tries it again
+	backoff   loadBackoff    // a temporary failure: it is retried
 
 	recorder statsRecorder // has its own lock
 
-	Degraded atomic.Bool // set by a fallback of Open, until the current publication is served
+	Degraded atomic.Bool // set by a fallback of Open, until the current release is served
 }
 
 // retiredView is a View that was swapped out at a time.
@@ -159,7 +159,7 @@ func (e *Engine) site() wire.URLs {
 
 	has, err := e.o.Images()
 	if err != nil {
-		e.o.Log.Error("serving without images", slog.Any("cause", err))
+		e.o.Log.Error("image folder unreadable: serving without images", slog.Any("cause", err))
 		site.Images = ""
 	}
 
@@ -192,7 +192,7 @@ func (e *Engine) swapLocked(v *View, now time.Time, from origin) {
 		v.searches = e.searches
 	}
 
-	// The order is: retire the old View, swap, release what exceeds the budget. So Retained finds a
+	// The order is: retire the old View, swap, release Views beyond the budget. So Retained finds a
 	// View at every moment, even when a retired snapshot becomes current again.
 	e.retired.Store(&live)
 	e.current.Store(v)
@@ -235,7 +235,7 @@ func (e *Engine) withinBudget(all []retiredView, current *View) []retiredView {
 	return retained
 }
 
-// expire releases the retired Views to which no cursor refers any more.
+// expire releases the retired Views without a valid cursor.
 func (e *Engine) expire(now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -59,20 +59,20 @@ func TestOpenFallsBack(t *testing.T) {
 			t.Errorf("%s: serving %q, degraded %t", what, serving(e), e.Degraded.Load())
 		}
 
-		// One was removed since it was published, which is no failure; bad is one.
+		// A snapshot that was removed after its release is no failure; a bad one is.
 		if st := e.Stats(); st.LastFailure.ID != bad {
 			t.Errorf("%s: the last failure is %+v", what, st.LastFailure)
 		}
 
-		// Once it can be loaded again, what failed for the moment is served, and what is damaged is
-		// not tried.
+		// Once it can be loaded again, a temporarily failed snapshot is served, and a damaged one
+		// is not tried.
 		s.fail(published, nil)
 		wantErr(t, what, e.Check(start), nil)
 		if got := serving(e) == published && !e.Degraded.Load(); got != later {
 			t.Errorf("%s: afterwards serving %q, degraded %t", what, serving(e), e.Degraded.Load())
 		}
 
-		// Another publication is.
+		// Another release is.
 		s.publish(old)
 		wantErr(t, what, e.Check(start), nil)
 		if serving(e) != old || e.Degraded.Load() {
@@ -117,7 +117,7 @@ func TestOpenWithNothingThatLoads(t *testing.T) {
 	s.fail(b, errDamage)
 	e := engine.New(s, engine.Options{Site: site})
 	wantErr(t, "open", e.Open(start), errDamage)
-	// A snapshot that nobody published is not better than none.
+	// An unreleased snapshot is not better than none.
 	if e.View() != nil || e.Degraded.Load() || s.loaded(built) != 0 {
 		t.Errorf("serving %q, degraded %t", serving(e), e.Degraded.Load())
 	}
@@ -146,7 +146,7 @@ func TestCheck(t *testing.T) {
 	// Back to an earlier one.
 	s.publish(a)
 	check(nil, a)
-	// A damaged publication is reported once, tried once, and does not stop the next one.
+	// A damaged release is reported once, tried once, and does not stop the next release.
 	s.publish(c)
 	s.fail(c, errDamage)
 	check(snapshot.ErrDamaged, a)
@@ -169,7 +169,7 @@ func TestCheck(t *testing.T) {
 	s.publish(c)
 	check(nil, c)
 
-	// What may pass is tried until it does.
+	// A temporary failure is retried until it succeeds.
 	broken := errors.New("the network is away")
 	s.publish(a)
 	s.fail(a, broken)
@@ -288,7 +288,7 @@ func TestRetiredBudget(t *testing.T) {
 	f("all", func(int64) int64 { return 0 }, 4)
 }
 
-// TestFollow serves what is published without being asked.
+// TestFollow serves each release without being asked.
 func TestFollow(t *testing.T) {
 	s := newSource()
 	e := engine.New(s, engine.Options{Site: site, Poll: time.Millisecond})
@@ -311,9 +311,9 @@ func TestFollow(t *testing.T) {
 	following.Wait()
 }
 
-// TestFollowBacksOff polls in virtual time: what may pass is tried ever more rarely, at least
-// every two seconds, and is logged once. No view is made in the bubble, because the word index has
-// goroutines of its own.
+// TestFollowBacksOff polls in virtual time. A temporary failure is retried ever more rarely, at
+// least every two seconds, and is logged once. No view is made in the bubble, because the word
+// index has goroutines.
 func TestFollowBacksOff(t *testing.T) {
 	var log bytes.Buffer
 	s := newSource()
@@ -361,7 +361,7 @@ func TestFollowBacksOff(t *testing.T) {
 		s.publish(b) // it starts again
 		wait(time.Second)
 		tried(b, 11)
-		s.publish(b) // another publication is tried at once, whatever became of the one before
+		s.publish(b) // another release is tried at once, whatever happened to the previous release
 		wait(250 * time.Millisecond)
 		tried(b, 12)
 		stop()
@@ -378,7 +378,7 @@ func TestFollowBacksOff(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		asked = s.asked() - asked
-		// Readable again: the publication is tried within the longest wait.
+		// If it is readable again, the release is tried within the longest wait.
 		s.publish(b)
 		n := s.loaded(b)
 		time.Sleep(2 * time.Second)
@@ -409,8 +409,8 @@ func TestFollowBacksOff(t *testing.T) {
 	}
 }
 
-// TestReadersDuringSwaps reads from many goroutines while views are swapped: every answer is of one
-// snapshot.
+// TestReadersDuringSwaps reads from many goroutines while views are swapped: every response is of
+// one snapshot.
 func TestReadersDuringSwaps(t *testing.T) {
 	const snapshots = 3
 	swaps := 20 / testsweep.Stride(3) // readers are busy for as long as they last
@@ -473,8 +473,8 @@ func TestReadersDuringSwaps(t *testing.T) {
 	readers.Wait()
 }
 
-// TestStoreIsGone: a pointer that was there and is gone is a failure, told and tried again, while
-// the View serves on.
+// TestStoreIsGone: a pointer that existed and is gone is a failure. It is reported and retried,
+// while the View is still served.
 func TestStoreIsGone(t *testing.T) {
 	s := newSource()
 	id := s.add(1, fixture.Random(1, fixture.Small))
@@ -504,7 +504,7 @@ func TestStoreIsGone(t *testing.T) {
 	}
 }
 
-// TestAnotherStoreOfEqualEpoch: a store that was exchanged for another counts its epochs anew.
+// TestAnotherStoreOfEqualEpoch: a store that replaced another counts its epochs from the start.
 func TestAnotherStoreOfEqualEpoch(t *testing.T) {
 	s := newSource()
 	one := s.add(1, fixture.Random(1, fixture.Small))

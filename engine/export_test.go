@@ -7,7 +7,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Check polls the source once, without the backoff. Unlike Retry, it does not retry a publication that was
+// Check polls the source once, without the backoff. Unlike Retry, it does not retry a release that was
 // refused permanently.
 func (e *Engine) Check(now time.Time) error {
 	e.pollMu.Lock()

@@ -19,7 +19,7 @@ type facetKey struct {
 	folded string
 }
 
-// facetTally counts the cards of each value of a filter, by spelling.
+// facetTally counts the cards of each value of a filter, by the value's form.
 type facetTally map[facetKey]map[string]int
 
 // add counts cards of a game that have a value. A value without letters and digits is not counted,
@@ -35,8 +35,8 @@ func (t facetTally) add(game int, value string, cards int) {
 	t[of][value] += cards
 }
 
-// sorted returns the facets, those with the most cards first. Each has its commonest spelling, or
-// the first in byte order of equally common ones.
+// sorted returns the facets, most cards first. Each has its most frequent form, or the first in
+// byte order among equals.
 func (t facetTally) sorted() (facets []wire.Facet) {
 	for of, counts := range t {
 		facet := wire.Facet{Game: of.game}
@@ -70,7 +70,7 @@ func (v *View) countFacets(step func()) {
 
 		rarities.add(int(game), c.Cards.Rarity.At(card), 1)
 
-		// A card counts once for each variant and each condition in which it has a price.
+		// A card counts once for each variant and each condition of its prices.
 		variant := uint16(0)
 		had := [snapshot.FactorySealed]bool{}
 		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {

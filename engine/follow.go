@@ -13,34 +13,34 @@ import (
 )
 
 // maxRetryWait is the longest wait after a failed try, unless Options.Poll is longer (decision 94). A
-// load of a real catalog takes about a second. So a publication is served within three seconds after
-// the store is readable again.
+// load of a real catalog takes about a second. So a release is served within three seconds after the
+// store is readable again.
 const maxRetryWait = 2 * time.Second
 
-// publicationKey identifies one change of a store's CURRENT. Its epoch alone does not: a store that
-// replaces the first may have reached the same epoch. loadBackoff compares epochs alone: at worst a
-// try comes one wait late.
+// publicationKey identifies one change of a store's CURRENT. The epoch alone is not enough: a store
+// that replaces another may have the same epoch. loadBackoff compares epochs alone: at worst a try
+// comes one wait late.
 type publicationKey struct {
 	epoch uint64
 	id    string
 }
 
-// loadBackoff is a failure that may pass (decision 94): the source cannot be polled, or the
-// snapshot cannot be read or does not fit into memory. The engine retries without end. The wait
-// doubles up to maxRetryWait.
+// loadBackoff is a temporary failure (decision 94): the source cannot be polled, or the
+// snapshot cannot be read or is too large for the memory. The engine retries without end. The
+// wait doubles up to maxRetryWait.
 type loadBackoff struct {
 	err   error
-	epoch uint64 // of the publication that failed; 0 if the source could not be polled
+	epoch uint64 // of the release that failed; 0 if the source could not be polled
 	wait  time.Duration
 	until time.Time // not tried again before
 }
 
-// active reports whether this publication failed and it is too early to try again.
+// active reports whether this release failed and it is too early to try again.
 func (t *loadBackoff) active(epoch uint64, now time.Time) bool {
 	return t.err != nil && t.epoch == epoch && now.Before(t.until)
 }
 
-// record records a failure. The wait doubles while the same publication fails.
+// record records a failure. The wait doubles while one release fails.
 func (t *loadBackoff) record(err error, epoch uint64, poll time.Duration, now time.Time) {
 	if t.err == nil || t.epoch != epoch {
 		t.wait = poll / 2 // it is doubled below
@@ -52,11 +52,10 @@ func (t *loadBackoff) record(err error, epoch uint64, poll time.Duration, now ti
 	t.until = now.Add(t.wait)
 }
 
-// Open loads the published snapshot. If that cannot be served, for whatever reason, it tries the
-// earlier publications, the latest first, and sets Degraded (decision 96). It serves nothing that
-// was never published. If nothing can be served, it returns the first error, and why the earlier
-// publications cannot be listed, if so. While a publication is scheduled for later, it serves the one
-// before, if that can be served.
+// Open loads the released snapshot. If that cannot be served, it tries the earlier releases, the
+// latest first, and sets Degraded (decision 96). It serves nothing that was never released. If
+// nothing can be served, it returns the first error, and the reason if the earlier releases cannot be
+// listed. While a release is scheduled for later, the previous release is served if possible.
 func (e *Engine) Open(now time.Time) error {
 	ctx := context.Background()
 	e.pollMu.Lock()
@@ -66,7 +65,7 @@ func (e *Engine) Open(now time.Time) error {
 	if err == nil {
 		e.recorder.polled(now)
 		if e.openPrevious(ctx, cur, now) {
-			// Follow prepares the next publication.
+			// Follow prepares the next release.
 			return nil
 		}
 		err = e.load(ctx, cur, now)
@@ -86,7 +85,7 @@ func (e *Engine) Open(now time.Time) error {
 	return e.openFallback(ctx, cur, err, now)
 }
 
-// openFallback serves the latest other publication that can be served, because an older catalog is
+// openFallback serves the latest other release that can be served, because an older catalog is
 // better than none. If there is none, it returns cause, the reason why cur cannot be served, and the
 // error of Published, if that failed.
 func (e *Engine) openFallback(ctx context.Context, cur snapshot.Current, cause error, now time.Time) error {
@@ -112,7 +111,7 @@ func (e *Engine) openFallback(ctx context.Context, cur snapshot.Current, cause e
 		}
 
 		e.Degraded.Store(true)
-		e.o.Log.Error("cannot serve what the store publishes, serving an earlier publication",
+		e.o.Log.Error("degraded: the published snapshot could not be loaded, an earlier one is served",
 			slog.String("snapshot_id", id), slog.String("published_id", cur.ID),
 			slog.String("reason", ReasonOf(cause).String()), slog.Any("cause", cause))
 		return nil
@@ -121,11 +120,11 @@ func (e *Engine) openFallback(ctx context.Context, cur snapshot.Current, cause e
 	return cause
 }
 
-// errUnservable reports that a snapshot is undamaged but no View can be made of it.
+// errUnservable reports that a View cannot be made of an undamaged snapshot.
 var errUnservable = errors.New("cannot be served")
 
-// recordFailure records why a publication is not served, or why the source could not be polled. If
-// another try would fail in the same way, the publication is refused permanently; otherwise it is
+// recordFailure records why a release is not served, or why the source could not be polled. If
+// another try would fail with the same reason, the release is refused permanently; otherwise it is
 // retried after a while.
 func (e *Engine) recordFailure(cur snapshot.Current, err error, now time.Time) {
 	reason := ReasonOf(err)
@@ -202,7 +201,7 @@ func (e *Engine) buildView(ctx context.Context, cur snapshot.Current, step func(
 		return nil, from, err
 	}
 
-	if step == nil { // reading goes on at all cores then
+	if step == nil { // reading then continues on all cores
 		step = func() {}
 	}
 
@@ -218,10 +217,10 @@ func (e *Engine) buildView(ctx context.Context, cur snapshot.Current, step func(
 	return v, from, nil
 }
 
-// Follow polls the source until ctx is done, and swaps to each new publication. If one cannot be
-// served, Follow logs that once, and the current View stays. A failure that may pass is retried
-// after a while, which doubles up to two seconds (decision 94). If ctx ends during a load, the load
-// is cancelled: nobody would use its View. A View that is made early is swapped in at its time.
+// Follow polls the source until ctx is done, and swaps to each new release. If a release cannot be
+// served, Follow logs that once, and the current View stays. A temporary failure is retried after a
+// while, which doubles up to two seconds (decision 94). If ctx ends during a load, the load is
+// cancelled: its View would have no use. A View that is made early is swapped in at its time.
 func (e *Engine) Follow(ctx context.Context) {
 	tick := time.NewTicker(e.o.Poll)
 	defer tick.Stop()
@@ -242,7 +241,7 @@ func (e *Engine) Follow(ctx context.Context) {
 				reported = ""
 			case err.Error() != reported:
 				reported = err.Error()
-				e.o.Log.Error("cannot follow the store, serving on", slog.String("reason", ReasonOf(err).String()),
+				e.o.Log.Error("cannot follow the store: the current snapshot stays in use", slog.String("reason", ReasonOf(err).String()),
 					slog.Any("cause", err))
 			}
 		}
@@ -261,7 +260,7 @@ func (e *Engine) poll(ctx context.Context, now time.Time) error {
 	return e.check(ctx, now, true)
 }
 
-// Retry polls the source once, without the backoff, and also retries a publication that was refused
+// Retry polls the source once, without the backoff, and also retries a release that was refused
 // permanently.
 func (e *Engine) Retry(now time.Time) error {
 	e.pollMu.Lock()
@@ -271,8 +270,8 @@ func (e *Engine) Retry(now time.Time) error {
 	return e.check(context.Background(), now, false)
 }
 
-// check polls the source once and swaps if something else is published. If it cannot serve the
-// publication, it returns why; a publication that was refused permanently is reported only once. With
+// check polls the source once and swaps if there is another release. If it cannot serve the release,
+// it returns the reason; a release that was refused permanently is reported only once. With
 // obeyBackoff, it returns the known failure if the same load failed a moment ago. The caller holds
 // pollMu.
 func (e *Engine) check(ctx context.Context, now time.Time, obeyBackoff bool) error {
@@ -287,8 +286,8 @@ func (e *Engine) check(ctx context.Context, now time.Time, obeyBackoff bool) err
 			return nil
 		}
 
-		// The pointer cannot be read, or is damaged. If it existed and is gone, so is the store itself: it
-		// was unmounted, or its folder was moved.
+		// The pointer cannot be read, or is damaged. If it existed and is gone, the whole store is gone:
+		// it was unmounted, or its folder was moved.
 		e.recordFailure(snapshot.Current{}, err, now)
 		return err
 	}
@@ -308,7 +307,7 @@ func (e *Engine) check(ctx context.Context, now time.Time, obeyBackoff bool) err
 	}
 
 	if e.adopt(cur) {
-		// It was made before this publication, or the one that it undoes.
+		// It was made before this release, or before the release that this one undoes.
 		e.loadChanges(e.Retained(cursor.Hash(cur.ID)), throttle.New().Step)
 	} else {
 		if err := e.load(ctx, cur, now); err != nil {

@@ -16,7 +16,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestMemory refuses a swap that would not fit, after it let go of retired Views, the oldest first.
+// TestMemory refuses a swap for lack of memory, after it released retired Views, the oldest first.
 func TestMemory(t *testing.T) {
 	const mib = int64(1 << 20)
 	s := newSource()
@@ -71,8 +71,8 @@ func TestMemory(t *testing.T) {
 		t.Errorf("dropping is logged %d times: %s", n, &log)
 	}
 
-	// And now there is none at all: what is served stays, and the operator is told how much it
-	// takes.
+	// Now there is no room at all: the served View stays, and the operator learns the size of
+	// the load.
 	limit = 100*mib + 46*mib - 1
 	s.publish(ids[4])
 	err := e.Check(start)
@@ -95,7 +95,7 @@ func TestMemory(t *testing.T) {
 		t.Error("behind although what is published is served")
 	}
 
-	// A limit that nobody knows stops nothing.
+	// An unknown limit stops nothing.
 	used = 1 << 50
 	limit = 0
 	s.publish(ids[0])
@@ -103,7 +103,7 @@ func TestMemory(t *testing.T) {
 	want("without a limit", 0, 3, 4)
 }
 
-// TestFirstIsNotRefused loads at start whatever memory says: there is nothing else to serve.
+// TestFirstIsNotRefused loads at start with any memory: no other snapshot can be served.
 func TestFirstIsNotRefused(t *testing.T) {
 	s := newSource()
 	s.publish(s.add(1, small(1)))
@@ -166,14 +166,14 @@ func TestEngineStats(t *testing.T) {
 		t.Errorf("published again: %+v", st)
 	}
 
-	// The source cannot be asked: what it published last may still be what is served.
+	// The source cannot be asked: its last release may still be served.
 	s.unreachable(errors.New("away"))
 	if e.Check(at.Add(time.Hour)) == nil || e.Stats().Behind || !e.Stats().Checked.Equal(at) {
 		t.Errorf("an unreachable source: %+v", e.Stats())
 	}
 }
 
-// TestDegradedIsBehind serves an earlier publication at start and says so.
+// TestDegradedIsBehind serves an earlier release at start and reports it.
 func TestDegradedIsBehind(t *testing.T) {
 	s := newSource()
 	old := s.add(1, small(1))
@@ -211,8 +211,8 @@ func (s slowSource) Load(ctx context.Context, id string, step func()) (*snapshot
 	return nil, fmt.Errorf("cannot load: %w", ctx.Err())
 }
 
-// TestFollowEndsWhileItLoads: a server that is told to end does not wait for a View that nobody
-// will see, and does not call the snapshot broken.
+// TestFollowEndsWhileItLoads: a server that stops does not wait for a load, and does not report
+// the snapshot as damaged.
 func TestFollowEndsWhileItLoads(t *testing.T) {
 	s := slowSource{source: newSource(), loading: make(chan struct{})}
 	first := s.add(0, small(1))

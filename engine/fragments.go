@@ -1,6 +1,6 @@
 package engine
 
-// fragments are the JSON of n records, encoded when a View is made.
+// fragments are the pre-rendered JSON of n records, encoded when a View is made.
 //
 // They are in chunks, not in one arena. To clear and fill tens of megabytes at once would stall
 // requests, and a growing arena leaves up to half of itself empty.
@@ -54,7 +54,7 @@ func (f *fragments) at(i int) []byte {
 	return f.chunks[at.chunk][at.from:at.to:at.to]
 }
 
-// size returns how much memory the fragments use.
+// size returns how much memory the JSON uses.
 func (f *fragments) size() int64 {
 	size := int64(12 * cap(f.ranges))
 	for _, chunk := range f.chunks {

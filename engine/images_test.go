@@ -8,8 +8,8 @@ import (
 	"ninepocket/engine"
 )
 
-// TestImagesAreListedForEachView wants image_url of the files that are there when a snapshot goes
-// live, and null for all when they cannot be listed.
+// TestImagesAreListedForEachView checks that image_url is set for files that exist when a
+// snapshot is activated. It is null for all if the files cannot be listed.
 func TestImagesAreListedForEachView(t *testing.T) {
 	s := newSource()
 	first := s.add(1, small(1))

@@ -14,8 +14,8 @@ import (
 // an index. JSON and index grow with cards and lanes, not with the length of history, so the
 // decoded size alone would be wrong by a factor of two.
 //
-// The table has the highest live heap of a load as TestSwapCost measured it (docs/dev/BENCHMARKS.md),
-// and the result of estimateMemory. In brackets is the heap before fragments were in chunks.
+// The table has the highest live heap of a load, measured by TestSwapCost (docs/dev/BENCHMARKS.md),
+// and the result of estimateMemory. The heap in brackets is that before the JSON was in chunks.
 //
 //	 35,026 real cards, 48,599 lanes, one day:             86 MiB          need   115 MiB
 //	 40,004 synthetic cards, 149,122 lanes, one year:     164 MiB (193)    need   241 MiB
@@ -26,7 +26,7 @@ const (
 	rawNumerator, rawDenominator = 3, 2
 	bytesPerCard                 = 1700
 	bytesPerLane                 = 350
-	// loadBase is what any load takes in addition: decoders, buffers and the like.
+	// loadBase is the additional memory of any load: decoders, buffers and the like.
 	loadBase = 16 << 20
 )
 
@@ -48,9 +48,9 @@ func estimateMemory(m *snapshot.Manifest) int64 {
 }
 
 // checkMemory checks that there is memory to load a snapshot while another one is served (decision
-// 95). To free memory it drops retired Views, the oldest first. Pagination then goes on in another
-// snapshot or must start again, which does less harm than a killed process. The first snapshot of a
-// process is always tried, because no other could be served instead.
+// 95). To free memory it drops retired Views, the oldest first. Pagination then continues in
+// another snapshot or must start again, which does less harm than a killed process. The first
+// snapshot of a process is always tried, because no other could be served instead.
 func (e *Engine) checkMemory(m *snapshot.Manifest) error {
 	if e.o.Memory == nil || e.View() == nil {
 		return nil
@@ -74,7 +74,7 @@ func (e *Engine) checkMemory(m *snapshot.Manifest) error {
 	}
 
 	if dropped > 0 {
-		e.o.Log.Warn("dropped retired snapshots to make room: their cursors go on in another one or must start again",
+		e.o.Log.Warn("retired snapshots dropped for memory: their cursors continue in another snapshot or start again",
 			slog.Int("dropped", dropped), slog.String("snapshot_id", m.ID))
 	}
 

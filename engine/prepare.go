@@ -52,8 +52,8 @@ func (e *Engine) activate(now time.Time) {
 	}
 }
 
-// adopt records a publication whose View is already served or prepared. It returns false if there
-// is no such View.
+// adopt records a release whose View is already served or prepared. It returns false if there is
+// no such View.
 func (e *Engine) adopt(cur snapshot.Current) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -61,7 +61,7 @@ func (e *Engine) adopt(cur snapshot.Current) bool {
 	p := e.prepared.Load()
 	switch v := e.current.Load(); {
 	case v != nil && v.ID == cur.ID:
-		// The prepared publication was withdrawn before its time.
+		// The prepared release was withdrawn before its time.
 		e.prepared.Store(nil)
 		e.recorder.republished(cur)
 		e.Degraded.Store(false)
@@ -75,8 +75,8 @@ func (e *Engine) adopt(cur snapshot.Current) bool {
 	return false
 }
 
-// mustWait reports whether a publication must wait until the prepared one is served: it begins
-// later, and there is memory for one View that nobody reads.
+// mustWait reports whether a release must wait until the prepared one is served: it begins
+// later, and there is memory for only one View without readers.
 func (e *Engine) mustWait(cur snapshot.Current) bool {
 	p := e.prepared.Load()
 	return p != nil && p.view.ID != cur.ID && p.at().Before(cur.ActivateAt)
@@ -122,8 +122,8 @@ func (e *Engine) runActivations(ctx context.Context) (wait func()) {
 }
 
 // openPrevious serves the snapshot that all other servers still serve, if the time of the current
-// publication has not come. It returns false if that time has come, or if the previous snapshot is
-// not here.
+// release has not come. It returns false if that time has come, or if the previous snapshot is not
+// here.
 func (e *Engine) openPrevious(ctx context.Context, cur snapshot.Current, now time.Time) bool {
 	if cur.Previous == "" || cur.Previous == cur.ID || !now.Before(cur.PreviousUntil) {
 		return false
@@ -132,14 +132,14 @@ func (e *Engine) openPrevious(ctx context.Context, cur snapshot.Current, now tim
 	before := snapshot.Current{Epoch: cur.PreviousEpoch, ID: cur.Previous}
 	err := e.load(ctx, before, now)
 	if err != nil {
-		e.o.Log.Warn("cannot begin with the snapshot that is served until the next one is due, beginning with that one",
+		e.o.Log.Warn("previous snapshot could not be loaded: activating the next snapshot early",
 			slog.String("snapshot_id", cur.Previous), slog.Any("cause", err))
 	}
 	return err == nil
 }
 
 // loadPrevious loads the previously served snapshot if cursors may still refer to it: the client
-// used another server, or this one before its restart.
+// used another server, or this server before its restart.
 func (e *Engine) loadPrevious(ctx context.Context, cur snapshot.Current, now time.Time) {
 	until := cur.PreviousUntil
 	if cur.Previous == "" || cur.Previous == cur.ID || until.IsZero() || now.Sub(until) >= cursor.Lifetime {
@@ -148,7 +148,7 @@ func (e *Engine) loadPrevious(ctx context.Context, cur snapshot.Current, now tim
 
 	v, _, err := e.buildView(ctx, snapshot.Current{ID: cur.Previous}, nil)
 	if err != nil {
-		e.o.Log.Warn("cannot load the snapshot before: its cursors go on in this one, or must start again",
+		e.o.Log.Warn("previous snapshot could not be loaded: its cursors continue in this snapshot or start again",
 			slog.String("snapshot_id", cur.Previous), slog.Any("cause", err))
 		return
 	}
@@ -160,7 +160,7 @@ func (e *Engine) loadPrevious(ctx context.Context, cur snapshot.Current, now tim
 	e.retired.Store(&retained)
 }
 
-// RemoteStatus is the publication of a store that many servers follow, before its bytes are here.
+// RemoteStatus is the release of a store that many servers follow, before its bytes are here.
 type RemoteStatus struct {
 	Current snapshot.Current
 	Asked   time.Time // when the store was asked

@@ -15,7 +15,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// publishAt moves the pointer to a snapshot that all servers begin with at a time.
+// publishAt moves the pointer to a snapshot that all servers activate at a time.
 func (s *source) publishAt(id string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ func TestPrepared(t *testing.T) {
 		t.Error("a cursor of the one before leads nowhere")
 	}
 
-	// What comes too late begins at once, and says by how much.
+	// A late release is activated at once, and reports the delay.
 	c := s.add(3, small(3))
 	s.publishAt(c, at.Add(time.Minute))
 	wantErr(t, "check", e.Check(at.Add(time.Minute+3*time.Second)), nil)
@@ -70,13 +70,13 @@ func TestPrepared(t *testing.T) {
 	}
 }
 
-// TestPreparedInTurn publishes again before the time of what is prepared has come.
+// TestPreparedInTurn releases again before the prepared View's time has come.
 func TestPreparedInTurn(t *testing.T) {
 	at := start.Add(time.Minute)
 	for name, test := range map[string]struct {
 		second         string
-		lead           time.Duration // of the second publication after the first one's time
-		early, at, end string        // what is served at once, at the first one's time, and at last
+		lead           time.Duration // of the second release after the first release's time
+		early, at, end string        // the snapshots served at once, at the first time, and at last
 		prepared       string        // at once
 	}{
 		"a later one waits its turn":       {"c", time.Second, "a", "b", "c", "b"},
@@ -103,7 +103,7 @@ func TestPreparedInTurn(t *testing.T) {
 				now  time.Time
 				want string
 			}{{start, test.early}, {at, test.at}, {at.Add(2 * time.Second), test.end}} {
-				// What had to wait is loaded by the second look.
+				// The waiting release is loaded by the second look.
 				wantErr(t, "check", e.Check(step.now), nil)
 				wantErr(t, "check", e.Check(step.now), nil)
 				if serving(e) != ids[step.want] {
@@ -120,8 +120,8 @@ func TestPreparedInTurn(t *testing.T) {
 	}
 }
 
-// TestOpenPrevious starts a server around the time of a publication: it serves what the others
-// serve, and opens their cursors.
+// TestOpenPrevious starts a server around the time of a release: it serves the other servers'
+// snapshot, and opens their cursors.
 func TestOpenPrevious(t *testing.T) {
 	at := start.Add(time.Minute)
 	open := func(now time.Time, change func(*source, string)) (e *engine.Engine, a, b string) {
@@ -164,7 +164,7 @@ func TestOpenPrevious(t *testing.T) {
 		t.Error("a snapshot to which no cursor leads is loaded")
 	}
 
-	// Without the one before, the next one is better than none.
+	// Without the previous release, the next one is better than none.
 	gone := func(s *source, a string) { s.fail(a, errDamage) }
 	e, _, b = open(start, gone)
 	if serving(e) != b || e.Stats().Degraded {
@@ -176,8 +176,8 @@ func TestOpenPrevious(t *testing.T) {
 	}
 }
 
-// TestActivateTogether lets three servers prepare a hundred publications and follow the store, each
-// at moments of its own: all of them begin with each publication at the same instant.
+// TestActivateTogether lets three servers prepare a hundred releases and follow the store, each at
+// different moments: all of them activate each release at one instant.
 func TestActivateTogether(t *testing.T) {
 	const servers, lead = 3, 10 * time.Second
 	s := newSource()
@@ -239,8 +239,8 @@ func activates(t *testing.T, random *rand.Rand, all []*engine.Engine, next strin
 	following.Wait()
 }
 
-// TestIsPending tells a cursor of a snapshot that is on its way from one of a snapshot that is
-// gone.
+// TestIsPending distinguishes the cursor of a snapshot that is being delivered from the cursor
+// of a snapshot that is gone.
 func TestIsPending(t *testing.T) {
 	published := engine.RemoteStatus{Current: snapshot.Current{ID: idOf(2)}, Asked: start}
 	e := engine.New(newSource(), engine.Options{RemoteStatus: func() engine.RemoteStatus { return published }})
@@ -264,7 +264,7 @@ func TestIsPending(t *testing.T) {
 	}
 }
 
-// TestPreparedDoesNotFit wants a View that cannot be prepared to be told, and served when it can.
+// TestPreparedDoesNotFit checks that a View that cannot be prepared is reported, and served when there is room.
 func TestPreparedDoesNotFit(t *testing.T) {
 	s := newSource()
 	e := engine.New(s, engine.Options{Site: site})

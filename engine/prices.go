@@ -179,7 +179,7 @@ func (v *View) AppendStats(dst []byte, query StatsQuery) []byte {
 	days := min(asked, query.MaxDays)
 	from := snapshot.WindowStart(c.Date(), days)
 
-	// The head has the catalog's spelling of the variant, not the client's.
+	// The head has the catalog's form of the variant, not the client's.
 	restricted := query.Variant
 	v.DisplayLanes(query.Card, query.Variant, func(_ int, code string) {
 		if query.Variant != "" {

@@ -68,7 +68,7 @@ type historyPoint struct {
 	Currency string `json:"currency"`
 }
 
-// drawVariant draws how a caller may spell a variant of a card, or one that it does not have, or
+// drawVariant draws a client's form of a card's variant, or a variant that the card lacks, or
 // none.
 func drawVariant(t *rapid.T, c *fixture.Card) (asked string) {
 	spellings := []string{"", "", "no such thing", "holofoil"}
@@ -133,7 +133,7 @@ type historyColumns struct {
 	}
 }
 
-// points are the points of columns as AppendHistory has them.
+// points are the points of columns in the form of AppendHistory.
 func (h *historyColumns) points(t *rapid.T, dates []string) []historyPoint {
 	all := []historyPoint{}
 	for i, date := range dates {
@@ -149,7 +149,7 @@ func (h *historyColumns) points(t *rapid.T, dates []string) []historyPoint {
 	return all
 }
 
-// TestHistoryColumns wants the same points of columns as of a single history, and no lane without any.
+// TestHistoryColumns checks that columns have the points of single histories, and no lane without any.
 func TestHistoryColumns(t *testing.T) {
 	for seed := range uint64(3) {
 		w := fixture.Random(seed, fixture.Size{Sets: 2, Cards: 30})
@@ -264,7 +264,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// trimmed spells a percentage of small numbers, for which floating point is exact enough.
+// trimmed formats a percentage of small numbers, for which floating point is exact enough.
 func trimmed(v float64) string {
 	if v < 0 {
 		v -= 1e-9

@@ -11,7 +11,7 @@ import (
 )
 
 // hashProducts hashes all products, and calls step, which may pause, before each chunk. Preview
-// pagination may go on in another catalog if its products are the same, byte for byte (decision 29).
+// pagination may continue in another catalog if its products are equal, byte for byte (decision 29).
 func (v *View) hashProducts(step func()) {
 	hash := xxhash.New()
 	for _, chunk := range v.products.chunks {
@@ -22,8 +22,8 @@ func (v *View) hashProducts(step func()) {
 	v.ProductsHash = hash.Sum64()
 }
 
-// shareProducts takes the products of another View where they are the same, byte for byte. A day's prices
-// change none, so that two Views hold them once. It calls step, which may pause or be nil.
+// shareProducts uses the products of another View if they are equal, byte for byte. A day's prices change
+// none, so two Views hold them once. It calls step, which may pause or be nil.
 func (v *View) shareProducts(other *View, step func()) {
 	if other == nil || v.ProductsHash != other.ProductsHash ||
 		!slices.Equal(v.products.ranges, other.products.ranges) {

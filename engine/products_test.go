@@ -8,8 +8,7 @@ import (
 	"ninepocket/wire"
 )
 
-// TestSharedProducts makes the View of a day beside another: of equal products there is one copy, of
-// others there are two.
+// TestSharedProducts makes the View of another day: equal products exist once, others twice.
 func TestSharedProducts(t *testing.T) {
 	of := func(seed uint64) *View {
 		v, err := NewView(fixture.Random(seed, fixture.Small).Catalog(), wire.URLs{URL: "https://cards.example"})

@@ -31,7 +31,7 @@ type searchCache struct {
 
 // newSearchCache returns a cache with a limit in bytes. It runs goroutines until it is closed.
 func newSearchCache(bytes int64) *searchCache {
-	const perPage = 400 // about what a page of 50 takes
+	const perPage = 400 // the approximate size of a page of 50
 	pages, err := ristretto.NewCache(&ristretto.Config[string, SearchPage]{
 		NumCounters: max(10*bytes/perPage, 1000), MaxCost: bytes, BufferItems: 64, IgnoreInternalCost: true,
 	})
@@ -49,8 +49,8 @@ func (v *View) Cards(dst []uint32, q index.Query, after *index.Position, limit i
 	return v.cached(dst, &q, after, limit, false).Page
 }
 
-// CardsInterpreted is Cards with notes, for which the words are parsed once more. The notes are
-// shared by all callers with the same query, so nobody may change them.
+// CardsInterpreted is Cards with notes, for which the words are parsed once more. All callers
+// of one query use these notes, so nobody may change them.
 func (v *View) CardsInterpreted(dst []uint32, q index.Query, after *index.Position, limit int) SearchPage {
 	return v.cached(dst, &q, after, limit, after == nil)
 }
@@ -91,7 +91,7 @@ func (v *View) search(dst []uint32, q *index.Query, after *index.Position, limit
 }
 
 // cloneInterpretation copies notes with their texts, which may belong to a request that ends, or to
-// a catalog that is released. size is about how many bytes they take.
+// a catalog that is released. size is their approximate size in bytes.
 func cloneInterpretation(all []index.Note) (copies []index.Note, size int) {
 	copies = slices.Clone(all)
 	for i := range copies {

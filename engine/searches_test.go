@@ -10,7 +10,7 @@ import (
 	"ninepocket/wire"
 )
 
-// withSearchCache is a View of some cards that remembers searches.
+// withSearchCache is a View of some cards that caches searches.
 func withSearchCache(t *testing.T, cards int) *View {
 	t.Helper()
 	c := fixture.Random(1, fixture.Size{Sets: 3, Cards: cards}).Catalog()
@@ -25,8 +25,8 @@ func withSearchCache(t *testing.T, cards int) *View {
 	return v
 }
 
-// TestSearchesDistinguishLimits asks for pages whose sizes are the same in their last eight bits:
-// the site asks for hundreds of cards at a time, and an API page of 24 must not be answered by 280.
+// TestSearchesDistinguishLimits requests pages whose sizes agree in their last eight bits. The site
+// requests hundreds of cards at a time, and an API page of 24 must not get 280.
 func TestSearchesDistinguishLimits(t *testing.T) {
 	v := withSearchCache(t, 4000)
 	q := index.Query{Filter: index.NoFilter, Words: "pikachu", HasWords: true}
@@ -43,9 +43,9 @@ func TestSearchesDistinguishLimits(t *testing.T) {
 	}
 }
 
-// TestSearchesRememberInterpretation asks twice what was done to the words of a query: the second
-// answer is the first one. The page after the first has none, nor has a page that is asked for
-// without.
+// TestSearchesRememberInterpretation requests twice the notes of a query: the second response
+// equals the first. The page after the first has none, and a page requested without notes has
+// none, too.
 func TestSearchesRememberInterpretation(t *testing.T) {
 	v := withSearchCache(t, 400)
 	for _, words := range []string{"pikachuu near mint", "the cheapest charizrd", "pikachu xyzzyx"} {
@@ -77,8 +77,7 @@ func TestSearchesRememberInterpretation(t *testing.T) {
 	}
 }
 
-// TestClonedInterpretation writes over the memory that notes are of: those that were kept say what
-// they said.
+// TestClonedInterpretation overwrites the memory behind notes: cloned notes stay unchanged.
 func TestClonedInterpretation(t *testing.T) {
 	memory := []byte("charizrd charizard")
 	words := unsafe.String(&memory[0], len(memory))

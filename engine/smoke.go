@@ -13,12 +13,12 @@ import (
 	"ninepocket/wire"
 )
 
-// How many records Smoke reads. They are enough to find a column or an arena that is shifted, cut
-// or mixed up, and few enough not to delay a publication.
+// The number of records that Smoke reads. They are enough to find a column or an arena that is
+// shifted, cut or mixed up, and few enough not to delay a release.
 const (
 	smokeCards, smokeSets, smokeProducts = 64, 32, 64
-	// smokeNames is how many cards are asked by their own names, and maxNotFound how many of them may
-	// not be found: a name with a typing error is no error of the program (decision 3408).
+	// smokeNames is the number of cards that are searched by their names, and maxNotFound the number of
+	// them that may not be found. A name with a typing error is no error of the program (decision 3408).
 	smokeNames, maxNotFound = 1000, 9
 	// smokePages is how many pages of a search Smoke reads: a set has few cards of one name.
 	smokePages, smokePage = 20, 50
@@ -28,8 +28,8 @@ const (
 
 // Smoke makes the most common requests to the View, for records that are spread over the catalog.
 // It finds cards and sets by id and slug, and cards by their name. It reads JSON, prices, history,
-// statistics, products and movers. Its error names the wrong responses. It runs before a
-// publication, because an error here would affect every client.
+// statistics, products and movers. Its error names the wrong responses. It runs before a release,
+// because an error here would affect every client.
 func (v *View) Smoke() (notFound []string, err error) {
 	smoke := smoke{View: v}
 	defer func() {

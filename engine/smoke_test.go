@@ -82,7 +82,7 @@ func TestSmokeFinds(t *testing.T) {
 		{"sets", "summary of set", func(v *View) { v.sets.chunks[0][3] = '"' }},
 		{"products", "product np_", func(v *View) { v.products.chunks[0][0] = 'x' }},
 		{"product prefix", "does not name", func(v *View) {
-			// What the fragments say and what the View answers to are of two prefixes.
+			// The pre-rendered JSON and the View's look-ups have two different prefixes.
 			v.site.ProductPrefix = "other"
 		}},
 		{"a name that the search does not know", "is not found by its name", func(v *View) { rename(v, "Zyxwvutsrq") }},
@@ -160,7 +160,7 @@ func TestSmokeWrongNames(t *testing.T) {
 	}
 }
 
-// TestSmokeMovers lets the movers name a card that wire spells otherwise.
+// TestSmokeMovers lets the movers name a card that wire encodes differently.
 func TestSmokeMovers(t *testing.T) {
 	v := smokeView(t)
 	if len(v.Catalog.Movers.Up) == 0 {

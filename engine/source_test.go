@@ -24,13 +24,13 @@ var (
 type source struct {
 	mu       sync.Mutex
 	catalogs map[string]*snapshot.Catalog
-	broken   map[string]error // what loading a snapshot fails with
+	broken   map[string]error // the error of loading a snapshot
 	past     []string         // ids that were published, the latest last
 	current  snapshot.Current
-	err      error // what asking for the current one fails with
+	err      error // the error of a request for the current snapshot
 	loads    []string
 	asks     int
-	raw      int64 // decoded size that manifests tell
+	raw      int64 // decoded size in manifests
 }
 
 func newSource() *source {
@@ -59,28 +59,28 @@ func (s *source) publish(id string) {
 	s.past = append(s.past, id)
 }
 
-// fail sets what loading a snapshot fails with, nil for nothing.
+// fail sets the error of loading a snapshot, nil for none.
 func (s *source) fail(id string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken[id] = err
 }
 
-// unreachable sets what asking for the current snapshot fails with, until the next publication.
+// unreachable sets the error of a request for the current snapshot, until the next release.
 func (s *source) unreachable(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 }
 
-// asked is how often the current snapshot was asked for.
+// asked is the number of requests for the current snapshot.
 func (s *source) asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asks
 }
 
-// loaded is how often a snapshot was asked for.
+// loaded is the number of requests for a snapshot.
 func (s *source) loaded(id string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func small(seed uint64) *fixture.World {
 	return fixture.Random(seed, fixture.Size{Sets: 2, Cards: 6, Sealed: 1, Days: 5})
 }
 
-// wantErr wants an error that is another, or none.
+// wantErr checks that an error is another one, or none.
 func wantErr(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) || want == nil && err != nil {

@@ -8,15 +8,15 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Reason is why a publication was not served.
+// Reason is why a release was not served.
 type Reason uint8
 
 // The reasons. Damaged, NewerFormat and Unservable are permanent properties of the snapshot;
 // NoMemory and NoSource may pass.
 const (
-	Damaged     Reason = iota // its bytes are not those that were written
+	Damaged     Reason = iota // its bytes differ from the written bytes
 	NewerFormat               // a newer program wrote it
-	Unservable                // it is undamaged, but no View can be made of it
+	Unservable                // a View cannot be made of it, although it is undamaged
 	NoMemory                  // there is no memory for it next to the served one
 	NoSource                  // the store could not be polled or read
 	Reasons                   // how many there are
@@ -53,7 +53,7 @@ type Phases struct {
 	Total     time.Duration
 }
 
-// Failure is a publication that was not served.
+// Failure is a release that was not served.
 type Failure struct {
 	At     time.Time
 	ID     string // "" if the source could not be polled
@@ -64,7 +64,7 @@ type Failure struct {
 
 // Stats are the statistics of an engine at one moment.
 type Stats struct {
-	Epoch    uint64             // of the served publication; 0 after a fallback of Open
+	Epoch    uint64             // of the served release; 0 after a fallback of Open
 	Previous string             // id of the previously served snapshot, "" for none
 	Live     time.Time          // since when the current View is served
 	Manifest *snapshot.Manifest // of the current View; nil when the View did not come from the source
@@ -100,7 +100,7 @@ func (b *statsRecorder) polled(now time.Time) {
 	b.s.Checked = now
 }
 
-// origin is the publication and the load that a View came from. It is zero if the View did not come
+// origin is the release and the load that a View came from. It is zero if the View did not come
 // from the source.
 type origin struct {
 	cur      snapshot.Current // its epoch is 0 after a fallback of Open
@@ -133,7 +133,7 @@ func (b *statsRecorder) swapped(old, v *View, now time.Time, from origin) {
 	b.s.Behind = from.manifest != nil && from.cur.Epoch == 0
 }
 
-// republished records a new publication of the served snapshot.
+// republished records a new release of the served snapshot.
 func (b *statsRecorder) republished(cur snapshot.Current) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -148,7 +148,7 @@ func (b *statsRecorder) failed(cur snapshot.Current, reason Reason, err error, n
 	b.s.Failures[reason]++
 	b.s.LastFailure = &Failure{At: now, ID: cur.ID, Epoch: cur.Epoch, Reason: reason, Err: err}
 
-	// A failure with an epoch is of a publication that is not served.
+	// A failure with an epoch belongs to a release that is not served.
 	b.s.Behind = b.s.Behind || cur.Epoch != 0
 }
 

@@ -9,7 +9,7 @@ import (
 	"ninepocket/wire"
 )
 
-// SuggestQuery is what somebody has typed so far.
+// SuggestQuery is the text typed so far.
 type SuggestQuery struct {
 	Words string
 	Game  string // slug, "" for any
@@ -17,16 +17,16 @@ type SuggestQuery struct {
 }
 
 const (
-	// maxSuggestedCards is how many cards of a search are looked through for names, and of a number for
-	// spellings.
+	// maxSuggestedCards is the number of cards of a search that are read for names, and the number of
+	// cards of a collector number that are read for its forms.
 	maxSuggestedCards = 1000
 	// maxSuggestedSets is how many suggestions are sets, and how many are numbers.
 	maxSuggestedSets = 3
 )
 
-// AppendSuggestions appends the body of suggestions, each once. Sets that the words name or begin to
-// name come first, then collector numbers that they are, then names of cards in the order in which a
-// search finds them. Bodies are cached if the engine has a cache.
+// AppendSuggestions appends the body of suggestions, each once. First come sets that the words name,
+// or are a prefix of, then collector numbers equal to the words, then names of cards in the order of
+// a search. Bodies are cached if the engine has a cache.
 func (v *View) AppendSuggestions(dst []byte, typed SuggestQuery) []byte {
 	if v.searches == nil {
 		return v.appendSuggestions(dst, &typed)
@@ -69,7 +69,7 @@ func (v *View) appendSuggestions(dst []byte, typed *SuggestQuery) []byte {
 			break
 		}
 
-		// Most cards have the name of one before them, some with their number behind a dash.
+		// Most cards have the name of an earlier card, some with their number after a dash.
 		name := index.BaseName(c.Cards.Name.At(int(card)), c.Cards.Number.At(int(card)))
 		game := c.Cards.Game[card]
 		one := suggestion{"name", name, game}
@@ -95,14 +95,14 @@ type suggestionList struct {
 	body  []byte
 }
 
-// suggestion is what makes a suggestion another than the rest.
+// suggestion has the parts that distinguish a suggestion from others.
 type suggestion struct {
 	kind, text string
 	game       uint8
 }
 
 // begin appends the start of a suggestion, unless there is no room, it is there already, or it is of
-// another game than asked for.
+// another game than the requested one.
 func (l *suggestionList) begin(kind, text string, game uint8) bool {
 	slug := l.v.Catalog.Games.Slug.At(int(game))
 	one := suggestion{kind, text, game}
@@ -118,7 +118,7 @@ func (l *suggestionList) begin(kind, text string, game uint8) bool {
 	return true
 }
 
-// addCards adds a suggestion that means those of cards which are of a game; false if it does not fit in.
+// addCards adds a suggestion for the cards of a game; false if there is no room.
 func (l *suggestionList) addCards(kind, text string, game uint8, cards []uint32) bool {
 	if !l.begin(kind, text, game) {
 		return false
@@ -136,7 +136,7 @@ func (l *suggestionList) addCards(kind, text string, game uint8, cards []uint32)
 	return true
 }
 
-// addNumbers adds the spellings of the collector number that the words are, if they are one.
+// addNumbers adds the forms of the collector number that the words are, if they are one.
 func (l *suggestionList) addNumbers() {
 	numbered := index.Query{Filter: index.NoFilter}
 	numbered.Number = l.typed.Words

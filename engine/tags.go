@@ -6,9 +6,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// etags are hashes of fragments. Each is computed on first use and then cached, because the bytes
-// never change. To hash them for each response would take as long as the rest of its lookup. A tag
-// of 0 is not computed yet.
+// etags are hashes of pre-rendered JSON. Each is computed on first use and then cached, because
+// the bytes never change. To hash them for each response would take as long as the rest of its
+// lookup. A tag of 0 is not computed yet.
 type etags []atomic.Uint64
 
 func (t etags) of(i int, fragment []byte) uint64 {

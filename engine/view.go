@@ -15,11 +15,11 @@ import (
 // topCards is how many cards a set's detail shows (docs/API.md).
 const topCards = 10
 
-// View is one catalog, ready to be served. It is safe for concurrent use, and immutable but for what it knows
-// of earlier snapshots. It owns the slices that it returns: callers copy them into a response and never change
-// them.
+// View is one catalog, ready to be served. It is safe for concurrent use, and immutable except for its changes
+// since earlier snapshots. It owns the slices that it returns: callers copy them into a response and never
+// change them.
 type View struct {
-	// Catalog and Index are what the View was made of.
+	// Catalog and Index are the parts that the View was made from.
 	Catalog *snapshot.Catalog
 	Index   *index.Index
 	// ID is the snapshot's id, Hash its cursor.Hash.

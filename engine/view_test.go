@@ -14,8 +14,8 @@ import (
 	"ninepocket/wire"
 )
 
-// TestFragments compares what a View keeps ready with what wire spells, of more records than tell
-// its size.
+// TestFragments compares a View's pre-rendered JSON with the output of wire, for more records
+// than one chunk holds.
 func TestFragments(t *testing.T) {
 	for _, size := range []fixture.Size{{}, fixture.Small, {Sets: 3, Cards: 1500, Sealed: 9, Days: 1}} {
 		v := view(t, fixture.Random(1, size))
@@ -100,7 +100,7 @@ func TestProductRefs(t *testing.T) {
 		}
 	}
 
-	// Equal products have an equal hash whatever the prices are; other products another.
+	// Equal products have an equal hash whatever the prices are; other products have another hash.
 	dearer := w.Clone()
 	for i := range dearer.Cards {
 		for k := range dearer.Cards[i].Lanes {

@@ -23,7 +23,7 @@ import (
 
 const lastUpdated = "last-updated.txt"
 
-// newClockStand is a stand whose clock is an hour after each build of the feed, and what it was warned of.
+// newClockStand returns a stand whose clock is an hour after each build of the feed, and the list of its warnings.
 func newClockStand(t *testing.T, groups int) (s *stand, warned *strings.Builder) {
 	t.Helper()
 	s = newStand(t, groups)
@@ -33,7 +33,7 @@ func newClockStand(t *testing.T, groups int) (s *stand, warned *strings.Builder)
 	return s, warned
 }
 
-// days wants the archived days to be these.
+// days checks the list of archived days.
 func (s *stand) days(want ...string) {
 	s.t.Helper()
 	if days, err := feed.Days(filepath.Join(s.o.Into, "days")); err != nil || !slices.Equal(days, want) {
@@ -41,7 +41,7 @@ func (s *stand) days(want ...string) {
 	}
 }
 
-// asides are the names in the folder of what was set aside.
+// asides are the names of the feed directories and days that were set aside.
 func (s *stand) asides() (names []string) {
 	entries, _ := os.ReadDir(filepath.Join(s.o.Into, "aside"))
 	for _, entry := range entries {
@@ -50,7 +50,7 @@ func (s *stand) asides() (names []string) {
 	return names
 }
 
-// archivedStamp is what a day's file says about when the feed was built.
+// archivedStamp is the time of the feed's build according to a day's file.
 func archivedStamp(t *testing.T, name string) string {
 	t.Helper()
 	packed, err := os.ReadFile(name)
@@ -79,7 +79,7 @@ func archivedStamp(t *testing.T, name string) string {
 	}
 }
 
-// noTimes are feeds that do not say when they were built, or not rightly.
+// noTimes are feeds without a time of their build, or with a wrong time.
 var noTimes = map[string]feedtest.Faults{
 	"gone":          {Lost: []string{lastUpdated}},
 	"a page":        {Page: []string{lastUpdated}},
@@ -90,8 +90,8 @@ var noTimes = map[string]feedtest.Faults{
 	"in two days":   {Stamp: "2026-08-25T20:05:33+0000"},
 }
 
-// TestNewestFileDates wants a tree of no time, or a wrong one, to be of the day of its newest file, and
-// the next day to be pulled as ever.
+// TestNewestFileDates checks that a feed directory without a time, or with a wrong time, belongs to
+// the day of its newest file. The next day is then pulled as usual.
 func TestNewestFileDates(t *testing.T) {
 	for name, weather := range noTimes {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestNewestFileDates(t *testing.T) {
 			if !result.New || !result.Updated.Equal(weather.Modified) || result.Day != "2026-08-23" {
 				t.Errorf("pulled %+v", result)
 			}
-			if !strings.Contains(warned.String(), "of its newest file, 2026-08-23T20:04:33Z") {
+			if !strings.Contains(warned.String(), "of the newest file is used: 2026-08-23T20:04:33Z") {
 				t.Errorf("warned of %q", warned)
 			}
 			if s.stamp() != "2026-08-23T20:04:33+0000" {
@@ -129,8 +129,8 @@ func TestNewestFileDates(t *testing.T) {
 	}
 }
 
-// TestUndatedTree wants a tree whose time nobody knows to wait for an operator who says it: nothing of it
-// is in use before, and nothing is asked for then.
+// TestUndatedTree checks that a feed directory of unknown time waits for an operator to give the time.
+// Until then nothing in it is used, and nothing is requested.
 func TestUndatedTree(t *testing.T) {
 	for name, weather := range noTimes {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestUndatedTree(t *testing.T) {
 			s.pull()
 			before := s.stamp()
 			s.feed.Rebuild(evening.AddDate(0, 0, 1))
-			// Of yesterday's file nobody knows either.
+			// The time of yesterday's file is unknown, too.
 			weather.Modified = evening.AddDate(0, 0, -1)
 			for _, after := range []time.Duration{time.Minute, 2 * time.Minute} {
 				s.feed.Set(weather)
@@ -165,8 +165,8 @@ func TestUndatedTree(t *testing.T) {
 	}
 }
 
-// TestUndatedTreeLater wants a tree to be taken that somebody dates a day too late: its prices come into
-// the archive, and the current tree stays.
+// TestUndatedTreeLater gives the time of a feed directory a day too late. Its prices come into the
+// archive, and the current feed directory stays.
 func TestUndatedTreeLater(t *testing.T) {
 	s, _ := newClockStand(t, 4)
 	s.feed.Set(feedtest.Faults{Lost: []string{lastUpdated}})
@@ -176,7 +176,7 @@ func TestUndatedTreeLater(t *testing.T) {
 	s.pull()
 	today := s.stamp()
 
-	// A time after the pull of the tree is not that of the tree.
+	// A time after the pull of the feed directory cannot be its time.
 	s.feed.Set(feedtest.Faults{Lost: []string{lastUpdated}})
 	s.o.CollectedAt = s.feed.At()
 	if s.pull(); len(s.asides()) != 1 {
@@ -201,8 +201,8 @@ func TestUndatedTreeLater(t *testing.T) {
 	}
 }
 
-// TestCollectedAt wants the operator's time to count only where the feed says none, and a feed that says
-// it in the middle of a pull to be pulled anew.
+// TestCollectedAt checks that the operator's time counts only if the feed gives no time. If the feed
+// gives a time in the middle of a pull, the pull starts again.
 func TestCollectedAt(t *testing.T) {
 	s, _ := newClockStand(t, 4)
 	s.o.CollectedAt = evening.Add(30 * time.Minute)
@@ -228,8 +228,8 @@ func TestCollectedAt(t *testing.T) {
 	}
 }
 
-// TestUndatedIsNotResumed wants nothing that was begun of a tree without a time to become part of the next
-// one: that may be of another day.
+// TestUndatedIsNotResumed checks that a partial download without a time is not resumed: its files may
+// belong to another day.
 func TestUndatedIsNotResumed(t *testing.T) {
 	s, _ := newClockStand(t, 12)
 	lost := []string{lastUpdated, feedtest.Path(7, "prices"), feedtest.Path(8, "prices")}
@@ -244,8 +244,8 @@ func TestUndatedIsNotResumed(t *testing.T) {
 	s.whole()
 }
 
-// TestAfterAWrongYear wants a current tree of a wrong year, as earlier versions took it, to keep no right
-// one out.
+// TestAfterAWrongYear checks that a current feed directory of a wrong year, as earlier versions
+// accepted it, does not block a correct one.
 func TestAfterAWrongYear(t *testing.T) {
 	s, _ := newClockStand(t, 4)
 	s.feed.Rebuild(evening.AddDate(1, 0, 0))
@@ -257,8 +257,8 @@ func TestAfterAWrongYear(t *testing.T) {
 	s.whole()
 }
 
-// TestSetAside wants a tree that was set aside to be pulled again whole although the feed says the same
-// time, whatever was there before it.
+// TestSetAside checks that a feed directory that was set aside is pulled again in full, although the
+// feed gives an equal time, and regardless of older files.
 func TestSetAside(t *testing.T) {
 	for _, earlier := range []int{0, 1, 3} {
 		t.Run(strconv.Itoa(earlier)+" days", func(t *testing.T) { testSetAside(t, earlier, false) })
@@ -278,7 +278,7 @@ func testSetAside(t *testing.T, earlier int, completed bool) {
 		s.pull()
 	}
 
-	// A tree that was completed has two folders. A completion was begun too.
+	// A completed feed directory has two folders. Another completion was begun, too.
 	s.feed.Rebuild(evening)
 	prices := feedtest.Path(4, "prices")
 	s.feed.Set(feedtest.Faults{Lost: []string{prices}})
@@ -314,8 +314,8 @@ func testSetAside(t *testing.T, earlier int, completed bool) {
 	s.whole()
 }
 
-// TestDiscardDay wants a day that was discarded to stay out of the archive until the feed has another
-// tree of it.
+// TestDiscardDay checks that a discarded day stays out of the archive until the feed is rebuilt for
+// that day.
 func TestDiscardDay(t *testing.T) {
 	s, _ := newClockStand(t, 4)
 	s.pull()

@@ -18,17 +18,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// dayEnd is how the name of a day file ends.
+// dayEnd is the end of the name of a day's file.
 const dayEnd = ".tar.zst"
 
-// maxEarlier is how many earlier trees of a day have a file: a feed is rebuilt once or twice a day.
+// maxEarlier is the number of earlier versions of a day that have a file: a feed is rebuilt once or
+// twice a day.
 const maxEarlier = 9
 
-// DayFile is where a directory of the feed keeps the prices of a day, such as 2026-08-22.
+// DayFile is the file with the archived prices of a day, such as 2026-08-22, in a directory of the feed.
 func DayFile(dir, day string) string { return filepath.Join(dir, "days", day+dayEnd) }
 
-// DayFiles are the files that a folder has of a day. The day's own is the first; those of earlier trees
-// follow, which a later one changed, the newest first.
+// DayFiles are the files of a day in a folder. The day's own file is first. If a rebuilt feed
+// changed prices, the files of its earlier versions follow, newest first.
 func DayFiles(folder, day string) (files []string) {
 	files = []string{filepath.Join(folder, day+dayEnd)}
 	for n := maxEarlier; n > 0; n-- {
@@ -40,7 +41,7 @@ func DayFiles(folder, day string) (files []string) {
 	return files
 }
 
-// Days lists the days that a folder keeps, ascending; a folder that is not there keeps none.
+// Days lists the archived days of a folder, ascending. A missing folder has none.
 func Days(folder string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -58,16 +59,16 @@ func Days(folder string) ([]string, error) {
 	return days, nil
 }
 
-// archiveDay packs a tree's prices into its day's file, unless that has exactly these, and removes
-// files of days that are too old. Of a day that the feed was rebuilt in, the file has what only the
-// earlier tree has, and a file of its own what the later one changed: only a build knows which of two
-// is right.
+// archiveDay packs a feed directory's prices into its day's file, unless the file has exactly these, and
+// removes files of days that are too old. If the feed was rebuilt on that day, prices that only the earlier
+// directory has stay in the day's file. Prices that the later directory changed go to a separate file: only
+// a build can decide between the two.
 func (p *pull) archiveDay(from string) error {
 	entries, err := p.dayEntries(from)
 	if err != nil {
 		return err
 	}
-	// What a rollback discarded is not archived again.
+	// A day that a rollback discarded is not archived again.
 	stamp := path.Join(p.result.Day, lastUpdated)
 	discarded, _ := readDay(filepath.Join(p.aside(), p.result.Day+dayEnd))
 	if bytes.Equal(discarded[stamp], entries[stamp]) {
@@ -75,7 +76,7 @@ func (p *pull) archiveDay(from string) error {
 	}
 	had, err := readDay(p.result.DayFile)
 	if err != nil {
-		p.warn("the day file %s is not readable and is written anew: %v", p.result.DayFile, err)
+		p.warn("the archived day %s cannot be read and is written again: %v", p.result.DayFile, err)
 	}
 
 	same := len(had) == len(entries)
@@ -83,7 +84,7 @@ func (p *pull) archiveDay(from string) error {
 	for name, data := range had {
 		fresh, ok := entries[name]
 		same = same && ok && bytes.Equal(fresh, data)
-		// What has no row is no later word on the prices of the day.
+		// A file without rows does not replace earlier prices of the day.
 		if !ok || !hasRows(fresh) {
 			entries[name] = data
 		}
@@ -91,12 +92,12 @@ func (p *pull) archiveDay(from string) error {
 	}
 	if changed {
 		if err := p.saveEarlier(); err != nil {
-			return fmt.Errorf("cannot keep the earlier prices of %s: %w", p.result.Day, err)
+			return fmt.Errorf("cannot archive the earlier prices of %s: %w", p.result.Day, err)
 		}
 	}
 	if !same {
 		if err := p.packDay(entries); err != nil {
-			return fmt.Errorf("cannot keep the day %s: %w", p.result.Day, err)
+			return fmt.Errorf("cannot archive the day %s: %w", p.result.Day, err)
 		}
 	}
 	return p.dropDays()
@@ -105,19 +106,19 @@ func (p *pull) archiveDay(from string) error {
 // hasRows reports whether a file has a row of prices.
 func hasRows(data []byte) bool { return bytes.Contains(data, []byte(`"productId"`)) }
 
-// saveEarlier gives the file of an earlier tree of the day a name of its own. Beyond maxEarlier, the
-// last one is replaced.
+// saveEarlier renames the file of an earlier version of the day. Beyond maxEarlier, the last
+// file is replaced.
 func (p *pull) saveEarlier() error {
 	n := min(len(DayFiles(filepath.Dir(p.result.DayFile), p.result.Day)), maxEarlier)
 	earlier := strings.TrimSuffix(p.result.DayFile, dayEnd) + fmt.Sprintf(".%d", n) + dayEnd
 	return errors.Join(p.disk.Remove(earlier), p.move(p.result.DayFile, earlier))
 }
 
-// missingPrices stands in a day's file for the prices of a group that could not be had, so that a
-// build that fills the day can name it.
+// missingPrices stands in a day's file for the prices of a group that could not be fetched, so
+// that a build that fills the day can name the group.
 const missingPrices = `{"success":false,"errors":["could not be pulled"],"results":[]}` + "\n"
 
-// dayEntries are the files of a day by their names in its archive.
+// dayEntries are the files of a day by their names in the day's archive.
 func (p *pull) dayEntries(from string) (map[string][]byte, error) {
 	entries := map[string][]byte{path.Join(p.result.Day, lastUpdated): []byte(p.stamped)}
 	for _, m := range readTree(from).Missing {
@@ -135,14 +136,14 @@ func (p *pull) dayEntries(from string) (map[string][]byte, error) {
 		if err != nil {
 			return err
 		}
-		data, err := os.ReadFile(name) //nolint:gosec // a tree of our own
+		data, err := os.ReadFile(name) //nolint:gosec // a path of our own
 		entries[path.Join(p.result.Day, filepath.ToSlash(rel))] = data
 		return err
 	})
 	return entries, err
 }
 
-// readDay reads a day's file; one that is not there has nothing.
+// readDay reads a day's file; a missing file has no entries.
 func readDay(name string) (map[string][]byte, error) {
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -178,12 +179,12 @@ func readDay(name string) (map[string][]byte, error) {
 // CheckDay reads a day's file to its end.
 func CheckDay(name string) error {
 	if _, err := readDay(name); err != nil {
-		return fmt.Errorf("cannot read day file %q: %w", name, err)
+		return fmt.Errorf("cannot read archived day %q: %w", name, err)
 	}
 	return nil
 }
 
-// packDay writes a day's file. Equal days make equal files.
+// packDay writes a day's file. Equal days produce equal files.
 func (p *pull) packDay(entries map[string][]byte) error {
 	var packed bytes.Buffer
 	compress, err := zstd.NewWriter(&packed, zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
@@ -209,7 +210,7 @@ func (p *pull) packDay(entries map[string][]byte) error {
 	return p.write(p.result.DayFile, packed.Bytes())
 }
 
-// dropDays removes the day files beyond the newest.
+// dropDays removes the archived days beyond the newest.
 func (p *pull) dropDays() error {
 	if p.ArchiveDays == 0 {
 		return nil

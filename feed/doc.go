@@ -1,13 +1,13 @@
-// Package feed brings a price feed onto this machine: a whole tree of it or nothing, politely, and
-// keeps the prices of each day.
+// Package feed downloads a price feed politely, all of its files or none, and archives the
+// prices of each day. A feed directory is a complete copy of the feed's files.
 //
-// A directory of the feed holds:
+// The folder of a pull holds:
 //
-//	current        a symbolic link to the newest whole tree, moved by one rename
-//	trees/STAMP    whole trees by the time that the feed gives them; the newest two stay
+//	current        a symbolic link to the newest feed directory, moved by one rename
+//	trees/STAMP    feed directories by the feed's own time; the newest two stay
 //	days/DAY.tar.zst  the prices of each day, from which a build fills gaps
-//	partial        what a pull that did not end has fetched so far; the next one goes on with it
+//	partial        the files of a pull that did not end; the next pull resumes it
 //
-// Only a tree that is whole moves current. Its day is packed before that, so that no tree is ever
-// built on whose day was not archived.
+// Only a whole feed directory becomes current. Its day is archived first, so that no build uses
+// a day that is not archived.
 package feed

@@ -13,35 +13,35 @@ import (
 )
 
 const (
-	// attempts is how often a file is asked for before it is given up, unless the feed asks to wait: such a
-	// wait is no attempt.
+	// attempts is the number of attempts to fetch a file before the pull fails. A wait that the feed asks
+	// for does not count as an attempt.
 	attempts = 5
-	// maxRetryAfter bounds how long a pull waits in all because a host asks it to, that of the feed or
-	// that of the pictures: what starts it each evening gives it two hours. A host that wants more is
-	// left alone.
+	// maxRetryAfter bounds the total wait of a pull that hosts ask for, the feed's host and the
+	// pictures' host together. The evening job allows a pull two hours. A host that asks for more is
+	// not asked again.
 	maxRetryAfter = 90 * time.Minute
 	// minWait is the first wait after a failure of a feed that is pulled without an interval.
 	minWait = 10 * time.Millisecond
 	// answerTime bounds one request of the client that a pull has without Options.Client: the largest file
 	// is 3 MB.
 	answerTime = 60 * time.Second
-	// maxFile bounds an answer, as the builder's reader does.
+	// maxFile bounds a response, like the builder's reader.
 	maxFile = 64 << 20
-	// maxAhead is how far a feed's time may be ahead of the clock, or a tree's newest file away from
-	// it: a day, and two hours for clocks that differ and zones that were mistaken.
+	// maxAhead is how far a feed's time may be ahead of the clock, or away from the feed directory's newest
+	// file. It is a day, and two hours for different clocks and wrong time zones.
 	maxAhead = 26 * time.Hour
-	// maxBehind is how much older than the current tree a feed may say to be. One that was restored
-	// from a copy is days older; a month or a year means that the time is wrong.
+	// maxBehind is how much older than the current feed directory a feed may be by its own time. A feed
+	// restored from a copy is days older; a difference of a month or a year means that the time is wrong.
 	maxBehind = 14 * 24 * time.Hour
 	// stampTime is how the feed writes a time; its offset has no colon.
 	stampTime = "2006-01-02T15:04:05-0700"
-	// treeTime is how a tree's name writes a time.
+	// treeTime is the format of the time in a feed directory's name.
 	treeTime = "2006-01-02T150405Z"
-	// lastUpdated is the file in which the feed says when it was built.
+	// lastUpdated is the file with the time of the feed's build.
 	lastUpdated = "last-updated.txt"
 )
 
-// fetcher asks a feed for files, one at a time, with a pause of its interval after each answer.
+// fetcher fetches files of a feed, one at a time, and pauses for its interval after each response.
 type fetcher struct {
 	options  *Options
 	interval time.Duration
@@ -50,28 +50,28 @@ type fetcher struct {
 	newest   time.Time        // the latest Last-Modified of any file
 }
 
-// statusError is an answer that is no file. asksToWait and permanent say whether to ask again.
+// statusError is a response that is not a file. asksToWait and permanent decide whether to try again.
 type statusError struct {
 	status int
 	why    string
-	after  time.Duration // how long the feed asks to wait, 0 if it does not say
+	after  time.Duration // the wait that the feed asks for, 0 without one
 }
 
 func (e *statusError) Error() string { return e.why }
 
-// asksToWait reports whether the feed wants the caller to be slower, whatever file it asks for.
+// asksToWait reports whether the feed asks for fewer requests, whatever file was requested.
 func (e *statusError) asksToWait() bool {
 	return e.status == http.StatusTooManyRequests || e.status == http.StatusServiceUnavailable && e.after > 0
 }
 
-// permanent reports whether the same request would get the same answer.
+// permanent reports whether a repeated request would get an equal response.
 func (e *statusError) permanent() bool {
 	return e.status >= 400 && e.status < 500 && e.status != http.StatusTooManyRequests &&
 		e.status != http.StatusRequestTimeout
 }
 
-// get fetches a file, trying again what may pass. check returns what is wrong with a body, nil if
-// nothing is.
+// get fetches a file and retries after temporary failures. check returns the fault of a body, nil
+// for a good body.
 func (f *fetcher) get(ctx context.Context, url string, check func([]byte) error) ([]byte, error) {
 	wait := max(10*f.interval, minWait)
 	for attempt := 1; ; attempt++ {
@@ -92,7 +92,7 @@ func (f *fetcher) get(ctx context.Context, url string, check func([]byte) error)
 			return nil, err
 		}
 
-		// The feed knows better than we when it can be asked again. To wait for it is no attempt.
+		// The feed knows best when to ask again. Such a wait does not count as an attempt.
 		pause := wait
 		if asked && refused.after > 0 {
 			pause = max(wait, refused.after)
@@ -109,7 +109,7 @@ func (f *fetcher) get(ctx context.Context, url string, check func([]byte) error)
 	}
 }
 
-// ask makes one request, an interval after the answer to the one before.
+// ask makes one request, an interval after the previous response.
 func (f *fetcher) ask(ctx context.Context, url string) ([]byte, error) {
 	if f.next != nil {
 		select {
@@ -118,7 +118,7 @@ func (f *fetcher) ask(ctx context.Context, url string) ([]byte, error) {
 			return nil, ctx.Err()
 		}
 	}
-	// The pause begins with the answer: a slow one would otherwise have the next request at its heels.
+	// The pause begins with the response; otherwise the next request would follow a slow response immediately.
 	defer func() { f.next = time.After(f.interval) }()
 	f.result.Requests++
 
@@ -153,7 +153,7 @@ func (f *fetcher) ask(ctx context.Context, url string) ([]byte, error) {
 	return body, err
 }
 
-// farAway is a number of seconds beyond every wait that a pull takes.
+// farAway is a number of seconds beyond every wait that a pull accepts.
 const farAway = 1 << 30
 
 // retryAfter reads the header of that name: seconds, or a date.
@@ -170,8 +170,8 @@ func (f *fetcher) retryAfter(text string) time.Duration {
 // errNoTime is the error of a text that is no time.
 var errNoTime = errors.New("is no time")
 
-// fetchStamp returns when the feed was built, as its text and parsed. The text is "" when the feed does
-// not say it, or cannot be right: then p.undated says why. A wrong year must not become a day of the archive.
+// fetchStamp returns the time of the feed's build, as text and parsed. The text is "" if the time is missing
+// or cannot be correct; then p.undated has the reason. A wrong year must not become a day of the archive.
 func (p *pull) fetchStamp(ctx context.Context) (text string, at time.Time, err error) {
 	body, err := p.get(ctx, p.url()+"/"+lastUpdated, func(body []byte) (err error) {
 		at, err = parseStamp(string(body))
@@ -181,7 +181,7 @@ func (p *pull) fetchStamp(ctx context.Context) (text string, at time.Time, err e
 	refused, answered := errors.AsType[*statusError](err)
 	current := p.builtAt(p.current())
 	switch {
-	// The rest of the feed may be there.
+	// The other files of the feed may be there.
 	case answered && refused.permanent(), errors.Is(err, errNoTime):
 		p.undated = err
 	case err != nil:
@@ -189,7 +189,7 @@ func (p *pull) fetchStamp(ctx context.Context) (text string, at time.Time, err e
 	case at.After(p.Now().Add(maxAhead)):
 		p.undated = fmt.Errorf("%s is ahead of the clock", at.Format(time.RFC3339))
 	case !current.IsZero() && current.Sub(at) > maxBehind:
-		p.undated = fmt.Errorf("%s is long before the current tree", at.Format(time.RFC3339))
+		p.undated = fmt.Errorf("%s is long before the current feed directory", at.Format(time.RFC3339))
 	default:
 		return strings.TrimSpace(string(body)), at, nil
 	}
@@ -207,18 +207,18 @@ func parseStamp(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("it holds %.60q, which %w", text, errNoTime)
 }
 
-// response is what all files of the feed have in common.
+// response has the members that all files of the feed share.
 type response struct {
 	Success *bool             `json:"success"`
 	Results []json.RawMessage `json:"results"`
 }
 
-// checkResponse wants a body to be one of the feed's replies: an error page, or a file that is cut, is
-// none.
+// checkResponse checks that a body is a complete file of the feed: an error page or a truncated file
+// is not.
 func checkResponse(body []byte) error {
 	var r response
 	if err := json.Unmarshal(body, &r); err != nil {
-		return fmt.Errorf("answered what is not JSON: %w", err)
+		return fmt.Errorf("answered with text that is not JSON: %w", err)
 	}
 	if r.Success != nil && !*r.Success {
 		return errors.New("answered that it failed (success is not true)")

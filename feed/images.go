@@ -15,25 +15,25 @@ import (
 	"strings"
 )
 
-// picturesPerPull bounds the pictures of one pull: a catalog of them comes in some days, and no host
-// is asked for tens of thousands at once.
+// picturesPerPull bounds the pictures of one pull. The pictures of a whole catalog take some days;
+// no host should get tens of thousands of requests at once.
 const picturesPerPull = 2000
 
-// maxRefusedShown is how many pictures may be refused before their host is left alone.
+// maxRefusedShown is the number of refused pictures after which their host is not asked again.
 const maxRefusedShown = 20
 
-// picture is a product with an address of its picture.
+// picture is a product with the address of its picture.
 type picture struct {
 	ID  json.Number `json:"productId"`
 	URL string      `json:"imageUrl"`
 }
 
-// refusedPictures is the file of the folder that lists the products whose pictures could not be had,
-// a number a line.
+// refusedPictures is the file of the folder that lists the products without an available picture, a
+// number a line.
 const refusedPictures = "refused.txt"
 
-// pictures fetches the pictures that the folder does not have, as PRODUCT.jpg. One that cannot be
-// had is asked for again by a later pull, after all others: many are never there.
+// pictures fetches the missing pictures of the folder, as PRODUCT.jpg. A picture that cannot be
+// fetched is requested again by a later pull, after all others: many never exist.
 func (p *pull) pictures(ctx context.Context) error {
 	missing, err := p.missingPictures()
 	if err != nil {
@@ -49,11 +49,11 @@ func (p *pull) pictures(ctx context.Context) error {
 	}
 	before := maps.Clone(refused)
 
-	// Those that were refused come last.
+	// Refused pictures come last.
 	order := func(pic *picture) string { return strconv.FormatBool(refused[pic.ID.String()]) + pic.ID.String() }
 	slices.SortFunc(missing, func(a, b picture) int { return strings.Compare(order(&a), order(&b)) })
 
-	// Pictures come from another host, at a rate of their own.
+	// Pictures come from another host, with an interval of their own.
 	from := fetcher{options: &p.Options, interval: p.ImageInterval, result: &p.result}
 	err = p.fetchPictures(ctx, &from, missing, refused)
 	p.result.NoImages = len(missing) - p.result.Images
@@ -64,7 +64,7 @@ func (p *pull) pictures(ctx context.Context) error {
 	return err
 }
 
-// fetchPictures fetches as many pictures as one pull may, and notes which it could not have.
+// fetchPictures fetches as many pictures as one pull may, and notes the pictures that failed.
 func (p *pull) fetchPictures(ctx context.Context, from *fetcher, missing []picture, refused map[string]bool) error {
 	failed := 0
 	for i := range missing[:min(len(missing), picturesPerPull)] {
@@ -88,7 +88,7 @@ func (p *pull) fetchPictures(ctx context.Context, from *fetcher, missing []pictu
 			refused[pic.ID.String()] = true
 			failed++
 		}
-		// A host that refuses is not asked two thousand times.
+		// A host that refuses does not get two thousand requests.
 		if wait || failed > maxRefusedShown && failed > i/2 {
 			p.warn("pictures are left for the next pull: %s: %v", pic.URL, err)
 			return nil
@@ -97,7 +97,7 @@ func (p *pull) fetchPictures(ctx context.Context, from *fetcher, missing []pictu
 	return nil
 }
 
-// name is what the picture's file is called: a build finds it by the product.
+// name is the name of the picture's file: a build finds it by the product.
 func (pic *picture) name() string { return pic.ID.String() + pic.ending() }
 
 // ending is how the address of the picture ends, in lower case, such as .jpg.
@@ -109,17 +109,17 @@ func (pic *picture) ending() string {
 	return strings.ToLower(path.Ext(at.Path))
 }
 
-// checkImage wants a body to begin as pictures do.
+// checkImage checks that a body begins like a picture.
 func checkImage(body []byte) error {
 	for _, magic := range []string{"\xff\xd8\xff", "\x89PNG", "RIFF", "GIF8"} {
 		if strings.HasPrefix(string(body), magic) {
 			return nil
 		}
 	}
-	return errors.New("answered what is no picture")
+	return errors.New("answered with a body that is not a picture")
 }
 
-// missingPictures are the products of the current tree whose pictures the folder does not have.
+// missingPictures are the products of the current feed directory without a picture in the folder.
 func (p *pull) missingPictures() (all []picture, err error) {
 	root := resolved(p.current())
 	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
@@ -129,12 +129,12 @@ func (p *pull) missingPictures() (all []picture, err error) {
 		var listed struct {
 			Results []picture `json:"results"`
 		}
-		body, err := os.ReadFile(name) //nolint:gosec // a tree of our own
+		body, err := os.ReadFile(name) //nolint:gosec // a path of our own
 		if err == nil {
 			err = json.Unmarshal(body, &listed)
 		}
 		if err != nil {
-			// The builder says what is wrong with it.
+			// The builder reports the fault of such a file.
 			return nil //nolint:nilerr // a file without pictures
 		}
 
@@ -148,7 +148,7 @@ func (p *pull) missingPictures() (all []picture, err error) {
 	return all, err
 }
 
-// fetchable wants an address of the web and a number that a file can be called by.
+// fetchable checks that the address is a web address and that the number can be a file name.
 func (pic *picture) fetchable() bool {
 	at, err := url.Parse(pic.URL)
 	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" {

@@ -14,13 +14,13 @@ import (
 	"ninepocket/internal/feedtest"
 )
 
-// direct is a network that leads to the fake, whatever host is asked.
+// direct is a network that leads every host to the fake feed.
 type direct struct{ feed *feedtest.Feed }
 
 func (d direct) RoundTrip(request *http.Request) (*http.Response, error) {
 	answer := httptest.NewRecorder()
 	d.feed.ServeHTTP(answer, request)
-	return answer.Result(), nil //nolint:bodyclose // who asked closes it
+	return answer.Result(), nil //nolint:bodyclose // the caller closes it
 }
 
 // newDirectStand is a stand without a network, for tests in virtual time.
@@ -34,8 +34,8 @@ func newDirectStand(t *testing.T, groups, perGroup int) *stand {
 	}}
 }
 
-// TestPictures fetches pictures once each, by the name that a build finds them by. Those that are
-// never there hold up no other one.
+// TestPictures fetches each picture once, under the name that a build looks for. Pictures that
+// never exist do not delay the others.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestPictures(t *testing.T) {
 		}
 		s.feed.Set(feedtest.Faults{Lost: lost})
 
-		// The first ones are refused, so that the host is left alone; the next pull begins with the others.
+		// The first pictures are refused, so the host is not asked again; the next pull begins with the others.
 		if first := s.pull(); first.Images != 0 || first.NoImages != 40 || first.Requests != 2+2+2*4+21 {
 			t.Errorf("the first pull: %+v", first)
 		}
@@ -68,7 +68,7 @@ func TestPictures(t *testing.T) {
 			}
 		}
 
-		// They came after all, and nothing else is asked for.
+		// They came after all, and no other file is requested.
 		s.feed.Set(feedtest.Faults{})
 		third := s.pull()
 		if asked := len(s.feed.Asked()); third.Images != 22 || third.NoImages != 0 || asked != 1+22 {
@@ -77,7 +77,7 @@ func TestPictures(t *testing.T) {
 	})
 }
 
-// TestNoPicture wants a page in the place of a picture to be no picture.
+// TestNoPicture checks that a page in place of a picture is not accepted as a picture.
 func TestNoPicture(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,15 +91,15 @@ func TestNoPicture(t *testing.T) {
 	})
 }
 
-// TestAskedToWait has the feed answer 429 for some time, with and without a wish, and wants it to be
-// obeyed within bounds: a file that is refused so is not missing.
+// TestAskedToWait has the feed answer 429 for some time, with and without a Retry-After header. A
+// pull obeys within bounds, and such a refused file is not missing.
 func TestAskedToWait(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		busy  time.Duration
 		after int
-		asks  int // at most, and nothing is pulled; 0 wants a whole tree
+		asks  int // at most, and nothing is pulled; 0 means that a whole feed directory is pulled
 	}{
 		{"for an hour", time.Hour, 600, 0},
 		{"for an hour, a second at a time", time.Hour, 1, 0},
@@ -135,8 +135,8 @@ func TestAskedToWait(t *testing.T) {
 	}
 }
 
-// TestPicturesAskedToWait wants the waits of both hosts to be bounded together: after an hour of the
-// feed's, pictures that would take another hour are left for the next pull.
+// TestPicturesAskedToWait checks that the waits of both hosts share one bound. After an hour for the
+// feed, pictures that need another hour are left for the next pull.
 func TestPicturesAskedToWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -158,7 +158,7 @@ func TestPicturesAskedToWait(t *testing.T) {
 	})
 }
 
-// TestBusyInTheMiddle wants a pull that the feed refuses half-way to end at once, and to go on later.
+// TestBusyInTheMiddle checks that a pull ends at once if the feed refuses half-way, and that a later pull resumes it.
 func TestBusyInTheMiddle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

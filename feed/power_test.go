@@ -14,8 +14,8 @@ import (
 	"ninepocket/internal/feedtest"
 )
 
-// TestPowerCuts cuts the power after a pull and within the next one: the tree that is current is whole,
-// the day that was told to be kept is there, and the next pull works.
+// TestPowerCuts cuts the power after a pull and within the next pull. The current feed directory is
+// whole, the reported day is archived, and the next pull works.
 func TestPowerCuts(t *testing.T) {
 	s := newStand(t, 6)
 	disk := disktest.New(nil)
@@ -25,7 +25,7 @@ func TestPowerCuts(t *testing.T) {
 	states := 0
 	days := map[string][]byte{}
 
-	// The tree is compared with the feed by name and content.
+	// The feed directory is compared with the feed by names and contents.
 	check := func(when string, stamps ...string) {
 		t.Helper()
 		for _, files := range disk.PowerCuts(dice, "/LOCK") {

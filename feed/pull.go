@@ -15,58 +15,58 @@ import (
 	"ninepocket/snapshot"
 )
 
-// DefaultURL is where TCGCSV is.
+// DefaultURL is the address of TCGCSV.
 const DefaultURL = "https://tcgcsv.com"
 
 const (
-	// DefaultInterval is the time from an answer to the next request: the feed asks for no less.
+	// DefaultInterval is the time from a response to the next request: the feed asks for at least this.
 	DefaultInterval = 100 * time.Millisecond
-	// DefaultImageInterval is that of pictures, which come from another host.
+	// DefaultImageInterval is the interval for pictures, which come from another host.
 	DefaultImageInterval = 250 * time.Millisecond
-	// DefaultArchiveDays is how many day files stay: what a snapshot's history spans, and a month.
+	// DefaultArchiveDays is the number of archived days that stay: the days of a snapshot's history, and a month.
 	DefaultArchiveDays = 400
-	// maxMissingShare is the share of a feed's groups that a tree may lack. One group may always be
-	// lost.
+	// maxMissingShare is the part of a feed's groups that a feed directory may lack. One group may
+	// always be missing.
 	maxMissingShare = 0.05
-	// maxRestarts is how often a pull begins when the feed is rebuilt under it.
+	// maxRestarts is how often a pull starts again because the feed was rebuilt during it.
 	maxRestarts = 3
-	// maxTrees are the newest trees that stay: a build may still read the one before.
+	// maxTrees is the number of newest feed directories that stay: a build may still read the previous one.
 	maxTrees = 2
 )
 
-// Options say what to pull and how. The zero values of Interval and ImageInterval are no wait.
+// Options say what to pull and how. A zero Interval or ImageInterval means no wait.
 type Options struct {
 	Into          string   // directory of the feed
 	URL           string   // "" for DefaultURL
 	Games         []string // slugs, none for all games that the feed has
 	Interval      time.Duration
 	UserAgent     string
-	ArchiveDays   int    // day files that stay, 0 for all
+	ArchiveDays   int    // archived days that stay, 0 for all
 	Images        string // folder that missing pictures go to, "" for none
 	ImageInterval time.Duration
-	// CollectedAt is when the tree was built that does not say it itself, or not rightly; zero for
-	// unknown. It also takes the tree that an earlier pull set aside for that.
+	// CollectedAt is the time of a feed without a time, or with a wrong time; zero for unknown. It also
+	// accepts a feed directory that an earlier pull set aside for lack of a time.
 	CollectedAt time.Time
 
-	Client *http.Client     // nil for one of our own
+	Client *http.Client     // nil for a default client
 	Now    func() time.Time // the clock
 	// Progress receives the progress of the pull; may be nil.
 	Progress func(phase string, done, total int64)
-	// OnWarning receives what an operator should know of a pull that goes on; may be nil.
+	// OnWarning receives warnings for the operator of a pull that continues; may be nil.
 	OnWarning func(text string)
 }
 
-// Result is what became of a pull.
+// Result is the result of a pull.
 type Result struct {
-	New      bool      `json:"new"`        // false when the feed has nothing that is not here
-	Updated  time.Time `json:"updated"`    // when the feed was built, as it says
+	New      bool      `json:"new"`        // false when the feed has nothing new
+	Updated  time.Time `json:"updated"`    // the feed's own time of its build
 	Day      string    `json:"day"`        // the day of its prices
-	Tree     string    `json:"tree"`       // the tree that is current
+	Tree     string    `json:"tree"`       // the current feed directory
 	DayFile  string    `json:"day_file"`   // where the day's prices are archived
 	Groups   int       `json:"groups"`     // that the feed lists
 	Missing  []Missing `json:"missing"`    // that could not be fetched
 	Requests int       `json:"requests"`   // that were made, retries among them
-	Retries  int       `json:"retries"`    // of them
+	Retries  int       `json:"retries"`    // among them
 	Resumed  int       `json:"resumed"`    // files that an earlier pull had fetched
 	Removed  []string  `json:"removed"`    // days that are no longer archived
 	Images   int       `json:"images"`     // pictures that were fetched
@@ -82,25 +82,25 @@ type Missing struct {
 	Name     string `json:"name"`
 	File     string `json:"file"` // prices, or products
 	Why      string `json:"why"`
-	// UsedPrevious says that the products of the tree before stand in, so that the prices alone
-	// count.
+	// UsedPrevious says that the products of the previous feed directory are used, so that only
+	// prices are missing.
 	UsedPrevious bool `json:"kept,omitempty"`
 }
 
-// The errors of a pull that a caller distinguishes.
+// The errors of a pull that callers distinguish.
 var (
-	// ErrBusy is that of a directory that another pull works on.
+	// ErrBusy means that another pull works on the directory.
 	ErrBusy = errors.New("another pull works on it")
-	// ErrIncomplete is that of a feed that lacks too much.
-	ErrIncomplete = errors.New("half a tree is not taken for a whole one")
-	// ErrFeedRebuilt is that of a feed that is rebuilt again and again.
+	// ErrIncomplete means that the feed lacks too many files.
+	ErrIncomplete = errors.New("half a feed is not used as a whole one")
+	// ErrFeedRebuilt means that the feed was rebuilt during each attempt.
 	ErrFeedRebuilt = errors.New("the feed was rebuilt while it was pulled")
-	// ErrRateLimited is that of a feed that wants to be asked later: it is asked for nothing else.
-	ErrRateLimited = errors.New("the feed wants to be asked later")
-	// ErrUndated is that of a whole tree of which nobody knows when the feed was built.
-	ErrUndated = errors.New("nobody knows of which day its prices are")
-	// ErrBadResponse is that of a feed that does not answer as it should.
-	ErrBadResponse = errors.New("the feed does not answer as it should")
+	// ErrRateLimited means that the feed asks for a later request: nothing else is requested.
+	ErrRateLimited = errors.New("the feed asks for a later request")
+	// ErrUndated means that the feed directory is whole but the time of its build is unknown.
+	ErrUndated = errors.New("the day of its prices is unknown")
+	// ErrBadResponse means that a response of the feed is not valid.
+	ErrBadResponse = errors.New("the response of the feed is not valid")
 )
 
 // pull is one pull.
@@ -109,7 +109,7 @@ type pull struct {
 	fetcher
 	disk    disk.FS
 	result  Result
-	stamped string // what the pulled tree and its day say in place of the feed's own text
+	stamped string // the time of the pulled feed directory and its day, in place of the feed's own text
 	undated error  // why the feed's own time is not used
 }
 
@@ -135,7 +135,7 @@ func (o *Options) Validate() error {
 		problem("cannot use the user agent %q: want plain ASCII", o.UserAgent)
 	}
 	if ahead := o.aheadOfNow(); ahead > maxAhead || ahead < -maxBehind {
-		problem("cannot pull a tree of %s: give a time of the last %d days", o.CollectedAt.Format(time.RFC3339),
+		problem("cannot date the feed %s: give a time of the last %d days", o.CollectedAt.Format(time.RFC3339),
 			maxBehind/(24*time.Hour))
 	}
 
@@ -148,7 +148,7 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// aheadOfNow is how far the time that an operator gives is ahead of the clock, 0 without one.
+// aheadOfNow is how far the operator's time is ahead of the clock, 0 without one.
 func (o *Options) aheadOfNow() time.Duration {
 	if o.Now == nil || o.CollectedAt.IsZero() {
 		return 0
@@ -169,7 +169,7 @@ func gamesOfFeed() (all []string) {
 	return all
 }
 
-// categories are the feed's numbers of the games that are wanted.
+// categories are the feed's numbers of the wanted games.
 func (o *Options) categories() (all []string) {
 	wanted := o.Games
 	if len(wanted) == 0 {
@@ -182,8 +182,8 @@ func (o *Options) categories() (all []string) {
 	return all
 }
 
-// Pull brings the feed's tree into a directory. Without anything new it does nothing; what fails
-// half-way leaves current where it was, and is gone on with by the next pull.
+// Pull brings the feed's files into a folder. Without a newer feed it does nothing. A failure
+// half-way leaves current unchanged, and the next pull resumes the download.
 func Pull(ctx context.Context, options Options) (*Result, error) {
 	return pullOn(ctx, options, disk.OS)
 }
@@ -228,7 +228,7 @@ func (p *pull) run(ctx context.Context) error {
 	return nil
 }
 
-// once pulls the tree that the feed has now.
+// once pulls the feed in its present state.
 func (p *pull) once(ctx context.Context) error {
 	stamp, updated, err := p.fetchStamp(ctx)
 	if err != nil {
@@ -238,14 +238,15 @@ func (p *pull) once(ctx context.Context) error {
 	now := readTree(p.current())
 	current := p.builtAt(p.current())
 	same := stamp != "" && now.Stamp == stamp
-	// What is known before anything is fetched.
+	// This is known before anything is fetched.
 	p.setTime(updated, stamp)
 	p.result.Groups = now.Groups
 	if same {
 		p.result.Tree = p.current()
 	}
 
-	// A tree that lacks a group is asked for these again; others are pulled once a rebuild (S8).
+	// If a group is missing, the pull requests it again. A complete feed is pulled once per
+	// rebuild (S8).
 	if same && len(now.Missing) == 0 && p.covers(now) {
 		return p.archiveDay(p.result.Tree)
 	}
@@ -258,7 +259,7 @@ func (p *pull) once(ctx context.Context) error {
 		return err
 	}
 
-	// A tree of two builds of the feed would be no day at all.
+	// Files from two builds of the feed would belong to no single day.
 	after, _, err := p.fetchStamp(ctx)
 	switch {
 	case err != nil:
@@ -276,13 +277,13 @@ func (p *pull) once(ctx context.Context) error {
 	p.result.Missing = pulled.Missing
 	p.result.New = !same || !slices.Equal(now.Missing, pulled.Missing) || !p.covers(now)
 	if !p.result.New {
-		// What was missing still is.
+		// Files that were missing before are still missing.
 		return p.disk.Remove(p.partial())
 	}
 	return p.finish(p.partial())
 }
 
-// setTime says of which time and day the pulled tree is, and how it says so itself.
+// setTime sets the time and day of the pulled feed directory, and the text that records the time.
 func (p *pull) setTime(at time.Time, stamped string) {
 	p.result.Updated = at
 	p.result.Day = at.Format(time.DateOnly)
@@ -290,8 +291,8 @@ func (p *pull) setTime(at time.Time, stamped string) {
 	p.stamped = stamped
 }
 
-// date finds the time of a tree of which the feed does not say it: as the operator says, else that of
-// its newest file, where that can be today's. Without either the tree is set aside.
+// date finds the time of a feed directory if the feed does not give it: the operator's time, else
+// the time of the newest file if that is plausible. Without either it is set aside.
 func (p *pull) date() error {
 	at := p.CollectedAt.UTC()
 	if at.IsZero() {
@@ -299,13 +300,13 @@ func (p *pull) date() error {
 		if p.Now().Sub(at).Abs() > maxAhead {
 			return p.setAside()
 		}
-		p.warn("%s: %v; the tree is that of its newest file, %s", lastUpdated, p.undated, at.Format(time.RFC3339))
+		p.warn("%s: %v; the time of the newest file is used: %s", lastUpdated, p.undated, at.Format(time.RFC3339))
 	}
 	p.setTime(at, at.Format(stampTime))
 	return nil
 }
 
-// covers reports whether a tree has all games that are wanted.
+// covers reports whether a feed directory has all wanted games.
 func (p *pull) covers(t tree) bool {
 	return !slices.ContainsFunc(p.categories(), func(c string) bool { return !slices.Contains(t.Categories, c) })
 }
@@ -326,5 +327,5 @@ func (p *pull) current() string { return filepath.Join(p.Into, "current") }
 func (p *pull) partial() string { return filepath.Join(p.Into, "partial") }
 func (p *pull) trees() string   { return filepath.Join(p.Into, "trees") }
 
-// aside is the folder of what was taken out of use: trees, and files of days.
+// aside is the folder of feed directories and archived days that were taken out of use.
 func (p *pull) aside() string { return filepath.Join(p.Into, "aside") }

@@ -20,7 +20,7 @@ import (
 
 var evening = time.Date(2026, 8, 22, 20, 5, 33, 0, time.UTC)
 
-// stand is a fake feed with a directory that it is pulled into.
+// stand is a fake feed and the folder of its pulls.
 type stand struct {
 	t    *testing.T
 	feed *feedtest.Feed
@@ -38,7 +38,7 @@ func newStand(t *testing.T, groups int) *stand {
 	}}
 }
 
-// pull pulls and wants it to work.
+// pull pulls and checks that it succeeds.
 func (s *stand) pull() *feed.Result {
 	s.t.Helper()
 	result, err := feed.Pull(s.t.Context(), s.o)
@@ -48,7 +48,7 @@ func (s *stand) pull() *feed.Result {
 	return result
 }
 
-// fails pulls and wants a kind of error.
+// fails pulls and checks for a kind of error.
 func (s *stand) fails(want error) *feed.Result {
 	s.t.Helper()
 	result, err := feed.Pull(s.t.Context(), s.o)
@@ -58,13 +58,13 @@ func (s *stand) fails(want error) *feed.Result {
 	return result
 }
 
-// stamp is what current says of its time, "" without one.
+// stamp is the time of the current feed directory, "" without one.
 func (s *stand) stamp() string {
 	text, _ := os.ReadFile(filepath.Join(s.o.Into, "current", "last-updated.txt"))
 	return string(text)
 }
 
-// whole wants the current tree to hold exactly what the feed has, but for the paths named.
+// whole checks that the current feed directory has exactly the feed's files, except for the given paths.
 func (s *stand) whole(but ...string) {
 	s.t.Helper()
 	s.feed.Set(feedtest.Faults{})
@@ -90,7 +90,7 @@ func (s *stand) whole(but ...string) {
 	}
 }
 
-// TestPull is a first pull, one that finds nothing new, and the next day's.
+// TestPull makes a first pull, a pull without anything new, and the pull of the next day.
 func TestPull(t *testing.T) {
 	s := newStand(t, 12)
 	first := s.pull()
@@ -126,7 +126,7 @@ func TestPull(t *testing.T) {
 	}
 }
 
-// TestPullIsPolite looks at the times between requests.
+// TestPullIsPolite checks the times between requests.
 func TestPullIsPolite(t *testing.T) {
 	s := newStand(t, 2)
 	s.o.Interval = 5 * time.Millisecond
@@ -142,7 +142,7 @@ func TestPullIsPolite(t *testing.T) {
 	}
 }
 
-// TestPullThroughWeather has the feed fail in every way that passes.
+// TestPullThroughWeather has the feed fail in every temporary way.
 func TestPullThroughWeather(t *testing.T) {
 	for name, weather := range map[string]feedtest.Faults{
 		"slow":           {Slow: time.Millisecond},
@@ -171,7 +171,7 @@ func TestPullThroughWeather(t *testing.T) {
 	}
 }
 
-// TestRetryAfter wants a pull to wait as long as the feed asks.
+// TestRetryAfter checks that a pull waits as long as the feed asks.
 func TestRetryAfter(t *testing.T) {
 	s := newStand(t, 1)
 	s.o.Games = []string{"pokemon"}
@@ -186,7 +186,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestHalfATree wants what is not whole to leave current alone, and the next pull to go on.
+// TestHalfATree checks that an incomplete feed directory leaves current unchanged, and that the next pull resumes it.
 func TestHalfATree(t *testing.T) {
 	for name, weather := range map[string]feedtest.Faults{
 		"two groups":     {Lost: []string{feedtest.Path(1, "prices"), feedtest.Path(6, "products")}},
@@ -224,7 +224,7 @@ func TestHalfATree(t *testing.T) {
 	}
 }
 
-// TestLostGroup wants one lost group to be named and left out, and to come with the next pull.
+// TestLostGroup checks that one missing group is reported and left out, and that the next pull fetches it.
 func TestLostGroup(t *testing.T) {
 	s := newStand(t, 12)
 	s.pull()
@@ -236,7 +236,7 @@ func TestLostGroup(t *testing.T) {
 		result.Missing[1].File != "prices" || result.Missing[1].Name != "Set E" {
 		t.Errorf("%+v", result)
 	}
-	// Products are those of the day before.
+	// Products come from the previous day.
 	s.whole(lost[1])
 
 	s.feed.Set(feedtest.Faults{Lost: lost})
@@ -251,7 +251,7 @@ func TestLostGroup(t *testing.T) {
 	s.whole()
 }
 
-// TestResumed ends a pull half-way, and wants the next one to ask for the rest alone.
+// TestResumed ends a pull half-way and checks that the next pull requests only the rest.
 func TestResumed(t *testing.T) {
 	s := newStand(t, 12)
 	s.o.Interval = time.Millisecond
@@ -278,7 +278,7 @@ func TestResumed(t *testing.T) {
 	s.whole()
 }
 
-// TestRebuiltForEver wants a feed that is rebuilt in every pull to be given up.
+// TestRebuiltForEver checks that a pull gives up if the feed is rebuilt in every attempt.
 func TestRebuiltForEver(t *testing.T) {
 	s := newStand(t, 2)
 	s.o.Progress = func(_ string, done, _ int64) {
@@ -292,7 +292,7 @@ func TestRebuiltForEver(t *testing.T) {
 	}
 }
 
-// TestFeedDown wants a feed that is down to be told so, and nothing to change.
+// TestFeedDown checks that a pull reports an unreachable feed and changes nothing.
 func TestFeedDown(t *testing.T) {
 	s := newStand(t, 2)
 	s.feed.Set(feedtest.Faults{Down: true})
@@ -302,7 +302,7 @@ func TestFeedDown(t *testing.T) {
 	}
 }
 
-// TestSecondPull wants one pull at a time.
+// TestSecondPull checks that only one pull runs at a time.
 func TestSecondPull(t *testing.T) {
 	s := newStand(t, 2)
 	options := s.o
@@ -312,7 +312,7 @@ func TestSecondPull(t *testing.T) {
 	}
 }
 
-// TestDayFiles: the days beyond the newest go, and of a day with two trees the file keeps all groups.
+// TestDayFiles checks that old days go and that the file of a day with two feed directories has all groups.
 func TestDayFiles(t *testing.T) {
 	s := newStand(t, 4)
 	s.o.ArchiveDays = 2
@@ -337,7 +337,7 @@ func TestDayFiles(t *testing.T) {
 		t.Errorf("kept days are %v", days)
 	}
 
-	// A day file that went is packed again from the tree.
+	// A day's archive file that was removed is packed again from the feed directory.
 	if err := os.Remove(feed.DayFile(s.o.Into, "2026-08-25")); err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +356,7 @@ func size(t *testing.T, name string) int64 {
 	return info.Size()
 }
 
-// TestBadOptions wants all that is wrong to be told at once, before a request is made.
+// TestBadOptions checks that all wrong options are reported at once, before a request is made.
 func TestBadOptions(t *testing.T) {
 	_, err := feed.Pull(t.Context(), feed.Options{Games: []string{"chess"}, UserAgent: "a\nb", ArchiveDays: -1})
 	if err == nil {
@@ -369,7 +369,7 @@ func TestBadOptions(t *testing.T) {
 	}
 }
 
-// TestNothingHalfWritten: no file of a tree is there half, whenever a pull ends.
+// TestNothingHalfWritten checks that no file of a feed directory is incomplete, whenever a pull ends.
 func TestNothingHalfWritten(t *testing.T) {
 	s := newStand(t, 3)
 	s.feed.Set(feedtest.Faults{

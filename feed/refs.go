@@ -15,10 +15,10 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// refsFile is the index of a day, beside its files: a line of what it is of, then the references.
+// refsFile is the index of a day, next to its files: a first line about the files, then the references.
 func refsFile(folder, day string) string { return filepath.Join(folder, day+".refs") }
 
-// refsHead is the first line of an index: a checksum of the others, and the sizes of the day's files.
+// refsHead is the first line of an index: a checksum of the other lines, and the sizes of the day's files.
 func refsHead(folder, day string, refs []byte) string {
 	var head strings.Builder
 	fmt.Fprintf(&head, "refs %016x", xxhash.Sum64(refs))
@@ -30,15 +30,15 @@ func refsHead(folder, day string, refs []byte) string {
 	return head.String()
 }
 
-// readRefs returns the references of a day, each between two line feeds. An index that is missing, damaged or of
-// other files is none.
+// readRefs returns the references of a day, each between two line feeds. An index that is missing, damaged or
+// made from other files yields none.
 func readRefs(folder, day string) (refs []byte, ok bool) {
 	b, _ := os.ReadFile(refsFile(folder, day))
 	head := bytes.IndexByte(b, '\n')
 	return b[max(head, 0):], head > 0 && string(b[:head]) == refsHead(folder, day, b[head:])
 }
 
-// DaysOf lists the days of a folder that have a row of any of some references, such as 3/42382. Unknown
+// DaysOf lists the days of a folder that have a row of any of the references, such as 3/42382. Unknown
 // are the days without an index.
 func DaysOf(folder string, refs []string) (have, unknown []string, err error) {
 	have = []string{} // never null for scripts
@@ -57,11 +57,11 @@ func DaysOf(folder string, refs []string) (have, unknown []string, err error) {
 	return have, unknown, err
 }
 
-// indexDays writes the index of each day that has none. A day without one is a note: it is a help to
-// people, and no pull fails for it.
+// indexDays writes the missing indexes of days. A failure is only a note: the index helps people,
+// and no pull fails for it.
 func (p *pull) indexDays(ctx context.Context) {
 	folder := filepath.Join(p.Into, "days")
-	// What is whole stays, so that a year of days is read once.
+	// Complete indexes stay, so that a year of days is read once.
 	_, days, err := DaysOf(folder, nil)
 	for i, day := range days {
 		if ctx.Err() == nil {
@@ -74,7 +74,7 @@ func (p *pull) indexDays(ctx context.Context) {
 	}
 }
 
-// indexDay writes the index of a day: of all its trees, for history is of all of them.
+// indexDay writes the index of all versions of a day, because history uses them all.
 func (p *pull) indexDay(folder, day string) error {
 	refs := map[string]bool{}
 	for _, file := range DayFiles(folder, day) {
@@ -82,7 +82,7 @@ func (p *pull) indexDay(folder, day string) error {
 		if err != nil {
 			return fmt.Errorf("cannot read %q: %w", file, err)
 		}
-		// References have the category, which the archive has as a folder.
+		// References contain the category, which is a folder of the archive.
 		for name, data := range entries {
 			category, _, _ := strings.Cut(strings.TrimPrefix(name, day+"/"), "/")
 			for _, row := range productRow.FindAllSubmatch(data, -1) {
@@ -95,5 +95,5 @@ func (p *pull) indexDay(folder, day string) error {
 	return p.write(refsFile(folder, day), append([]byte(refsHead(folder, day, body)), body...))
 }
 
-// productRow is what a row of prices says of its product.
+// productRow is the product number of a row of prices.
 var productRow = regexp.MustCompile(`"productId"\s*:\s*(\d+)`)

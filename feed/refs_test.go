@@ -19,8 +19,8 @@ func rowOf(product int) *regexp.Regexp {
 	return regexp.MustCompile(`\{[^{}]*"productId":` + strconv.Itoa(product) + `[,}][^{}]*\}?,?`)
 }
 
-// TestDaysOf wants the index of archived days to say which days have a row of a product, whatever was lost of
-// the index before.
+// TestDaysOf checks that the index of archived days names the days with a row of a product, whatever part of
+// the index was lost before.
 func TestDaysOf(t *testing.T) {
 	s := newStand(t, 4)
 	card := feedtest.Product(0, 1)
@@ -51,12 +51,12 @@ func TestDaysOf(t *testing.T) {
 		}
 	}
 	has("after five days", with)
-	// A product whose number begins like another's is another one.
+	// A product whose number begins like another number is a different product.
 	if have, _, _ := feed.DaysOf(folder, []string{ref[:len(ref)-1], ref + "0"}); len(have) > 0 {
 		t.Errorf("parts of a number are on %q", have)
 	}
 
-	// Old days without an index, and damaged ones, get it once.
+	// Old days without an index, and damaged ones, are indexed once.
 	whole, err := os.ReadFile(index(days[0]))
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestDaysOf(t *testing.T) {
 		t.Errorf("whole indexes are made again: %v", phases)
 	}
 
-	// A later tree of a day has its own rows besides: the index is of all trees of the day.
+	// A rebuilt feed adds rows to a day: the index covers all versions of the day.
 	s.feed.Rebuild(evening.AddDate(0, 0, 4).Add(60_000_000_000))
 	s.feed.Set(feedtest.Faults{Change: func(_, body string) string {
 		return rowOf(card).ReplaceAllString(body, "")
@@ -98,7 +98,7 @@ func TestDaysOf(t *testing.T) {
 	s.pull()
 	has("a second tree of the day", with)
 
-	// What cannot be listed is a note and fails no pull; nothing half-written stays.
+	// A failure to list is a note and fails no pull; no incomplete file stays.
 	if err := os.Remove(index(days[1])); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestDaysOf(t *testing.T) {
 		t.Errorf("an index is there (%v), notes: %q", err, warnings)
 	}
 
-	// A day that is no longer kept has no index either.
+	// A removed day has no index either.
 	s.o.ArchiveDays = 2
 	s.pull()
 	left, _ := filepath.Glob(filepath.Join(folder, "*.refs"))

@@ -16,10 +16,10 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// treeFile is what a tree says of itself, next to last-updated.txt.
+// treeFile is the file with a feed directory's description, next to last-updated.txt.
 const treeFile = "pull.json"
 
-// tree is the content of a tree's file of that name. The zero tree is none.
+// tree is the content of a feed directory's description. The zero tree has no groups.
 type tree struct {
 	Stamp      string    `json:"stamp"` // the feed's last-updated.txt
 	Categories []string  `json:"categories"`
@@ -27,7 +27,7 @@ type tree struct {
 	Missing    []Missing `json:"missing"`
 }
 
-// readTree reads what a tree says of itself; one that says nothing is none.
+// readTree reads a feed directory's description; without one it returns the zero tree.
 func readTree(dir string) (t tree) {
 	b, err := os.ReadFile(filepath.Join(dir, treeFile))
 	if err == nil && json.Unmarshal(b, &t) != nil {
@@ -36,7 +36,7 @@ func readTree(dir string) (t tree) {
 	return t
 }
 
-// lock keeps a second pull out of a directory, which is made if need be.
+// lock keeps a second pull out of a directory, and creates the directory if necessary.
 func lock(dir string) (*disk.Lock, error) {
 	if err := disk.MkdirAll(disk.OS, dir, 0o755); err != nil {
 		return nil, err
@@ -48,8 +48,8 @@ func lock(dir string) (*disk.Lock, error) {
 	return file, err
 }
 
-// startPartial makes partial the beginning of a tree of this stamp, "" for none. What an earlier pull
-// has fetched of the same stamp stays, also when that pull ended with groups missing.
+// startPartial prepares partial for a feed directory of this stamp, "" for none. Files that an
+// earlier pull fetched for that stamp stay, also if that pull ended with missing groups.
 func (p *pull) startPartial(stamp string, same bool) error {
 	there, err := os.ReadFile(filepath.Join(p.partial(), lastUpdated))
 	if err == nil && string(there) == stamp {
@@ -63,7 +63,7 @@ func (p *pull) startPartial(stamp string, same bool) error {
 		return nil
 	}
 	if same {
-		// A tree is never changed: what is added goes into a copy of it.
+		// A feed directory is never changed: additions go into a copy.
 		if err := p.linkTree(p.current(), p.partial()); err != nil {
 			return err
 		}
@@ -71,8 +71,8 @@ func (p *pull) startPartial(stamp string, same bool) error {
 	return p.write(filepath.Join(p.partial(), lastUpdated), []byte(stamp))
 }
 
-// linkTree makes a copy of a tree whose files are the same ones, but for what says how whole it is
-// and for products that were taken from another tree.
+// linkTree copies a feed directory by hard links. It omits the description and the products
+// that were taken from another feed directory.
 func (p *pull) linkTree(from, to string) error {
 	skip := map[string]bool{treeFile: true, lastUpdated: true}
 	for _, m := range readTree(from).Missing {
@@ -99,12 +99,12 @@ func (p *pull) linkTree(from, to string) error {
 	})
 }
 
-// groupFile is where a file of a group is in a tree.
+// groupFile is the path of a group's file in a feed directory.
 func groupFile(category, group, file string) string {
 	return filepath.Join("tcgplayer", category, group, file)
 }
 
-// write writes a file that is there whole or not at all, and on disk.
+// write writes a file durably, whole or not at all.
 func (p *pull) write(name string, data []byte) error {
 	if err := disk.MkdirAll(p.disk, filepath.Dir(name), 0o755); err != nil {
 		return err
@@ -122,7 +122,7 @@ type group struct {
 
 func (g *group) id() string { return g.ID.String() }
 
-// files fetches all files that partial does not have yet.
+// files fetches all files that partial lacks.
 func (p *pull) files(ctx context.Context, stamp string) (tree, error) {
 	pulled := tree{Stamp: stamp, Categories: p.categories(), Missing: []Missing{}}
 	if err := p.dropOthers(pulled.Categories); err != nil {
@@ -144,7 +144,7 @@ func (p *pull) files(ctx context.Context, stamp string) (tree, error) {
 		}
 
 		pulled.Missing = append(pulled.Missing, lost...)
-		// A feed that is half there is not asked for the other half.
+		// If half of the feed is missing, the other half is not requested.
 		if n := groupsOf(pulled.Missing); n > 1 && float64(n) > maxMissingShare*float64(len(groups)) {
 			last := pulled.Missing[len(pulled.Missing)-1]
 			return pulled, fmt.Errorf("%w: %d of the first %d groups are missing, of %d in all; %s of %s/%s (%s): %s",
@@ -160,8 +160,8 @@ func (p *pull) files(ctx context.Context, stamp string) (tree, error) {
 	return pulled, p.write(filepath.Join(p.partial(), treeFile), append(text, '\n'))
 }
 
-// dropOthers removes what an earlier pull has begun of games that are no longer wanted: it may be
-// half of them.
+// dropOthers removes files of games that are no longer wanted: an earlier pull may have fetched
+// half of a game.
 func (p *pull) dropOthers(categories []string) error {
 	entries, err := os.ReadDir(filepath.Join(p.partial(), "tcgplayer"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -175,7 +175,7 @@ func (p *pull) dropOthers(categories []string) error {
 	return err
 }
 
-// groupsOf is how many groups lack a file.
+// groupsOf counts the groups with a missing file.
 func groupsOf(missing []Missing) int {
 	seen := map[string]bool{}
 	for _, m := range missing {
@@ -184,7 +184,7 @@ func groupsOf(missing []Missing) int {
 	return len(seen)
 }
 
-// groups fetches the listing of every category. Without one there is no tree.
+// groups fetches the listing of every category. A feed directory needs all of them.
 func (p *pull) groups(ctx context.Context) (all []group, err error) {
 	for _, category := range p.categories() {
 		name := filepath.Join("tcgplayer", category, "groups")
@@ -209,7 +209,7 @@ func (p *pull) groups(ctx context.Context) (all []group, err error) {
 		}
 
 		for _, g := range listed.Results {
-			// A path is made of it.
+			// The number becomes part of a path.
 			if g.id() == "" || strings.Trim(g.id(), "0123456789") != "" {
 				return nil, fmt.Errorf("%w: the groups of category %s: %.40q is no number of a group", ErrBadResponse,
 					category, g.id())
@@ -221,8 +221,8 @@ func (p *pull) groups(ctx context.Context) (all []group, err error) {
 	return all, nil
 }
 
-// group fetches the two files of a group and says what could not be had. A group without products is
-// none, so that those of the tree before stand in: they change rarely.
+// group fetches the two files of a group and returns those that are missing. A group needs products,
+// so the previous products are used: they change rarely.
 func (p *pull) group(ctx context.Context, g *group) (lost []Missing, err error) {
 	for _, file := range []string{"products", "prices"} {
 		name := groupFile(g.category, g.id(), file)
@@ -244,7 +244,7 @@ func (p *pull) group(ctx context.Context, g *group) (lost []Missing, err error) 
 	return lost, nil
 }
 
-// resolved is where a link leads, or what was given.
+// resolved is the target of a link, or the given path.
 func resolved(link string) string {
 	if to, err := filepath.EvalSymlinks(link); err == nil {
 		return to
@@ -252,8 +252,8 @@ func resolved(link string) string {
 	return link
 }
 
-// fatalError is the error of what is no error of a file: the pull was ended, the feed wants to be
-// left alone, or this machine cannot keep what it fetches.
+// fatalError returns an error that concerns more than one file: the pull was ended, the feed asks
+// for no more requests, or this machine cannot store files.
 func fatalError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -279,19 +279,19 @@ func (p *pull) fetch(ctx context.Context, name string) error {
 
 	body, err := p.get(ctx, p.url()+"/"+filepath.ToSlash(name), checkResponse)
 	if err != nil {
-		// The folder is made for what may be linked into it.
+		// The folder must exist for files that are linked into it.
 		_ = disk.MkdirAll(p.disk, filepath.Dir(to), 0o755)
 		return err
 	}
 	return p.write(to, body)
 }
 
-// finish makes a folder the current tree: its day is archived, then one rename moves current.
+// finish makes a folder the current feed directory: it archives the day, then moves current with one rename.
 func (p *pull) finish(from string) error {
 	if err := p.archiveDay(from); err != nil {
 		return err
 	}
-	// Once it has a time, a tree that was set aside is not looked for again.
+	// Once its time is known, a feed directory that was set aside is not looked for again.
 	if err := p.write(filepath.Join(from, lastUpdated), []byte(p.stamped)); err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func (p *pull) finish(from string) error {
 		return err
 	}
 
-	// Readers see the old tree or the new one.
+	// Readers see either the old feed directory or the new.
 	staged := p.current() + ".next"
 	err := p.disk.Remove(staged)
 	if err == nil {
@@ -316,7 +316,7 @@ func (p *pull) finish(from string) error {
 	return errors.Join(p.disk.SyncDir(p.Into), p.dropTrees(name))
 }
 
-// move gives a tree, or a day's file, a name in another folder of the feed, durably.
+// move renames a feed directory or a day's file into another folder of the feed, durably.
 func (p *pull) move(from, to string) error {
 	err := errors.Join(p.syncFolders(from), disk.MkdirAll(p.disk, filepath.Dir(to), 0o755))
 	if err == nil {
@@ -328,7 +328,7 @@ func (p *pull) move(from, to string) error {
 	return errors.Join(p.disk.SyncDir(filepath.Dir(to)), p.disk.SyncDir(filepath.Dir(from)))
 }
 
-// builtAt is when a tree was built, the zero time where it does not say so or cannot be right.
+// builtAt is the time of a feed directory's build, zero if it gives none or an impossible time.
 func (p *pull) builtAt(tree string) time.Time {
 	text, _ := os.ReadFile(filepath.Join(tree, lastUpdated))
 	at, err := parseStamp(string(text))
@@ -338,8 +338,8 @@ func (p *pull) builtAt(tree string) time.Time {
 	return at
 }
 
-// syncFolders makes the names of a tree durable: its files are, and a tree that lost some to a power
-// cut would pass for a whole one.
+// syncFolders makes the names in a feed directory durable. The files already are durable. A
+// feed directory that lost names in a power cut would seem complete.
 func (p *pull) syncFolders(root string) error {
 	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
@@ -349,7 +349,7 @@ func (p *pull) syncFolders(root string) error {
 	})
 }
 
-// unusedName is a name in trees that nothing has: a tree may be completed after it was current.
+// unusedName is an unused name in the folder trees: a feed directory may be completed after it was current.
 func (p *pull) unusedName(name string) string {
 	free := name
 	for n := 2; ; n++ {
@@ -360,7 +360,7 @@ func (p *pull) unusedName(name string) string {
 	}
 }
 
-// dropTrees removes all trees but the current one and the newest before it.
+// dropTrees removes all feed directories but the current one and the newest others.
 func (p *pull) dropTrees(current string) error {
 	entries, err := os.ReadDir(p.trees())
 	if err != nil {
@@ -380,11 +380,11 @@ func (p *pull) dropTrees(current string) error {
 	return err
 }
 
-// maxClockError is how long after its pull a tree may be said to be built: clocks differ.
+// maxClockError is how long after its pull the operator's time of a feed directory may be: clocks differ.
 const maxClockError = 5 * time.Minute
 
-// SetAside takes the current tree out of use. The next pull fetches all of it again although the feed
-// says the same time; until then there is no current tree.
+// SetAside takes the current feed directory out of use. The next pull fetches all files again even if
+// the feed gives an equal time; until then nothing is current.
 func SetAside(dir string) (moved string, err error) {
 	lock, err := lock(dir)
 	if err != nil {
@@ -397,14 +397,15 @@ func SetAside(dir string) (moved string, err error) {
 	if err != nil {
 		return "", err
 	}
-	// What a pull has begun may be a copy of this very tree, and an earlier one of its name is there.
+	// The partial download may be a copy of it, and an earlier feed directory of its name may be
+	// there.
 	moved = filepath.Join(p.aside(), filepath.Base(tree))
 	err = errors.Join(p.disk.Remove(p.partial()), p.disk.Remove(moved))
 	return moved, errors.Join(err, p.move(tree, moved), p.disk.Remove(p.current()))
 }
 
-// DiscardDay takes the archived day, such as 2026-08-22, out of use; moved is "" when there is none. A
-// pull archives it again only when the feed was built anew.
+// DiscardDay takes the archived day, such as 2026-08-22, out of use; moved is "" if there is none. A
+// pull archives the day again only after a rebuild of the feed.
 func DiscardDay(dir, day string) (moved string, err error) {
 	p := &pull{Options: Options{Into: dir}, disk: disk.OS}
 	for _, file := range DayFiles(filepath.Join(dir, "days"), day) {
@@ -419,16 +420,16 @@ func DiscardDay(dir, day string) (moved string, err error) {
 	return moved, p.disk.Remove(refsFile(filepath.Join(dir, "days"), day))
 }
 
-// setAside takes a tree out of the pull whose day nobody knows, for an operator to say it.
+// setAside takes a feed directory of unknown day out of the pull, until an operator gives the day.
 func (p *pull) setAside() error {
 	to := filepath.Join(p.aside(), p.Now().UTC().Format(treeTime))
 	if err := errors.Join(p.disk.Remove(to), p.move(p.partial(), to)); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %s: %w; the tree is set aside in %s", ErrUndated, lastUpdated, p.undated, to)
+	return fmt.Errorf("%w: %s: %w; the feed directory is set aside in %s", ErrUndated, lastUpdated, p.undated, to)
 }
 
-// takeUndated takes the first tree that was set aside within a day after the time that the operator says.
+// takeUndated accepts the first feed directory that was set aside within a day after the operator's time.
 func (p *pull) takeUndated() (took bool, err error) {
 	entries, _ := os.ReadDir(p.aside())
 	for _, entry := range entries {
@@ -439,7 +440,7 @@ func (p *pull) takeUndated() (took bool, err error) {
 			continue
 		}
 
-		p.warn("the tree that was set aside in %s is that of %s", from, p.CollectedAt.Format(time.RFC3339))
+		p.warn("the feed directory that was set aside in %s gets the time %s", from, p.CollectedAt.Format(time.RFC3339))
 		t := readTree(from)
 		p.setTime(p.CollectedAt.UTC(), p.CollectedAt.UTC().Format(stampTime))
 		p.result.New = true
@@ -449,7 +450,7 @@ func (p *pull) takeUndated() (took bool, err error) {
 			return true, p.finish(from)
 		}
 
-		// A later day goes on being the current one; this one is there to be filled in.
+		// The current feed directory is of a later day and stays; this one only fills its day.
 		p.result.Tree = p.current()
 		err = p.archiveDay(from)
 		if err == nil {

@@ -21,12 +21,12 @@ import (
 // explains them. The files are never edited.
 var blindFolder = filepath.Join("testdata", "blind", "2026-11-26")
 
-// blindFloors are the least shares of rows that must be right, by file.
+// blindFloors are the least fractions of correct rows, by file.
 var blindFloors = map[string]float64{
 	"eras": 0.92, "languages": 0.92, "orders": 0.92, "rarities": 0.92, "scanner": 0.92, "sealed": 0.92,
 }
 
-// A blindRow is a query with what its answer must have.
+// A blindRow is a query with the requirements on its result.
 type blindRow struct {
 	query, game string
 	name        *regexp.Regexp
@@ -60,7 +60,7 @@ func readBlind(t *testing.T, file string) (rows []blindRow) {
 	return rows
 }
 
-// filter is what is sent beside the words.
+// filter is the filter sent with the words.
 func (r *blindRow) filter() index.Filter {
 	f := index.NoFilter
 	f.Game = r.game
@@ -77,7 +77,7 @@ func (r *blindRow) filter() index.Filter {
 	return f
 }
 
-// cents is a bound of the row, or otherwise.
+// cents is a bound of the row, or the default.
 func (r *blindRow) cents(key string, otherwise int64) int64 {
 	n, err := strconv.ParseInt(r.notes[key], 10, 64)
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *blindRow) cents(key string, otherwise int64) int64 {
 	return n
 }
 
-// fits says whether a card has all that a row asks of its hits.
+// fits reports whether a card has everything that a row requires of its hits.
 func (x *realIndex) fits(r *blindRow, card int) bool {
 	matches := func(key, text string) bool {
 		want := r.notes[key]
@@ -105,7 +105,7 @@ func (x *realIndex) fits(r *blindRow, card int) bool {
 		matches("rarity", x.c.Cards.Rarity.At(card)) && cents >= r.cents("min", cents) && cents <= r.cents("max", cents)
 }
 
-// inOrder says whether cards have the order of prices that a row asks for.
+// inOrder reports whether cards have the order of prices that a row requires.
 func (x *realIndex) inOrder(r *blindRow, cards []uint32) bool {
 	byPrice := func(a, b uint32) int { return cmp.Compare(x.c.DisplayCents(int(a)), x.c.DisplayCents(int(b))) }
 	switch r.notes["sort"] {
@@ -117,7 +117,7 @@ func (x *realIndex) inOrder(r *blindRow, cards []uint32) bool {
 	return true
 }
 
-// isRight asks a row; what is the first hit.
+// isRight runs a row and judges the result; what describes the first hit.
 func (x *realIndex) isRight(r *blindRow, all bool) (right bool, what string, notes []index.Note) {
 	query := index.Query{Filter: r.filter(), Words: r.query, HasWords: true}
 	page, notes := x.CardsInterpreted(nil, query, 10)
@@ -134,7 +134,7 @@ func (x *realIndex) isRight(r *blindRow, all bool) (right bool, what string, not
 	return right, what, notes
 }
 
-// TestBlindRows asks the rows of 26 November 2026 of the catalog of TCGCSV.
+// TestBlindRows runs the rows of 26 November 2026 on the catalog of TCGCSV.
 func TestBlindRows(t *testing.T) {
 	testsweep.OnlyFull(t)
 	x := openReal(t, "t")

@@ -31,7 +31,7 @@ type Filter struct {
 	UpdatedSince int64
 }
 
-// PriceProblem explains what is wrong with the price bounds that a client sent, "" for nothing.
+// PriceProblem explains the fault of a client's price bounds, "" for none.
 func (f *Filter) PriceProblem() string {
 	if f.Max == snapshot.NoCents || f.Min <= f.Max {
 		return ""
@@ -86,7 +86,7 @@ type compiledFilter struct {
 	// than since, unless since is NoTime.
 	firstSet, endSet int32
 	since            int64
-	era              eraSets // the card's set must be of it
+	era              eraSets // the card's set must be of this game
 }
 
 // compile resolves a filter against the catalog; ok is false when no card can match it.

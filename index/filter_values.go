@@ -15,7 +15,7 @@ import (
 func (ix *Index) buildValueFilters(step func()) {
 	c := ix.c
 	n := c.Cards.ID.Len()
-	// Names of one variant share a list. A catalog has few variants, and every lane has one of
+	// Equivalent names share a list. A catalog has few variants, and every lane has one of
 	// them.
 	ix.sameVariant = firstOfSame(&c.Variants)
 	ix.variants = newTerms(step, n, func(card int, add func(string)) {
@@ -37,7 +37,7 @@ func (ix *Index) buildValueFilters(step func()) {
 	}
 }
 
-// firstOfSame returns for each variant the first variant that means the same.
+// firstOfSame returns for each variant the first equivalent variant.
 func firstOfSame(variants *snapshot.Strings) []int {
 	first := make([]int, variants.Len())
 	for k := range first {
@@ -146,9 +146,9 @@ func (ix *Index) HasValue(kind Kind, value string) (nearest string, known bool) 
 	return nearest, false
 }
 
-// sameRarity returns the first rarity that means the same as a value in other words. Examples:
-// "Holo Rare" for "rare holo", "Special Illustration Rare" for "SIR". meant is "" if no rarity
-// does; is reports whether the value names a rarity at all.
+// sameRarity returns the first rarity equivalent to a value in other words. Examples: "Holo
+// Rare" for "rare holo", "Special Illustration Rare" for "SIR". meant is "" if there is none;
+// is reports whether the value names a rarity at all.
 func sameRarity(folded string, all iter.Seq[string]) (meant string, is bool) {
 	want, is := cardvocab.FindPreference([]byte(folded))
 	if !is {
@@ -203,7 +203,7 @@ func isAbbreviation(short, long string) bool {
 	return true
 }
 
-// displayTexts yields every term in the spelling of its first row.
+// displayTexts yields every term in the writing of its first row.
 func (t *terms) displayTexts(texts *snapshot.Strings) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for k := 0; k < t.keys.Len() && yield(texts.At(int(t.Of(uint32(k))[0]))); {

@@ -33,8 +33,8 @@ func (t *table) add(row uint32) {
 	}
 }
 
-// append inserts row n into a table of n different strings, none of which is its own. It grows the
-// table first where necessary.
+// append inserts row n into a table of n different strings, none of them row n's. It grows the
+// table first if necessary.
 func (t *table) append(n uint32) {
 	if 2*uint64(n+1) > uint64(len(t.slots)) {
 		t.slots = make([]uint32, 2*len(t.slots))

@@ -47,7 +47,7 @@ func (ix *Index) ByIdentifier(identifier string) []uint32 {
 	return ix.identifiers.find(identifier)
 }
 
-// CanonicalIdentifier returns an identifier in the catalog's spelling. People write namespaces in
+// CanonicalIdentifier returns an identifier in the catalog's writing. People write namespaces in
 // other case, and spaces around both parts, as in "TCGplayer: 42382". Any other text is returned
 // unchanged.
 func (ix *Index) CanonicalIdentifier(ref string) string {

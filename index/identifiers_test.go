@@ -11,7 +11,7 @@ import (
 	"ninepocket/internal/fixture"
 )
 
-// TestIdentifiersNameTheirCards asks for every identifier of every card, and for what is none.
+// TestIdentifiersNameTheirCards looks up every identifier of every card, and texts that are none.
 func TestIdentifiersNameTheirCards(t *testing.T) {
 	asked := 0
 	for seed := range uint64(6) {
@@ -65,7 +65,7 @@ func TestIdentifiersNameTheirCards(t *testing.T) {
 	}
 }
 
-// TestKnownValues misspells values of the catalog and wants the one that was meant.
+// TestKnownValues misspells values of the catalog and expects the intended value.
 func TestKnownValues(t *testing.T) {
 	o := newOracle(t, fixture.Random(3, size))
 	for _, c := range []struct {
@@ -106,8 +106,8 @@ func TestKnownValues(t *testing.T) {
 	}
 }
 
-// TestRaritiesInOtherWords wants the nearest rarity to be the one that says the same, not the one that
-// is spelt alike.
+// TestRaritiesInOtherWords expects the equivalent rarity as the nearest, not the rarity with similar
+// letters.
 func TestRaritiesInOtherWords(t *testing.T) {
 	world := fixture.Random(3, size)
 	rarities := []string{"Holo Rare", "Special Illustration Rare", "SR", "Uncommon", "C"}
@@ -126,8 +126,8 @@ func TestRaritiesInOtherWords(t *testing.T) {
 	}
 }
 
-// TestVariantsAsPeopleWriteThem asks for variants in the words of people: the filter finds what the code
-// finds, in whichever of its names, and knows the words.
+// TestVariantsAsPeopleWriteThem filters by variants in people's words: the filter finds the cards of the
+// code, under any of its names, and knows the words.
 func TestVariantsAsPeopleWriteThem(t *testing.T) {
 	world := fixture.Random(3, size)
 	codes := []string{

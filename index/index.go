@@ -24,8 +24,8 @@ type Index struct {
 	series      *terms        // sets by folded series
 	names       *terms        // cards by folded plain name
 	baseNames   *terms        // cards by baseNameKey of their base name
-	variants    *terms        // cards by the variants in which they have a price
-	sameVariant []int         // by variant: the first variant that means the same
+	variants    *terms        // cards by the variants of their prices
+	sameVariant []int         // by variant: the first equivalent variant
 
 	identifiers *terms   // cards by NAMESPACE:VALUE
 	namespaces  []string // of identifiers, ascending

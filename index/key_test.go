@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestKeysDistinguishQueries changes one field after the other: a field that the key forgot would
-// let one query be answered by the cursor or the remembered page of another.
+// TestKeysDistinguishQueries changes one field after the other. A field missing from the key
+// would let a query use the cursor or the cached page of another query.
 func TestKeysDistinguishQueries(t *testing.T) {
 	t.Run("query", func(t *testing.T) { keysDiffer(t, (*Query).AppendKey) })
 	t.Run("sets", func(t *testing.T) { keysDiffer(t, (*SetFilter).AppendKey) })

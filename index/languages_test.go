@@ -41,13 +41,13 @@ func readTable(t *testing.T, file string) (rows []map[string]string) {
 	return rows
 }
 
-// wordsOf are the words of a name as the tests of languages compare them, between spaces.
+// wordsOf are the words of a name, between spaces, as the tests of languages compare them.
 func wordsOf(name string) string {
 	name = strings.NewReplacer("♀", " F", "♂", " M", "(", " ", ")", " ", ":", " ").Replace(name)
 	return " " + strings.Join(strings.Fields(plainText(name)), " ") + " "
 }
 
-// A languageCount counts queries of one language that find what they should.
+// A languageCount counts queries of one language with correct results.
 type languageCount struct {
 	right, all int
 	wrong      []string
@@ -62,7 +62,7 @@ func (n *languageCount) add(right bool, what string) {
 	}
 }
 
-// misspell makes one error of those that people make, never in the first letter.
+// misspell makes one typical typing error, never in the first letter.
 func misspell(rng *rand.Rand, name string) string {
 	letters := []rune(name)
 	// Swapping the letters 1 and 2 leaves the first one.
@@ -107,7 +107,7 @@ func newSpeciesSweep(x *realIndex) *speciesSweep {
 	return sweep
 }
 
-// ask counts whether the first card for a query is right.
+// ask counts whether the first card for a query is correct.
 func (sweep *speciesSweep) ask(how, language, query string, right func(card int) bool) {
 	page := sweep.Cards(nil, index.Query{Filter: index.NoFilter, Words: query, HasWords: true}, nil, 1)
 	key := how + " " + language
@@ -198,7 +198,7 @@ func TestOnePieceNames(t *testing.T) {
 		hasNumber[cardvocab.NumberBase(number)] = true
 	}
 
-	meant := map[string][]string{} // language and name → what it is in English, of all cards of that name
+	meant := map[string][]string{} // language and name → the English name, for all cards of that name
 	for _, row := range readTable(t, "one-piece-names.tsv") {
 		if !hasNumber[cardvocab.NumberBase(row["number"])] {
 			continue

@@ -68,8 +68,8 @@ func (f Lookup) InSet(set uint32) []uint32 { return f.ix.bySet.Of(set) }
 // Traits returns a card's rarity, finishes and edition (docs/dev/SEARCH.md, Preferences).
 func (f Lookup) Traits(card uint32) cardvocab.Traits { return f.ix.words.Traits(card) }
 
-// NumberGroup identifies a collector number: cards with the same number, or with parallels of it,
-// have the same group. ok is false without a number.
+// NumberGroup identifies a collector number: cards with an equal number, or with parallels of it,
+// have one group. ok is false without a number.
 func (f Lookup) NumberGroup(card uint32) (group uint32, ok bool) { return f.ix.words.NumberGroup(card) }
 
 // TermID returns the id of a folded word; ok is false for a word that nothing has.

@@ -17,8 +17,8 @@ func (ix *Index) Matches(dst []Match, q Query, n int) []Match {
 	return ix.match(dst, q, n, ix.words.Search)
 }
 
-// MatchesAsTyped is Matches without spelling correction, which is most of its cost (docs/dev/SEARCH.md,
-// Cost).
+// MatchesAsTyped is Matches without spelling correction, which costs most of a search
+// (docs/dev/SEARCH.md, Cost).
 func (ix *Index) MatchesAsTyped(dst []Match, q Query, n int) []Match {
 	return ix.match(dst, q, n, ix.words.SearchAsTyped)
 }
@@ -46,7 +46,7 @@ func (ix *Index) match(dst []Match, q Query, n int, search searcher) []Match {
 	}
 	for _, r := range s.best {
 		one := Match{Card: r.card, MatchQuality: text.QualityOf(r.major)}
-		// Dropped words may say which copy is meant, and preferences decide nothing.
+		// Dropped words may identify a copy, and preferences decide nothing.
 		one.WholeName = one.WholeName && one.UnmetPreference == 0 && !left
 		one.ExactName = folded != "" && cardvocab.Fold(ix.c.Cards.Name.At(int(r.card))) == folded
 		if one.ExactName {

@@ -8,7 +8,7 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// misread has for each character the one that scanners take it for.
+// misread has for each character a similar character that scanners take it for.
 var misread = map[byte]byte{
 	'0': 'O', '1': 'l', '5': 'S', '8': 'B', 'O': '0', 'S': '5', 'B': '8', 'o': '0', 'l': '1', 's': '5',
 }

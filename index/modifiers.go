@@ -12,7 +12,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// A meaning is a query with its modifiers read (docs/dev/SEARCH.md, Orders, prices, eras, sealed words).
+// A meaning is a query whose modifiers have been read (docs/dev/SEARCH.md, Orders, prices, eras, sealed words).
 type meaning struct {
 	Query
 	given       Query
@@ -28,7 +28,7 @@ type eraSets []bool
 // MayHaveModifier reports whether words may ask for an order, a price, an era or a product.
 func MayHaveModifier(words string) bool { return cardvocab.MayHaveModifier(words) }
 
-// newMeaning reads the modifiers of a query. What the caller gave wins over words. maybe takes words for
+// newMeaning reads the modifiers of a query. A caller's parameter wins over words. maybe takes words for
 // an era that may also be those of a set.
 func newMeaning(ix *Index, q Query, maybe bool) (m meaning) {
 	m = meaning{Query: q, given: q}
@@ -43,8 +43,8 @@ func newMeaning(ix *Index, q Query, maybe bool) (m meaning) {
 	return m
 }
 
-// WithoutModifiers returns what the modifiers of a query make of it. Its order and bounds are given, and
-// its words are those of a card and of an era.
+// WithoutModifiers returns the query that its modifiers leave. Order and bounds are set, and the words
+// are those of a card and of an era.
 func (q *Query) WithoutModifiers(ix *Index) Query {
 	m := newMeaning(ix, *q, false)
 	if !m.HasWords {
@@ -145,9 +145,9 @@ func newEras(c *snapshot.Catalog, step func()) map[*cardvocab.Era]eraSets {
 	return eras
 }
 
-// searchMeant searches the words of a query. Words for an era that may be those of a set are taken for
-// the era where no card has all words, or the first one is not of it. An era that no card of the name is
-// of is given up.
+// searchMeant searches the words of a query. Words for an era may also be words of a set. They mean the
+// era if no card has all words, or if the first card is not of the era. If no card of the name is of the
+// era, the era is dropped.
 func (s *scratch) searchMeant(ix *Index, m *meaning, filter *compiledFilter) {
 	s.search(ix, m.Words, filter, ix.words.Search)
 	if !m.mayModify {
@@ -179,8 +179,8 @@ func (s *scratch) searchMeant(ix *Index, m *meaning, filter *compiledFilter) {
 	s.search(ix, m.Words, filter, ix.words.Search)
 }
 
-// dropBeyondBounds drops the hits of a query with bounds from its words if cards beyond them fit the words
-// better: those are meant, and none is within the bounds.
+// dropBeyondBounds drops the hits within the bounds if cards beyond the bounds match the words better:
+// those cards are meant, and none is within the bounds.
 func (s *scratch) dropBeyondBounds(ix *Index, m *meaning, filter *compiledFilter) {
 	if m.Min == m.given.Min && m.Max == m.given.Max || len(s.hits) == 0 || s.lacks() == 0 {
 		return
@@ -198,7 +198,7 @@ func (s *scratch) dropBeyondBounds(ix *Index, m *meaning, filter *compiledFilter
 	}
 }
 
-// strays returns 1 where the first hit is not of an era, and not called what was asked for; else 0.
+// strays returns 1 if the first hit is not of an era and does not have the requested name; else 0.
 func (s *scratch) strays(ix *Index, era eraSets) int {
 	if len(s.hits) == 0 {
 		return 0
@@ -226,7 +226,7 @@ func (m *meaning) giveUpEra() {
 	}
 }
 
-// lacks returns how far the hits are from the words, first by what is missing and then by typos; more
+// lacks returns how far the hits are from the words, first by missing words and then by typos; more
 // than any without a hit.
 func (s *scratch) lacks() int {
 	if len(s.hits) == 0 {
@@ -236,7 +236,7 @@ func (s *scratch) lacks() int {
 	return quality.Missing<<8 + quality.Typos
 }
 
-// dropDistant drops hits that fit the words less than others.
+// dropDistant drops hits that match the words less than others.
 func (s *scratch) dropDistant() {
 	closest := ^uint64(0)
 	for _, hit := range s.hits {

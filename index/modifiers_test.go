@@ -12,7 +12,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// A modifierRow row is a query with what all its first cards must be, and what is remarks of it.
+// A modifierRow is a query with the requirements on all its first cards, and its notes.
 type modifierRow struct {
 	query, name, sort string
 	min, max          int64
@@ -88,7 +88,7 @@ var modifierTokens = map[index.NoteKind]string{
 	index.Missing: "missing",
 }
 
-// explanationText writes notes as rows do; without any, what was left out at the beginning.
+// explanationText writes notes in the rows' format; without any, it returns the text of none.
 func explanationText(notes []index.Note) string {
 	var remarks []string
 	for _, note := range notes {
@@ -136,7 +136,7 @@ func TestModifiers(t *testing.T) {
 	}
 }
 
-// TestModifiersOnPages walks through the pages of modifiers: together they are the one big page.
+// TestModifiersOnPages reads the pages of modifiers one by one: together they equal one big page.
 func TestModifiersOnPages(t *testing.T) {
 	testsweep.OnlyFull(t)
 	x := openReal(t, "t")
@@ -166,7 +166,7 @@ func TestModifiersOnPages(t *testing.T) {
 	}
 }
 
-// TestGivenWins gives what words ask for otherwise: the given counts, and the words are left out.
+// TestGivenWins gives a parameter that contradicts the words: the parameter counts, and the words are dropped.
 func TestGivenWins(t *testing.T) {
 	testsweep.OnlyFull(t)
 	x := openReal(t, "t")
@@ -208,7 +208,7 @@ func TestBoundsFindNoOther(t *testing.T) {
 	}
 }
 
-// TestMatchesHaveNoModifiers values a name with modifiers beside it: the words are noise.
+// TestMatchesHaveNoModifiers values a name with modifiers next to it: the words are stop words.
 func TestMatchesHaveNoModifiers(t *testing.T) {
 	testsweep.OnlyFull(t)
 	x := openReal(t, "t")

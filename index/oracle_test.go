@@ -15,7 +15,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// oracle answers queries about a world by looking at every card.
+// oracle computes the results of queries about a world by looking at every card.
 type oracle struct {
 	*fixture.World
 	c     *snapshot.Catalog
@@ -149,7 +149,7 @@ func (o *oracle) setsNamed(ref string) []string {
 		}
 	}
 
-	// What people call a set has tests of its own.
+	// People's names for sets have separate tests.
 	var called []string
 	for _, set := range o.x.SetNames().Resolve(ref) {
 		called = append(called, o.c.Sets.ID.At(int(set)))
@@ -179,7 +179,7 @@ func (o *oracle) passes(c *fixture.Card, f index.Filter) bool {
 	return false
 }
 
-// named reports whether a card has an identifier, or is the one whose id follows our own namespace.
+// named reports whether a card has an identifier, or has the id after our own namespace.
 func named(c *fixture.Card, identifier string) bool {
 	return identifier == "ninepocket:"+c.ID || slices.ContainsFunc(c.Identifiers, func(id fixture.Identifier) bool {
 		return id.Namespace+":"+id.Value == identifier
@@ -204,7 +204,7 @@ func (o *oracle) releasedIn(c *fixture.Card, after, before snapshot.Day) bool {
 		(before == snapshot.NoDay || s.Release <= before)
 }
 
-// updated is when a card's entry or a price of it last changed.
+// updated is the time of the last change of a card's entry or of one of its prices.
 func updated(c *fixture.Card, now int64) int64 {
 	at := c.UpdatedAt
 	for i := range c.Lanes {
@@ -286,7 +286,7 @@ func compare(order index.Sort, words bool) func(a, b place) int {
 	}
 }
 
-// absentLast compares texts, of which an empty one comes last.
+// absentLast compares texts; an empty text comes last.
 func absentLast(a, b string) int {
 	if (a == "") != (b == "") {
 		return gocmp.Compare(b, a)
@@ -294,7 +294,7 @@ func absentLast(a, b string) int {
 	return gocmp.Compare(a, b)
 }
 
-// places are the cards that answer a query, in order.
+// places are the cards of a query's result, in order.
 func (o *oracle) places(q index.Query) []place {
 	scores := map[uint32]uint64{}
 	if q.HasWords {
@@ -326,8 +326,8 @@ func ids(places []place) []string {
 	return all
 }
 
-// walk collects the pages of a query from a position on, each position through its bytes. A page
-// that promises more must be full, and what follows it must not be empty.
+// walk collects the pages of a query from a position on, and encodes and decodes each position.
+// A page that promises more must be full, and the next page must not be empty.
 func (o *oracle) walk(t fataler, q index.Query, after *index.Position, limits func() int) []string {
 	t.Helper()
 	var all []string
@@ -362,9 +362,9 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// numberMatches says whether the number that a caller asks for is the number printed on a card
-// (decision 23): the keys are equal, or the wanted one is the base of the printed parallel; totals
-// must agree only where both have one.
+// numberMatches reports whether a requested number is the number printed on a card (decision 23).
+// The keys are equal, or the requested key is the base of the printed parallel. Totals must agree
+// only if both numbers have one.
 func numberMatches(wanted, printed string) bool {
 	key := cardvocab.NumberKey(wanted)
 	if key == "" || key != cardvocab.NumberKey(printed) && key != cardvocab.NumberBase(printed) {

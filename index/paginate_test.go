@@ -123,8 +123,8 @@ func TestWalkIsFilteredAndSorted(t *testing.T) {
 	}
 }
 
-// changed is the world another day: cards gone, new, at other prices, in other sets, and a set
-// gone.
+// changed is the world on another day: cards are gone, new, at other prices, in other sets, and
+// a set is gone.
 func changed(t *rapid.T, w *fixture.World) *fixture.World {
 	later := w.Clone()
 	if rapid.Bool().Draw(t, "a set goes") {
@@ -161,8 +161,8 @@ func changed(t *rapid.T, w *fixture.World) *fixture.World {
 	return later
 }
 
-// TestWalkGoesOnInAnotherCatalog begins a walk in one catalog and ends it in another: what comes
-// after is everything there whose sort key is behind that of the last card shown, once.
+// TestWalkGoesOnInAnotherCatalog starts a pagination in one catalog and ends it in another. The
+// rest has each remaining card once: the cards whose sort key is after the last shown card's.
 func TestWalkGoesOnInAnotherCatalog(t *testing.T) {
 	before := newOracle(t, fixture.Random(3, size))
 	for range 4 / testsweep.Stride(4) {

@@ -12,8 +12,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Position is a place in a list of cards: the sort key of the last card shown. It means the same
-// place in any catalog, so a client can go on after the first catalog is gone (decision 29).
+// Position is a place in a list of cards: the sort key of the last card shown. It means one
+// place in any catalog, so a client can continue after the first catalog is gone (decision 29).
 type Position struct {
 	Score   uint64 // of the words, for relevance
 	Prior   uint32 // the card's relevance prior, for relevance
@@ -34,7 +34,7 @@ func (p *Position) Clone() Position {
 	return own
 }
 
-// maxNumber and maxName bound a position, so that a cursor fits into 512 characters.
+// maxNumber and maxName bound a position, so that a cursor has at most 512 characters.
 const maxNumber, maxName = 40, 60
 
 // position returns the position of r.
@@ -48,7 +48,7 @@ func (ix *Index) position(r ranked, q Query) Position {
 		}
 	}
 
-	// It has the sort keys of all other orders, so that pagination can go on in another catalog.
+	// It has the sort keys of all other orders, so that pagination can continue in another catalog.
 	p := Position{
 		Cents: ix.orders.price(r.card), ID: c.Cards.ID.At(int(r.card)), Release: snapshot.NoDay,
 		Number: cutTo(c.Cards.Number.At(int(r.card)), maxNumber),

@@ -9,11 +9,11 @@ import (
 	"ninepocket/snapshot"
 )
 
-// printedOrders are the orders in which people copy what is printed on a card.
+// printedOrders are the orders in which people copy the printed texts of a card.
 var printedOrders = []string{"NAME SET NUMBER", "NAME NUMBER SET", "SET NAME NUMBER", "NUMBER NAME SET"}
 
-// TestPrinted asks for cards by their name, set and number as the catalog has them. The first hit
-// must be that card, or one that has all three in common with it, which is told apart.
+// TestPrinted searches for cards by the catalog's name, set and number. The first hit must be
+// that card, or one with equal name, set and number, which is counted separately.
 func TestPrinted(t *testing.T) {
 	testsweep.OnlyFull(t)
 	step := 7
@@ -38,7 +38,7 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
-// A printedTally counts what came first.
+// A printedTally counts the first hits.
 type printedTally struct{ all, first, twin, other int }
 
 func (n *printedTally) ask(t *testing.T, x *realIndex, order string, card int) {

@@ -7,9 +7,9 @@ import (
 )
 
 // Printings appends at most limit other printings of a card, the most expensive first, and reports
-// whether there are more. Where a collector number names its set, as One Piece's OP05-119 does,
-// they are the cards of the game with that number or a parallel of it. Where each set has numbers
-// of its own, they are the cards of the game with the same name, without the brackets behind it.
+// whether there are more. If a collector number names its set, as One Piece's OP05-119 does, they
+// are the cards of the game with that number or a parallel. If each set has its own numbers, they
+// are the cards of the game with an equal name, without the brackets after it.
 func (ix *Index) Printings(dst []uint32, card, limit int) (cards []uint32, more bool) {
 	cards = dst
 	for _, other := range ix.printings(card) {

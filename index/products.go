@@ -67,7 +67,7 @@ func (p *Products) Items() []uint32 { return p.items }
 // prices: cards are in the table of card ids, and the few sealed products have a table of their
 // own.
 func (p *Products) Find(tail string) (item int, ok bool) {
-	// Ids fit into it; a longer text is no id, and may allocate.
+	// Ids are shorter than this; a longer text is no id, and may allocate.
 	var buf [len(cardPrefix) + 64]byte
 	id := append(append(buf[:0], cardPrefix...), tail...)
 	if card, ok := p.cards.findID(unsafe.String(unsafe.SliceData(id), len(id))); ok && p.c.Cards.Product[card] != 0 {
@@ -87,7 +87,7 @@ func (p *Products) Row(tail string) (row int, ok bool) {
 func (p *Products) tail(item uint32) string { return ProductTail(p.c, int(item)) }
 
 // ProductTail returns the public id of a product's item without its prefix. A card and its product
-// share it (decision 25).
+// have one tail (decision 25).
 func ProductTail(c *snapshot.Catalog, item int) string {
 	if n := c.Cards.ID.Len(); item >= n {
 		return c.Sealed.Tail.At(item - n)

@@ -2,5 +2,5 @@
 
 package index
 
-// ClearCache clears what searches have cached: see text.Index.
+// ClearCache clears the caches of searches: see text.Index.
 func (ix *Index) ClearCache() { ix.words.ClearCache() }

@@ -9,8 +9,8 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// TestNameAndCode asks for cards by their names and the code by which a game's own apps call their
-// sets: the first hit is of that set.
+// TestNameAndCode searches for cards by their names and their set's code in the game's own apps:
+// the first hit is of that set.
 func TestNameAndCode(t *testing.T) {
 	x := openReal(t, "t")
 	codes := []string{

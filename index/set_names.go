@@ -137,8 +137,7 @@ func (sn *SetNames) Resolve(ref string) []uint32 {
 	return sets
 }
 
-// ResolveFuzzy is Resolve, and reports whether it found the set only by correcting the spelling of
-// its name.
+// ResolveFuzzy is Resolve, and reports whether it found the set only by correcting its name.
 func (sn *SetNames) ResolveFuzzy(ref string) (sets []uint32, corrected bool) {
 	if set, ok := sn.sets.find(ref); ok {
 		return []uint32{uint32(set)}, false
@@ -199,9 +198,9 @@ func (sn *SetNames) WithAllWords(ref string) []uint32 {
 	return sn.withWords(words)
 }
 
-// addCommonNames calls add with the common names of a set. They are its words without "and", the
-// code before a colon and the name behind it, the name without "Base Set" at its end, and codes
-// without padding zeros.
+// addCommonNames calls add with the common names of a set: its words without "and", the code
+// before a colon and the name after it, the name without "Base Set" at its end. Codes lose
+// padding zeros.
 func addCommonNames(name string, add func(string)) {
 	words := setWords(name)
 	add(strings.Join(words, ""))
@@ -246,8 +245,8 @@ func trimSetSuffix(words []string) []string {
 	return words
 }
 
-// resolveCommon returns the sets with a common name, ascending; none where the name is ambiguous.
-// corrected reports that the spelling of the name was corrected.
+// resolveCommon returns the sets with a common name, ascending; none if the name is ambiguous.
+// corrected reports that the name was corrected.
 func (sn *SetNames) resolveCommon(ref string) (sets []uint32, corrected bool) {
 	words := setWords(ref)
 	if len(words) == 0 {
@@ -275,8 +274,8 @@ func (sn *SetNames) resolveCommon(ref string) (sets []uint32, corrected bool) {
 	return sn.byFuzzyName(words), true
 }
 
-// series are the common names of the series of sets, and the code with which the names of their
-// sets begin.
+// series are the common names of the series of sets, and the code at the start of their sets'
+// names.
 var series = []struct{ words, code string }{
 	{"scarlet violet", "sv"},
 	{"sword shield", "swsh"},
@@ -395,8 +394,8 @@ const (
 	maxSeriesLen = 4
 )
 
-// byFuzzyName returns the set whose name is misspelled so: one error up to eight letters, two in
-// longer names, and no other set as near. A word that may be a code must be spelled right.
+// byFuzzyName returns the set with a similar name: one error up to eight letters, two in longer
+// names, and no other set as near. A word that may be a code must be exact.
 func (sn *SetNames) byFuzzyName(words []string) []uint32 {
 	folded := strings.Join(words, "")
 	limit := 1
@@ -452,7 +451,7 @@ func (sn *SetNames) Nearest(ref string) []uint32 {
 	best := make(map[uint32]int)
 	for i := range sn.keys {
 		k := &sn.keys[i]
-		// If one is much longer than the other, they cannot share enough bigrams.
+		// If one is much longer than the other, they cannot have enough bigrams in common.
 		shorter := min(len(wanted), len(k.bigrams))
 		if 200*shorter < minSimilarity*(len(wanted)+len(k.bigrams)) {
 			continue
@@ -472,7 +471,7 @@ func (sn *SetNames) Nearest(ref string) []uint32 {
 	return sets[:min(len(sets), maxNearestSets)]
 }
 
-// minSimilarity is the least share of common bigrams, in hundredths, of similar names.
+// minSimilarity is the least fraction of common bigrams, in hundredths, of similar names.
 // fullSimilarity is that of a name and itself.
 const (
 	minSimilarity  = 35
@@ -496,7 +495,7 @@ func bigramsOf(s string) []uint16 {
 	return bigrams
 }
 
-// similarity returns the share of bigrams that two names have in common, in hundredths.
+// similarity returns the fraction of bigrams that two names have in common, in hundredths.
 func similarity(a, b []uint16) int {
 	shared := 0
 	i := 0
@@ -516,8 +515,8 @@ func similarity(a, b []uint16) int {
 	return 200 * shared / max(len(a)+len(b), 1)
 }
 
-// Beginning returns the sets of which a name, code or alias begins with what was typed. Only letters
-// and digits are compared; there must be three.
+// Beginning returns the sets that have the typed letters as the prefix of a name, code or alias.
+// Only letters and digits are compared; there must be three.
 func (sn *SetNames) Beginning(typed string) (sets []uint32) {
 	folded := cardvocab.Fold(typed)
 	for k := range sn.byKey.keys.Len() {

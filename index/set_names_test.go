@@ -65,7 +65,7 @@ func TestSetsCalled(t *testing.T) {
 	f("op-01", "set_op01")
 	f("OP1", "set_op01")
 
-	// A code is not what is left of a name, and has no typing errors.
+	// A code is not the rest of a name, and has no typing errors.
 	f("sm base", "set_sm")
 	f("team up set", "set_teu")
 	f("sm promos", "set_smp")
@@ -84,7 +84,7 @@ func TestSetsCalled(t *testing.T) {
 	f("Scarlet & Violet: Team Up")
 	f("Base Set (SSP)")
 
-	// What tells no set from the others, and what is none.
+	// Words that distinguish no set, and names of no set.
 	f("lost")
 	f("swsh11 trainer", "set_lortg")
 	f("obsidian flames")
@@ -107,7 +107,7 @@ func TestSetsCalled(t *testing.T) {
 
 	list := func(query string, want ...string) {
 		t.Helper()
-		// Page by page, as a client walks.
+		// Page by page, like a client.
 		f := index.SetFilter{Query: query}
 		var got []string
 		for from := 0; from >= 0; {
@@ -130,7 +130,7 @@ func TestSetsCalled(t *testing.T) {
 	list("nothing of it")
 }
 
-// TestRealSetsCalled asks the TCGCSV tree for sets by everyday names.
+// TestRealSetsCalled looks up the sets of the real TCGCSV feed by everyday names.
 func TestRealSetsCalled(t *testing.T) {
 	testsweep.OnlyFull(t)
 	x := openReal(t, "t")

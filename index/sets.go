@@ -99,7 +99,7 @@ type SetPosition struct {
 	Name    string // cut to maxSetName bytes
 }
 
-// maxSetName bounds a position, so that a cursor fits into 512 characters.
+// maxSetName bounds a position, so that a cursor has at most 512 characters.
 const maxSetName = 100
 
 // compareSet compares a set's place in the order of decision 22 with a sort key. The order is

@@ -52,7 +52,7 @@ func TestSetsWalk(t *testing.T) {
 				}).Draw(t, "series"),
 			}
 
-			// Days of release are those of sets, the days beside them, and open ends.
+			// Days of release are the days of sets, the days before and after them, and open ends.
 			day := rapid.Custom(func(t *rapid.T) snapshot.Day {
 				of := rapid.IntRange(0, len(o.Sets)-1).Draw(t, "set")
 				if release := o.Sets[of].Release; release != snapshot.NoDay {
@@ -112,7 +112,7 @@ func TestSetsGoOnInAnotherCatalog(t *testing.T) {
 				want = len(sorted)
 			}
 
-			// Nothing is called so: places begin behind those that are.
+			// No set has this name: places start after those that do.
 			got := after.x.SetAfter(index.SetFilter{}, before.x.SetPosition(set)) - len(sorted)
 			if got != want {
 				t.Fatalf("with %d tenths of the sets, after %+v comes set %d, want %d", tenths, last, got, want)
@@ -376,7 +376,7 @@ func TestParseSort(t *testing.T) {
 	}
 }
 
-// TestBuildEnds: an index that nobody waits for any more is given up.
+// TestBuildEnds: Build stops when the context ends.
 func TestBuildEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -32,7 +32,7 @@ func newOrders(c *snapshot.Catalog, step func()) (sortOrders, error) {
 	n := c.Cards.ID.Len()
 	o := sortOrders{c: c, newest: inverse(c.Cards.Order)}
 
-	// If two cards share a rank, another rank is missing.
+	// If two cards have one rank, another rank is missing.
 	for rank, card := range o.newest {
 		if c.Cards.Order[card] != uint32(rank) {
 			return sortOrders{}, fmt.Errorf("cards share rank %d of the catalog order", rank)

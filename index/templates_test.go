@@ -11,7 +11,7 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// templates are the forms in which people ask for a card by its name, X.
+// templates are the forms in which people search for a card by its name, X.
 var templates = []string{
 	"X", "the X", "my X", "how much is X", "how much is my X worth", "GAME X", "GAME tcg X", "X GAME card", "X price",
 	"price of X", "buy X", "X for sale", "psa 10 X", "X psa 9", "X cgc 9.5", "X near mint english", "X nm", "english X",
@@ -19,7 +19,7 @@ var templates = []string{
 	"what is the value of a X", "X lightly played", "selling X lot", "X gem mint 10",
 }
 
-// topPrinted are the n names of a game that most cards have, without what qualifies them.
+// topPrinted are the n most frequent names of a game, without qualifiers.
 func (x *realIndex) topPrinted(game uint8, n int) []string {
 	counts := map[string]int{}
 	for card := range x.c.Cards.ID.Len() {
@@ -45,8 +45,8 @@ func keysIn(m map[string]int) func(func(string) bool) {
 	}
 }
 
-// TestTemplates asks for the names that are printed most in the forms of everyday: the first card
-// must have the name in at least 98 of 100. index/text has a sample.
+// TestTemplates searches for the most frequent names in everyday forms: the first card must have
+// the name in at least 98 of 100. index/text has a sample.
 func TestTemplates(t *testing.T) {
 	testsweep.OnlyFull(t)
 	const names = 300
@@ -96,7 +96,7 @@ func (x *realIndex) firstCard(q string) int {
 	return int(page.Cards[0])
 }
 
-// firstOf tells the first card of a search.
+// firstOf returns the first card of a search.
 func (x *realIndex) firstOf(q string) string {
 	if card := x.firstCard(q); card >= 0 {
 		return x.describe(card)
@@ -104,7 +104,7 @@ func (x *realIndex) firstOf(q string) string {
 	return "nothing"
 }
 
-// firstHas says whether the first card's name has the name asked for.
+// firstHas reports whether the first card has the name.
 func (x *realIndex) firstHas(q, name string) bool {
 	page := x.Cards(nil, index.Query{Filter: index.NoFilter, Words: q, HasWords: true}, nil, 1)
 	return len(page.Cards) > 0 &&

@@ -8,9 +8,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestPrintedTotals: 4/102 means the set that has 102 printed behind its numbers, although it has
-// cards beyond them, and not one whose highest number happens to be 102; where no set says it, the
-// highest number stands in.
+// TestPrintedTotals: 4/102 means the set with 102 printed after its numbers, although the set has
+// cards beyond 102. It does not mean a set whose highest number happens to be 102. If no set has
+// the total, the highest number replaces it.
 func TestPrintedTotals(t *testing.T) {
 	f := func(total uint16, want string) {
 		t.Helper()

@@ -26,7 +26,7 @@ type realIndex struct {
 	c *snapshot.Catalog
 }
 
-// realIndexes builds the catalogs that the queries are about, once: t is the TCGCSV tree, n
+// realIndexes builds the catalogs that the queries are about, once: t is the TCGCSV feed, n
 // pokemon-tcg-data and punk-records, j all three joined.
 var realIndexes = map[string]func() (*realIndex, error){
 	"t": sync.OnceValues(func() (*realIndex, error) { return buildReal("tcgcsv") }),
@@ -40,7 +40,7 @@ var realFiles = map[string]string{
 	"punk-records":     "punk-records/punk-records-english.tar.zst",
 }
 
-// dataFolder is where the real catalogs are, beside the clone.
+// dataFolder is the folder of the real catalogs, next to the clone.
 func dataFolder() string {
 	return cmp.Or(os.Getenv("DATA"), filepath.Join("..", "..", "shared", "data"))
 }
@@ -76,19 +76,19 @@ func openReal(t *testing.T, name string) *realIndex {
 	return x
 }
 
-// A typed query is what someone types, with the cards that are meant.
+// A typed query is a text that someone types, with its intended cards.
 type typed struct {
 	category, catalogs, needs, query string
-	intents                          []intent // none: an empty answer is right
+	intents                          []intent // none: an empty result is correct
 }
 
-// An intent is how a card that is meant is told from others. Empty parts say nothing.
+// An intent describes an intended card. Empty parts match any card.
 type intent struct {
 	name, set, number, rarity *regexp.Regexp
 }
 
-// plainNumber is a number as intents compare it: without what follows a slash, spaces and the zeros
-// in front of each run of digits.
+// plainNumber is a number as intents compare it: without the part after a slash, spaces and the
+// leading zeros of each run of digits.
 func plainNumber(number string) string {
 	number, _, _ = strings.Cut(number, "/")
 	number = strings.ReplaceAll(number, " ", "")
@@ -282,9 +282,9 @@ func sum(counts map[string]tally, groups ...string) (all tally) {
 	return all
 }
 
-// TestTypedQueries asks the real catalogs what people type; index/text has a sample of it.
-// NINEPOCKET_QUERIES names another file of the same columns, whose figures are printed and held to
-// nothing.
+// TestTypedQueries runs typed queries on the real catalogs; index/text has a sample.
+// NINEPOCKET_QUERIES names another file with these columns, whose figures are printed and not
+// checked.
 func TestTypedQueries(t *testing.T) {
 	file := os.Getenv("NINEPOCKET_QUERIES")
 	judged := file == ""
@@ -312,7 +312,7 @@ func TestTypedQueries(t *testing.T) {
 	}
 }
 
-// TestBlindQueries asks what somebody wrote who had read neither the ranker nor its design.
+// TestBlindQueries runs queries by a person who had read neither the ranker nor its design.
 func TestBlindQueries(t *testing.T) {
 	testsweep.OnlyFull(t)
 	rows := readTyped(t, filepath.Join("testdata", "blind-queries.tsv"))
@@ -328,7 +328,7 @@ func TestBlindQueries(t *testing.T) {
 	}
 }
 
-// TestBlindQueriesAgain holds the second blind file to the rows that docs/dev/SEARCH.md tells of.
+// TestBlindQueriesAgain checks the second blind file against the rows in docs/dev/SEARCH.md.
 func TestBlindQueriesAgain(t *testing.T) {
 	testsweep.OnlyFull(t)
 	rows := readTyped(t, filepath.Join("testdata", "blind-queries-2.tsv"))

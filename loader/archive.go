@@ -12,8 +12,8 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// openArchived opens the archived day files of the days that the base lacks, ascending. A day that it
-// has is read for the items alone whose history lacks it. A damaged file prevents no other day.
+// openArchived opens the archived days that the base lacks, ascending. A day that the base has is
+// read only for items whose history lacks it. A damaged file prevents no other day.
 func (b *builder) openArchived(sources []openInput) (archived []openInput) {
 	if len(b.o.ArchivedDays) == 0 {
 		return nil
@@ -22,7 +22,7 @@ func (b *builder) openArchived(sources []openInput) (archived []openInput) {
 	newest := newestDay(sources)
 	has := b.daysOfBase()
 	for _, day := range slices.Sorted(maps.Keys(b.o.ArchivedDays)) {
-		// The tree has its own newest day, and what is older than the history would be dropped again.
+		// The feed directory has its own newest day, and days older than the history would be dropped again.
 		if day >= newest || day <= newest-snapshot.HistoryDays {
 			continue
 		}
@@ -57,7 +57,7 @@ func (b *builder) openArchived(sources []openInput) (archived []openInput) {
 	return archived
 }
 
-// newestDay is the newest day of the trees of a daily feed, NoDay without one.
+// newestDay is the newest day of the feed directories of a daily feed, NoDay without one.
 func newestDay(sources []openInput) snapshot.Day {
 	newest := snapshot.NoDay
 	for _, opened := range sources {
@@ -69,12 +69,11 @@ func newestDay(sources []openInput) snapshot.Day {
 	return newest
 }
 
-// findLacking finds the items whose history lacks archived days, and from which day on (decision 3403):
-// their references had prices while no catalog had an item for them, or the base has no item for a
-// reference that an earlier catalog had.
+// findLacking finds the items whose history lacks archived days, and the first such day (decision
+// 3403). Their references had prices while no catalog had an item for them, or the base has no item for
+// a reference that an earlier catalog had.
 func (b *builder) findLacking() {
 	base := b.o.Base
-	b.itemOf = b.itemsOfBase()
 	isNew := slices.Repeat([]bool{true}, b.merged.numItems())
 	for _, item := range b.itemOf {
 		if item >= 0 {
@@ -107,11 +106,11 @@ func (b *builder) findLacking() {
 	}
 }
 
-// checkFileDay wants an archived day file to have the day that it is named after.
+// checkFileDay checks that an archived day is the day in its file's name.
 func checkFileDay(in openInput, day snapshot.Day) error {
 	dated, is := in.Source.(source.NewestDayer)
 	if !is {
-		return errors.New("it is no day file")
+		return errors.New("it is no archived day")
 	}
 	if newest, _ := dated.Newest(); newest != day {
 		return fmt.Errorf("it holds the prices of %s", newest)
@@ -128,14 +127,14 @@ func (b *builder) rejectDay(refused RefusedDay) {
 	}
 }
 
-// What a base has of a day.
+// The base's part of a day.
 const (
 	dayAbsent  = iota // nothing, or nothing of a game
 	dayPartial        // not all groups
 	dayComplete
 )
 
-// daysOfBase says what the base has of each day of the daily feed.
+// daysOfBase is the base's part of each day of the daily feed.
 func (b *builder) daysOfBase() map[snapshot.Day]int {
 	base := b.o.Base
 	has := map[snapshot.Day]int{}
@@ -174,9 +173,9 @@ func (b *builder) daysOfBase() map[snapshot.Day]int {
 	return has
 }
 
-// judge finds what of a day's rows cannot be the prices of the day, by the limits of the guards: all of
-// them, or those of some sets, each with the reason (decision 3406). Each price is compared with the
-// newest earlier one of its lane, or the first after it. Without any to compare with, all is right.
+// judge finds the rows of a day that cannot be the day's prices, by the limits of the guards: all rows, or
+// those of some sets, each with the reason (decision 3406). Each price is compared with the newest earlier
+// price of its lane, or the first later price. If there is none to compare with, all rows are accepted.
 func (p *priceSink) judge(rows []source.Price) (why string, wrong map[int32]string) {
 	b := p.b
 	changes := make([]guard.Change, 0, len(rows))
@@ -206,7 +205,7 @@ func (p *priceSink) judge(rows []source.Price) (why string, wrong map[int32]stri
 		return "", nil
 	}
 
-	// Most lanes have a price of the day before. Much older ones raise no limit but their own set's.
+	// Most lanes have a price of the previous day. Much older prices raise no limit but their own set's.
 	nearest := slices.Min(distances)
 	recent := make([]guard.Change, 0, len(changes))
 	var stale []guard.Change
@@ -226,7 +225,7 @@ func (p *priceSink) judge(rows []source.Price) (why string, wrong map[int32]stri
 // priceBefore is the price that a row is compared with, and its day; NoCents without any.
 func (p *priceSink) priceBefore(item int32, price *source.Price) (cents int64, of snapshot.Day) {
 	lane := p.b.lanes.find(item, func(l *laneState) bool {
-		// Whatever variant a row names, a sealed product has one lane.
+		// A sealed product has one lane, for any variant in the row.
 		sealed := int(item) >= len(p.b.merged.cards)
 		return l.feed == p.feed && (sealed || p.b.variants.names[l.variant] == price.Variant)
 	})
@@ -252,13 +251,13 @@ func (p *priceSink) priceBefore(item int32, price *source.Price) (cents int64, o
 	return point.Cents, point.Day
 }
 
-// flush judges the rows of a day that an input has given so far, and takes those that are right. A day
-// of the archive may be rejected as a whole; of a source's tree the guards of a publication do that.
+// flush judges the rows of a day that an input has given so far, and takes the correct ones. A day of
+// the archive may be rejected as a whole; for a source's newest day, the guards of a release do that.
 func (p *priceSink) flush() {
 	rows := p.rows
 	p.rows = p.rows[:0]
 	if p.archived {
-		// What the last tree of a day has of a group, an earlier one has no word on.
+		// A group in the last version of a day replaces earlier versions.
 		rows = slices.DeleteFunc(rows, func(price source.Price) bool {
 			from := p.b.archiveOf[p.groupOf(p.find(price.Ref), price.Day)]
 			return from != "" && from != p.report.Input.Path
@@ -304,7 +303,7 @@ func (p *priceSink) flush() {
 	}
 }
 
-// groupOf is the group of an item on a day; no group's for an item that there is not.
+// groupOf is the group of an item on a day; no group's for an item that does not exist.
 func (p *priceSink) groupOf(item int32, day snapshot.Day) gapKey {
 	if item < 0 {
 		return gapKey{}

@@ -22,7 +22,7 @@ type assembly struct {
 	sealed []int32  // row → sealed product
 	rank   []uint32 // card → rank in catalog order
 	game   []uint8  // game → row
-	has    []bool   // game → whether the catalog has anything of it
+	has    []bool   // game → whether the catalog has any of its records
 
 	lanes       [][]int32 // item → its lanes, in order; of several feeds' the first
 	variant     []uint16  // variant → row
@@ -69,12 +69,12 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a.writeAliases()
 	a.writeNames()
 	a.c.Movers = findMovers(a.c)
-	a.c.Registry = b.registry.history(b.merged)
+	a.c.Registry = b.idHistory()
 	a.fillReport()
 	return a.c
 }
 
-// writeGames lists the games that the catalog has anything of, in the order of decision 22.
+// writeGames lists the games with records in the catalog, in the order of decision 22.
 func (a *assembly) writeGames() {
 	a.has = a.b.merged.games()
 	// A game without a card or product is not listed.
@@ -139,7 +139,7 @@ func upTo(n int) []int32 {
 	return list
 }
 
-// otherNames are a set's aliases without those that it is found by anyway, sorted.
+// otherNames are a set's aliases other than its searchable names, sorted.
 func (s *set) otherNames() []string {
 	others := slices.DeleteFunc(slices.Sorted(slices.Values(s.aliases)), func(alias string) bool {
 		return alias == setPrefix+s.tail || alias == s.slug || alias == s.code || alias == s.name
@@ -147,8 +147,8 @@ func (s *set) otherNames() []string {
 	return slices.Compact(others)
 }
 
-// orderCards numbers the cards: by display price, the most expensive first and unpriced last, then in catalog
-// order, which is set, natural number and id (decision 22).
+// orderCards numbers the cards. They are ordered by display price, the most expensive first and unpriced
+// last, then in catalog order: set, natural number and id (decision 22).
 func (a *assembly) orderCards() {
 	cards := a.b.merged.cards
 	last := int32(len(a.setAt))
@@ -169,7 +169,7 @@ func (a *assembly) orderCards() {
 		return cmp.Or(cardvocab.CompareNumbers(card.number, other.number), cmp.Compare(card.tail, other.tail))
 	})
 
-	// The rank in catalog order breaks the ties of prices below, and is a column of its own.
+	// The rank in catalog order breaks the ties of prices below, and is a separate column.
 	a.rank = make([]uint32, len(cards))
 	for rank, i := range order {
 		a.rank[i] = uint32(rank)
@@ -227,8 +227,8 @@ func (a *assembly) writeCards() {
 	}
 }
 
-// updatedAt is when an entry last changed. A source that does not say leaves the release of the
-// card's set, and where that is not known either the snapshot's own time.
+// updatedAt is the time of an entry's last change. Without it in the source, it is the release
+// of the card's set, or else the snapshot's own time.
 func (a *assembly) updatedAt(stated int64, release snapshot.Day) int64 {
 	switch {
 	case stated != snapshot.NoTime:

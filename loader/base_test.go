@@ -82,7 +82,7 @@ func (w *world) step(t *rapid.T) {
 		w.add(t, "")
 	case 1:
 		if ref := pick(); ref != anchor {
-			// Without an operator's word it would stay, which no build over all days can know.
+			// Without an operator's row it would stay, and a build over all days cannot know that row.
 			delete(w.names, ref)
 			w.removed += "card,shop," + ref + ",it left\n"
 			w.left = true
@@ -138,7 +138,7 @@ func (w *world) prices(t *rapid.T, feed string) *fake {
 			var variant, condition string
 			_, _ = fmt.Sscanf(lane, "%s %s", &variant, &condition)
 			if feed != "shop" && ref != anchor {
-				variant = "foil" // see Options.Base: a lane must not lose its first feed and go on with another
+				variant = "foil" // see Options.Base: a lane must not lose its first feed and continue with another
 			}
 
 			p := priceRow(ref, variant, w.day, drawCents(t))
@@ -159,8 +159,8 @@ func (w *world) prices(t *rapid.T, feed string) *fake {
 	return f
 }
 
-// TestIncrementsEqualFullBuild builds day by day, each on the base of the day before, and compares
-// with one build over all days so far.
+// TestIncrementsEqualFullBuild builds day by day, each on the base of the previous day, and
+// compares with one build over all days so far.
 func TestIncrementsEqualFullBuild(t *testing.T) {
 	mapping := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -215,8 +215,8 @@ func TestIncrementsEqualFullBuild(t *testing.T) {
 	})
 }
 
-// TestIncrementOfHistory: the first build reads history files, the next ones a day each; section by
-// section and byte by byte they equal a build of everything.
+// TestIncrementOfHistory: the first build reads history files, the next builds a day each. Section
+// by section and byte by byte they equal a full build.
 func TestIncrementOfHistory(t *testing.T) {
 	const days = 400
 	wide := newFake("shop")

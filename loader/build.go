@@ -16,7 +16,7 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// Input is one --source or --prices argument: what kind of input it is and where.
+// Input is one --source or --prices argument: the kind of the input, and its path.
 type Input struct{ Kind, Path string }
 
 // ParseInput reads KIND:PATH.
@@ -29,46 +29,45 @@ func ParseInput(s string) (Input, error) {
 	return Input{Kind: kind, Path: path}, nil
 }
 
-// String returns an input as it was given.
+// String returns an input as given.
 func (in Input) String() string { return in.Kind + ":" + in.Path }
 
-// MarshalText returns an input as it was given.
+// MarshalText returns an input as given.
 func (in Input) MarshalText() ([]byte, error) { return []byte(in.String()), nil }
 
-// Options say what to build from.
+// Options are the inputs and settings of a build.
 type Options struct {
 	// Sources have a catalog and mostly prices too, in order of authority; Prices have prices
 	// alone.
 	Sources, Prices []Input
 
-	// Base is an earlier catalog that the new one continues, nil for none. It hands down ids,
-	// slugs, history and the prices of its newest day, so that a daily build reads one day's files
-	// and equals a build over all days, byte for byte in every section, but for these:
-	//   - The quarantine report is of what was read.
-	//   - The registry also knows what the base knew, and so do the cards that are gone.
+	// Base is an earlier catalog that the new one continues, nil for none. It supplies ids, slugs,
+	// history and the prices of its newest day. So a daily build reads one day's files and equals
+	// a build over all days, byte for byte in every section, with these exceptions:
+	//   - The quarantine report covers only the files that were read.
+	//   - The registry also has the base's entries; the gone cards of the base stay, too.
 	//   - An item that left the catalog and came back, or whose prices began before the catalog had
 	//     it, starts its history again.
-	//   - So does a lane whose first feed went silent for as long as history lasts while a later
-	//     feed went on.
-	//   - An item keeps the slug it had although a newcomer now wants the same one.
+	//   - A lane also starts again if its first feed was silent for as long as history lasts while a
+	//     later feed had prices.
+	//   - An item keeps its slug although a newcomer now wants an equal one.
 	//
-	// Without any catalog among the sources, the base's catalog is carried over whole. When the
+	// Without any catalog among the sources, the base's catalog is carried over whole. If the
 	// base and a history file both have a row of a day, the base's stands.
 	Base *snapshot.Catalog
 
 	// SnapshotAt is the instant to describe; zero for the newest collected_at of all rows (decision
-	// 18). CollectedAt is when a live tree was fetched that does not say so itself; zero for
-	// unknown.
+	// 18). CollectedAt is when a live feed without a time was fetched; zero for unknown.
 	SnapshotAt, CollectedAt time.Time
 
-	// ArchivedDays are files of prices by day, such as a pull leaves behind. Those are read whose
-	// day lies before that of a source's newest prices and is one that the base lacks, or lacks
-	// groups of. A day has the input of its last tree, and then those of earlier ones: a group whose rows are
-	// not right in the last one is taken of those.
+	// ArchivedDays are files of prices by day, as a pull archives them. A day is read if it is before a
+	// source's newest prices, and the base lacks it or some of its groups. A day has the input of its last
+	// version, and then those of earlier versions: if a group's rows are wrong in the last version, an
+	// earlier one is used.
 	ArchivedDays map[snapshot.Day][]Input
-	// RereadDays reads all archived days again, whatever the base has of them.
+	// RereadDays reads all archived days again, whatever the base has.
 	RereadDays bool
-	// Guards are the operator's limits of what a day can be; archived days are judged by them too; nil for the
+	// Guards are the operator's limits of a day's changes; archived days are judged by them, too; nil for the
 	// defaults.
 	Guards guard.Limits
 
@@ -80,19 +79,19 @@ type Options struct {
 	// those whose names are read, none for all.
 	Names     string
 	Languages []string
-	// Images is the operator's folder of pictures, "" for none. Where there are several names that
-	// a card's picture may have, the file that is there is taken.
+	// Images is the operator's folder of pictures, "" for none. If a card's picture may have
+	// several names, the existing file is used.
 	Images string
 	// IncludeUnmatched adds the cards of a later source that no earlier source has.
 	IncludeUnmatched bool
 	// Unpack is source.Options.Unpack.
 	Unpack []string
-	// Progress receives the progress of the build: a phase for people, and how much of it is done. A total of 0 is not
-	// known. Nil for nobody.
+	// Progress receives the progress of the build: a phase for people, and the finished part. A total of 0 is unknown.
+	// Nil for no progress.
 	Progress func(phase string, done, total int64)
 }
 
-// Result is a built catalog and what is to be known about it.
+// Result is a built catalog and its report.
 type Result struct {
 	Catalog          *snapshot.Catalog
 	Quarantine       []byte // a JSON object a line: reason, file, line, ref, value
@@ -100,9 +99,9 @@ type Result struct {
 	Report           Report
 }
 
-// Build reads all inputs and builds the catalog. What is wrong with a record quarantines the
-// record; what is wrong with an input as a whole, with the mapping or with the identities is an
-// error. The base is only read.
+// Build reads all inputs and builds the catalog. A fault of a record quarantines the record. A
+// fault of an input as a whole, of the mapping or of the identities is an error. The base is
+// only read.
 func Build(ctx context.Context, o Options) (*Result, error) {
 	b, err := newBuilder(o, source.Open)
 	if err != nil {
@@ -141,16 +140,20 @@ type builder struct {
 	newest      newestDays
 	priceCounts []dayCounts // by input with prices, as report.Prices
 
-	onRemoved   func(sealed *sealed, lacks string) // receives what leaves the catalog; may be nil
+	onRemoved   func(sealed *sealed, lacks string) // receives the records that leave the catalog; may be nil
 	onUnmatched func(unmatchedSet)                 // receives the sets that no earlier source has; may be nil
 	missing     map[gapKey]gap
 	// reserved are the namespaces that may not be passed on as a whole.
 	reserved map[string]bool
-	// unclaimed are the full references that had prices without an item, with their first day, and
+	// unclaimed are the full references that had prices without an item, with their first day.
 	// lacksFrom are the items whose history lacks the archived days from a day on.
 	unclaimed map[string]snapshot.Day
 	lacksFrom map[int32]snapshot.Day
-	itemOf    []int32         // item of the base → item, -1 for none
+	itemOf    []int32 // item of the base → item, -1 for none
+	rowOf     []int32 // item → item of the base with its id, -1 for none
+	staying   []bool  // item of the base → whether an item has its id
+	rowOfID   map[string]int32
+	rowOfRef  []int32         // row of the base's registry → item of the base, -1 for none
 	priced    map[gapKey]bool // groups that have a price row of a day
 	// archiveOf is by group and day the archived file whose rows were taken.
 	archiveOf map[gapKey]string
@@ -218,6 +221,7 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 	}
 
 	b.registry = newRegistry(o.Base)
+	b.indexBase()
 
 	return b, nil
 }
@@ -241,7 +245,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	b.today = b.findToday(sources)
-	// What exists comes first, then what it is called, then what it cost.
+	// Records come first, then their names, then their prices.
 	if err := b.readCatalogs(ctx, sources); err != nil {
 		return nil, err
 	}
@@ -249,18 +253,19 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 
-	b.merged.applySlugs(b.registry)
+	b.findItemsOfBase()
+	b.applySlugs()
 	b.findLacking()
 	archived := b.openArchived(sources)
 	if err := b.listFeeds(sources, append(archived, prices...)); err != nil {
 		return nil, err
 	}
 
-	// The base's lanes are entered before any price is read, which may say something newer.
+	// The base's lanes are entered before any price is read, because a price may be newer.
 	b.lanes = &laneTable{head: slices.Repeat([]int32{-1}, b.merged.numItems())}
 	b.lanes.all = make([]laneState, 0, len(b.o.Base.Lanes.Cents)*33/32)
 	b.carryLanes()
-	// Days ascend: each is compared with the one before.
+	// Days ascend: each is compared with the previous day.
 	for _, in := range archived {
 		day := newestDay([]openInput{in}).String()
 		if in.fills && !slices.Contains(b.report.Filled, day) {
@@ -281,7 +286,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	}
 
 	b.findNewest()
-	// Only after the last row is it known which instant the catalog describes.
+	// The catalog's instant is known only after the last row.
 	at, err := b.snapshotAt()
 	if err != nil {
 		return nil, err
@@ -303,7 +308,7 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	}, nil
 }
 
-// openAll opens inputs with what the operator says of their feeds, by kind or, where it differs, by
+// openAll opens inputs with the operator's settings of their feeds, by kind or, if it differs, by
 // namespace.
 func (b *builder) openAll(inputs []Input) ([]openInput, error) {
 	var list []openInput
@@ -323,7 +328,7 @@ func (b *builder) openAll(inputs []Input) ([]openInput, error) {
 			return nil, err
 		}
 
-		// The namespace is known once the input is open, and may have options of its own.
+		// The namespace is known once the input is open, and may have its own options.
 		if ns := src.Feed().Namespace; ns != in.Kind {
 			if options, ok := options(ns); ok {
 				reserved = options.Reserved
@@ -352,7 +357,8 @@ func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 		return nil
 	}
 
-	merge := &merger{b: b, m: &merged{}, setByRef: map[string]int32{}, itemByRef: map[string]int32{}}
+	items := b.o.Base.NumItems()
+	merge := &merger{b: b, m: &merged{}, setByRef: map[string]int32{}, itemByRef: make(map[string]int32, items)}
 	for _, opened := range sources {
 		feed := opened.Feed()
 		if !feed.HasCatalog {
@@ -361,11 +367,11 @@ func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 
 		report := SourceReport{Input: opened.Input, Namespace: feed.Namespace}
 		gatherer := &catalogSink{
-			sink: sink{b: b}, feed: feed, report: &report, setOf: map[string]int32{}, seen: map[string]string{},
-			products: map[string]bool{}, foreignIDs: map[uint64]bool{},
+			sink: sink{b: b}, feed: feed, report: &report, setOf: map[string]int32{},
+			seen: make(map[string]string, items), products: map[string]bool{}, foreignIDs: make(map[uint64]bool, items),
 		}
 		if len(merge.m.cards) == 0 {
-			// It mostly has what the base has, and a little more.
+			// It mostly has the base's records, and a few more.
 			gatherer.out.cards = make([]card, 0, b.o.Base.Cards.ID.Len()*33/32)
 		}
 		if err := opened.Catalog(ctx, gatherer); err != nil {
@@ -375,7 +381,7 @@ func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 			return err
 		}
 
-		// Prices of what was passed over on purpose are no mistakes.
+		// Prices of deliberately skipped records are no mistakes.
 		if skipper, ok := opened.Source.(source.Skipper); ok {
 			for _, ref := range skipper.Skipped() {
 				report.CodeCardsLeftOut++
@@ -421,7 +427,7 @@ func (b *builder) readPrices(ctx context.Context, in openInput, isSource bool) e
 		dayCounts: dayCounts{byDay: map[snapshot.Day]*dayCount{}},
 	}
 
-	// What somebody gives by hand is taken as it is.
+	// Files from the operator are used unchanged.
 	pricer.judged = in.archived || isSource && from.Namespace == source.KindTCGCSV
 	if pricer.judged {
 		// A day has about one row a lane.
@@ -447,7 +453,7 @@ func (b *builder) readPrices(ctx context.Context, in openInput, isSource bool) e
 }
 
 // snapshotAt is the instant that the catalog describes: as given, else the newest collected_at of
-// all rows and of the base's (decision 18); a catalog without any price is of the time of its
+// all rows and of the base's (decision 18). A catalog without any price has the time of its
 // newest entry.
 func (b *builder) snapshotAt() (int64, error) {
 	at := b.until
@@ -465,19 +471,19 @@ func (b *builder) snapshotAt() (int64, error) {
 	}
 
 	if at == snapshot.NoTime || at < 0 {
-		return 0, errors.New("cannot tell the snapshot's time: no input has a price or a date; " +
+		return 0, errors.New("cannot find the snapshot's time: no input has a price or a date; " +
 			"give it with --snapshot-at")
 	}
 
 	if b.latest > snapshot.DayOf(at) {
-		return 0, fmt.Errorf("cannot tell the snapshot's time: there are prices of %s "+
+		return 0, fmt.Errorf("cannot find the snapshot's time: there are prices of %s "+
 			"but nothing was collected after %s; give it with --snapshot-at", b.latest, timeText(at))
 	}
 
 	return at, nil
 }
 
-// findToday is the newest day that the sources or, without a daily feed among them, the base know of.
+// findToday is the newest day of the sources or, without a daily feed among them, of the base.
 func (b *builder) findToday(sources []openInput) snapshot.Day {
 	if newest := newestDay(sources); newest != snapshot.NoDay {
 		return newest

@@ -44,7 +44,7 @@ func TestBuildErrors(t *testing.T) {
 	f("no such input", Options{Prices: []Input{{"native", "nowhere"}}}, good())
 	f("cannot read mapping", Options{Mapping: "/nowhere"}, good())
 	f("no card", Options{}, newFake("shop"))
-	f("cannot tell the snapshot's time", Options{}, newFake("shop").card("1", "", "Abra", "1"))
+	f("cannot find the snapshot's time", Options{}, newFake("shop").card("1", "", "Abra", "1"))
 	if _, err := buildFrom(Options{}, nil); err == nil {
 		t.Error("a build of nothing succeeds")
 	}
@@ -64,9 +64,9 @@ func TestBuildErrors(t *testing.T) {
 	}
 }
 
-// TestUnknownGameOfBase: a base of a newer program may have a game that this one does not know.
-// Nothing of it may end up under another game, whether the base's catalog is carried over or its
-// lanes are.
+// TestUnknownGameOfBase: a base of a newer program may have a game that this program does not
+// know. None of its records may end up under another game, whether the base's catalog is carried
+// over or its lanes are.
 func TestUnknownGameOfBase(t *testing.T) {
 	base := one(t, Options{}, newFake("shop").card("1", "", "Abra",
 		"1").price(priceRow("1", "normal", today, 5))).Catalog

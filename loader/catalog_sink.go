@@ -105,7 +105,7 @@ func (g *catalogSink) Card(given source.Card) {
 		item: it, set: -1, number: cleaner.Optional(given.Number, snapshot.MaxNumber),
 		rarity:   rarity(cleaner.Optional(given.Rarity, maxRarity)),
 		printing: cleaner.Optional(given.Printing, snapshot.MaxPrinting),
-		image:    cleaner.Optional(given.Image, snapshot.MaxName),
+		image:    cleaner.Unique(given.Image, snapshot.MaxName),
 	})
 
 	g.setRefs = append(g.setRefs, g.b.pool.Of(given.SetRef))
@@ -139,11 +139,11 @@ func (g *catalogSink) Sealed(given source.Sealed) {
 	g.report.Sealed++
 }
 
-// item cleans what cards and sealed products have in common. The first record of a reference
-// stands, later ones are quarantined; likewise a source product id stands for the first item that
-// has it, and a later item with it is quarantined (decision 26). A product id is an identifier in
-// the source's own namespace, and TCGplayer's in TCGCSV. Identifiers in other namespaces may repeat
-// (decision 51); what repeats joins nothing, so it is counted.
+// item cleans the common fields of cards and sealed products. The first record of a reference
+// stands, later records are quarantined. Likewise a source product id stands for the first item
+// that has it, and a later item with it is quarantined (decision 26). A product id is an identifier
+// in the source's own namespace, and TCGplayer's in TCGCSV. Identifiers in other namespaces may
+// repeat (decision 51); repeated ones join nothing, so they are counted.
 func (g *catalogSink) item(
 	cleaner *clean.Record, ref, slug, name string, ids []source.Identifier, updatedAt int64,
 ) (item, bool) {
@@ -191,12 +191,12 @@ func (g *catalogSink) item(
 		g.products[id.Value] = true
 	}
 
-	// Where the source is the partner, its own references answer partner_id.
+	// If the source is the partner, its own references are valid partner_ids.
 	if g.feed.Partner == g.feed.Namespace && g.feed.Partner != "" {
 		it.identifiers = clean.AddIdentifier(it.identifiers, g.feed.Namespace, it.refs[0][len(g.feed.Namespace)+1:])
 	}
 
-	// The clean reference is remembered, which does not keep the document alive.
+	// The clean reference is stored, which does not keep the document alive.
 	g.seen[it.refs[0][len(g.feed.Namespace)+1:]] = it.name
 	for _, id := range it.identifiers {
 		if id.Namespace != g.feed.Namespace {
@@ -256,17 +256,17 @@ func (g *catalogSink) group(setRef string) string {
 	return g.b.pool.Of(fullRef(g.feed.Namespace, setRef))
 }
 
-// sink is what both passes over an input share: they record what the source refused, report how far it
-// is, and pass over what belongs to the other pass.
+// sink is the common part of both passes over an input: they record the source's refusals, report
+// their progress, and skip records of the other pass.
 type sink struct {
 	source.Discard
 	b *builder
 }
 
-// Quarantine notes what the source refused.
+// Quarantine notes a record that the source refused.
 func (s sink) Quarantine(quarantine source.Quarantine) { s.b.quarantine.Add(quarantine) }
 
-// Progress passes on how far the source is.
+// Progress passes on the source's progress.
 func (s sink) Progress(phase string, done, total int64) { s.b.progress(phase, done, total) }
 
 func addAlias(list []string, alias string) []string {

@@ -10,9 +10,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestChangedAt plays days of prices that change, stay, vanish and come back, of cards that the source leaves
-// out now and then. Who has the snapshot of any earlier day misses no card that has another price now, and
-// gets none that has had the same price on all days since (decision 3503).
+// TestChangedAt plays days of prices that change, stay, vanish and come back, with cards that the source
+// leaves out now and then. A client with the snapshot of any earlier day misses no card with another price
+// now. It gets no card whose price was equal on all days since (decision 3503).
 func TestChangedAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(35, 3503))
 	var days []*snapshot.Catalog
@@ -78,7 +78,7 @@ func TestChangedAt(t *testing.T) {
 		}
 	}
 
-	// A carried price and a gap look like a change; most of what stays is not returned.
+	// A carried price and a gap look like a change; most unchanged prices are not returned.
 	if extra > 300 {
 		t.Errorf("%d cards are returned with the price that they had", extra)
 	}

@@ -7,9 +7,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// continueSets has a set of the base that no source lists any more go on in a new one: in that which an
-// operator's alias names, else in that which lists most of its cards, because a feed gave the group
-// another number (decision 3416). The new set then has the id and slug of the earlier one.
+// continueSets lets a set of the base that no source lists any more continue in a new set: the set that an
+// operator's alias names, else the set that lists most of its cards. The latter happens when a feed gives
+// the group another number (decision 3416). The new set then has the id and slug of the earlier one.
 func (b *builder) continueSets(m *merged) {
 	listed := m.setsByRef()
 	stays := map[string]bool{}
@@ -27,7 +27,7 @@ func (b *builder) continueSets(m *merged) {
 		return
 	}
 
-	refs := b.refsOfBase()
+	refs := b.refsOfBase(allItems)
 	homes := b.homesOf(m, gone, refs)
 	for row := range int32(base.Sets.ID.Len()) {
 		to, found := homes[row]

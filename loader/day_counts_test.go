@@ -9,8 +9,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestTooOldPricesAreCounted wants the prices of days that a snapshot does not keep to be told, of
-// both kinds of input and in whichever order the days come; the first day of the history is not among
+// TestTooOldPricesAreCounted checks that prices of days before the snapshot's history are reported.
+// It covers both kinds of input, and any order of the days; the first day of the history is not among
 // them.
 func TestTooOldPricesAreCounted(t *testing.T) {
 	const oldest = today - snapshot.HistoryDays + 1
@@ -65,8 +65,8 @@ func TestTooOldPricesAreCounted(t *testing.T) {
 		nil, []source.Price{at(priceRow("nobody", "normal", oldest-1, 80), "a.csv", 7), now})
 }
 
-// TestSharedIdentifiers: two items of a source with one identifier are both kept, and said to have
-// it; what is one source's product id stands for one item alone.
+// TestSharedIdentifiers: two items of a source with one identifier both stay, and are counted. A
+// source's product id stands for one item alone.
 func TestSharedIdentifiers(t *testing.T) {
 	build := func(kind, namespace string, ids ...[]source.Identifier) *Result {
 		in := newFake("shop").set("s", "Base")

@@ -12,7 +12,7 @@ import (
 // maxFeeds is how many feeds the lanes' feed column can distinguish.
 const maxFeeds = 255
 
-// noFeed is the row of a feed that the catalog has nothing of.
+// noFeed is the row of a feed without records in the catalog.
 const noFeed = maxFeeds
 
 // feed is a price feed: who to attribute an observation to.
@@ -22,8 +22,8 @@ type feed struct {
 }
 
 // listFeeds lists the feeds in order of authority: the sources as given, then the feeds of the base
-// in its order, then the others as given. Of a lane that several feeds price, the first stands and
-// the others are not used.
+// in its order, then the others as given. If several feeds price a lane, the first stands and the
+// others are not used.
 func (b *builder) listFeeds(sources, prices []openInput) error {
 	for _, opened := range sources {
 		if opened.Feed().HasCatalog {
@@ -38,7 +38,7 @@ func (b *builder) listFeeds(sources, prices []openInput) error {
 		b.addFeed(source.Feed{
 			Namespace: before.Namespace.At(i), Attribution: before.Attribution.At(i), Partner: before.Partner.At(i),
 		}, whole)
-		// What the operator says of an input today counts more than what the base knew.
+		// The operator's present settings of an input take precedence over the base's.
 		if _, stated := b.reserved[before.Namespace.At(i)]; !stated {
 			b.reserved[before.Namespace.At(i)] = slices.Contains(b.o.Base.Reserved, uint8(i))
 		}
@@ -60,7 +60,7 @@ func (b *builder) listFeeds(sources, prices []openInput) error {
 	return nil
 }
 
-// addFeed lists a feed once. What inputs of one feed say of it is completed, never replaced.
+// addFeed lists a feed once. Several inputs of one feed complete its data, and never replace it.
 func (b *builder) addFeed(from source.Feed, catalog bool) {
 	i := b.feedAt(from.Namespace)
 	if i < 0 {
@@ -105,7 +105,7 @@ func (b *builder) carryLanes() {
 		from, to := base.Lanes.Of.Range(i)
 		for lane := from; lane < to; lane++ {
 			feed := feeds[base.Lanes.Feed[lane]]
-			// Also lanes of items that left say what the newest day of their feed was.
+			// Lanes of items that left also show the newest day of their feed.
 			b.newest.observe(feed, game, base.Lanes.LastSeen[lane])
 			if itemOf[i] >= 0 {
 				b.carryLane(lane, itemOf[i], names[base.Lanes.Variant[lane]], feed)
@@ -121,8 +121,8 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 	if l := &b.lanes.all[lane]; l.base < 0 {
 		l.base = int32(baseLane)
 	} else {
-		// Two cards of the base are one now, and so are their histories. The lane that was seen last says
-		// what was current.
+		// If two cards of the base are one now, their histories are one, too. The lane that was seen last
+		// has the current price.
 		earlier := baseLane
 		if lanes.LastSeen[baseLane] > lanes.LastSeen[l.base] {
 			earlier = int(l.base)
@@ -141,33 +141,69 @@ func (b *builder) carryLane(baseLane int, item int32, variant uint16, feed uint8
 	})
 }
 
-// itemsOfBase finds the base's items in the new catalog by their ids or, where they were joined with
+// indexBase finds the base's items by their ids, and by the rows of its registry.
+func (b *builder) indexBase() {
+	ids := b.idsOfBase()
+	b.rowOfID = make(map[string]int32, len(ids))
+	for row, id := range ids {
+		b.rowOfID[id] = int32(row)
+	}
+
+	registry := &b.o.Base.Registry
+	b.rowOfRef = make([]int32, registry.Ref.Len())
+	for i := range b.rowOfRef {
+		b.rowOfRef[i] = b.baseRow(registry.RefID.At(i))
+	}
+}
+
+// baseRow is the item of the base that has an id, -1 for none.
+func (b *builder) baseRow(id string) int32 {
+	if row, has := b.rowOfID[id]; has {
+		return row
+	}
+	return -1
+}
+
+// findItemsOfBase finds the base's items in the new catalog by their ids or, where they were joined with
 // another item, by their references; -1 for those that left. An item that became sealed, or a card, has
 // other lanes and starts again.
-func (b *builder) itemsOfBase() []int32 {
-	byRef := b.merged.itemsByRef()
-	registry := &b.o.Base.Registry
-	now := make(map[string]int32, registry.Ref.Len())
-	for i := range registry.Ref.Len() {
-		id := registry.RefID.At(i)
-		if at, known := byRef[registry.Ref.At(i)]; known && kindOf(b.merged.idOf(int(at))) == kindOf(id) {
-			now[id] = at
+func (b *builder) findItemsOfBase() {
+	base := b.o.Base
+	b.itemOf = slices.Repeat([]int32{-1}, base.NumItems())
+	b.staying = make([]bool, base.NumItems())
+	b.rowOf = make([]int32, b.merged.numItems())
+	for i := range b.rowOf {
+		row := b.baseRow(b.merged.idOf(i))
+		b.rowOf[i] = row
+		if row >= 0 {
+			b.itemOf[row] = int32(i)
+			b.staying[row] = true
 		}
 	}
 
 	// An id that is still somebody's counts more than a reference that had it.
-	for i := range b.merged.numItems() {
-		now[b.merged.idOf(i)] = int32(i)
-	}
-	out := make([]int32, 0, b.o.Base.NumItems())
-	for _, id := range b.idsOfBase() {
-		at, stays := now[id]
-		if !stays {
-			at = -1
+	byRef := map[string]int32{}
+	for i, row := range b.rowOfRef {
+		if row >= 0 && !b.staying[row] {
+			byRef[base.Registry.Ref.At(i)] = -1
 		}
-		out = append(out, at)
 	}
-	return out
+	for i := range b.merged.numItems() {
+		for _, ref := range b.merged.item(i).refs {
+			if _, wanted := byRef[ref]; wanted {
+				byRef[ref] = int32(i)
+			}
+		}
+	}
+
+	isCard := func(item int32, cards int) bool { return int(item) < cards }
+	for i, row := range b.rowOfRef {
+		at, moved := byRef[base.Registry.Ref.At(i)]
+		moved = moved && row >= 0 && !b.staying[row] && at >= 0
+		if moved && isCard(at, len(b.merged.cards)) == isCard(row, base.Cards.ID.Len()) {
+			b.itemOf[row] = at
+		}
+	}
 }
 
 // idsOfBase are the ids of the base's items in its own numbering: its cards, then its sealed products.

@@ -25,7 +25,7 @@ const (
 // tailEncoding encodes 10 bytes as 16 characters of a-z and 2-7.
 var tailEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// fullRef joins a namespace and a source's own key. Neither can hold a zero byte.
+// fullRef joins a namespace and a source's own key. A zero byte cannot be in either.
 func fullRef(namespace, ref string) string { return namespace + "\x00" + ref }
 
 // splitRef undoes fullRef.
@@ -42,8 +42,8 @@ func tailOf(full string) string {
 	return tailEncoding.EncodeToString(sum[:10])
 }
 
-// registry remembers what earlier builds issued. Items (cards and sealed products) and sets are
-// distinguished by the prefix of the id.
+// registry has the ids and slugs of earlier builds. Items (cards and sealed products) and sets
+// are distinguished by the prefix of the id.
 type registry struct {
 	items, sets map[string]string // full reference → tail
 	former      map[string]string // former slug of a card → its id
@@ -55,8 +55,8 @@ type registry struct {
 // newRegistry reads the registry of a base.
 func newRegistry(base *snapshot.Catalog) *registry {
 	registry := &registry{
-		items: map[string]string{}, sets: map[string]string{}, former: map[string]string{},
-		formerSets: map[string]string{}, base: base, derive: tailOf,
+		items: make(map[string]string, base.Registry.Ref.Len()), sets: map[string]string{},
+		former: map[string]string{}, formerSets: map[string]string{}, base: base, derive: tailOf,
 	}
 
 	for i := range base.Registry.Ref.Len() {
@@ -87,17 +87,17 @@ func newRegistry(base *snapshot.Catalog) *registry {
 type CollisionError struct{ Tail, A, B string } // A and B are full references
 
 func (e *CollisionError) Error() string {
-	return fmt.Sprintf("cannot tell %q and %q apart: both derive the id tail %q", readable(e.A), readable(e.B), e.Tail)
+	return fmt.Sprintf("cannot distinguish %q and %q: both derive the id tail %q", readable(e.A), readable(e.B), e.Tail)
 }
 
 func readable(full string) string { return strings.ReplaceAll(full, "\x00", "/") }
 
 // assignTails returns the tail of every claim. A claim is the list of all references that lead to one
-// item or set, the owner's first. known is what earlier builds gave (full reference → tail); it is not
-// changed. A claim gets the known tail of its first reference that has one, else the tail derived from
-// its owner. So an id once published stays while any reference to it does. When a joined pair
-// separates, both claims know one tail: it stays with the claim it derives from, and the other gets the
-// tail derived from its owner.
+// item or set, the owner's first. known has the tails of earlier builds (full reference → tail); it is
+// not changed. A claim gets the known tail of its first reference with a known tail, else the tail
+// derived from its owner. So an id once published stays while any reference to it does. When a joined
+// pair separates, both claims know one tail. It stays with the claim that it derives from, and the
+// other gets the tail derived from its owner.
 func (r *registry) assignTails(claims [][]string, known map[string]string) ([]string, error) {
 	if err := r.checkCollisions(claims, known); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (r *registry) assignTails(claims [][]string, known map[string]string) ([]st
 	tails := make([]string, len(claims))
 	holder := make(map[string]int, len(claims))
 	for i, claim := range claims {
-		// What was published once stays; only what is new is derived.
+		// Published tails stay; only new ones are derived.
 		tail := ""
 		for _, ref := range claim {
 			tail = cmp.Or(tail, known[ref])
@@ -131,7 +131,7 @@ func (r *registry) assignTails(claims [][]string, known map[string]string) ([]st
 
 		tails[winner] = tail
 		holder[tail] = winner
-		// The other one was joined with it until now, and gets the id that it would have had.
+		// The other was joined with it until now, and gets its own derived id.
 		own := r.derive(claims[give][0])
 		if own == tail {
 			return nil, &CollisionError{Tail: tail, A: claims[winner][0], B: claims[give][0]}
@@ -154,19 +154,35 @@ func (r *registry) derives(claim []string, tail string) bool {
 // checkCollisions returns a CollisionError if two different references, present or past, derive the same
 // tail.
 func (r *registry) checkCollisions(claims [][]string, known map[string]string) error {
-	// Past references count, too: their ids lead to somebody.
-	refs := slices.Collect(maps.Keys(known))
-	for _, claim := range claims {
-		refs = append(refs, claim...)
-	}
-
-	seen := make(map[string]string, len(refs))
-	for _, ref := range refs {
+	fresh := map[string]string{}
+	collides := func(ref string) error {
 		tail := r.derive(ref)
-		if other, ok := seen[tail]; ok && other != ref {
+		if other, ok := fresh[tail]; ok && other != ref {
 			return &CollisionError{Tail: tail, A: min(ref, other), B: max(ref, other)}
 		}
-		seen[tail] = ref
+		return nil
+	}
+
+	for _, claim := range claims {
+		for _, ref := range claim {
+			if _, old := known[ref]; old {
+				continue
+			}
+			if err := collides(ref); err != nil {
+				return err
+			}
+			fresh[r.derive(ref)] = ref
+		}
+	}
+
+	// Past references count, too, because their ids lead to items. Earlier builds distinguished them.
+	for ref := range known {
+		if len(fresh) == 0 {
+			break
+		}
+		if err := collides(ref); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -194,12 +210,11 @@ func toColumns(pairs []pair) (keys, ids snapshot.Strings) {
 // history returns the registry of the new catalog: all references and former slugs of the base, and
 // the references and replaced slugs of this build, each with its id. A reference of the base that now
 // leads elsewhere (its item was joined with another) is entered again, and the former slugs of its old
-// id lead where it leads.
-func (r *registry) history(m *merged) snapshot.IDHistory {
-	var now []pair
-	current := map[string]bool{}
-	m.eachID(func(refs []string, id, _ string) {
-		current[id] = true
+// id lead there, too.
+func (b *builder) idHistory() snapshot.IDHistory {
+	r := b.registry
+	now := make([]pair, 0, len(r.items)*33/32)
+	b.merged.eachID(func(refs []string, id, _ string) {
 		for _, ref := range refs {
 			now = append(now, pair{ref, id})
 		}
@@ -218,52 +233,63 @@ func (r *registry) history(m *merged) snapshot.IDHistory {
 		switch {
 		case len(now) == 0 || !now[0].replaces(old):
 			list = append(list, old)
-		case now[0].id != old.id && !current[old.id]:
-			// The old id is nobody's any more, so that its slugs follow the reference.
+		case now[0].id != old.id:
+			// If the old id is nobody's any more, its slugs follow the reference.
 			moved[old.id] = now[0].id
 		}
+	}
+	if len(moved) > 0 {
+		b.merged.eachID(func(_ []string, id, _ string) { delete(moved, id) })
 	}
 
 	var out snapshot.IDHistory
 	out.Ref, out.RefID = toColumns(append(list, now...))
-	out.Slug, out.SlugID = toColumns(r.formerSlugs(m, moved))
+	out.Slug, out.SlugID = toColumns(b.formerSlugs(moved))
 	return out
 }
 
 // formerSlugs lists the slugs of the base, former and current, each with the id that it leads to now,
-// unless that id still has the slug. moved maps ids that nobody has any more to those that replace them.
-func (r *registry) formerSlugs(m *merged, moved map[string]string) []pair {
-	// A slug may lead to one item now and have led to another before.
-	now := map[pair]bool{}
-	m.eachID(func(_ []string, id, slug string) { now[pair{slug, id}] = true })
-	var list []pair
-	add := func(slugs, ids *snapshot.Strings) {
-		for i := range slugs.Len() {
-			// An id that was joined with another leads where its reference leads now.
-			pair := pair{slugs.At(i), cmp.Or(moved[ids.At(i)], ids.At(i))}
-			if !now[pair] {
-				list = append(list, pair)
-			}
+// unless that id still has the slug. moved maps ids that no longer exist to their replacements.
+func (b *builder) formerSlugs(moved map[string]string) []pair {
+	base := b.o.Base
+	found := map[pair]bool{}
+	add := func(slugs, ids *snapshot.Strings, i int) {
+		// An id that was joined with another leads where its reference leads now.
+		found[pair{slugs.At(i), cmp.Or(moved[ids.At(i)], ids.At(i))}] = true
+	}
+
+	for i := range base.Registry.Slug.Len() {
+		add(&base.Registry.Slug, &base.Registry.SlugID, i)
+	}
+	for i := range base.Sets.Slug.Len() {
+		add(&base.Sets.Slug, &base.Sets.ID, i)
+	}
+	for i := range base.Cards.Slug.Len() {
+		if !b.staying[i] || b.merged.cards[b.itemOf[i]].slug != base.Cards.Slug.At(i) {
+			add(&base.Cards.Slug, &base.Cards.ID, i)
 		}
 	}
 
-	add(&r.base.Registry.Slug, &r.base.Registry.SlugID)
-	add(&r.base.Sets.Slug, &r.base.Sets.ID)
-	add(&r.base.Cards.Slug, &r.base.Cards.ID)
-	return list
+	// A slug may lead to one item now and have led to another before.
+	b.merged.eachID(func(_ []string, id, slug string) { delete(found, pair{slug, id}) })
+	return slices.Collect(maps.Keys(found))
 }
 
-// kindOf returns what an id is of, which is its prefix without the underscore.
+// kindOf returns the kind of an id, which is its prefix without the underscore.
 func kindOf(id string) string {
 	prefix, _, _ := strings.Cut(id, "_")
 	return prefix
 }
 
 // applySlugs gives every set and card its slug. A slug that an item of the base has or had leads to
-// that item for good: nobody else gets it, but the item itself may get a former one back.
-func (m *merged) applySlugs(registry *registry) {
-	sets := slugsByID(&registry.base.Sets.ID, &registry.base.Sets.Slug)
-	cards := slugsByID(&registry.base.Cards.ID, &registry.base.Cards.Slug)
+// that item for good: no other item gets it, but the item itself may get a former slug back.
+func (b *builder) applySlugs() {
+	m := b.merged
+	base := b.o.Base
+	sets := map[string]string{} // of the base, by id
+	for i := range base.Sets.ID.Len() {
+		sets[base.Sets.ID.At(i)] = base.Sets.Slug.At(i)
+	}
 	wants := make([]slug.Request, len(m.sets))
 	for i, s := range m.sets {
 		stem := slug.Of(s.name)
@@ -271,7 +297,7 @@ func (m *merged) applySlugs(registry *registry) {
 		wants[i].Stems = nonEmpty("set", stem, slug.Of(stem+" "+snapshot.Games[s.game].Slug))
 	}
 
-	for i, given := range slug.Assign(wants, withPrior(registry.formerSets, sets)) {
+	for i, given := range slug.Assign(wants, withPrior(b.registry.formerSets, sets)) {
 		m.sets[i].slug = given
 	}
 
@@ -283,11 +309,20 @@ func (m *merged) applySlugs(registry *registry) {
 		if c.set >= 0 {
 			stem = m.sets[c.set].name + " " + stem
 		}
-		wants[i] = slug.Request{ID: cardPrefix + c.tail, Tail: c.tail, Prior: cards[cardPrefix+c.tail]}
+		wants[i] = slug.Request{ID: cardPrefix + c.tail, Tail: c.tail}
+		if row := b.rowOf[i]; row >= 0 {
+			wants[i].Prior = base.Cards.Slug.At(int(row))
+		}
 		wants[i].Stems = nonEmpty("card", slug.Of(stem+" "+c.number))
 	}
 
-	for i, given := range slug.Assign(wants, withPrior(registry.former, cards)) {
+	left := map[string]string{}
+	for i := range base.Cards.ID.Len() {
+		if !b.staying[i] {
+			left[base.Cards.ID.At(i)] = base.Cards.Slug.At(i)
+		}
+	}
+	for i, given := range slug.Assign(wants, withPrior(b.registry.former, left)) {
 		m.cards[i].slug = given
 	}
 }
@@ -299,15 +334,6 @@ func nonEmpty(kind string, stems ...string) []string {
 		return []string{kind}
 	}
 	return stems
-}
-
-// slugsByID are the current slugs of the sets or cards of a base.
-func slugsByID(ids, slugs *snapshot.Strings) map[string]string {
-	found := make(map[string]string, ids.Len())
-	for i := range ids.Len() {
-		found[ids.At(i)] = slugs.At(i)
-	}
-	return found
 }
 
 // withPrior adds the base's current slugs to its former ones: from the point of view of this build

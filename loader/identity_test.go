@@ -74,7 +74,7 @@ func TestIdentityOfJoinedItems(t *testing.T) {
 	}
 }
 
-// TestJoinedLaterLeadsOn: two cards become one, and the slug of the one that is gone leads to the
+// TestJoinedLaterLeadsOn: two cards become one, and the slug of the removed card leads to the
 // other.
 func TestJoinedLaterLeadsOn(t *testing.T) {
 	inputs := func(name string) map[string]*fake {

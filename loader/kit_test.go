@@ -17,7 +17,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// fake is a source that tells what a test wrote down, in that order.
+// fake is a source that returns a test's records, in their order.
 type fake struct {
 	feed    source.Feed
 	sets    []source.Set
@@ -54,7 +54,7 @@ func (f *fake) Catalog(_ context.Context, to source.Sink) error {
 	return f.fail
 }
 
-// Prices scribbles over what it handed out, as a source that reuses its buffers does.
+// Prices overwrites the rows that it returned, like a source that reuses its buffers.
 func (f *fake) Prices(_ context.Context, to source.Sink) error {
 	to.Progress("prices", 0, int64(len(f.prices)))
 	for _, p := range f.prices {
@@ -252,7 +252,7 @@ func lane(t testing.TB, c *snapshot.Catalog, namespace, ref, key string) laneVie
 // everything compares catalogs column by column; an empty column is an absent one.
 var everything = cmp.Options{cmp.Exporter(func(reflect.Type) bool { return true }), cmpopts.EquateEmpty()}
 
-// sameCatalog fails when two catalogs differ; the registry is compared only when told.
+// sameCatalog fails when two catalogs differ; the registry is compared only on request.
 func sameCatalog(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -268,7 +268,7 @@ func sameCatalog(t interface {
 		b.Gone = snapshot.Gone{}
 	}
 
-	// Telling what differs takes a hundred times as long.
+	// A detailed comparison takes a hundred times as long.
 	if reflect.DeepEqual(&a, &b) {
 		return
 	}

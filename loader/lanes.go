@@ -8,16 +8,16 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Layers of rows, weakest first: of two rows of a lane on one day the one of the stronger layer
-// stands, and within a layer the later one. A base holds what daily files said, so that a history
-// file fills its gaps and no more.
+// Layers of rows, weakest first. Of two rows of a lane on one day the stronger layer's stands,
+// and within a layer the later row. A base has the rows of daily files, so a history file only
+// fills its gaps.
 const (
 	layerWide = iota
 	layerBase
 	layerDaily
 )
 
-// row is what one row says of a lane on its day.
+// row is the content of one row of a lane on its day.
 type row struct {
 	cents           int64 // NoCents without a price that may be distributed
 	asOf, collected int64
@@ -33,7 +33,7 @@ type laneKey struct {
 	condition, feed uint8
 }
 
-// laneState is what is known of a lane: its newest row, the same lane in the base, -1 for none, and
+// laneState is the state of a lane: its newest row, the matching lane in the base, -1 for none, and
 // the next lane of its item, likewise.
 type laneState struct {
 	laneKey
@@ -111,14 +111,14 @@ func (t *laneTable) current(n int32, d newestDays, game uint8) int64 {
 }
 
 // variantOrder are the variants that come first, in the order in which a card's display price looks
-// for one; all others follow alphabetically (decision 19). The order is one for all games: a
+// for one; all others follow alphabetically (decision 19). All games have one order, because a
 // catalog has one table of variants.
 var variantOrder = []string{
 	"normal", "holofoil", "foil", "unlimited", "unlimited_holofoil", "reverse_holofoil", "1st_edition",
 	"1st_edition_holofoil",
 }
 
-// variants numbers the variants in the order in which the build meets them.
+// variants numbers the variants in the order of their first use in the build.
 type variants struct {
 	names []string
 	known map[string]uint16

@@ -8,9 +8,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// chooseLanes decides which lanes the catalog has: those seen within the dates that history keeps,
-// and of several feeds' lanes of one variant and condition the first feed's; prices are never
-// blended. It orders every item's lanes and finds the display price of every card.
+// chooseLanes decides which lanes the catalog has: lanes seen within the history's dates. If
+// several feeds have a lane of one variant and condition, the first feed's is chosen; prices are
+// never blended. It orders every item's lanes and finds the display price of every card.
 func (a *assembly) chooseLanes() {
 	b := a.b
 	t := b.lanes
@@ -29,7 +29,7 @@ func (a *assembly) chooseLanes() {
 			usedVariant[t.all[lane].variant] = true
 		}
 
-		// The lanes of all items share one array; the third index separates them.
+		// The lanes of all items are in one array; the third index separates them.
 		a.lanes[item] = chosen[from:len(chosen):len(chosen)]
 	}
 
@@ -68,7 +68,7 @@ func (a *assembly) firstFeeds(lanes []int32) []int32 {
 func (a *assembly) cents(lane int32) int64 {
 	l := &a.b.lanes.all[lane]
 	it := a.b.merged.item(int(l.item))
-	// A later tree of the day does not have the row any more.
+	// A rebuilt feed of the day does not have the row any more.
 	if l.layer == layerBase && slices.Contains(a.readDays[feedGroup{l.feed, it.group}], l.day) {
 		return snapshot.NoCents
 	}
@@ -91,7 +91,7 @@ func (a *assembly) displayPrice(item int) int32 {
 	return -1
 }
 
-// writeFeeds writes the feeds that give the catalog or a lane of it.
+// writeFeeds writes the feeds that give the catalog or one of its lanes.
 func (a *assembly) writeFeeds() {
 	used := make([]bool, len(a.b.feeds))
 	for _, lanes := range a.lanes {
@@ -145,7 +145,7 @@ func (a *assembly) writeItem(item int, isCard bool) int32 {
 	shown := -1
 	for k, lane := range a.lanes[item] {
 		row := len(lanes.Variant)
-		// A new variant begins: the one before has its display lane.
+		// A new variant begins: the previous variant has its display lane.
 		if k == 0 || all[lane].variant != all[a.lanes[item][k-1]].variant {
 			a.markDisplayLane(shown, isCard)
 			shown = -1
@@ -220,7 +220,7 @@ func (a *assembly) splice(lane int32) {
 	h := &a.c.History
 	it := a.b.merged.item(int(l.item))
 	since := a.recent
-	// Other feeds have no tree a day: a day without one of them is no gap.
+	// Other feeds have no daily files: a day without one of them is no gap.
 	isDaily := a.b.feeds[l.feed].namespace == source.KindTCGCSV
 	if isDaily {
 		since = a.from
@@ -249,7 +249,7 @@ func (a *assembly) priceBefore(days snapshot.Day) int64 {
 
 func byDay(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) }
 
-// fillReport fills in what the report says of the whole catalog.
+// fillReport fills in the report's part about the whole catalog.
 func (a *assembly) fillReport() {
 	catalog := a.c
 	r := &a.b.report
@@ -289,21 +289,19 @@ func (a *assembly) fillReport() {
 	a.compareWithBase()
 }
 
-// compareWithBase counts what came, went and was renamed since the base.
+// compareWithBase counts the cards that came, went or were renamed since the base.
 func (a *assembly) compareWithBase() {
 	r := &a.b.report
 	// A card that came back is new here: the base alone counts, not the registry.
-	prior := slugsByID(&a.b.o.Base.Cards.ID, &a.b.o.Base.Cards.Slug)
+	base := &a.b.o.Base.Cards
 	for i := range a.b.merged.cards {
-		c := &a.b.merged.cards[i]
-		slug, ok := prior[cardPrefix+c.tail]
-		switch {
-		case !ok:
+		switch row := a.b.rowOf[i]; {
+		case row < 0:
 			r.Added++
-		case slug != c.slug:
+		case base.Slug.At(int(row)) != a.b.merged.cards[i].slug:
 			r.Renamed++
 		}
 	}
 	// Those that were not added were there before.
-	r.Removed = len(prior) - (len(a.b.merged.cards) - r.Added)
+	r.Removed = base.ID.Len() - (len(a.b.merged.cards) - r.Added)
 }

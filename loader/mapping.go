@@ -30,7 +30,7 @@ const (
 	searchFile  = "search_aliases.csv"
 )
 
-// byteOrderMark is what spreadsheets and some editors begin a file with.
+// byteOrderMark is the start of files by spreadsheets and some editors.
 const byteOrderMark = "\uFEFF"
 
 // Kinds of aliases.
@@ -42,19 +42,19 @@ const (
 // sealedHeader is the first line of sealed.csv.
 var sealedHeader = []string{"namespace", "ref", "package_type", "units_per_package", "unit_kind", "edition"}
 
-// aliasesHeader is that of aliases.csv.
+// aliasesHeader is the first line of aliases.csv.
 var aliasesHeader = []string{"kind", "namespace", "ref", "target_namespace", "target_ref"}
 
-// removedHeader is that of removed.csv.
+// removedHeader is the first line of removed.csv.
 var removedHeader = []string{"kind", "namespace", "ref", "reason"}
 
-// mapping is what an operator knows and no feed says (--mapping DIR).
+// mapping is operator knowledge that feeds do not have (--mapping DIR).
 type mapping struct {
 	sealed  map[string]sealedAttrs
 	aliases map[string]map[string][]string // kind → full reference → the references of the same thing, both ways
 	removed map[string]map[string]bool     // kind → full reference → whether an operator removed it
 	feeds   map[string]source.Options      // feed kind or namespace → how to read it
-	search  map[string]searchAlias         // folded phrase → what it stands for
+	search  map[string]searchAlias         // folded phrase → its meaning
 	// ownSearch are the phrases of the file that is being read.
 	ownSearch map[string]bool
 
@@ -133,8 +133,8 @@ func tableReader(row func([]string) error, header ...string) func(io.Reader) err
 		if len(first) > 0 {
 			first[0] = strings.TrimPrefix(first[0], byteOrderMark)
 		}
-		// Rows are read by position, so that the header must be the one that is meant. What a
-		// suggestion says besides is for people.
+		// Rows are read by position, so the header must be exact. Further columns of a
+		// suggestion are for people.
 		if !slices.Equal(first, header) && !slices.Equal(first, slices.Concat(header, reviewColumns)) {
 			return fmt.Errorf("its first line must be %q", strings.Join(header, ","))
 		}
@@ -168,7 +168,7 @@ func (m *mapping) sealedRow(r []string) error {
 		facts.units = n
 	}
 
-	// The game is not known here, so that any game's edition may be right.
+	// The game is not known here, so any game's edition is accepted.
 	if _, value := facts.invalid(nil); value != "" {
 		return fmt.Errorf("has %q, which is none of the specification's values", value)
 	}
@@ -178,14 +178,14 @@ func (m *mapping) sealedRow(r []string) error {
 
 	key := fullRef(r[0], r[1])
 	if _, dup := m.sealed[key]; dup {
-		return fmt.Errorf("tells of %q a second time", readable(key))
+		return fmt.Errorf("has %q a second time", readable(key))
 	}
 
 	m.sealed[key] = facts
 	return nil
 }
 
-// sealedOf returns what the mapping says of any of a product's references, the owner's first.
+// sealedOf returns the mapping's row for any of a product's references, the owner's first.
 func (m *mapping) sealedOf(refs []string) sealedAttrs {
 	for _, ref := range refs {
 		if facts, ok := m.sealed[ref]; ok {
@@ -222,7 +222,7 @@ func (m *mapping) removedRow(r []string) error {
 	return err
 }
 
-// removes reports whether an operator removed what has one of the references.
+// removes reports whether an operator removed the item with one of the references.
 func (m *mapping) removes(kind string, refs []string) bool {
 	return slices.ContainsFunc(refs, func(ref string) bool { return m.removed[kind][ref] })
 }
@@ -245,8 +245,8 @@ func (m *mapping) aliasRow(r []string) error {
 	return nil
 }
 
-// sameAs are the references of the same thing, by one row or by several: what a shop lists a third time is
-// also what it was at first.
+// sameAs are the references of one thing, by one row or by several rows: a product's third reference is
+// also equal to its first.
 func (m *mapping) sameAs(kind, full string) []string {
 	all := []string{full}
 	for i := 0; i < len(all); i++ {
@@ -290,6 +290,10 @@ func (m *mapping) unmatched(items *merged, before *registry) (remarks []string) 
 		}
 	}
 
+	if len(m.aliases[aliasCard])+len(m.aliases[aliasSet]) == 0 {
+		// Most builds have none, and the search for their targets takes time.
+		items, before = &merged{}, &registry{}
+	}
 	known := map[string]string{} // full reference and kind → id
 	spaces := map[string]bool{}
 	items.eachID(func(refs []string, id, _ string) {
@@ -388,7 +392,7 @@ func (m *mapping) readFeeds(r io.Reader) error {
 		var err error
 		switch at := table.AsOf.(type) {
 		case nil:
-		// TOML has times of its own in addition to text.
+		// TOML has its own times in addition to text.
 		case time.Time:
 			options.AsOf = at.UTC()
 		case string:

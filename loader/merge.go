@@ -14,8 +14,8 @@ import (
 )
 
 // merger joins the catalogs of several sources into one. The first source that has a game owns its
-// sets and cards; a later one joins what it describes too, enriches it, and adds what has no
-// partner only when the operator asks for it.
+// sets and cards. A later source joins equal records and enriches them. It adds records without a
+// partner only if the operator asks for this.
 type merger struct {
 	b *builder
 	m *merged
@@ -52,8 +52,8 @@ func (p *pairing[T]) join(i int, to int32) {
 	}
 }
 
-// byKeys pairs the rows without a partner that share a key, when the key leads to one such row on
-// either side and the rows fit. An empty key is none.
+// byKeys pairs rows without a partner by a common key, if the key leads to one such row on either
+// side and the rows match. An empty key never matches.
 func (p *pairing[T]) byKeys(keysOf func(*T) []string, fit func(old, fresh *T) bool) {
 	if len(p.have) == 0 {
 		return
@@ -110,7 +110,7 @@ func (p *pairing[T]) byKey(keyOf func(*T) string) {
 	p.byKeys(func(row *T) []string { return []string{keyOf(row)} }, func(_, _ *T) bool { return true })
 }
 
-// byIdentifier pairs items that share an identifier, or one of which names the other's reference.
+// byIdentifier pairs items with a common identifier, or if one item's identifier names the other's reference.
 func (p *pairing[T]) byIdentifier(itemOf func(*T) *item) {
 	keys := func(row *T) []string {
 		it := itemOf(row)
@@ -172,8 +172,8 @@ func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *Sour
 	}
 }
 
-// joinByRef pairs a record with the item that has its reference, or one that the operator declared
-// to be the same.
+// joinByRef pairs a record with the item that has its reference, or an equal reference by the
+// operator's aliases.
 func joinByRef[T any](merger *merger, p *pairing[T], i int, it *item, fits func(int32) bool) {
 	for _, ref := range append([]string{it.refs[0]}, merger.b.mapping.aliases[aliasCard][it.refs[0]]...) {
 		if to, ok := merger.itemByRef[ref]; ok && fits(to) {
@@ -203,8 +203,8 @@ func cardKey(c *card, number, name string) string {
 	return strconv.Itoa(int(c.set)) + " " + number + " " + name
 }
 
-// enrich takes from another source's record of the same card what this one lacks, and reports
-// whether it took any.
+// enrich copies fields that this card lacks from another source's record of the card, and
+// reports whether it copied any.
 func (c *card) enrich(from *card) bool {
 	c.refs = append(c.refs, from.refs[0])
 	took := false
@@ -271,7 +271,7 @@ func (g *merger) addSealed(list []sealed, owned []bool, report *SourceReport) {
 	}
 }
 
-// enrich takes from another source's record of the same product what this one lacks.
+// enrich copies fields that this product lacks from another source's record of the product.
 func (s *sealed) enrich(from *sealed) {
 	s.refs = append(s.refs, from.refs[0])
 	s.sealedAttrs = s.sealedAttrs.withDefaults(from.sealedAttrs)
@@ -295,7 +295,7 @@ func (g *merger) addSets(records *merged, owned []bool, report *SourceReport) []
 		}
 	}
 
-	// A weak key pairs only what no stronger one did.
+	// A weak key pairs only rows without a stronger pair.
 	for _, key := range []func(*set) string{setName, setCode, setShortName, setCoreName} {
 		p.byKey(key)
 	}
@@ -334,7 +334,7 @@ func (g *merger) reportUnmatched(p *pairing[set], records *merged, owned []bool)
 	}
 }
 
-// Keys by which sets of one game are the same, strongest first.
+// Keys that identify sets of one game, strongest first.
 func setName(s *set) string { return nameKey(s.game, s.name) }
 
 func setCode(s *set) string {
@@ -344,8 +344,8 @@ func setCode(s *set) string {
 	return snapshot.Games[s.game].Slug + " code " + cardvocab.Fold(s.code)
 }
 
-// codeBefore is what a shop puts before a set's name, as in "SWSH04: Vivid Voltage" and "XY -
-// Evolutions".
+// codeBefore is the code that a shop puts before a set's name, as in "SWSH04: Vivid Voltage"
+// and "XY - Evolutions".
 var codeBefore = regexp.MustCompile(`^[A-Z][A-Za-z0-9&.]{0,7}(: | - )`)
 
 func setShortName(s *set) string { return nameKey(s.game, codeBefore.ReplaceAllString(s.name, "")) }
@@ -362,15 +362,18 @@ func setCoreName(s *set) string {
 	return name
 }
 
-// joinByContent pairs the sets that are still without a partner by what is in them: two sets are
-// the same when at least three cards agree in number and name, these are most of either set, and no
-// other set of either side agrees with as many. It finds sets that shops and databases simply name
-// differently ("EX Dragon" and "Dragon", "WoTC Promo" and "Wizards Black Star Promos").
+// joinByContent pairs the sets that still have no partner by their contents. Two sets are equal if
+// at least three cards agree in number and name, these are most of either set, and no other set of
+// either side agrees with as many. It finds sets that shops and databases simply name differently
+// ("EX Dragon" and "Dragon", "WoTC Promo" and "Wizards Black Star Promos").
 func (g *merger) joinByContent(p *pairing[set], records *merged) {
+	if len(p.have) == 0 {
+		return
+	}
 	old := contents(g.m.cards, func(set int32) bool { return !p.taken[set] })
 	fresh := contents(records.cards, func(set int32) bool { return p.to[set] < 0 })
 	shared := map[[2]int32]int{}
-	// Only sets that share a card are compared, by way of the card.
+	// Only sets with a common card are compared, by way of the card.
 	where := map[string][]int32{}
 	for set, keys := range old {
 		for key := range keys {
@@ -405,7 +408,7 @@ func (g *merger) joinByContent(p *pairing[set], records *merged) {
 	}
 }
 
-// bestMatch is the set that shares the most cards with another one.
+// bestMatch is the set that has the most cards in common with another.
 type bestMatch struct {
 	set  int32
 	n    int
@@ -455,7 +458,7 @@ func nameKey(game uint8, name string) string {
 // "and".
 func foldName(name string) string { return strings.ReplaceAll(slug.Of(name), "-", "") }
 
-// enrich takes from another source's record of the same set what this one lacks.
+// enrich copies fields that this set lacks from another source's record of the set.
 func (s *set) enrich(from *set) {
 	s.refs = append(s.refs, from.refs[0])
 	s.series = cmp.Or(s.series, from.series)

@@ -224,7 +224,7 @@ func TestFeedOptions(t *testing.T) {
 		t.Errorf("the feed's options are %+v", o)
 	}
 
-	// A native source is known by its namespace, which only opening it tells.
+	// A native source is known by its namespace, which is known only after opening.
 	var opened []source.Options
 	b, err := newBuilder(Options{Sources: []Input{{"native", "a"}}, Mapping: dir},
 		func(_, _ string, o source.Options) (source.Source, error) {

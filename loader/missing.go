@@ -20,13 +20,13 @@ type gapKey struct {
 	group      string // full reference, "" for the whole day
 }
 
-// gap is what is known of a group's missing prices.
+// gap is the known facts about a group's missing prices.
 type gap struct {
 	name      string
 	empty     bool   // the file is there and has no row
 	reason    string // a reason of quarantine, source.ReasonImplausible or source.ReasonUnlisted
 	why       string // the reason in words, "" where it says enough
-	collected int64  // when what lacks them was collected, NoTime where the base reported it
+	collected int64  // when its source was collected, NoTime if the base reported it
 }
 
 // feedGame is a game of a feed.
@@ -74,8 +74,8 @@ func (a *assembly) findGroups() {
 	maps.DeleteFunc(b.missing, func(key gapKey, g gap) bool { return g.empty && !had[key.group] })
 }
 
-// findUnlistedGroups adds the groups that a feed does not list any more to those that lack its newest
-// day: their prices stand for as long as those of any missing group, and then they are unlisted alone.
+// findUnlistedGroups adds the groups that a feed does not list any more to those that lack its newest day.
+// Their prices stand for as long as those of any missing group, and after that they are only unlisted.
 func (a *assembly) findUnlistedGroups() {
 	b := a.b
 	listed := map[string]bool{}
@@ -108,7 +108,7 @@ func (a *assembly) findUnlistedGroups() {
 	}
 }
 
-// carryGaps carries over which groups the base lacks of which days.
+// carryGaps carries over the base's missing groups and days.
 func (a *assembly) carryGaps() {
 	base := a.b.o.Base
 	gaps := &base.Gaps
@@ -148,11 +148,11 @@ func (a *assembly) carriesPrice(lane int32, it *item) bool {
 	if last, lacks := a.groups[it.group]; lacks && l.day == last {
 		return true
 	}
-	// What an unlisted card had until now, whatever its group has today.
+	// The price that an unlisted card had until now, for any state of its group.
 	return it.unlisted != 0 && l.base >= 0 && a.b.o.Base.Lanes.Cents[l.base] != snapshot.NoCents
 }
 
-// observeDays notes of which days a daily feed has prices: those of the lane that was written last.
+// observeDays notes the days on which a daily feed has prices: those of the lane that was written last.
 func (a *assembly) observeDays(key feedGame) {
 	seen := a.seen[key]
 	if seen == nil {
@@ -164,8 +164,8 @@ func (a *assembly) observeDays(key feedGame) {
 	}
 }
 
-// writeGaps writes what daily feeds lack within the history: whole days between the first and the
-// newest that they have, and groups.
+// writeGaps writes the gaps of daily feeds within the history: whole days between the first and
+// the newest that they have, and groups.
 func (a *assembly) writeGaps() {
 	b := a.b
 	var keys []gapKey
@@ -180,7 +180,7 @@ func (a *assembly) writeGaps() {
 	}
 
 	for key := range b.missing {
-		// Of a day that is missing as a whole, its groups are not listed one by one.
+		// If a day is missing as a whole, its groups are not listed one by one.
 		seen := a.seen[feedGame{key.feed, key.game}]
 		at := int(key.day - a.from)
 		if at >= 0 && at < len(seen) &&
@@ -246,12 +246,13 @@ func (a *assembly) writeGone() {
 	for i := range base.Gone.ID.Len() {
 		gone[base.Gone.ID.At(i)] = card{base.Gone.Name.At(i), base.Gone.Last[i]}
 	}
-	for i := range base.Cards.ID.Len() {
-		gone[base.Cards.ID.At(i)] = card{base.Cards.Name.At(i), base.Date()}
-	}
-
 	for i := range a.c.Cards.ID.Len() {
 		delete(gone, a.c.Cards.ID.At(i))
+	}
+	for i := range base.Cards.ID.Len() {
+		if !a.b.staying[i] {
+			gone[base.Cards.ID.At(i)] = card{base.Cards.Name.At(i), base.Date()}
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(gone)) {
 		a.c.Gone.ID.Append(id)

@@ -7,8 +7,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestLostDays wants a day to be missing as a whole, for each game of it, when its feed tells of groups
-// and has no price of any: also when another feed has prices of that day, and not when one row is left.
+// TestLostDays checks that a day is missing as a whole, for each of its games, if its feed names groups but
+// has no price of any. This holds if another feed has prices of that day, and not if one row is left.
 func TestLostDays(t *testing.T) {
 	missing := source.MissingFile{
 		Game: "pokemon", SetRef: "s", Day: today, Prices: true, Empty: true, CollectedAt: today.Start() + archiveHour,

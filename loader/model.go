@@ -16,7 +16,7 @@ func gameNumber(slug string) (uint8, bool) {
 }
 
 // gamesOfBase gives each of a base's games its number. A game that this program does not know is an
-// error: the base was made by a newer one, and its cards belong to no game that could be written.
+// error: the base was made by a newer program, and the game's cards could not be written.
 func gamesOfBase(base *snapshot.Catalog) ([]uint8, error) {
 	numbers := make([]uint8, base.Games.Slug.Len())
 	for i := range numbers {
@@ -43,7 +43,7 @@ type set struct {
 	total              int // printed, 0 when not known
 }
 
-// item is what cards and sealed products have in common.
+// item has the common fields of cards and sealed products.
 type item struct {
 	refs        []string // full references, the owner's first
 	tail        string
@@ -72,7 +72,7 @@ type sealed struct {
 }
 
 // merged is the catalog being built: items are numbered cards first, then sealed products, in the
-// order in which the inputs brought them.
+// order of the inputs.
 type merged struct {
 	sets   []set
 	cards  []card
@@ -82,7 +82,7 @@ type merged struct {
 // numItems is the number of cards and sealed products.
 func (m *merged) numItems() int { return len(m.cards) + len(m.sealed) }
 
-// games says of each game whether the catalog has anything of it.
+// games reports for each game whether the catalog has any of its records.
 func (m *merged) games() []bool {
 	has := make([]bool, len(snapshot.Games))
 	for i := range m.sets {
@@ -94,7 +94,7 @@ func (m *merged) games() []bool {
 	return has
 }
 
-// item returns what item i has in common with all others.
+// item returns the common fields of item i.
 func (m *merged) item(i int) *item {
 	if i < len(m.cards) {
 		return &m.cards[i].item
@@ -110,8 +110,8 @@ func (m *merged) idOf(i int) string {
 	return sealedPrefix + m.item(i).tail
 }
 
-// newestEntry is when the newest item changed or, where no source says that, the day of the newest
-// set's release; NoTime when neither is known.
+// newestEntry is the time of the newest item's change or, if no source has that, the day of the
+// newest set's release; NoTime when neither is known.
 func (m *merged) newestEntry() int64 {
 	at := snapshot.NoTime
 	release := snapshot.NoDay
@@ -185,7 +185,7 @@ func (m *merged) identify(registry *registry) error {
 		return err
 	}
 
-	// Cards and sealed products share one space of ids: a product's public id has the same tail.
+	// Cards and sealed products have one space of ids: a product's public id has its card's tail.
 	err := issue(len(m.sets), registry.sets, func(i int) ([]string, *string) { return m.sets[i].refs, &m.sets[i].tail })
 	if err != nil {
 		return err
@@ -197,7 +197,7 @@ func (m *merged) identify(registry *registry) error {
 // carryOver takes the items of the base as they are, for a build whose inputs are prices alone.
 func (b *builder) carryOver() *merged {
 	base := b.o.Base
-	refs := b.refsOfBase()
+	refs := b.refsOfBase(allItems)
 	m := &merged{}
 	for i := range base.Sets.ID.Len() {
 		m.sets = append(m.sets, b.carrySet(i, refs))
@@ -217,16 +217,20 @@ func (b *builder) carryOver() *merged {
 	return m
 }
 
-// refsOfBase are the references by which each id of the base was known.
-func (b *builder) refsOfBase() map[string][]string {
+// refsOfBase are the references by which each id of the base was known. For items, only the wanted ids are included.
+func (b *builder) refsOfBase(wanted func(row int) bool) map[string][]string {
 	refs := map[string][]string{}
 	registry := &b.o.Base.Registry
-	for i := range registry.Ref.Len() {
-		id := registry.RefID.At(i)
-		refs[id] = append(refs[id], registry.Ref.At(i))
+	for i, row := range b.rowOfRef {
+		if row < 0 || wanted(int(row)) {
+			id := registry.RefID.At(i)
+			refs[id] = append(refs[id], registry.Ref.At(i))
+		}
 	}
 	return refs
 }
+
+func allItems(int) bool { return true }
 
 func (b *builder) carryCard(i int, refs map[string][]string) card {
 	base := b.o.Base
@@ -278,7 +282,7 @@ func (b *builder) carrySet(i int, refs map[string][]string) set {
 
 // ownerFirst puts the reference that an id derives from before the others.
 func ownerFirst(refs []string, id string) []string {
-	// The registry sorts references by their text: the order does not say who owns the id.
+	// The registry sorts references by their text, so the order does not show which reference owns the id.
 	for i, ref := range refs {
 		if i > 0 && id[len(id)-len(tailOf(ref)):] == tailOf(ref) {
 			refs[0], refs[i] = refs[i], refs[0] // air: a swap
@@ -298,7 +302,7 @@ func identifiersOf(base *snapshot.Catalog, i int) []source.Identifier {
 	return out
 }
 
-// groupOfSet is the reference by which a feed with groups knows a set, "" for none.
+// groupOfSet is a set's reference in a feed with groups, "" for none.
 func groupOfSet(refs []string) string {
 	for _, ref := range refs {
 		if namespace, _ := splitRef(ref); namespace == source.KindTCGCSV {

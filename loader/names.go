@@ -17,9 +17,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// speciesNames are the names of all Pokémon, by PokéAPI (docs/dev/SEARCH.md, Other languages);
-// speciesRomaji are those in kana as they sound. cardWords are words that stand next to names on cards,
-// such as those of regional ones; a row without English says nothing.
+// speciesNames are the names of all Pokémon, by PokéAPI (docs/dev/SEARCH.md, Other languages).
+// speciesRomaji are the kana names in Latin letters. cardWords are words next to names on cards, such
+// as those of regional cards; a row without English means nothing.
 //
 //go:embed species_names.tsv
 var speciesNames string
@@ -141,7 +141,7 @@ type translatedName struct {
 	game                    uint8
 }
 
-// writeNames writes what names of this catalog's cards are in the chosen languages, by their English names.
+// writeNames writes the names of this catalog's cards in the chosen languages, by their English names.
 func (a *assembly) writeNames() {
 	names := &a.b.names
 	all := map[translatedName]bool{}
@@ -177,7 +177,7 @@ func (a *assembly) writeNames() {
 	}
 	for _, row := range names.own.rows {
 		if card, ok := byNumber[cardvocab.NumberBase(row[0])]; ok {
-			// What qualifies the name is left out: "Nami (016) (Parallel)".
+			// Qualifiers of the name are left out: "Nami (016) (Parallel)".
 			name, _, _ := strings.Cut(a.c.Cards.Name.At(card), " (")
 			name, _, _ = strings.Cut(name, " - ")
 			add(&names.own, row, name, a.c.Cards.Game[card])

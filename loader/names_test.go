@@ -33,8 +33,8 @@ func namesOf(c *snapshot.Catalog) map[string]bool {
 	return all
 }
 
-// TestNames holds which names a catalog has: of its own species, of cards of the operator's file, and what stands
-// beside names.
+// TestNames checks the names of a catalog: its own species, cards of the operator's file, and words next to
+// names.
 func TestNames(t *testing.T) {
 	f := newFake("shop").set("s", "Sky").card("r1", "s", "Dark Charizard", "1").card("r2", "s", "Ho-Oh-GX", "2").
 		card("r3", "s", "Misty's Psyduck", "3").card("r4", "s", "Luffy (4) (Parallel)", "X-004").

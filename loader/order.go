@@ -13,13 +13,13 @@ import (
 // and decks.
 const minExpansion = 60
 
-// expansionBonus is what a card of such a set is ahead of all others, whatever these cost.
+// expansionBonus is the lead of an expansion's card over all others, whatever these cost.
 const expansionBonus = 64
 
-// writePrior writes how likely each card is to be meant among cards that answer words equally:
-// cards of expansions before promos, decks and prizes; then what costs more, in steps of twice the
-// price, so that small changes of price leave the order alone. The order of the catalog decides the
-// rest.
+// writePrior writes how likely each card is to be meant among equally good matches. Cards of
+// expansions come before promos, decks and prizes. Then more expensive cards come first, in steps
+// of twice the price, so that small changes of price leave the order alone. The order of the
+// catalog decides the rest.
 func (a *assembly) writePrior() {
 	catalog := a.c
 	catalog.Prior = make([]uint32, catalog.Cards.ID.Len())
@@ -45,8 +45,8 @@ func isExpansion(catalog *snapshot.Catalog, set int) bool {
 	return catalog.Sets.Cards[set] >= minExpansion
 }
 
-// findMovers finds the cards whose display price differs from that of 7 days before (decision 21):
-// both ends exist, and the earlier one is above zero, because a change from nothing has no
+// findMovers finds the cards whose display price differs from 7 days earlier (decision 21). Both
+// prices exist, and the earlier one is above zero, because a change from nothing has no
 // percentage. Biggest first: by percent, compared as exact fractions, then cents, then id.
 func findMovers(catalog *snapshot.Catalog) snapshot.Movers {
 	var movers snapshot.Movers

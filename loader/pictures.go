@@ -68,7 +68,7 @@ func (all pictures) fileFor(c *card) string {
 		if file := all[ref]; file != "" {
 			return file
 		}
-		// What feed pull fetches is called by the product.
+		// A file fetched by feed pull has the product's name.
 		if usual == "" || ending == ".jpg" {
 			usual = ref + ending
 		}

@@ -19,10 +19,10 @@ const (
 const archiveHour = 20 * 3_600_000
 
 // indexRefs finds items by the references of one namespace: their own, those that an operator
-// declared to be the same, and identifiers in that namespace. Of a TCGCSV reference "3/85" the
-// product id alone is enough where it is clear, because history files do not know the category.
+// declared equal, and identifiers in that namespace. If the product id of a TCGCSV reference
+// "3/85" is unambiguous, it alone is enough, because history files do not know the category.
 func (b *builder) indexRefs(namespace string, m *merged) map[string]int32 {
-	index := map[string]int32{}
+	index := make(map[string]int32, m.numItems())
 	prefix := fullRef(namespace, "")
 	// An ambiguous key leads nowhere.
 	weak := func(key string, to int32) {
@@ -67,7 +67,7 @@ func (b *builder) indexRefs(namespace string, m *merged) map[string]int32 {
 		}
 	}
 
-	// A source's own reference counts more than whatever else leads to an item.
+	// A source's own reference takes precedence over any other way to an item.
 	for i := range m.numItems() {
 		for _, full := range m.item(i).refs {
 			if ref, ok := strings.CutPrefix(full, prefix); ok {
@@ -100,7 +100,7 @@ type priceSink struct {
 	first, last snapshot.Day // that rows of items span
 	dayCounts   dayCounts    // the prices of items
 
-	lastRef  string // the item of the row before, which most rows share
+	lastRef  string // the item of the previous row, which most rows repeat
 	lastItem int32
 	group    gapKey // of the row before
 
@@ -128,7 +128,7 @@ func (p *priceSink) Price(price source.Price) {
 func (p *priceSink) take(price source.Price, item int32) {
 	b := p.b
 
-	// Also a row of no item says when its feed was collected.
+	// A row without an item also shows when its feed was collected.
 	b.collected = max(b.collected, price.CollectedAt)
 	if item < 0 {
 		p.countUnknown(item, price.At, price.Ref)
@@ -178,8 +178,8 @@ func (p *priceSink) take(price source.Price, item int32) {
 }
 
 // timely refuses rows that were collected after the snapshot's instant or are of a later day. A row
-// may be of a later day than the one on which it was collected: the file's name gives the day, and
-// a feed may repeat an old observation.
+// may be of a later day than its collection: the file's name gives the day, and a feed may repeat
+// an old observation.
 func (p *priceSink) timely(price *source.Price) bool {
 	switch {
 	case price.CollectedAt == snapshot.NoTime:
@@ -256,7 +256,7 @@ func (p *priceSink) cutLate(series *source.Series) {
 	}
 
 	if series.Last > end {
-		// Which days the file has before it is not known.
+		// The earlier days of the file are not known.
 		series.Last = snapshot.NoDay
 	}
 }
@@ -283,7 +283,7 @@ func newestOf(series *source.Series) row {
 func (p *priceSink) lane(item int32, at source.Location, ref, variant, condition string) (int32, bool) {
 	cond := snapshot.Ungraded
 	if int(item) >= len(p.b.merged.cards) {
-		// A feed that does not know what is sealed calls it normal.
+		// A feed that does not know sealed products calls their variant normal.
 		if variant != "" && variant != "normal" {
 			p.report.Variants++
 			return 0, false
@@ -361,10 +361,10 @@ func (p *priceSink) Missing(missing source.MissingFile) {
 	}
 }
 
-// findNewest finds the newest day of every feed and game: only what its lanes have on that day is a current
-// price. It is known after the last row alone, for a feed may name a day again in a later input. A day
-// that a feed names later, and has no price of in any group, is missing as a whole: the catalog is of
-// it although no row was collected then.
+// findNewest finds the newest day of every feed and game: only prices of that day are current. It is known
+// after the last row alone, because a later input may have the day again. If a feed lists a later day,
+// without prices in any group, that day is missing as a whole: the catalog is of that day although no row
+// was collected then.
 func (b *builder) findNewest() {
 	for i := range b.lanes.all {
 		l := &b.lanes.all[i]
@@ -399,8 +399,8 @@ func (p *priceSink) claimLater(price *source.Price) {
 	}
 }
 
-// dayCounts counts the prices of one input by day. Which of them are older than the history is
-// only known at the end, when the snapshot's date is. An input has a day or a few hundred.
+// dayCounts counts the prices of one input by day. The count of prices older than the history
+// is known only at the end, when the snapshot's date is. An input has a day or a few hundred.
 type dayCounts struct {
 	byDay map[snapshot.Day]*dayCount
 	// near finds the days of a year without the map: in a history file the next price is another day's.
@@ -415,7 +415,7 @@ type dayCount struct {
 	ref string
 }
 
-// maxCountedDay bounds the days that are counted one by one: what is later is not old.
+// maxCountedDay bounds the days that are counted one by one: a later day is not old.
 const maxCountedDay = 1 << 16
 
 // observe counts a price.

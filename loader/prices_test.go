@@ -170,8 +170,8 @@ func TestQuarantinedPrices(t *testing.T) {
 	}
 }
 
-// TestHistoryBeyondTheSnapshot: what a file has after the snapshot's instant says nothing about
-// which day is newest.
+// TestHistoryBeyondTheSnapshot: a file's rows after the snapshot's instant do not determine the
+// newest day.
 func TestHistoryBeyondTheSnapshot(t *testing.T) {
 	f := newFake("shop").set("s", "Base").card("1", "s", "Abra", "1")
 	f.series = []source.Series{{
@@ -212,7 +212,7 @@ func TestSealedLanes(t *testing.T) {
 		UpdatedAt: snapshot.NoTime,
 	}}
 
-	// A history file knows neither the category nor what is sealed.
+	// A history file knows neither the category nor sealed products.
 	f.series = []source.Series{
 		{
 			Ref: "7", Variant: "normal", Condition: "ungraded", Points: []snapshot.Point{{Day: today, Cents: 4}},

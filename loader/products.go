@@ -15,8 +15,8 @@ import (
 // printingStandard is the printing of a card whose source and name give none (decision 27).
 const printingStandard = "standard"
 
-// sealedAttrs is what makes a sealed product what it is; an operator may know it too (--mapping,
-// sealed.csv).
+// sealedAttrs are the attributes that define a sealed product; an operator may know them too
+// (--mapping, sealed.csv).
 type sealedAttrs struct {
 	packageType, unitKind, edition string
 	units                          int
@@ -30,9 +30,8 @@ func (s sealedAttrs) withDefaults(other sealedAttrs) sealedAttrs {
 	}
 }
 
-// invalid says why a sealed product of a game cannot be what its record says, "" when it can.
-// Absent values are possible; a game is nil where it is not known, and then the edition may be any
-// game's.
+// invalid explains why a sealed product of a game cannot have its record's attributes, "" if it
+// can. Absent values are possible. A nil game is unknown, and then the edition may be any game's.
 func (s sealedAttrs) invalid(game *snapshot.Game) (reason, value string) {
 	switch {
 	case s.packageType != "" && !slices.Contains(source.PackageTypes, s.packageType):
@@ -53,9 +52,9 @@ func (s sealedAttrs) invalid(game *snapshot.Game) (reason, value string) {
 // bracketed is a qualifier of a name.
 var bracketed = regexp.MustCompile(`\s*[(\[]([^()\[\]]*)[)\]]`)
 
-// verifySealed completes a sealed product from the operator's mapping and says what it still lacks:
-// "" for a verified product (decision 27). The mapping stands over the source, whose rules for
-// names are its own business. The unit follows from the package type; nothing else is guessed.
+// verifySealed completes a sealed product from the operator's mapping and names its missing attribute: ""
+// for a verified product (decision 27). The mapping takes precedence over the source, whose rules for names
+// are separate. The unit kind follows from the package type; nothing else is guessed.
 func (s *sealed) verifySealed(facts sealedAttrs) (lacks string) {
 	s.sealedAttrs = facts.withDefaults(s.sealedAttrs)
 	switch {
@@ -74,14 +73,14 @@ func (s *sealed) verifySealed(facts sealedAttrs) (lacks string) {
 	return ""
 }
 
-// verifyCard fills the printing of a card and says what it lacks for a verified identity: "" for
-// nothing.
+// verifyCard fills the printing of a card and names the part that a verified identity lacks: ""
+// for none.
 func (c *card) verifyCard() (lacks string) {
 	if c.printing == "" {
 		c.printing = printingOf(c.name, c.number)
 	}
 
-	// What was carried over from a base may have been a product there.
+	// A card carried over from a base may have been a product there.
 	c.product = c.set >= 0 && c.number != ""
 	switch {
 	case c.set < 0:
@@ -110,7 +109,7 @@ func printingOf(name, number string) string {
 		parts = append(parts, q)
 	}
 
-	// What is too long loses its last qualifiers.
+	// Longer text loses its last qualifiers.
 	out := strings.Join(parts, ", ")
 	for utf8.RuneCountInString(out) > snapshot.MaxPrinting {
 		parts = parts[:len(parts)-1]

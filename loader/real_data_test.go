@@ -95,7 +95,7 @@ func realTreeOf(dir string) string {
 	return part
 }
 
-// TestMain removes what tests over real data unpacked.
+// TestMain removes the unpacked files of tests over real data.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if raceEnabled {
@@ -218,7 +218,7 @@ func openZstd(t *testing.T, path string) io.Reader {
 	return d
 }
 
-// realProduct is a product as the tree's own files tell it.
+// realProduct is a product in the feed's own files.
 type realProduct struct {
 	ID       int    `json:"productId"`
 	Name     string `json:"name"`

@@ -36,8 +36,8 @@ func (s *daySink) Series(series source.Series) {
 	s.prices[series.Ref+" "+series.Variant] = prices
 }
 
-// TestRealDays judges each day of a year of real prices as a build judges the tree of an evening. No
-// group is refused that was right, and of all days the one alone that repeats the day before.
+// TestRealDays judges each day of a year of real prices like a build of an evening. No correct group
+// is refused, and of all days only the one that repeats the previous day.
 func TestRealDays(t *testing.T) {
 	dir := dataDir(t)
 	ctx := context.Background()
@@ -78,7 +78,7 @@ func TestRealDays(t *testing.T) {
 	}
 }
 
-// judge judges the days one after another, each price beside the newest one before it.
+// judge judges the days one after another, each price against the newest earlier price.
 func (s *daySink) judge(t *testing.T) (judged int, refused []string) {
 	sets := map[string]int32{}
 	for _, group := range s.group {

@@ -20,7 +20,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestRealTree counts the whole tree and recomputes sampled cards of each game from its files.
+// TestRealTree counts the real feed and recomputes sampled cards of each game from its files.
 func TestRealTree(t *testing.T) {
 	testsweep.OnlyFull(t)
 	dir, r := mustReal(t)
@@ -90,7 +90,7 @@ func (r *realTables) compare(t *testing.T, c *snapshot.Catalog, category string,
 		rarity = ""
 	}
 
-	// The name is the file's, or the file's without the number that moved out of it.
+	// The name is the file's, or the file's without the number that moved to another field.
 	words := strings.Fields(html.UnescapeString(p.Name))
 	name := strings.Join(words, " ")
 	for i := 1; i+1 < len(words); i++ {
@@ -198,8 +198,8 @@ func TestRealIncrement(t *testing.T) {
 	}
 }
 
-// TestRealRenames renames 18 groups and 26 products in a copy of the tree: no id changes, and every
-// slug that was issued leads to the item that it led to.
+// TestRealRenames renames 18 groups and 26 products in a copy of the feed. No id changes, and every
+// issued slug still leads to its item.
 func TestRealRenames(t *testing.T) {
 	testsweep.OnlyFull(t)
 	dir, full := mustReal(t)
@@ -304,7 +304,7 @@ func rename(data string, n int) (string, int) {
 		}
 
 		at += i + len(`"categoryId": `)
-		// A product's category stands before its group and attributes: go on behind the record.
+		// A product's category stands before its group and attributes: continue after the record.
 		i = strings.Index(data[at:], `}, {"`)
 		if i >= 0 {
 			if j := strings.Index(data[at:], `]}, {"`); j >= 0 {
@@ -348,7 +348,7 @@ func TestRealSourcesJoin(t *testing.T) {
 	}
 }
 
-// BenchmarkBuild builds the whole real tree with a year of history, and a day on top of it.
+// BenchmarkBuild builds the whole real feed with a year of history, and then another day on that base.
 func BenchmarkBuild(b *testing.B) {
 	dir := dataDir(b)
 	full, err := realCatalog()

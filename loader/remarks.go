@@ -31,11 +31,11 @@ type remarks []string
 
 func (n *remarks) add(format string, args ...any) { *n = append(*n, fmt.Sprintf(format, args...)) }
 
-// Remarks say what an operator should know of a build that went well. They name prices that were
-// too old, days that were filled, left out or are missing, groups that lack their prices, rows of
-// the mapping that met nothing, and whether anything new was read. What is not newer than after, the
-// date of the base or "" without one, was reported before and is reported in short. again returns the
-// command that builds the same.
+// Remarks are the findings for the operator of a build that succeeded. They name prices that were too
+// old, days that were filled, left out or are missing, and groups without prices. They also name
+// mapping rows without effect, and a build without anything new. Findings not newer than after, the
+// date of the base or "" without one, were reported before and are shortened. again returns the
+// command that repeats the build.
 func (r *Report) Remarks(after string, again func() string) []string {
 	// An empty list is [] for scripts, and never null.
 	n := remarks{}
@@ -81,7 +81,7 @@ func (n *remarks) prices(r *Report) {
 		}
 	}
 	if len(r.Filled) > 0 {
-		n.add("filled from kept day files: %s", Examples(runs(r.Filled), ", "))
+		n.add("filled from archived days: %s", Examples(runs(r.Filled), ", "))
 	}
 }
 
@@ -107,7 +107,7 @@ func (n *remarks) rejectedDays(refused []RefusedDay, after string) {
 	}
 }
 
-// String says why the day is left out, and what takes it all the same.
+// String returns why the day is left out, and how to include it.
 func (day *RefusedDay) String() string {
 	what := "the kept day " + day.Day
 	if day.File != "" {
@@ -120,11 +120,11 @@ func (day *RefusedDay) String() string {
 	return what + " is left out: " + day.Why + "; " + cure
 }
 
-// groups says which groups lack the prices of a day.
+// groups names the groups that lack the prices of a day.
 func (n *remarks) groups(groups []CarriedGroup) {
 	var each []string
 	for _, group := range groups {
-		// What stands in for them is a help until it ends.
+		// Their replacement helps until it ends.
 		carried := ""
 		if group.Of != "" {
 			carried = fmt.Sprintf(": %d prices of %s stand until %s", group.Lanes, group.Of, group.Until)
@@ -142,7 +142,7 @@ func (n *remarks) groups(groups []CarriedGroup) {
 	}
 }
 
-// cards reports what no source lists any more, and what an earlier version lost.
+// cards reports items that no source lists any more, and items that an earlier version lost.
 func (n *remarks) cards(r *Report, again func() string) {
 	if r.Unlisted > 0 {
 		n.add("no source lists %d cards and sealed products any more; they stay for a year: %s", r.Unlisted,
@@ -158,8 +158,8 @@ func (n *remarks) cards(r *Report, again func() string) {
 	}
 }
 
-// missing says which days no feed has prices of, with the command that adds those that came after the
-// base. Games mostly miss the same days.
+// missing names the days for which no feed has prices, with the command that adds later archived
+// days. Games mostly miss the same days.
 func (n *remarks) missing(gaps []DayGap, after string, again func() string) {
 	cure := "; with their files in the folder days beside the tree run: "
 	for _, before := range []bool{false, true} {
@@ -170,7 +170,7 @@ func (n *remarks) missing(gaps []DayGap, after string, again func() string) {
 				days[gap.Feed+" "+gap.Game] = append(days[gap.Feed+" "+gap.Game], day)
 			}
 		}
-		games := map[string][]string{} // by what they miss
+		games := map[string][]string{} // by their missing days
 		for _, game := range slices.Sorted(maps.Keys(days)) {
 			text := Examples(runs(days[game]), ", ")
 			if n := len(days[game]); n > 1 {

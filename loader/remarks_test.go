@@ -8,7 +8,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestOldFindingsAreOneLine wants what an earlier build told to be short: days and files of days.
+// TestOldFindingsAreOneLine checks that findings of an earlier build are short: days and archived days.
 func TestOldFindingsAreOneLine(t *testing.T) {
 	report := Report{Prices: []PriceReport{{Last: "2026-08-09"}}}
 	for day := 1; day <= 9; day += 2 {
@@ -34,7 +34,7 @@ func TestOldFindingsAreOneLine(t *testing.T) {
 	}
 }
 
-// TestRemarksAreBounded wants a line of each kind, which names three and counts the others.
+// TestRemarksAreBounded checks for a line of each kind, which names three and counts the others.
 func TestRemarksAreBounded(t *testing.T) {
 	report := Report{AliasesUnmatched: 3, AliasRemarks: []string{"one"}}
 	for day := 10; day < 30; day += 2 {

@@ -2,15 +2,15 @@ package loader
 
 import "time"
 
-// Report says what a build did with its inputs, for people and for the summary of a command.
+// Report describes a build's use of its inputs, for people and for the summary of a command.
 type Report struct {
 	Sources []SourceReport `json:"sources"`
 	Prices  []PriceReport  `json:"prices"`
 	Games   []GameReport   `json:"games"`
-	// SealedLeftOut counts sealed products that are not verified identities, by what they lack
+	// SealedLeftOut counts sealed products without a verified identity, by their missing part
 	// (decision 27).
 	SealedLeftOut map[string]int `json:"sealed_left_out"`
-	// CardsUnverified counts cards that are served but are not products, by what they lack
+	// CardsUnverified counts cards that are served but are not products, by their missing part
 	// (decision 27).
 	CardsUnverified map[string]int `json:"cards_unverified"`
 	// Added, Removed and Renamed compare the cards with the base's; Renamed counts new slugs.
@@ -28,8 +28,8 @@ type Report struct {
 	// LanesExpired counts lanes that were dropped because their last row is older than the history
 	// kept.
 	LanesExpired int `json:"lanes_expired"`
-	// Filled are the days that were read from archived day files. Days are runs of days that a feed has
-	// no prices of; Groups those that it lacks of the newest day, and what stands in.
+	// Filled are the days that were read from the archive. Days are runs of days without prices of a
+	// feed. Groups are the groups that the newest day lacks, with their replacement.
 	Filled  []string       `json:"filled"`
 	Refused []RefusedDay   `json:"refused_days"`
 	Days    []DayGap       `json:"missing_days"`
@@ -47,8 +47,8 @@ type Report struct {
 	MappingRemarks []string `json:"mapping_notes"`
 }
 
-// RefusedDay is an archived day, or a file of one, that was left out: no day can have its prices, or it
-// cannot be read.
+// RefusedDay is an archived day, or one of its files, that was left out: its prices cannot be real, or
+// it cannot be read.
 type RefusedDay struct {
 	Day   string `json:"day"`
 	Input Input  `json:"input"`
@@ -90,7 +90,7 @@ type CarriedGroup struct {
 	Until  string `json:"until,omitempty"` // the last day that they stand
 }
 
-// SourceReport says what became of one source's catalog.
+// SourceReport describes the use of one source's catalog.
 type SourceReport struct {
 	Input     Input  `json:"input"`
 	Namespace string `json:"namespace"`
@@ -122,7 +122,7 @@ type SourceReport struct {
 	Carried int `json:"carried"`
 }
 
-// PriceReport says what became of one input's prices.
+// PriceReport describes the use of one input's prices.
 type PriceReport struct {
 	Input    Input  `json:"input"`
 	Feed     string `json:"feed"`
@@ -150,7 +150,7 @@ type TooOld struct {
 	Line   int    `json:"line"`
 }
 
-// GameReport counts what the catalog holds of a game.
+// GameReport counts the catalog's records of a game.
 type GameReport struct {
 	Slug         string `json:"slug"`
 	Sets         int    `json:"sets"`

@@ -15,15 +15,15 @@ import (
 	"ninepocket/snapshot"
 )
 
-// searchAlias is a phrase and what it stands for in a search (docs/dev/SEARCH.md, Other names).
+// searchAlias is a phrase and its meaning in a search (docs/dev/SEARCH.md, Other names).
 type searchAlias struct {
 	phrase, game string // game is a slug, "" for all
 	replacement  string // words, "" when it stands for a card
 	ref          externalRef
-	shipped      *searchAlias // what the shipped list says of the phrase, which stays where no card has ref
+	shipped      *searchAlias // the shipped list's meaning of the phrase, which stays if no card has ref
 }
 
-// externalRef is what a card is called in a source or by a shop: the namespace as clients know it.
+// externalRef is a card's name in a source or shop: the namespace as clients know it.
 type externalRef struct{ namespace, key string }
 
 // text is the reference as a client writes it.
@@ -71,7 +71,7 @@ func (m *mapping) searchRow(r []string) error {
 	case cardvocab.Fold(a.replacement) == key:
 		return errors.New("replaces a phrase by itself")
 	case m.ownSearch[key]:
-		return fmt.Errorf("tells of %q a second time", a.phrase)
+		return fmt.Errorf("has %q a second time", a.phrase)
 	}
 
 	if r[3] != "" {
@@ -86,8 +86,8 @@ func (m *mapping) searchRow(r []string) error {
 	return nil
 }
 
-// writeAliases writes the phrases that mean something in this catalog, ascending. A row whose
-// reference is of no card, or of several, leaves what the shipped list says, and is reported.
+// writeAliases writes the phrases that mean something in this catalog, ascending. If a row's
+// reference matches no card, or several, the shipped meaning stays, and the row is reported.
 func (a *assembly) writeAliases() {
 	rows, namespaces := a.cardsByRef()
 	aliases := &a.c.Aliases
@@ -120,7 +120,7 @@ func (a *assembly) writeAliases() {
 	}
 }
 
-// What a reference may lead to instead of a card's row.
+// Targets of a reference other than a card's row.
 const (
 	noCard       int32 = -2
 	severalCards int32 = -3

@@ -22,7 +22,7 @@ func aliasFile(t *testing.T, rows ...string) string {
 	return dir
 }
 
-// phrases are the aliases of a catalog: what each phrase stands for, a card by its name.
+// phrases are the aliases of a catalog: the meaning of each phrase, a card by its name.
 func phrases(c *snapshot.Catalog) map[string]string {
 	all := map[string]string{}
 	for i := range c.Aliases.Phrase.Len() {
@@ -56,8 +56,8 @@ func TestSearchAliases(t *testing.T) {
 	}
 }
 
-// TestSearchAliasReferences holds that a card is found by every name that clients see of it, and that
-// a row without its card leaves the shipped phrase and is told of.
+// TestSearchAliasReferences checks that a card is found by every reference that clients see. A row
+// without its card leaves the shipped phrase and is reported.
 func TestSearchAliasReferences(t *testing.T) {
 	f := newFake("pokemon-tcg-data").set("s", "Sky")
 	for i, id := range []source.Identifier{
@@ -117,8 +117,8 @@ func TestSearchAliasMistakes(t *testing.T) {
 	f("bytes", "fox,,"+strings.Repeat("x", 201)+",,")
 }
 
-// TestFit holds that cards of expansions are likelier to be meant than promos, and dearer ones than
-// cheap ones of as large a set, in steps.
+// TestFit checks that cards of expansions are likelier to be meant than promos, and more expensive
+// cards than cheap ones of an equally large set, in steps.
 func TestFit(t *testing.T) {
 	c := &snapshot.Catalog{}
 	for _, name := range []string{"Sky", "Sky Promos"} {

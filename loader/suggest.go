@@ -14,22 +14,22 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Suggestions are what Suggest found.
+// Suggestions are the results of Suggest.
 type Suggestions struct {
-	// Rows are proposed rows of sealed.csv: what the rules for names know of a sealed product, and
-	// the usual unit count. No feed has the count.
+	// Rows are proposed rows of sealed.csv: the attributes that the rules for names find in a
+	// sealed product, and the usual number of packs. Feeds do not have that number.
 	Rows [][]string
-	Open int // rows whose number of units somebody has to look up
+	Open int // rows whose number of packs a person must look up
 	// Aliases are rows of aliases.csv, likewise. They are sets of one source that another seems to have
 	// under another name, and cards that their source lists under another reference than the base has.
 	Aliases [][]string
-	// Unknown counts the sealed products that no rule knows, by what they lack.
+	// Unknown counts the sealed products without a matching rule, by their missing attribute.
 	Unknown map[string]int
 	// Unmatched counts the sets of later sources that are like no set of an earlier one.
 	Unmatched int
 }
 
-// Suggest reads the catalogs of a build and proposes what its mapping lacks, in the order of the
+// Suggest reads the catalogs of a build and proposes missing mapping rows, in the order of the
 // inputs.
 func Suggest(ctx context.Context, o Options) (*Suggestions, error) {
 	b, err := newBuilder(o, source.Open)
@@ -109,8 +109,8 @@ var specialSets = []string{
 	"Crown Zenith", "Generations",
 }
 
-// usualUnits is how many units a package of its kind and time usually holds, and the rule in words for
-// the reviewer: 0 with a reason where somebody has to look, 0 without one where no rule knows.
+// usualUnits is the usual number of packs in a package of its kind and time, and the rule in words for
+// the reviewer. It is 0 with a reason if a person must look, 0 without a reason if no rule applies.
 func usualUnits(game, kind, edition, set, name string) (n int, reason string) {
 	premium := strings.HasPrefix(set, "Premium Booster")
 	switch {
@@ -183,7 +183,7 @@ func writeRows(w io.Writer, header []string, rows [][]string) error {
 	return csv.NewWriter(w).WriteAll(slices.Concat([][]string{header}, rows))
 }
 
-// minShared is how many cards two sets share before they are proposed to be one.
+// minShared is the number of common cards from which two sets are proposed to be one.
 const minShared = 3
 
 // unmatchedSet is a set of a later source that no earlier one has, with its cards as contents has them.
@@ -192,9 +192,9 @@ type unmatchedSet struct {
 	cards map[string]bool
 }
 
-// aliasesOf proposes the earlier source's set that shares the most cards with each set that stayed
-// apart. A merge wants most of either set to agree; to propose, more than a fifth of the smaller one is
-// enough. A set is proposed once: the other halves of what one source has as one are none.
+// aliasesOf proposes the earlier source's set that has the most cards in common with each set that stayed
+// apart. A merge requires that most of either set agree; a proposal requires more than a fifth of the
+// smaller set. A set is proposed once: if a source has it as two halves, the other half gets no proposal.
 func (b *builder) aliasesOf(apart []unmatchedSet) (rows [][]string, unknown int) {
 	have := contents(b.merged.cards, func(int32) bool { return true })
 	best := make([]bestMatch, len(apart))

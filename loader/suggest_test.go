@@ -10,8 +10,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestUsualUnits holds the rules against products that somebody looked up; 0 is what nobody can know
-// without looking.
+// TestUsualUnits checks the rules against products that a person looked up; 0 means that looking is
+// necessary.
 func TestUsualUnits(t *testing.T) {
 	const (
 		center  = "pokemon_center"
@@ -54,8 +54,8 @@ func TestUsualUnits(t *testing.T) {
 	}
 }
 
-// TestSuggestAliases proposes the set that shares cards under another name, and nothing for one that
-// shares none, or as many with two.
+// TestSuggestAliases proposes the set with common cards under another name. It proposes none for a
+// set without common cards, or with as many in two sets.
 func TestSuggestAliases(t *testing.T) {
 	shop := fake{feed: source.Feed{Namespace: "tcgcsv", HasCatalog: true}}
 	other := fake{feed: source.Feed{Namespace: "pokemon-tcg-data", HasCatalog: true}}
@@ -110,7 +110,7 @@ func TestSuggestAliases(t *testing.T) {
 		t.Errorf("the file is %s", &text)
 	}
 
-	// What was proposed is taken by a build, and joins the sets.
+	// A build accepts the proposal, and joins the sets.
 	m := mapping{aliases: map[string]map[string][]string{aliasSet: {}, aliasCard: {}}}
 	if err := tableReader(m.aliasRow, aliasesHeader...)(&text); err != nil {
 		t.Fatal(err)

@@ -11,23 +11,23 @@ import (
 	"ninepocket/snapshot"
 )
 
-// unlistedDays is for how long a card stays that no source lists any more, counted from the later of
-// its last price and the last day that it was listed (decision 3401).
+// unlistedDays is how long a card stays that no source lists any more, counted from the later of its
+// last price and its last listed day (decision 3401).
 const unlistedDays = 365
 
 // sinceThisBuild stands for the catalog's own date, which only the prices determine.
 const sinceThisBuild = snapshot.Day(math.MaxInt32)
 
 // carryUnlisted adds the cards and sealed products of the base that no source lists any more, with
-// their sets (decision 3401). Those of a group whose products a source should list, and does not have,
-// are not unlisted: nobody knows.
+// their sets (decision 3401). If a source should list a group's products but lacks them, they are not
+// unlisted: their state is unknown.
 func (b *builder) carryUnlisted(m *merged) {
 	base := b.o.Base
 	gone := b.goneItems(m)
 	if len(gone) == 0 {
 		return
 	}
-	refs := b.refsOfBase()
+	refs := b.refsOfBase(func(row int) bool { return gone[row] })
 
 	sets := m.setsByRef()
 	setOf := func(row int32) int32 {
@@ -76,8 +76,8 @@ func (b *builder) carryUnlisted(m *merged) {
 	}
 }
 
-// joinUnlisted makes one card of two that an operator declared to be the same and that no source lists any
-// more, and reports whether it did. The one that was unlisted first decides the id.
+// joinUnlisted makes one card of two that an operator declared equal and that no source lists any more,
+// and reports whether it did. The card that was unlisted first decides the id.
 func (b *builder) joinUnlisted(cards []card, c *card) bool {
 	same := b.mapping.sameAs(aliasCard, c.refs[0])
 	i := slices.IndexFunc(cards, func(other card) bool { return slices.Contains(same, other.refs[0]) })
@@ -105,18 +105,19 @@ func (b *builder) joinUnlisted(cards []card, c *card) bool {
 func (b *builder) goneItems(m *merged) map[int]bool {
 	items := m.itemsByRef()
 	registry := &b.o.Base.Registry
-	stays := make(map[string]bool, registry.Ref.Len())
-	for i := range registry.Ref.Len() {
+	stays := make([]bool, b.o.Base.NumItems())
+	for i, row := range b.rowOfRef {
 		ref := registry.Ref.At(i)
-		if _, listed := items[ref]; listed || b.droppedRefs[ref] || b.mapping.removed[aliasCard][ref] {
-			stays[registry.RefID.At(i)] = true
+		_, listed := items[ref]
+		if row >= 0 && (listed || b.droppedRefs[ref] || b.mapping.removed[aliasCard][ref]) {
+			stays[row] = true
 		}
 	}
 
 	gone := map[int]bool{}
-	for i, id := range b.idsOfBase() {
-		if !stays[id] {
-			gone[i] = true
+	for row := range stays {
+		if !stays[row] {
+			gone[row] = true
 		}
 	}
 	return gone
@@ -173,7 +174,7 @@ func (b *builder) findRelisted(m *merged) {
 
 	for i := range m.cards {
 		c := &m.cards[i]
-		// A build reports what is new, a suggestion all.
+		// A build reports new ones, a suggestion all.
 		if c.unlisted == 0 || c.unlisted != sinceThisBuild && b.onUnmatched == nil {
 			continue
 		}
@@ -196,8 +197,8 @@ func (b *builder) findRelisted(m *merged) {
 	}
 }
 
-// dropRemoved takes out of the catalog what an operator removed, and remembers its references: their
-// prices are no mistakes.
+// dropRemoved takes the items that an operator removed out of the catalog, and stores their
+// references: their prices are no mistakes.
 func (b *builder) dropRemoved(m *merged) {
 	met := map[string]bool{}
 	isRemoved := func(it *item, sets ...string) bool {
@@ -232,7 +233,7 @@ func (b *builder) dropRemoved(m *merged) {
 	}
 }
 
-// drop remembers the references of what leaves the catalog although the sources list it.
+// drop stores the references of items that leave the catalog although the sources list them.
 func (b *builder) drop(refs []string) {
 	for _, ref := range refs {
 		b.excludedRefs[ref] = true
@@ -240,9 +241,9 @@ func (b *builder) drop(refs []string) {
 	}
 }
 
-// joinAliases makes one item of those that an operator declared to be the same where no merge did: one
-// that the sources list, and one that the base knows by a reference that they list no more, or list
-// again. The base's id goes on. An alias without effect is an error (decision 3404).
+// joinAliases makes one item of those that an operator declared equal if no merge joined them. One is
+// an item that the sources list. The other the base knows by a reference that the sources list no
+// more, or list again. The base's id stays. An alias without effect is an error (decision 3404).
 func (b *builder) joinAliases(m *merged) error {
 	if len(b.mapping.aliases[aliasCard]) == 0 {
 		return nil
@@ -254,9 +255,9 @@ func (b *builder) joinAliases(m *merged) error {
 		spaces[namespace] = true
 	}
 
-	// A reference of a source that this build does not read may have its effect in another one, and one of a
-	// group whose products are missing has it another day. Without a base a row joins the archived prices of a
-	// card that no source lists any more.
+	// A reference of a source that this build does not read may have its effect in another build, and a
+	// reference in a group without products may have it on another day. Without a base a row joins the
+	// archived prices of a card that no source lists any more.
 	complete := b.o.Base.SnapshotAt != snapshot.NoTime && len(b.missingProducts) == 0
 	unknown := func(ref string) bool {
 		namespace, _ := splitRef(ref)

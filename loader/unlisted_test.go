@@ -51,7 +51,7 @@ func TestUnlisted(t *testing.T) {
 		t.Error("it stays after a year")
 	}
 
-	// Listed again it is as it was.
+	// Listed again, it is unchanged.
 	back := dayOf(t, Options{Base: dayOf(t, Options{Base: first}, today+1, one).Catalog}, today+2, both).Catalog
 	row := cardRow(back, source.KindTCGCSV, "3/1")
 	if back.Cards.ID.At(row) != id || back.UnlistedSince(row) != snapshot.NoDay {
@@ -91,7 +91,7 @@ func TestRemoved(t *testing.T) {
 		t.Error("its slug leads nowhere")
 	}
 
-	// A row that names nothing is told of; one of a card that went before is not.
+	// A row that names nothing is reported; a row of a card that left before is not.
 	writeFile(t, dir, removedFile, "kind,namespace,ref,reason\ncard,tcgcsv,3/1,a proxy\ncard,tcgcsv,3/77,a proxy\n"+
 		"set,tcgcsv,3/1,no set\n")
 	wrong := dayOf(t, Options{Base: second.Catalog, Mapping: dir}, today+2, map[string]string{"3/2": "Mew"})
@@ -113,8 +113,8 @@ func TestRemoved(t *testing.T) {
 	}
 }
 
-// TestContinued: a card that its source lists under another reference is proposed as one card, and goes
-// on as one with an operator's alias, whether it comes at once or after both were published.
+// TestContinued: a card that its source lists under another reference is proposed as one card. With an
+// operator's alias it continues as one, whether the alias comes at once or after both were published.
 func TestContinued(t *testing.T) {
 	before := map[string]string{"3/1": "Abra", "3/2": "Mew"}
 	after := map[string]string{"3/3": "Abra", "3/2": "Mew"}
@@ -157,7 +157,7 @@ func TestContinued(t *testing.T) {
 	}
 }
 
-// TestAliasRemarks wants an operator to learn of each alias that does not do what it says.
+// TestAliasRemarks checks that the operator gets a message about each alias that does not have its effect.
 func TestAliasRemarks(t *testing.T) {
 	shop := newFake(source.KindTCGCSV).set("s", "Base").set("u", "Fossil").
 		card("3/1", "s", "Abra", "1/102").card("3/2", "s", "Mew", "2/102").card("3/3", "s", "Mew", "3/102")
@@ -191,8 +191,8 @@ func TestAliasRemarks(t *testing.T) {
 	}
 }
 
-// TestSetOfAnAlias wants a set of the base that is listed under another reference, with few of its cards, to
-// go on by an operator's alias.
+// TestSetOfAnAlias checks that a set of the base that is listed under another reference, with few of its
+// cards, continues by an operator's alias.
 func TestSetOfAnAlias(t *testing.T) {
 	shop := newFake(source.KindTCGCSV).set("s", "Base").card("3/1", "s", "Abra", "1/102").
 		card("3/2", "s", "Mew", "2/102")

@@ -22,7 +22,7 @@ func TestAllocations(t *testing.T) {
 		arguments  args
 		limit      float64
 	}{
-		// The budget of a search is 120, and 40 is what it should take.
+		// The budget of a search is 120; it should need 40.
 		{"a search of ten cards", "catalog_search_cards", args{"query": "charizard"}, 40},
 		{"a list of fifty ids", "catalog_value_cards", args{"cards": ids}, 160},
 	} {

@@ -10,7 +10,7 @@ import (
 	"ninepocket/mcp"
 )
 
-// TestListAsText values a list that is one text, alone and beside cards, and more lines than fit.
+// TestListAsText values a list given as one text, alone and together with cards, and more lines than the limit.
 func TestListAsText(t *testing.T) {
 	d := shopDesk(t)
 	f := func(arguments args, priced, lines, leftOut int) {
@@ -44,7 +44,7 @@ func TestListAsText(t *testing.T) {
 	}
 }
 
-// TestBadLines checks that a line that cannot be read refuses itself and no other.
+// TestBadLines checks that an unreadable line fails alone.
 func TestBadLines(t *testing.T) {
 	d := shopDesk(t)
 	bad := map[string]any{
@@ -68,7 +68,7 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-// TestLenientArguments checks what weak models send for what they mean.
+// TestLenientArguments checks the mistakes of weak models in arguments.
 func TestLenientArguments(t *testing.T) {
 	d := shopDesk(t)
 	f := func(tool, sent, meant string) {
@@ -93,7 +93,7 @@ func TestLenientArguments(t *testing.T) {
 }
 
 // TestAskedVariant checks that a search shows the price of the finish or edition that it asks for, on
-// every page and in every order, and that of another card as it is.
+// every page and in every order. Other cards keep their display price.
 func TestAskedVariant(t *testing.T) {
 	d := shopDesk(t)
 	f := func(arguments args, want ...string) {
@@ -126,7 +126,7 @@ func TestAskedVariant(t *testing.T) {
 	f(args{"query": "pikachu reverse holo", "limit": 1}, pikachus...)
 }
 
-// TestOldPricesSaySo checks that an answer says how old its prices are against the clock.
+// TestOldPricesSaySo checks that a result gives the age of its prices by the clock.
 func TestOldPricesSaySo(t *testing.T) {
 	d := shopDesk(t)
 	for hours, want := range map[int]int{0: 0, 36: 0, 37: 1, 24 * 93: 93} {
@@ -145,7 +145,7 @@ func TestOldPricesSaySo(t *testing.T) {
 	}
 }
 
-// TestEmptyAnswersSayWhy checks the notes of answers without a card or set.
+// TestEmptyAnswersSayWhy checks the notes of results without a card or set.
 func TestEmptyAnswersSayWhy(t *testing.T) {
 	d := shopDesk(t)
 	f := func(tool string, arguments args, want ...string) {
@@ -185,7 +185,7 @@ func TestEmptyAnswersSayWhy(t *testing.T) {
 		"none_moved: below 2026-02-12")
 }
 
-// TestNotComparedGames checks that movers name the game, or the set, that has no earlier price, also when
+// TestNotComparedGames checks that movers name the game, or the set, without an earlier price, also if
 // others moved.
 func TestNotComparedGames(t *testing.T) {
 	w := shop()
@@ -219,7 +219,7 @@ func TestNotComparedGames(t *testing.T) {
 	}
 }
 
-// TestUnreleasedSet checks that a set that is not out is not the newest one without a word.
+// TestUnreleasedSet checks that a set before its release is called newest only with a note.
 func TestUnreleasedSet(t *testing.T) {
 	w := shop()
 	w.Sets[2].Release = w.Date() + 1

@@ -21,7 +21,7 @@ func benchDesk(b *testing.B) *desk {
 	return newDesk(b, view)
 }
 
-// measure runs one call from the bytes of the request to those of the response.
+// measure runs one call from the bytes of the request to the bytes of the response.
 func measure(b *testing.B, d *desk, tool string, arguments any) {
 	b.Helper()
 	raw, err := json.Marshal(arguments)

@@ -59,7 +59,7 @@ type problems struct {
 func (p *problems) add(parts ...any) {
 	p.n++
 
-	// The rest is only counted: many errors must not make a long response.
+	// Further problems are only counted: many errors must not make a long response.
 	if p.n > maxProblems {
 		return
 	}
@@ -94,7 +94,7 @@ func bind(fields []field, object jsonwalk.Value, p *problems) args {
 		}
 	}
 
-	// All problems are collected, so that one more call can correct all of them.
+	// All problems are collected, so that one more call can correct them all.
 	for name, value := range object.Members() {
 		i := slices.IndexFunc(fields, func(f field) bool { return name.Is(f.name) })
 		if i < 0 {
@@ -102,7 +102,7 @@ func bind(fields []field, object jsonwalk.Value, p *problems) args {
 			continue
 		}
 
-		// Frameworks send null for what a model left out, and weak models "" (decision 2108).
+		// Frameworks send null for an omitted argument, and weak models "" (decision 2108).
 		if value.Kind() != 'n' && !value.Is("") {
 			fields[i].bind(&a.values[i], value, fields[i].name, p)
 		}
@@ -231,8 +231,8 @@ func (f *field) bindList(b *argument, value jsonwalk.Value, name string, p *prob
 	}
 }
 
-// bindElement reads an element of a list: an object, or its line alone. What is wrong with it is its own
-// problem: one bad line must not cost the others (decision 3704).
+// bindElement reads an element of a list: an object, or a line as text. An element's problem stays with
+// the element: one bad line must not spoil the others (decision 3704).
 func bindElement(fields []field, element jsonwalk.Value) (a args) {
 	if element.Kind() == '"' {
 		element = slices.Concat(jsonwalk.Value(`{"line":`), element, jsonwalk.Value("}"))

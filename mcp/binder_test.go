@@ -86,7 +86,7 @@ func (g guesser) value(s *schema) string {
 	}
 	limit := s.MaxLength
 	if limit > 1000 {
-		limit = 300 // a text of several lines, each of which has a bound of its own
+		limit = 300 // a text of several lines, each with its own bound
 	}
 	return quote(g.text(int(g.near(int64(s.MinLength), int64(limit)))))
 }
@@ -195,8 +195,8 @@ func rejected(tb testing.TB, r *result) (problems []string) {
 	return problems
 }
 
-// asRead returns a value as the binder reads it: a member that is null or "" is absent, an integer may be
-// given for a text, and digits for an integer. A null in an array stays.
+// asRead returns a value as the binder reads it. A member that is null or "" is absent. An integer may
+// stand for a text, and digits for an integer. A null in an array stays.
 func asRead(tb testing.TB, s *schema, raw json.RawMessage) json.RawMessage {
 	tb.Helper()
 	var members map[string]json.RawMessage
@@ -241,7 +241,7 @@ var (
 )
 
 // TestBinderAgreesWithSchemas compares the binder with two independent validators. It must accept
-// what they accept, except by the rules of crossField, and reject what they reject. For the binder
+// and reject the same arguments as they do, except for the rules of crossField. For the binder
 // alone, null and "" mean absent.
 func TestBinderAgreesWithSchemas(t *testing.T) {
 	d, _ := randomDesk(t, 3, fixture.Small)

@@ -25,13 +25,13 @@ const (
 func browseSetsTool() *tool {
 	fields := []field{
 		textField("set", "Set id, slug, code or name: this set alone, with its value and top cards. No other filter "+
-			"counts beside it but game.", wire.SetText),
+			"counts with it but game.", wire.SetText),
 		textField("query", `Only sets called so, e.g. "evolving skies" or "SV08".`, wire.QueryText),
 		gameField(),
 		textField("series", "Only this series.", wire.SeriesText),
 		dateField("released_from", "Only sets of this day or later, YYYY-MM-DD."),
 		dateField("released_to", "Only sets of this day or earlier."),
-		integerField("top", "So many of the dearest cards with each set; fewer sets a page.", cardsPerSet, noDefault),
+		integerField("top", "So many of the most expensive cards with each set; fewer sets a page.", cardsPerSet, noDefault),
 		limitField(wire.DefaultPageLimit),
 		cursorField(),
 	}
@@ -48,8 +48,8 @@ func browseSetsTool() *tool {
 
 	return &tool{
 		name: "catalog_browse_sets", title: "Browse sets",
-		description: "Without set: list sets, newest first, optionally by name, game, series or release date, and " +
-			"with their dearest cards (top). With set: that one set, its value, cards by rarity and the 10 dearest.",
+		description: "Without set: list sets, newest first, by name, game, series or release date, and with their most " +
+			"expensive cards (top). With set: that one set, its value, cards by rarity and the 10 most expensive.",
 		fields: fields, run: browseSets, text: setsLayout,
 		output: answerSchema("sets", array(set), "top_cards?", arrayTo(topCards, card), "next_cursor?", schemaString),
 	}
@@ -107,7 +107,7 @@ func browseSets(in *request, out *result) toolError {
 	return ""
 }
 
-// remarkNoSets adds why a list has no sets, and what would find some.
+// remarkNoSets adds the reason why a list has no sets, and a request that would find some.
 func remarkNoSets(in *request, out *result, filter index.SetFilter) {
 	if asked, _ := in.View.Index.SetNames().Search(filter.Query); len(asked) == 0 && remarkSet(in, out, filter.Query) {
 		return
@@ -143,7 +143,7 @@ func releaseDates(in *request) index.Dates {
 	return dates
 }
 
-// setsPerPage returns how many sets a page has at most. The cards of a set count as entries, too.
+// setsPerPage returns the maximum number of sets on a page. The cards of a set count as entries, too.
 func setsPerPage(in *request) int {
 	limit := int(in.number("limit"))
 	if !in.has("top") {
@@ -157,8 +157,7 @@ func setsPerPage(in *request) int {
 	return min(limit, maxListEntries/each)
 }
 
-// jsonSet appends a set without the closing brace, and without a series that it does not have: half of the
-// sets have none.
+// jsonSet appends a set without the closing brace. It omits an empty series: half of the sets have none.
 func (out *result) jsonSet(set int) {
 	const noSeries = `"series":null,`
 	begin := len(out.data)
@@ -173,7 +172,7 @@ func (out *result) jsonSet(set int) {
 	}
 }
 
-// jsonTopCards appends the dearest cards of a set, which is around them.
+// jsonTopCards appends the most expensive cards of a set, which is around them.
 func (out *result) jsonTopCards(cards []uint32) {
 	out.json(`,"top_cards":[`)
 	for _, card := range cards {
@@ -183,8 +182,8 @@ func (out *result) jsonTopCards(cards []uint32) {
 	out.json("]")
 }
 
-// jsonValueOfSet appends what one of each card of a set costs, together and by rarity, in the order in
-// which the dearest cards have them.
+// jsonValueOfSet appends the price of one copy of each card of a set, in total and by rarity. Rarities
+// have the order in which the most expensive cards have them.
 func (out *result) jsonValueOfSet(cards []uint32) {
 	type part struct {
 		rarity       string

@@ -4,24 +4,24 @@
 // # Basics
 //
 // [Read] parses a body into a [Message] or an [RPCError]. [Endpoint.Check] finds the protocol
-// version of the message, and compares the message with the headers of its request.
-// [Endpoint.Answer] answers every request that is not metered.
+// version. It compares the message with its headers. [Endpoint.Answer] responds to every
+// request that is not metered.
 //
-// A tool call is metered. For a tool call, Answer only returns which tool is called, and package
+// A tool call is metered. For a tool call, Answer only returns the number of the tool, and package
 // server decides whether the caller may call it. If so, [Endpoint.Call] runs the tool on a View. If
 // not, [Endpoint.AppendToolError] writes the reason into the result.
 //
-// Each tool is one table, in the file that is named after the tool: the arguments with their
+// Each tool is one table, in the file named after the tool. It has the arguments with their
 // bounds, the outputSchema, the function that runs the tool, and the layout of its text. The
 // arguments are used twice: they become the inputSchema, and they check the arguments of a call.
 //
-// A tool writes structuredContent, and its text is made of that by a layout (layouts.go). Some clients
-// show a model only the first, some only the second: what a text says, a member says. What an answer
-// says about itself stands in its member notes (remarks.go).
+// A tool writes structuredContent, and a layout makes the text from it (layouts.go). Some clients show
+// a model only one of the two, so every fact of the text is also a member. Remarks about the result
+// itself stand in its member notes (remarks.go).
 //
 // # Caveats
 //
-// A message aliases the body that it was read from. The two older protocol versions get the same
-// answers, because they do not differ in anything that this server uses. [Modern] has the same
+// A message aliases the body that it was read from. The two older protocol versions get equal
+// responses, because they do not differ in anything that this server uses. [Modern] has the same
 // results, but other members and headers around them (docs/MCP.md, Protocol versions).
 package mcp

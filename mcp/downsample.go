@@ -95,7 +95,7 @@ func choose(points []snapshot.Point, chosen []int) []snapshot.Point {
 }
 
 // divideBudget divides a number of points among series of the given lengths. A short series gets
-// all its points. The others get equal shares, and the first of them the remainder.
+// all its points. The others get equal parts, and the first the remainder.
 func divideBudget(lengths []int, budget int) []int {
 	shares := make([]int, len(lengths))
 

@@ -21,7 +21,7 @@ type Options struct {
 	Version string
 }
 
-// Endpoint answers messages. It is safe for concurrent use.
+// Endpoint responds to messages. It is safe for concurrent use.
 type Endpoint struct {
 	Options
 	tools        []*tool
@@ -62,7 +62,7 @@ func (e *Endpoint) Tools() []string {
 	return all
 }
 
-// Results of Answer in place of the number of a tool.
+// Results of Answer other than the number of a tool.
 const (
 	NoTool   = -1 // the response is complete
 	NoMethod = -2 // the response is complete: Modern has no such method; the HTTP status is 404
@@ -123,7 +123,7 @@ func (e *Endpoint) findTool(m *Message) (int, *RPCError) {
 		return NoTool, m.rpcError(invalidParams, "Invalid params: name must be a string.")
 	}
 
-	// Null means absent, for all arguments together and for each of them (decision 2108).
+	// Null means absent, for the arguments as a whole and for each argument (decision 2108).
 	if args := m.params.Member("arguments").Kind(); args != 0 && args != 'n' && args != '{' {
 		return NoTool, m.rpcError(invalidParams, "Invalid params: arguments must be an object.")
 	}
@@ -150,7 +150,7 @@ func (e *Endpoint) beginResult(dst []byte, m *Message) []byte {
 	return dst
 }
 
-// capabilities are what the server has, in every protocol version.
+// capabilities are the server's capabilities, in every protocol version.
 const capabilities = `"capabilities":{"tools":{},"prompts":{}}`
 
 // instructions returns the text about the whole server that initialize and server/discover give to
@@ -184,7 +184,7 @@ func (e *Endpoint) answerInitialize(dst []byte, m *Message) []byte {
 	return append(wire.AppendText(dst, `},"instructions":`, e.instructions), "}}"...)
 }
 
-// Limits are what the caller's plan allows.
+// Limits are the limits of the caller's plan.
 type Limits struct {
 	HistoryDays int // days of price history; more are clamped
 	Cards       int // lines of one catalog_value_cards call

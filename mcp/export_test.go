@@ -1,6 +1,6 @@
 package mcp
 
-// TextOf returns the text that a tool makes of an answer.
+// TextOf returns the text that a tool makes from a result.
 func TextOf(name string, answer []byte) string {
 	var w layoutWriter
 	for _, t := range tools() {

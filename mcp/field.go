@@ -18,8 +18,8 @@ const (
 	listKind                     // an array of objects; the bounds count them
 )
 
-// kinds has for each kind the JSON that an argument must be, the name of that in a problem, and the
-// type and bounds in JSON Schema.
+// kinds has for each kind its JSON type, the type's name in a problem, and the type and bounds in
+// JSON Schema.
 var kinds = [...]struct {
 	json                     byte
 	called, schema, min, max string
@@ -81,7 +81,7 @@ func required(f field) field {
 	return f
 }
 
-// Fields that several tools share.
+// Fields of several tools.
 
 func cardField() field {
 	return required(textField("id", "Card id or slug, or another catalog's id such as tcgplayer:42382.", wire.RefText))
@@ -121,7 +121,7 @@ func inputSchema(fields []field) string {
 		}
 	}
 
-	// Unknown arguments are forbidden, so that a misspelt one is an error that the model sees.
+	// Unknown arguments are forbidden, so that the model sees its spelling errors.
 	schema := `{"type":"object","properties":{` + strings.Join(properties, ",") + `}`
 	if required != nil {
 		schema += `,"required":` + quotedList(required)

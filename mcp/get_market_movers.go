@@ -74,8 +74,8 @@ func getMarketMovers(in *request, out *result) toolError {
 	return ""
 }
 
-// remarkNoEarlierPrice adds the set, or the games, of which no price is compared: base has the earlier
-// prices of all lanes, which are of one day.
+// remarkNoEarlierPrice adds the set, or the games, without any earlier price. base has the earlier
+// prices of all lanes, all of one day.
 func remarkNoEarlierPrice(in *request, out *result, base []int64, day snapshot.Day) {
 	c := out.c
 	compared := func(card uint32) bool {
@@ -93,7 +93,7 @@ func remarkNoEarlierPrice(in *request, out *result, base []int64, day snapshot.D
 		return
 	}
 
-	// Cards are numbered by price, so that the first ones are compared where any is.
+	// Cards are numbered by price, so if any card of a set has an earlier price, the first cards have one.
 	lacking := make([]bool, c.Games.Slug.Len())
 	for game := range lacking {
 		lacking[game] = in.text("game") == "" || in.text("game") == c.Games.Slug.At(game)

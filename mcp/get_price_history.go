@@ -10,8 +10,8 @@ import (
 	"ninepocket/wire"
 )
 
-// The largest number of points of a history, all its series together, in the detailed form and in
-// the concise one.
+// The largest number of points of a history, of all its series together, in the detailed and in
+// the concise form.
 const (
 	maxPoints     = 60
 	concisePoints = 30
@@ -130,7 +130,7 @@ func historyOf(in *request, card, days int) (all []series, empty []string) {
 			return
 		}
 
-		// collapseRuns overwrites the points, so all that needs the original ones comes first.
+		// collapseRuns overwrites the points, so everything that needs the original points comes first.
 		low, high := extremes(points)
 		line := series{
 			variant: code, condition: conditionOf(c, lane), summary: snapshot.Summarize(points),
@@ -287,7 +287,7 @@ func (l *series) appendJSON(dst []byte) []byte {
 	for k, point := range l.points {
 		of, long := l.runs[point.Day]
 		if long && k > 0 && l.points[k-1].Day == of.first {
-			continue // it was written with its first day
+			continue // written with its first day
 		}
 
 		// Thinning may have left one day of a run.

@@ -73,7 +73,7 @@ func randomDesk(tb testing.TB, seed uint64, size fixture.Size) (*desk, *fixture.
 	return newDesk(tb, newView(tb, w.Catalog())), w
 }
 
-// post does what package server does with a valid body, without metering.
+// post handles a valid body like package server, without metering.
 func (d *desk) post(body []byte, version string) (status int, response []byte) {
 	return d.postWith(body, mcp.Headers{Version: version})
 }
@@ -175,8 +175,8 @@ func (d *desk) callRaw(tb testing.TB, tool, arguments string) result {
 	return r
 }
 
-// checkText makes the text of a result of its structured content alone, which is decoded and encoded
-// again, so that nothing else can be in it.
+// checkText makes the text of a result from its structured content alone. The content is decoded and
+// encoded again, so that the text can have no other source.
 func checkText(tb testing.TB, tool string, r *result) {
 	tb.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(r.StructuredContent))

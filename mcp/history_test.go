@@ -169,8 +169,8 @@ func TestDownsampledRuns(t *testing.T) {
 	}
 }
 
-// TestOldPricesHaveTheirDay calls the tools that show prices with random catalogs. A price has its own
-// instant exactly if that is not the newest of the answer, and the text has its day if that is another.
+// TestOldPricesHaveTheirDay calls the tools that show prices with random catalogs. A price has its own instant
+// exactly if the instant is not the newest in the result. The text has the price's day if the day differs.
 func TestOldPricesHaveTheirDay(t *testing.T) {
 	old := 0
 	fresh := 0
@@ -267,8 +267,8 @@ func TestExpiredCursors(t *testing.T) {
 	}
 }
 
-// TestMoversOfMonthAgree compares the movers of 30 days with the changes of each card, and checks
-// that none is missing: no other card of that price moved more than the last of them.
+// TestMoversOfMonthAgree compares the movers of 30 days with the changes of each card. It checks
+// that none is missing: no other card of such a price moved more than the last mover.
 func TestMoversOfMonthAgree(t *testing.T) {
 	d, w := randomDesk(t, 7, fixture.Size{Sets: 3, Cards: 80, Days: 45})
 	type price struct {

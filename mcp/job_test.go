@@ -13,9 +13,9 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// The job of TestJob is "value these 30 cards and tell me which of them rose this month". An agent
-// does it with the results of its calls alone: textAgent reads texts only, dataAgent
-// structuredContent only.
+// The job of TestJob is "value these 30 cards and show me which of them rose this month". An agent
+// does the job with only the results of its calls: textAgent reads only texts, dataAgent only
+// structuredContent.
 
 // ownedCard is a line of the list as the owner wrote it.
 type ownedCard struct {
@@ -23,7 +23,7 @@ type ownedCard struct {
 	quantity     int
 }
 
-// report is the final answer of the agent.
+// report is the final report of the agent.
 type report struct {
 	total int64
 	rose  []string // ids
@@ -177,7 +177,7 @@ func TestJob(t *testing.T) {
 	}
 }
 
-// TestJobOnRealCards does the same with the real catalogs, and compares the size of every result
+// TestJobOnRealCards does the job with the real catalogs, and compares the size of every result
 // with its budget.
 func TestJobOnRealCards(t *testing.T) {
 	testsweep.OnlyFull(t)

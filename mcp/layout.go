@@ -8,8 +8,8 @@ import (
 	"ninepocket/internal/jsonwalk"
 )
 
-// A layout is how the text of an answer is made of its JSON, and of nothing else: what a text says, a
-// member says (decision 3701). It is text with these parts:
+// A layout makes the text of a result from its JSON alone: every fact of the text is a member
+// (decision 3701). It is text with these parts:
 //
 //	{path:verb}       the value of a member; see layoutWriter.value for the verbs
 //	[…]               nothing, if a value in it is missing
@@ -18,8 +18,8 @@ import (
 //	<+path …>         if the member is there: neither empty nor zero nor false
 //	<-path …>         if it is not
 //
-// A path has names with dots between them. It begins at the object or element around it, with ^ at the
-// answer. "." is the element, and # its number.
+// A path has names with dots between them. It begins at the object or element around it, or with ^ at
+// the whole result. "." is the element, and # its number.
 type layout []layoutPart
 
 type layoutPart struct {
@@ -41,7 +41,7 @@ func newLayout(s string) layout {
 	return parts
 }
 
-// parseLayout parses a layout up to the bracket that ends it, and returns what is behind that.
+// parseLayout parses a layout up to the bracket that ends it, and returns the rest.
 func parseLayout(s string) (parts layout, rest string) {
 	for s != "" {
 		at := strings.IndexAny(s, "{[<]>")
@@ -87,7 +87,7 @@ func parseLayout(s string) (parts layout, rest string) {
 // layoutWriter writes texts, and reuses its memory.
 type layoutWriter struct {
 	text    []byte
-	members []layoutMember // of the answer, then of the objects around what is written
+	members []layoutMember // of the result, then of the objects around the present part
 	answer  layoutObject
 }
 
@@ -96,20 +96,20 @@ type layoutMember struct {
 	value jsonwalk.Value
 }
 
-// layoutObject is a value whose members are read, once for all parts of a layout.
+// layoutObject is an object whose members are read once for all parts of a layout.
 type layoutObject struct {
 	value    jsonwalk.Value
 	from, to int // in members
 	number   int // of an element
 }
 
-// reset frees the answer.
+// reset releases the result.
 func (w *layoutWriter) reset() {
 	clear(w.members[:cap(w.members)])
 	*w = layoutWriter{text: w.text[:0], members: w.members[:0]}
 }
 
-// write writes the text of an answer.
+// write writes the text of a result.
 func (w *layoutWriter) write(parts layout, answer jsonwalk.Value) {
 	w.answer = w.open(answer, 0)
 	w.parts(parts, w.answer)
@@ -203,8 +203,8 @@ func isEmpty(value jsonwalk.Value) bool {
 	return value.Kind() == '0' && value[0] == '0'
 }
 
-// value writes a value as the verb says, and reports whether it is there. Without a verb it is written as
-// it is, and an object by its name. A noun counts a list or a number, and # does so without a noun.
+// value writes a value by the verb and reports whether the value exists. Without a verb the value is
+// written unchanged, and an object by its name. A noun counts a list or a number; # counts without a noun.
 func (w *layoutWriter) value(part *layoutPart, around layoutObject) bool {
 	if part.path[0] == "#" {
 		w.text = strconv.AppendInt(w.text, int64(around.number), 10)
@@ -223,7 +223,7 @@ func (w *layoutWriter) value(part *layoutPart, around layoutObject) bool {
 		w.text = appendSigned(w.text, value, part.text == "±$")
 	case "date":
 		w.text = append(w.text, dayOf(value)...)
-	case "own date": // nothing on the day of the answer
+	case "own date": // empty on the result's own day
 		if day := dayOf(value); day != dayOf(w.find(answersInstant, around)) {
 			w.text = append(w.text, day...)
 		}
@@ -262,7 +262,7 @@ func intOf(value jsonwalk.Value) int64 {
 	if value.Kind() != '0' {
 		return -1
 	}
-	n, _ := strconv.ParseInt(string(value), 10, 64) // answers have integers where integers are read
+	n, _ := strconv.ParseInt(string(value), 10, 64) // results have integers where integers are read
 	return n
 }
 

@@ -6,7 +6,7 @@ import (
 	"ninepocket/internal/jsonwalk"
 )
 
-// TestLayout writes small layouts around one answer.
+// TestLayout writes small layouts around one result.
 func TestLayout(t *testing.T) {
 	answer := jsonwalk.Value(`{"name":"Mew \"ex\"","none":null,"set":{"id":"s","name":"151"},"zero":0,"down":-150,` +
 		`"price_updated_at":"2026-08-22T20:00:00Z","cents":702,"percent":-2.5,"empty":[],"names":["x","y"],` +
@@ -24,7 +24,7 @@ func TestLayout(t *testing.T) {
 	f("plain", "plain")
 	f("{name}|{set}|{set.id}|{none}|{gone}|{gone.id}", `Mew "ex"|151|s|||`)
 	f("a[ b {name}][ c {none}][ d {gone}][ e {set.gone}]", `a b Mew "ex"`)
-	f("[a[ {gone}] {name}]", `a Mew "ex"`) // what is missing inside does not count outside
+	f("[a[ {gone}] {name}]", `a Mew "ex"`) // a missing value inside does not count outside
 	f("{cents:$} {zero:$} {none:$}[ {gone:$}]", "$7.02 $0.00 no price")
 	f("{down:±$} {down:±%} {percent:±%} {cents:±$}[ {none:±$}]", "-$1.50 -150% -2.5% +$7.02")
 	f("{list:card} {names:name} {zero:card}[ {zero:card}][ {empty:card}] {cents:#}", "2 cards 2 names 0 cards 702")

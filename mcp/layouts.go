@@ -2,7 +2,7 @@ package mcp
 
 // Parts of several layouts.
 const (
-	// asOf is the currency, the day of all prices that have none of their own, and how old the newest is.
+	// asOf is the currency, the day of all prices without a day of their own, and the age of the newest.
 	asOf = `[ ({^currency}, prices of {^price_updated_at:date}[, {^days_old:day} old])]`
 	// more is how to get the next page.
 	more = `[, more with cursor={next_cursor}]`
@@ -13,7 +13,7 @@ const (
 	// pricedCard is a card's line. A detailed card has its page.
 	pricedCard = identityOf + ` | {market_price_cents:$}[ of {price_updated_at:own date}][ | {variant}]` +
 		`[ | {price_change_cents:±$}[ ({price_change_percent:±%})]]<+image_url [ | {url}]> | {id}` + "\n"
-	// oneCard is the line of an answer that is of one card.
+	// oneCard is the line of a result about one card.
 	oneCard = identityOf + `[ | {url}] | {id}` + "\n"
 	// candidate is the line of a card below another line.
 	candidate = `   - ` + pricedCard

@@ -8,10 +8,9 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// TestEveryCardAndPrice calls every tool in both formats and checks that each card, set and price
-// has the members that the specification requires: game, game_name, id and url on cards and sets, and a
-// variant and an instant on prices, of their own or of the whole answer. What is of the whole answer
-// stands nowhere else in it.
+// TestEveryCardAndPrice calls every tool in both formats and checks the required members of each card,
+// set and price. Cards and sets have game, game_name, id and url. Prices have a variant and an instant,
+// each or once for the whole result. Members of the whole result stand nowhere else in it.
 func TestEveryCardAndPrice(t *testing.T) {
 	cards := 0
 	sets := 0

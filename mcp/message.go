@@ -79,8 +79,8 @@ func Read(body []byte) (Message, *RPCError) {
 	return m, nil
 }
 
-// read parses a message and returns what is wrong with it, "" if it is valid. It sets the id first,
-// so that an error response can have it.
+// read parses a message and returns its fault, "" if it is valid. It sets the id first, so that an
+// error response can have it.
 func (m *Message) read(value jsonwalk.Value) (wrong string) {
 	switch value.Kind() {
 	case '{':
@@ -90,7 +90,7 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 		return "the body must be a JSON object."
 	}
 
-	// Every error from here on is answered with the id, byte for byte as the client sent it.
+	// Every error from here on has the id, byte for byte as the client sent it.
 	if id := value.Member("id"); id != nil {
 		if _, isInteger := id.Integer(); id.Kind() != '"' && !isInteger {
 			return "id must be a string or an integer."
@@ -105,8 +105,8 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 		return `jsonrpc must be "2.0".`
 	}
 
-	// A response answers no request of ours, because we send none. The protocol requires that it is
-	// accepted and ignored.
+	// A response is not for any request of the server, because it sends none. The protocol
+	// requires that it is accepted and ignored.
 	method := value.Member("method")
 	if method == nil {
 		if value.Member("result") != nil || value.Member("error") != nil {
@@ -136,7 +136,7 @@ func (m *Message) read(value jsonwalk.Value) (wrong string) {
 
 // checkVersion rejects a message of an older version whose MCP-Protocol-Version header names an
 // unsupported version. header is "" if there is none. An initialize may name such a version if its
-// header and its params agree: the response says which version to use.
+// header and its params agree: the response names the version to use.
 func (m *Message) checkVersion(header string) *RPCError {
 	if header == "" || supportsVersion(header) ||
 		m.method == "initialize" && m.params.Member("protocolVersion").Is(header) {

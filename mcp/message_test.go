@@ -7,7 +7,7 @@ import (
 	"ninepocket/mcp"
 )
 
-// TestReadReportsWhatIsWrong checks the errors of messages, and which of them have the message's
+// TestReadReportsWhatIsWrong checks the errors of messages, and whether they have the message's
 // id.
 func TestReadReportsWhatIsWrong(t *testing.T) {
 	f := func(body, id, want string) {
@@ -43,7 +43,7 @@ func TestReadReportsWhatIsWrong(t *testing.T) {
 	f(`{"jsonrpc":"2.0","id":1,"method":"ping","params":7}`, `"id":1,`, "params must be an object.")
 }
 
-// TestWhatWantsAnAnswer checks which messages are requests, and which get a status alone.
+// TestWhatWantsAnAnswer checks which messages are requests, and which get only a status.
 func TestWhatWantsAnAnswer(t *testing.T) {
 	f := func(body string, want bool) {
 		t.Helper()

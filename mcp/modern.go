@@ -30,7 +30,7 @@ const (
 
 // cacheable is in results that are the same for all clients: a client may cache such a result for
 // an hour (decision 2105). Tools change only with the program. If a client calls a tool by an old
-// list, the call works or a text says what is wrong.
+// list, the call works or a text explains the error.
 const cacheable = `"ttlMs":3600000,"cacheScope":"public",`
 
 // Headers are the header lines of a request that repeat members of its message.
@@ -110,9 +110,9 @@ func (m *Message) checkMeta(header string) *RPCError {
 	return nil
 }
 
-// checkModernVersion rejects every version but Modern, and names the supported versions. To a
-// client that sent an older version in _meta it names Modern alone: otherwise the client would send
-// the same request again, but older versions need an initialize (decision 2103).
+// checkModernVersion rejects every version but Modern, and names the supported versions. If a
+// client sent an older version in _meta, only Modern is named. Otherwise the client would repeat
+// the request, but older versions need an initialize (decision 2103).
 func (m *Message) checkModernVersion(version string) *RPCError {
 	if version == Modern {
 		return nil
@@ -137,7 +137,7 @@ func (m *Message) mismatch(what string) *RPCError {
 }
 
 // checkHeaders compares Mcp-Method and Mcp-Name with the message. A proxy may route or limit by
-// these headers, so they must agree with what is run (decision 2104). A notification may lack them,
+// these headers, so they must agree with the call (decision 2104). A notification may lack them,
 // but those that it has must agree.
 func (m *Message) checkHeaders(h Headers) *RPCError {
 	switch {

@@ -28,14 +28,14 @@ func metaOf(version, capabilities string) string {
 // coded returns a header's value encoded as text that is not plain ASCII.
 func coded(s string) string { return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?=" }
 
-// combination is one combination of the values that a request of the modern version has twice.
+// combination is one set of the values that a request of the modern version has twice.
 type combination struct {
 	version, said, capabilities string
 	method, name                []string
 }
 
-// combinations yields all combinations for a request of a method, right and wrong; name is the name
-// in the message, "" for none.
+// combinations yields all combinations for a request of a method, correct and wrong; name is the
+// name in the message, "" for none.
 func combinations(method, name string) iter.Seq[combination] {
 	const tool = "catalog_browse_sets"
 	methods := [][]string{nil, {method}, {"tools/None"}, {strings.ToUpper(method)}, {method, method}}
@@ -59,9 +59,9 @@ func combinations(method, name string) iter.Seq[combination] {
 	}
 }
 
-// TestHeadersAndBodyMustAgree combines right and wrong forms of all values that a request of the
-// modern version has twice. Only a request whose values all agree succeeds; every other one of that
-// version gets an error code of the protocol.
+// TestHeadersAndBodyMustAgree combines correct and wrong forms of all values that a request of the
+// modern version has twice. Only a request whose values all agree succeeds. Every other request of
+// that version gets an error code of the protocol.
 func TestHeadersAndBodyMustAgree(t *testing.T) {
 	d := shopDesk(t)
 	n := 0
@@ -84,7 +84,7 @@ func TestHeadersAndBodyMustAgree(t *testing.T) {
 			agrees := c.version == mcp.Modern && c.said == `"`+mcp.Modern+`"` && c.capabilities == "{}" &&
 				slices.Equal(c.method, []string{asked.method}) && named
 
-			// Few combinations agree, so that a sample includes all of them; the stride divides the
+			// Few combinations agree, so a sample includes all of them; the stride divides the
 			// length of no list of forms.
 			if n%testsweep.Stride(11) != 0 && !agrees {
 				continue
@@ -96,7 +96,7 @@ func TestHeadersAndBodyMustAgree(t *testing.T) {
 				Version: c.version, Method: c.method, Name: c.name,
 			})
 
-			// Only these three are of an older version, which has no such headers.
+			// Only these three belong to an older version, which has no such headers.
 			if c.said == "" && c.version != mcp.Modern && c.version != "2027-01-01" {
 				if strings.Contains(string(response), "resultType") || status == 404 {
 					t.Fatalf("%+v %s: %d %s", c, body, status, response)

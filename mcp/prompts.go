@@ -12,17 +12,17 @@ type prompt struct{ name, title, description, argument, about, text string }
 
 var prompts = []prompt{
 	{
-		"value-my-list", "Value my list", "What a list of cards is worth, with what is not certain.",
+		"value-my-list", "Value my list", "The worth of a list of cards, with its uncertain parts.",
 		"list", "The cards as you have them, one a line.",
-		"Value these cards. Pass the list unchanged as text to catalog_value_cards, 50 lines a call. Tell the total, " +
-			"how much of it is assumed, and the day of the prices. For each line that is not priced, show its " +
+		"Value these cards. Pass the list unchanged as text to catalog_value_cards, 50 lines a call. Give the total, " +
+			"its assumed part, and the day of the prices. For each line that is not priced, show its " +
 			"candidates and ask me which one I mean, then call again with that id. Never guess a price.\n\n",
 	},
 	{
 		"compare-printings", "Compare printings", "All printings of a card with their prices.",
 		"card", `The name of the card, e.g. "Charizard ex".`,
 		"Find all printings of this card with catalog_search_cards (limit 50). Compare them in a table with set, " +
-			"number, variant and price, the dearest first. Get the cheapest and the dearest with catalog_get_card, " +
+			"number, variant and price, the most expensive first. Get the cheapest and the most expensive with catalog_get_card, " +
 			"and say how their prices changed in 30 days. Say of which day the prices are.\n\n",
 	},
 }

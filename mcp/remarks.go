@@ -24,7 +24,7 @@ var remarkTexts = []struct{ kind, text string }{
 	{"era", `"{words}" is the era {as}`},
 	{"no_card", `"{words}" is no card, and the tools have no sealed products`},
 
-	// Why there is nothing, and what there is.
+	// Why a result is empty, and what exists.
 	{"no_match", `no card has "{words}"; this catalog has single cards of {as} and nothing else`},
 	{"no_set", `no set is called "{words}"`},
 	{"no_series", `no series is called "{words}"`},
@@ -37,7 +37,7 @@ var remarkTexts = []struct{ kind, text string }{
 	{"none_moved", `no price is {words} that of {as}`},
 	{"no_more", `this was the last page`},
 
-	// What an answer leaves out.
+	// Omissions of a result.
 	{"no_price_in_window", `no prices in this window: {words}`},
 	{"variants_left_out", `left out to stay within the points, cheapest first: {words}; ask for one with variant`},
 	{"plan_limit", `your plan's history reaches back no further than {as} days`},
@@ -51,7 +51,7 @@ var interpretationKinds = [...]string{
 	index.Sorted: "sorted", index.Bounded: "bounded", index.InEra: "era", index.NoCard: "no_card",
 }
 
-// schemaRemarks is the schema of the member notes, which every tool's answer may have.
+// schemaRemarks is the schema of the member notes, which every tool's result may have.
 func schemaRemarks() string {
 	var kinds []string
 	for _, r := range remarkTexts {
@@ -61,7 +61,7 @@ func schemaRemarks() string {
 		"did_you_mean?", array(schemaString)))
 }
 
-// remark is something that an answer says about itself, an element of its member notes.
+// remark is a statement of a result about itself, an element of its member notes.
 type remark struct {
 	Kind       string   `json:"kind"`
 	Words      string   `json:"words,omitempty"`
@@ -78,13 +78,13 @@ var remarkLayouts = func() map[string]layout {
 	return all
 }()
 
-// remark adds a remark to the answer. words and as may be ""; those of a caller must be readable.
+// remark adds a remark to the result. words and as may be ""; words from a caller must be readable.
 func (out *result) remark(kind, words, as string, meant ...string) {
 	out.remarks = append(out.remarks, remark{kind, words, as, meant})
 }
 
-// remarkInterpretation adds how the words of a query were read; without all, only what does not depend on the
-// first card.
+// remarkInterpretation adds how the words of a query were read; without all, only the parts that do not
+// depend on the first card.
 func (out *result) remarkInterpretation(interpretation []index.Note, all bool) {
 	for _, part := range interpretation {
 		if !all && !part.Kind.IsOfQuery() {
@@ -98,8 +98,8 @@ func (out *result) remarkInterpretation(interpretation []index.Note, all bool) {
 	}
 }
 
-// remarkSet adds which set a misspelt name was taken for, or that no set has it and which names are
-// nearest. It reports whether no set has it.
+// remarkSet adds the set that a misspelt name was taken for, or that no set has the name and the
+// nearest names. It reports whether no set has the name.
 func remarkSet(in *request, out *result, ref string) (unknown bool) {
 	sets, corrected := in.View.Index.SetNames().ResolveFuzzy(ref)
 	switch {
@@ -113,7 +113,7 @@ func remarkSet(in *request, out *result, ref string) (unknown bool) {
 	return false
 }
 
-// nearestSets returns the names of the sets whose names are most similar.
+// nearestSets returns the names of the sets with the most similar names.
 func nearestSets(in *request, ref string) (names []string) {
 	for _, set := range in.View.Index.SetNames().Nearest(ref) {
 		names = append(names, in.View.Catalog.Sets.Name.At(int(set)))
@@ -129,8 +129,8 @@ func nearestInWords(in *request, ref string) string {
 	return ""
 }
 
-// remarkUnknown adds that nothing has the value of a filter, and the nearest value. It returns false
-// if something has, or none was requested.
+// remarkUnknown adds that the value of a filter does not exist, and the nearest value. It returns
+// false if the value exists, or none was requested.
 func remarkUnknown(in *request, out *result, kind string, of index.Kind, value string) bool {
 	if value == "" {
 		return false
@@ -148,8 +148,8 @@ func remarkUnknown(in *request, out *result, kind string, of index.Kind, value s
 	return true
 }
 
-// remarkExcluding adds every filter without which there would be something. found reports that for the
-// arguments as they then are.
+// remarkExcluding adds every filter whose removal would give results. found reports whether the
+// remaining arguments give results.
 func remarkExcluding(in *request, out *result, found func() bool, filters ...string) {
 	for _, name := range filters {
 		value := in.at(name)

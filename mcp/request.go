@@ -30,8 +30,8 @@ func (in *request) toolError() toolError { return in.problems.toolError(in.tool.
 
 // openCursor opens the cursor argument. If the View of the cursor is still retained, the call
 // continues in that View (decision 35). openCursor returns the position after which the page
-// begins. It returns nil if there is no cursor, or if the cursor is wrong: then it adds a problem.
-// queryHash is a hash of the other arguments, and parse reads a position.
+// begins. It returns nil if there is no cursor, or if the cursor is wrong; a wrong cursor adds a
+// problem. queryHash is a hash of the other arguments, and parse reads a position.
 func openCursor[P any](in *request, out *result, op cursor.Op, queryHash uint64, parse func([]byte) (P, error)) *P {
 	// A cursor is bound to the other arguments. If one of those is wrong, the cursor would seem
 	// wrong, too.
@@ -62,7 +62,7 @@ func openCursor[P any](in *request, out *result, op cursor.Op, queryHash uint64,
 	return &position
 }
 
-// badCursor adds the problem with a cursor, and what to do (decision 2111).
+// badCursor adds the problem with a cursor, and its remedy (decision 2111).
 func (in *request) badCursor(err error) {
 	if errors.Is(err, cursor.ErrExpired) {
 		in.problems.add("cursor has expired (they last 15 minutes): leave it out to start again from the first page; " +

@@ -13,8 +13,8 @@ import (
 	"ninepocket/wire"
 )
 
-// result is the result of a tool call: the JSON that becomes its structuredContent. Its text is made of
-// that JSON alone; see layout.
+// result is the result of a tool call: the JSON that becomes its structuredContent. Its text is made
+// from that JSON alone; see layout.
 type result struct {
 	data     []byte
 	remarks  []remark
@@ -48,8 +48,8 @@ func (out *result) json(parts ...string) {
 // comma separates the next element of a JSON list from the previous one, if there is one.
 func (out *result) comma() { out.data = wire.AppendComma(out.data) }
 
-// jsonHead begins the object of an answer: what is true of all its prices, and the remarks. date must have
-// seen the prices.
+// jsonHead begins the object of a result with the facts common to all its prices, and the remarks. date
+// must have seen the prices.
 func (out *result) jsonHead() {
 	out.json("{")
 	if out.pricedAt != snapshot.NoTime {
@@ -66,8 +66,8 @@ func (out *result) jsonHead() {
 	}
 }
 
-// lane returns the lane of the price that is shown of a card, -1 without one: that of the finish or
-// edition that was asked for if it has a price, else the display price.
+// lane returns the lane of the shown price of a card, -1 without one. If the requested finish or
+// edition has a price, that lane is shown, else the display price's.
 func (out *result) lane(card int) int {
 	if out.variant != "" {
 		if lane := valuation.VariantLane(out.view, card, out.variant); lane >= 0 {
@@ -77,7 +77,7 @@ func (out *result) lane(card int) int {
 	return int(out.c.Cards.Display[card])
 }
 
-// date dates all prices of an answer by the newest of them.
+// date dates all prices of a result by the newest price.
 func (out *result) date(cards []uint32) {
 	for _, card := range cards {
 		out.dateLane(out.lane(int(card)))
@@ -90,7 +90,7 @@ func (out *result) dateLane(lane int) {
 	}
 }
 
-// jsonUpdated appends when a lane's price was updated, unless that is so of all prices of the answer.
+// jsonUpdated appends the instant of a lane's price, unless all prices of the result share it.
 func (out *result) jsonUpdated(lane int) {
 	if at := out.c.UpdatedAt(lane); at != out.pricedAt {
 		out.data = wire.AppendSeconds(out.data, `,"price_updated_at":`, at)
@@ -124,7 +124,7 @@ func (out *result) jsonCards(cards []uint32) {
 	}
 }
 
-// jsonPrice appends the price of a card, its variant, and what only a detailed card has.
+// jsonPrice appends the price of a card, its variant, and the members that only a detailed card has.
 func (out *result) jsonPrice(card int) {
 	lane := out.lane(card)
 	if lane >= 0 && out.c.Lanes.Cents[lane] >= 0 {

@@ -22,7 +22,7 @@ const (
 
 func nullable(schema string) string { return `{"anyOf":[` + schema + `,{"type":"null"}]}` }
 
-// described adds a description to a schema, for a member whose name does not say what it is.
+// described adds a description to a schema, for a member whose name does not explain it.
 func described(schema, description string) string {
 	return `{"description":` + quoted(description) + "," + schema[1:]
 }
@@ -33,8 +33,8 @@ var (
 	nullNumber  = nullable(`{"type":"number"}`)
 )
 
-// object returns the schema of an object. Each pair is the name of a member and the schema of that
-// member. A member whose name ends in "?" may be absent.
+// object returns the schema of an object. Each pair is a member's name and its schema. A member
+// whose name ends in "?" may be absent.
 func object(pairs ...string) string {
 	var properties, required []string
 	for pair := range slices.Chunk(pairs, 2) {
@@ -64,8 +64,8 @@ func quotedList(all []string) string {
 	return string(list)
 }
 
-// answerSchema returns the schema of an answer with prices: what is true of all of them, the remarks, and
-// the members of pairs.
+// answerSchema returns the schema of a result with prices: the facts common to all prices, the remarks,
+// and the members of pairs.
 func answerSchema(pairs ...string) string {
 	return object(slices.Concat([]string{
 		"currency?", schemaUSD,
@@ -77,8 +77,8 @@ func answerSchema(pairs ...string) string {
 
 // Members that several results have.
 var (
-	// identity has the members that wire.AppendIdentity writes. If the set is named already, a card
-	// has those of identityInSet.
+	// identity has the members that wire.AppendIdentity writes. If the set is already named, a card
+	// has the members of identityInSet.
 	identity = slices.Concat(identityInSet[:len(identityInSet)-2], []string{
 		"set", nullable(object("id", schemaString, "name", schemaString)), "url", nullString,
 	})

@@ -36,7 +36,7 @@ func searchCardsTool() *tool {
 	return &tool{
 		name: "catalog_search_cards", title: "Search cards",
 		description: "Find trading cards (" + strings.Join(games, ", ") + ") by name; spelling mistakes are " +
-			"tolerated. Filters: set, number, rarity, game, price; without a query the dearest cards come first. " +
+			"tolerated. Filters: set, number, rarity, game, price; without a query the most expensive cards come first. " +
 			"Each price names its variant, the one that the query asks for if the card has it. " +
 			"To price a list of cards use catalog_value_cards instead of many searches.",
 		fields: fields, run: searchCards, text: foundLayout,
@@ -127,7 +127,7 @@ func askedVariant(in *request, q index.Query, page engine.SearchPage, first bool
 	return asked
 }
 
-// remarkNothingFound adds why a search found no card, and what would find one.
+// remarkNothingFound adds the reason why a search found no card, and a search that would find one.
 func remarkNothingFound(in *request, out *result, q index.Query) {
 	if remarkUnknown(in, out, "no_rarity", index.RarityKind, q.Rarity) {
 		return

@@ -12,7 +12,7 @@ import (
 )
 
 // Budgets in bytes of the whole response (docs/MCP.md). call compares every result of every test
-// with the second.
+// with the second budget.
 const (
 	conciseBudget = 8_000
 	anyBudget     = 60_000
@@ -96,7 +96,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestAnswersDoNotGrow compares results with their former sizes: additions to a tool must not cost
+// TestAnswersDoNotGrow compares results with their former sizes. Additions to a tool must not cost
 // an agent more than 15 % of its context, and results within the budget must stay there.
 func TestAnswersDoNotGrow(t *testing.T) {
 	text, err := os.ReadFile("testdata/sizes.txt")

@@ -17,9 +17,9 @@ type toolCall struct {
 	arguments args
 }
 
-// task is a question of a person, the calls with which an agent answers it, and parts of the facts that
-// are the answer with the real catalogs. tokens is how many the structured content of the same calls took
-// before it was the whole answer.
+// task is a person's question, the calls with which an agent finds the facts, and parts of the expected
+// facts with the real catalogs. The number tokens is the former size of the calls' structured content,
+// before the content was complete.
 type task struct {
 	question string
 	calls    []toolCall
@@ -36,7 +36,7 @@ const (
 	moversTool  = "catalog_get_market_movers"
 )
 
-// tasks are the thirty tasks of a review by people who make agents.
+// tasks are the thirty tasks from a review by makers of agents.
 func tasks() []task {
 	one := func(tool string, arguments args) []toolCall { return []toolCall{{tool, arguments}} }
 	line := func(text string) []toolCall { return one(valueTool, args{"cards": []args{{"line": text}}}) }
@@ -209,8 +209,8 @@ func listOfLines() (calls []toolCall) {
 // valueLineTexts are the lines of the list that depend on the catalog; TestTasks sets them.
 var valueLineTexts []string
 
-// TestTasks answers each question with the structured content alone and with the text alone, and wants the
-// same answers, which with the real catalogs are known.
+// TestTasks answers each question from the structured content alone and from the text alone. Both must
+// give equal facts; with the real catalogs the facts are known.
 func TestTasks(t *testing.T) {
 	view, err := realView()
 	d := shopDesk(t)
@@ -281,7 +281,7 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// answered is what an answer of any tool may have.
+// answered has the members that a result of any tool may have.
 type answered struct {
 	At        *string `json:"price_updated_at"`
 	DaysOld   int     `json:"days_old"`
@@ -344,7 +344,7 @@ type answeredCard struct {
 	Percent           *json.Number `json:"price_change_percent"`
 }
 
-// fact returns what an agent has to know of a card; day is that of the answer.
+// fact returns the facts that an agent needs of a card; day is the result's day.
 func (c *answeredCard) fact(day string) string {
 	price := "no price"
 	if c.Cents != nil {
@@ -359,7 +359,7 @@ func (c *answeredCard) fact(day string) string {
 	return strings.TrimSpace(c.ID + " " + price + " " + c.Variant)
 }
 
-// factsOfData returns the facts of an answer's structured content.
+// factsOfData returns the facts of a result's structured content.
 func factsOfData(tb testing.TB, r *result) (facts []string) {
 	tb.Helper()
 	var a answered
@@ -446,7 +446,7 @@ func factsOfData(tb testing.TB, r *result) (facts []string) {
 	return facts
 }
 
-// factsOfRemarks returns the facts of an answer's notes, each of which its text must have.
+// factsOfRemarks returns the facts of a result's notes. Its text must have each note.
 func factsOfRemarks(tb testing.TB, r *result) (facts []string) {
 	tb.Helper()
 	var a answered
@@ -473,7 +473,7 @@ func factsOfRemarks(tb testing.TB, r *result) (facts []string) {
 
 const amount = `(\$\d+\.\d\d|no price)`
 
-// textFacts are the lines of a text, or their parts, and the facts that they are.
+// textFacts are the lines of a text, or their parts, and their facts.
 var textFacts = []struct {
 	in   *regexp.Regexp
 	fact string
@@ -510,7 +510,7 @@ var (
 	isRarities = regexp.MustCompile(`^One of each: `)
 )
 
-// factsOfText returns the facts of an answer's text.
+// factsOfText returns the facts of a result's text.
 func factsOfText(r *result) (facts []string) {
 	for row := range strings.Lines(r.text()) {
 		row = strings.TrimRight(row, "\n")

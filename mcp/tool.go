@@ -14,14 +14,14 @@ type tool struct {
 	fields                   []field
 	output                   string // JSON Schema of structuredContent
 	run                      func(*request, *result) toolError
-	text                     layout // of an answer
+	text                     layout // of a result
 	// input replaces the schema of the fields, and literal replaces the whole result. Only fixtures
-	// have these two.
+	// use these two.
 	input, literal string
 }
 
-// toolError is a text for an agent: why its call failed, and what to do. It is "" if the call
-// succeeded.
+// toolError is a text for an agent: the reason of a failed call, and its remedy. It is "" if
+// the call succeeded.
 type toolError string
 
 // tools returns the tools in the order of tools/list. Their schemas name the games that
@@ -41,7 +41,7 @@ func (t *tool) definition() string {
 	definition := `{"name":` + quoted(t.name) + `,"title":` + quoted(t.title) + `,"description":` +
 		quoted(t.description) + `,"inputSchema":` + input
 
-	// Only fixtures have no output schema.
+	// Only fixtures lack an output schema.
 	if t.output != "" {
 		definition += `,"outputSchema":` + t.output
 	}
@@ -50,7 +50,7 @@ func (t *tool) definition() string {
 		`,"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false}}`
 }
 
-// call is one run of a tool. It is pooled, and nothing of it outlives the response.
+// call is one run of a tool. It is pooled, and keeps nothing after the response.
 type call struct {
 	in   request
 	out  result
@@ -108,8 +108,8 @@ func (e *Endpoint) Call(dst []byte, m *Message, n int, by Caller) []byte {
 	return dst
 }
 
-// AppendToolError appends the response to a call that failed or was refused. text says to an agent
-// why, and what to do.
+// AppendToolError appends the response to a call that failed or was refused. text gives an agent
+// the reason and the remedy.
 func (e *Endpoint) AppendToolError(dst []byte, m *Message, text string) []byte {
 	return append(appendText(e.beginResult(dst, m), text), `,"isError":true}}`...)
 }

@@ -88,7 +88,7 @@ func shopDesk(tb testing.TB) *desk {
 }
 
 // TestToolsAnswer sends the calls of testdata/tools.txt and compares text and structuredContent.
-// With -update it writes the results instead.
+// With -update it writes the results.
 func TestToolsAnswer(t *testing.T) {
 	const file = "testdata/tools.txt"
 	script, err := os.ReadFile(file)
@@ -182,7 +182,7 @@ func TestDefinitions(t *testing.T) {
 		}
 
 		for _, never := range []string{`"$ref"`, `"oneOf"`, `"allOf"`, `"type":[`} {
-			// Only the set and the number of a line have two types.
+			// Only the set and the number of a line accept two types.
 			input := bytes.ReplaceAll(d.InputSchema, []byte(`"type":["string","integer"]`), nil)
 			if bytes.Contains(input, []byte(never)) || bytes.Contains(d.OutputSchema, []byte(never)) {
 				t.Errorf("%s uses %s", d.Name, never)

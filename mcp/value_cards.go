@@ -67,8 +67,8 @@ func valueCardsTool() *tool {
 	}
 }
 
-// maxData bounds the JSON of a result. With its text, which has under half as many bytes, it stays
-// within 60,000.
+// maxData bounds the JSON of a result. The text has less than half as many bytes, so the response
+// stays within 60,000.
 const maxData = 39 << 10
 
 func valueCards(in *request, out *result) toolError {
@@ -136,7 +136,7 @@ type valuedList struct {
 	leftOut    int // lines of the text
 }
 
-// add adds a line of the request. A line that is wrong is valued as an empty one, and says why.
+// add adds a line of the request. A wrong line is valued as an empty line with the reason.
 func (list *valuedList) add(line args) {
 	item := valuation.Item{}
 	if line.problem == "" {
@@ -164,7 +164,7 @@ func (list *valuedList) Line(line *valuation.Line) {
 	list.lines = append(list.lines, *line)
 }
 
-// date dates all prices of the list, those of candidates too, by the newest of them.
+// date dates all prices of the list, those of candidates too, by the newest price.
 func (list *valuedList) date(out *result) {
 	for i := range list.lines {
 		line := &list.lines[i]
@@ -198,7 +198,7 @@ func (list *valuedList) write(out *result) {
 }
 
 // maxLine bounds the JSON of a concise line without a price, in bytes. The line has as many
-// candidates as fit, and always the first. With a larger bound, a messy list would have over 800
+// candidates as fit, but at least one. With a larger bound, a messy list would have over 800
 // bytes a line.
 const maxLine = 1100
 

@@ -38,9 +38,9 @@ var messyLines = []struct{ line, name, set, number string }{
 // hint matches the text of an unresolved line that names the missing fields.
 var hint = regexp.MustCompile(`give .* id, or (.*)$`)
 
-// TestMessyListInTwoCalls values a list as its owner writes it. The agent has the cards and reads
-// the results alone. For the lines that the first call leaves unresolved it adds the missing
-// fields, and the second call resolves all.
+// TestMessyListInTwoCalls values a list as its owner writes it. The agent sees the cards and
+// reads only the results. It adds the missing fields to the lines that the first call leaves
+// unresolved, and the second call resolves all.
 func TestMessyListInTwoCalls(t *testing.T) {
 	testsweep.OnlyFull(t)
 	d := realDesk(t)
@@ -144,9 +144,9 @@ func TestValueSizes(t *testing.T) {
 	}
 }
 
-// TestOpenLinesFit checks that unresolved lines of real cards have at most 1,100 bytes: ambiguous
-// ones always, others unless one candidate is too long. If two or three cards match, nearly all
-// lines have space for all of them.
+// TestOpenLinesFit checks that unresolved lines of real cards have at most 1,100 bytes. Ambiguous
+// lines always fit, other lines unless one candidate is too long. If two or three cards match,
+// nearly all lines have space for all of them.
 func TestOpenLinesFit(t *testing.T) {
 	testsweep.OnlyFull(t)
 	d := realDesk(t)

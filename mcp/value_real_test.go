@@ -9,7 +9,7 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// mistakes are the errors that people make in a line; each makes a right line worse.
+// mistakes are errors that people make in a line; each makes a correct line worse.
 var mistakes = []struct {
 	name string
 	make func(r *rand.Rand, line args)
@@ -74,7 +74,7 @@ func (d *desk) value(tb testing.TB, lines ...args) valuation {
 	return v
 }
 
-// isPrinted reports whether a line is exactly what is printed on a card, which it then means.
+// isPrinted reports whether a line is the exact text of a card, which it then means.
 func (d *desk) isPrinted(line args, id string) bool {
 	c := d.view.Catalog
 	card, ok := d.view.Index.Card(id)
@@ -82,11 +82,11 @@ func (d *desk) isPrinted(line args, id string) bool {
 		line["number"] == c.Cards.Number.At(card) && line["set"] == c.Sets.Name.At(int(c.Cards.Set[card]))
 }
 
-// TestValueRealCards makes lines of real cards with the errors that people make, 200 of each. None
-// may be priced as another card, and if a line is unresolved, the right card must be among the
+// TestValueRealCards makes lines of real cards with the errors that people make, 200 of each. No
+// line may be priced as another card. If a line is unresolved, the correct card must be among the
 // candidates. Lines that match more cards than there are candidates are not checked, because no
-// order of equal cards can be right. The log counts all of them: every unresolved line, and every
-// ambiguous one.
+// order of equal cards can be correct. The log counts all of them: every unresolved line, and
+// every ambiguous line.
 func TestValueRealCards(t *testing.T) {
 	testsweep.OnlyFull(t)
 	d := realDesk(t)

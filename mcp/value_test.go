@@ -7,7 +7,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestValueNeverGuesses checks what can be missing in a line.
+// TestValueNeverGuesses checks lines with missing parts.
 func TestValueNeverGuesses(t *testing.T) {
 	w := shop()
 	long := "Gum-Gum Jet Pistol of the Straw Hat Crew (Offline Regional 2024) [Winner]"
@@ -56,11 +56,11 @@ func TestValueNeverGuesses(t *testing.T) {
 	// Exactly the name, set and number that are printed mean the plain card.
 	f(args{"name": "Monkey.D.Luffy", "set": "OP05", "number": "OP05-119"}, "priced", "card_luffy")
 	f(args{"name": "Monkey D. Luffy Alternate Art"}, "priced", "card_luffy_p1")
-	// Search reads eight words: a longer name must be the same to the last.
+	// Search reads eight words: the rest of a longer name must match, too.
 	f(args{"name": long}, "priced", "card_long")
 	f(args{"name": long[:len(long)-len("[Winner]")] + "[Champion]"}, "unmatched", "")
 	f(args{"name": long[:len(long)-len("[Winner]")] + "[Champion]", "set": "OP05", "number": "P-001"}, "unmatched", "")
-	// An id selects the card; what makes the copy another one leaves it without a price.
+	// An id selects the card; a contradiction about the copy leaves the line without a price.
 	f(args{"id": "charizard-base", "name": "Charizrd", "set": "Base"}, "priced", "card_charizard_base")
 	f(args{"id": "charizard-base", "name": "Pikachu"}, "priced", "card_charizard_base")
 	f(args{"id": "charizard-base", "set": "Jungle"}, "priced", "card_charizard_base")
@@ -107,7 +107,7 @@ func TestValueAdds(t *testing.T) {
 	}
 }
 
-// TestNullArguments calls tools with null in place of arguments, which is as if there were none.
+// TestNullArguments calls tools with null in place of arguments, which equals no arguments.
 func TestNullArguments(t *testing.T) {
 	d := shopDesk(t)
 	for _, tool := range d.Tools() {

@@ -23,7 +23,7 @@ type CardQuery struct {
 // printingsShown is how many other printings a card page shows.
 const printingsShown = 8
 
-// Of more prices or variants, those beyond are folded.
+// Further prices or variants are folded.
 const (
 	lanesShown    = 24
 	variantsShown = 12
@@ -50,7 +50,7 @@ type cardPage struct {
 type priceBox struct {
 	display int              // the lane of the display price (decision 19), negative without one
 	spark   []snapshot.Point // of the display price
-	before  snapshot.Point   // what its change begins at, NoCents without one
+	before  snapshot.Point   // the earlier price of its change, NoCents without one
 	span    string           // of the change, or why there is none
 	gap     bool             // the span is not the usual one
 	last    lastSeen         // if there is no display price
@@ -124,7 +124,7 @@ func (p *Pages) Card(dst []byte, v *engine.View, now time.Time, query CardQuery)
 	return appendPage(dst, &k)
 }
 
-// sameName is the first row from which on a name is written as in this row.
+// sameName returns the first row, starting at from, whose name equals the row's name.
 func sameName(c *snapshot.Catalog, from, row int) int {
 	for c.Names.Name.At(from) != c.Names.Name.At(row) {
 		from++
@@ -222,8 +222,8 @@ type chartVariant struct {
 	code string
 }
 
-// historyOf chooses the history of a card or a sealed product: that of the requested variant, else of
-// the variant of the display price, else of the first variant.
+// historyOf chooses the history of a card or a sealed product: the requested variant's, else the
+// history of the display price's variant, else of the first variant.
 func historyOf(v *engine.View, query CardQuery, display int32) (h history) {
 	v.DisplayLanes(query.Card, "", func(lane int, code string) {
 		if v.Catalog.History.Has(lane) {

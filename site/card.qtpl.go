@@ -131,7 +131,7 @@ func (k *cardPage) content() string {
 	return qs422016
 }
 
-//  otherNames shows what the name of a card is in other languages, each name once.
+//  otherNames shows the names of a card in other languages, each name once.
 
 func streamotherNames(qw422016 *qt422016.Writer, c *snapshot.Catalog, card int) {
 	from, til := c.NamesOf(card)

@@ -225,7 +225,7 @@ func TestBelowAPath(t *testing.T) {
 	}
 }
 
-// TestOtherNames expects what a card is called in other languages in one line, each name once and with its language.
+// TestOtherNames expects the names of a card in other languages on one line, each name once and with its language.
 func TestOtherNames(t *testing.T) {
 	w, page := oneCard(t, site.Options{}, func(c *fixture.Card) { c.Name = "Dark Fox" })
 	if strings.Contains(page(site.CardQuery{}), "in other languages") {

@@ -17,7 +17,7 @@ var Ranges = [...]int{7, 30, 90, 180, 365}
 // DefaultRange is the range of a chart without a requested range.
 const DefaultRange = wire.DefaultDays
 
-// chartHeight is the height of a chart in SVG units; a day is one unit wide.
+// chartHeight is the height of a chart in the coordinates of its SVG; a day has the width 1.
 const chartHeight = 200
 
 // sparkDays is the range of the small chart next to the price.
@@ -55,8 +55,7 @@ func axis(low, high int64) (base, step int64, steps int) {
 	}
 }
 
-// logUnit is a power of ten of a price on the axis of a chart in which each step is ten times the one
-// below.
+// logUnit is a power of ten of a price. On such an axis each step is ten times the previous step.
 const logUnit = 1_000_000
 
 // logarithms returns a history as logUnits of its prices.
@@ -91,7 +90,7 @@ type pen struct {
 }
 
 // drawing is the path data of a history: the line, the dashed lines over its gaps, the area below
-// it, and a dot for the last observation and for each one without neighbours.
+// it, and a dot for the last observation and each isolated observation.
 type drawing struct{ line, gaps, area, dots string }
 
 // drawSeries draws a history.
@@ -215,8 +214,8 @@ func appendPair(dst []byte, x, y int) []byte {
 	return strconv.AppendInt(dst, int64(y), 10) // a minus sign separates by itself
 }
 
-// tableRows returns the observations for the table of a chart, newest first: all of them up to 30
-// days, else the last of each week, because nobody reads a year of rows.
+// tableRows returns the observations for the table of a chart, newest first. Up to 30 days all
+// are shown, beyond that the last of each week, because nobody reads a year of rows.
 func tableRows(points []snapshot.Point, days int) []snapshot.Point {
 	var rows []snapshot.Point
 	for _, point := range slices.Backward(points) {

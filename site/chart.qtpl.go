@@ -3,9 +3,9 @@
 
 // The chart of a card's history: low, high and average, a drawing, and a table.
 //
-// The drawing is inline SVG without text: its viewBox is stretched to the page, and the labels next to it are HTML, so
-// that they have the same size on a narrow screen. A day is one unit wide. The data elements have the observations of all
-// variants, from which a script shows the price at the pointer and draws the other lines.
+// The drawing is inline SVG without text: its viewBox is stretched to the page. The labels next to it are HTML, so that
+// they have one size on every screen. A day is one unit wide. The data elements have the observations of all variants,
+// from which a script shows the price at the pointer and draws the other lines.
 //
 
 package site

@@ -7,7 +7,7 @@
 // content of a page comes from the View, with the same search, display prices, statistics and
 // movers as the API.
 //
-// The Go files choose what a page shows, and the template with the same name (card.qtpl for
+// The Go files choose the content of a page, and the template with the same name (card.qtpl for
 // card.go) has the HTML. Templates are compiled: after a change, run "make generate".
 //
 // # Caveats

@@ -13,7 +13,7 @@ import (
 	"ninepocket/wire"
 )
 
-// errorHelp is the meaning of an error code, and what a developer can do about it.
+// errorHelp is the meaning of an error code, and its remedy for a developer.
 type errorHelp struct{ Meaning, Remedy string }
 
 //go:embed explanations.txt
@@ -59,7 +59,7 @@ func (p *Pages) Error(dst []byte, v *engine.View, now time.Time, code string) (p
 	}
 
 	errorPage := errorPage{
-		pageLayout: p.newLayout(v, now, meaning.Title, "What the error code "+code+" means and what to do about it."),
+		pageLayout: p.newLayout(v, now, meaning.Title, "The meaning of the error code "+code+", and its remedy."),
 		code:       code, status: meaning.Status, surfaces: surfaces, errorHelp: explanations[wire.Code(code)],
 	}
 	errorPage.canonical = p.base + "/errors/" + code
@@ -74,7 +74,7 @@ type errorsPage struct {
 
 // Errors appends the list of all codes. v may be nil.
 func (p *Pages) Errors(dst []byte, v *engine.View, now time.Time) []byte {
-	about := "Every error code of the API, with what it means and what to do."
+	about := "Every error code of the API, with its meaning and its remedy."
 	page := errorsPage{pageLayout: p.newLayout(v, now, "Error codes", about)}
 	page.canonical = p.base + "/errors"
 

@@ -29,7 +29,7 @@ type facet struct {
 const facetsShown = 60
 
 // countFilters counts the values of each filter among the cards that pass all other filters, so
-// that its value can be replaced by another. found has the cards that pass all filters.
+// that a visitor can choose another value. found has the cards that pass all filters.
 func (p *Pages) countFilters(
 	v *engine.View, searchQuery *SearchQuery, query index.Query, found []uint32, truncated bool,
 ) filters {

@@ -98,7 +98,7 @@ func (w *world) rendered(tb testing.TB, typed string) map[string]string {
 	}))
 	collect("list")(w.pages.Search(nil, w.view, w.now, site.SearchQuery{List: true}))
 	collect("embed")(w.pages.Embed(nil, w.view, card))
-	// A picked card is priced, whatever else is in the line.
+	// A picked card is priced, whatever the line says.
 	var list site.List
 	_, _ = list.Write([]byte(strings.Join(strings.Fields(typed), " "))) // List.Write does not fail
 	valued, err := w.pages.Value(nil, w.view, w.now, site.ValueQuery{
@@ -183,8 +183,8 @@ const indexed = "xindexedname"
 
 // FuzzPages puts a text into every place for untrusted text. It expects pages that differ from
 // those of a harmless text in their texts alone. All inputs share one index, because it takes
-// longer to make than the pages. Only the other printings of a card depend on it, and they are
-// listed like search results. TestHostilePages makes an index for each text.
+// longer to make than the pages. Only the other printings of a card depend on the index, and
+// they are listed like search results. TestHostilePages makes an index for each text.
 func FuzzPages(f *testing.F) {
 	for _, s := range hostileTexts {
 		f.Add(s)
@@ -194,7 +194,7 @@ func FuzzPages(f *testing.F) {
 	retold := func(tb testing.TB, text, typed string) map[string]string {
 		*w.view.Catalog = *ownCatalog(text)
 		view := *w.view
-		w.view = &view // pages may remember what they made of the last one
+		w.view = &view // pages may remember their last output
 		return w.rendered(tb, typed)
 	}
 

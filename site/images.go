@@ -23,8 +23,8 @@ func placeholderOf(c *snapshot.Catalog, card int) picture.Placeholder {
 		int(c.Cards.Game[card]))
 }
 
-// imageURLs are the URLs of a picture of a card and of its thumbnails, "" for none. Only what has
-// thumbnails has a medium one.
+// imageURLs are the URLs of a picture of a card and of its thumbnails, "" for none. Only a
+// picture with thumbnails has a medium URL.
 type imageURLs struct {
 	original, small, medium, large, full string
 }

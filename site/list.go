@@ -32,8 +32,8 @@ func (l *List) Grow(n int) {
 	}
 }
 
-// maxHeadBytes bounds what is stored of a list that is too long: its header and first row, which
-// show whether it is an export.
+// maxHeadBytes bounds the stored part of a list that is too long: its header and first row,
+// which show whether it is an export.
 const maxHeadBytes = 4 << 10
 
 // Write adds the next part. It never fails.
@@ -116,7 +116,7 @@ func (l *List) settle() {
 // RowsRead returns at least how many rows have been written so far.
 func (l *List) RowsRead() int { return min(l.lines, l.records) }
 
-// cleaned removes from a text what a page cannot show.
+// cleaned removes the characters of a text that a page cannot show.
 func cleaned(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\x00", ""), "\r\n", "\n")
 	return strings.TrimPrefix(strings.ToValidUTF8(text, "\uFFFD"), "\uFEFF")

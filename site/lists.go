@@ -24,7 +24,7 @@ const (
 	MaxPage = 8
 )
 
-// Options of a list of cards: what it shows in addition to name and price.
+// Options of a list of cards: further facts next to name and price.
 const (
 	withChange = 1 << iota // the 7-day change of the display price
 	withoutSet             // the list is of one set, which the page names above it
@@ -42,8 +42,8 @@ func pocketSubtitle(c *snapshot.Catalog, card int, withSet bool) string {
 	return joined(facts[:2]...)
 }
 
-// subtitleParts returns what distinguishes a card from others of its name: number, set and rarity,
-// each "" without one.
+// subtitleParts returns the facts that distinguish a card from others of its name: number, set and
+// rarity, each "" without a value.
 func subtitleParts(c *snapshot.Catalog, card int, withSet bool) [3]string {
 	facts := [3]string{c.Cards.Number.At(card), "", c.Cards.Rarity.At(card)}
 	if set := c.Cards.Set[card]; withSet && set != snapshot.NoSet {
@@ -88,15 +88,15 @@ type homePage struct {
 	sets  []uint32
 }
 
-// homeGame is what the home page shows of a game.
+// homeGame is the home page's content for a game.
 type homeGame struct {
 	slug, name string
 	topCards   []uint32
 	*period
 }
 
-// homePages is the home page of a View, and the same when the catalog is old. It is the only page
-// that nothing but these two changes.
+// homePages is the home page of a View, with a fresh and with an old catalog. Nothing else
+// changes this page.
 type homePages struct{ fresh, old []byte }
 
 // Home appends the home page: search, the most valuable cards and the movers of each game, newest sets.

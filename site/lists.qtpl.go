@@ -53,7 +53,7 @@ func (h *homePage) content() string {
 	return qs422016
 }
 
-//  game shows the most valuable cards of a game beside what moved.
+//  game shows the most valuable cards of a game next to its movers.
 
 func (h *homePage) streamgame(qw422016 *qt422016.Writer, g *homeGame) {
 	link := func(down bool) string { return h.root + MoversQuery{Down: down, Game: g.slug}.path() }

@@ -38,7 +38,7 @@ func TestPagesBeyondTheEnd(t *testing.T) {
 	}
 }
 
-// TestChecklist expects every card of a set on one page, with what the script needs to add up.
+// TestChecklist expects every card of a set on one page, with the data that the script needs to add up.
 func TestChecklist(t *testing.T) {
 	w := today(t)
 	c := w.view.Catalog

@@ -18,14 +18,14 @@ var Periods = [...]int{1, 7, 30}
 // defaultPeriod is the period of movers without a requested one, in days.
 const defaultPeriod = 7
 
-// mover is a card whose price changed, and what it was before.
+// mover is a card whose price changed, and its earlier price.
 type mover struct {
 	card uint32
 	base int64
 }
 
-// period is what moved in one game since a day: the first of so many days, or the last one with
-// prices before it.
+// period has the movers of one game since a day: the first of so many days, or the last day
+// with earlier prices.
 type period struct {
 	days     int
 	date     snapshot.Day // of the catalog
@@ -55,8 +55,8 @@ func (p *period) span() string {
 	return "in " + plural(p.days, "day", "days")
 }
 
-// missingDays returns a sentence about the days without prices between two days with some, "" if a
-// period that ends at last begins with the first of the two.
+// missingDays returns a sentence about the days without prices between two days with prices. It
+// returns "" if a period that ends at last begins with the first of the two.
 func missingDays(since, next, last snapshot.Day, days int) string {
 	if since == last-snapshot.Day(days) {
 		return ""
@@ -76,7 +76,7 @@ func dayOf(day, last snapshot.Day) string {
 	return date(day)
 }
 
-// perView has what is made of the served View at the first use.
+// perView has values that are computed from the served View at the first use.
 type perView[T any] struct {
 	mu    sync.Mutex
 	view  weak.Pointer[engine.View] // which a page must not keep in memory
@@ -101,7 +101,7 @@ type gameMoves struct {
 	cards    []uint32                   // from MoversMinCents
 }
 
-// movesOf finds the movers of all games. Each game has days of its own without prices.
+// movesOf finds the movers of all games. Each game has its own days without prices.
 func movesOf(v *engine.View) []gameMoves {
 	c := v.Catalog
 	games := make([]gameMoves, c.Games.Slug.Len())
@@ -133,7 +133,7 @@ func movesOf(v *engine.View) []gameMoves {
 	return games
 }
 
-// periodOf returns a period without movers. seen says which days have prices, back from date.
+// periodOf returns a period without movers. seen marks the days with prices, back from date.
 func periodOf(seen []bool, days int, date snapshot.Day) period {
 	found := period{days: days, date: date, first: snapshot.NoDay, since: snapshot.NoDay, next: date}
 	for back, has := range seen {
@@ -151,8 +151,8 @@ func periodOf(seen []bool, days int, date snapshot.Day) period {
 	return found
 }
 
-// find finds the movers among cards. As every change, one begins at the last price up to since, at
-// most a week older (decision 20), and is ordered as decision 21 says. bases is overwritten.
+// find finds the movers among cards. Like every change, a mover's begins at the last price up to since, at
+// most a week older (decision 20). The order is that of decision 21. bases is overwritten.
 func (p *period) find(c *snapshot.Catalog, cards []uint32, bases []int64) {
 	if p.since == snapshot.NoDay {
 		return
@@ -199,7 +199,7 @@ type moversPage struct {
 	games   []gamePeriod
 }
 
-// gamePeriod is what a page of movers shows of a game.
+// gamePeriod is the content of a page of movers for a game.
 type gamePeriod struct {
 	name string
 	*period

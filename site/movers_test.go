@@ -83,8 +83,8 @@ func TestMoversSayWhatIsMissing(t *testing.T) {
 
 var changedPattern = regexp.MustCompile(`href="/cards/([^"]*)"`)
 
-// TestMoversAgreeWithTheIndex holds the movers of 7 and 30 days against those that the API and the
-// tools have, where no day is missing.
+// TestMoversAgreeWithTheIndex compares the movers of 7 and 30 days with those of the API and the
+// tools, in a game without missing days.
 func TestMoversAgreeWithTheIndex(t *testing.T) {
 	w := today(t)
 	f := func(q site.MoversQuery, listed []uint32) {

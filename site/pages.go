@@ -32,7 +32,7 @@ type Options struct {
 // Pages renders pages. It is immutable and safe for concurrent use.
 type Pages struct {
 	base   string            // BaseURL
-	root   string            // its path, with which links within the site begin
+	root   string            // its path, the start of every link within the site
 	assets map[string]*Asset // by file name
 
 	version      func(file string) string
@@ -73,8 +73,8 @@ func New(o Options) (*Pages, error) {
 // Root returns the path of the base URL, "" for none. Every link within the site begins with it.
 func (p *Pages) Root() string { return p.root }
 
-// pageLayout is what every page has in addition to its content. Its templates are the parts that
-// several pages share.
+// pageLayout is the part of every page around its content. Its templates are shared by several
+// pages.
 type pageLayout struct {
 	*Pages
 	view *engine.View // nil when no catalog is loaded

@@ -9,7 +9,7 @@ package site
 
 import "ninepocket/site/picture"
 
-//  placeholder is hidden from screen readers unless it has a label, because the name next to it says the same.
+//  placeholder is hidden from screen readers unless it has a label, because the name next to it is equal.
 
 import (
 	qtio422016 "io"

@@ -68,7 +68,7 @@ func (p *Pages) Printings(dst []byte, v *engine.View, now time.Time, query CardQ
 	return appendPage(dst, &page)
 }
 
-// farApart is how many times the lowest price the highest one is from which on a chart from zero would
+// farApart is a ratio of the highest to the lowest price. From this ratio on, a chart from zero would
 // show most lines as one along its floor.
 const farApart = 10
 

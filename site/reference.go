@@ -128,7 +128,7 @@ func readReference(text []byte) (groups []group, release string, err error) {
 	return groups, d.Info.Version, nil
 }
 
-// resolve replaces the references of an operation by what they refer to.
+// resolve replaces the references of an operation by their targets.
 func (d *openAPIDocument) resolve(op *operation) {
 	for i, p := range op.Parameters {
 		if name, ok := strings.CutPrefix(p.Ref, "#/components/parameters/"); ok {
@@ -220,7 +220,7 @@ func paragraphs(text string) (all [][]span) {
 	return all
 }
 
-// samples are ids for which this server has data; "" if the catalog has none.
+// samples are ids that have data on this server; "" if the catalog has none.
 type samples struct{ card, set, product, snapshot string }
 
 // samplesOf chooses a card, its set, and a product. It prefers a card with a history, then one with
@@ -266,7 +266,7 @@ func (s *samples) presetValue(op *operation, p *parameter) string {
 	case p.Name == "since", p.Name == "snapshot_id": // nothing changed since the current one
 		return s.snapshot
 
-	// A browser leaves out what is empty.
+	// A browser omits empty fields.
 	case p.In != "path" && p.Required && len(p.Schema.Enum) > 0:
 		return fmt.Sprint(p.Schema.Enum[0])
 	case p.In != "path" && p.Required:
@@ -274,7 +274,7 @@ func (s *samples) presetValue(op *operation, p *parameter) string {
 	case p.In != "path":
 		return ""
 
-	// What a path names must be there.
+	// Values of a path's parameters are required.
 	case strings.HasPrefix(op.path, "/v1/sets/"):
 		return s.set
 	case p.Name == "product_id":

@@ -29,10 +29,10 @@ var packageWords = map[string]string{
 // packages are words of packages alone: no card has them in its name.
 var packages = strings.Fields("etb pcetb bb booster bundle display")
 
-// sealedWords are words that say of a query that it means sealed products, or nothing of them.
+// sealedWords are words that mean sealed products in a query, or nothing about them.
 const sealedWords = " sealed new english pokemon tcg one piece onepiece card cards game the of price "
 
-// sealedName is what a search knows of a sealed product.
+// sealedName is a sealed product as a search sees it.
 type sealedName struct {
 	name  int      // number of the words that its name has
 	words []string // all that find it
@@ -42,7 +42,7 @@ type sealedName struct {
 // sealedNames are those of all sealed products, by row.
 type sealedNames struct {
 	all   []sealedName
-	known map[string]bool // every word of theirs: a search for cards has others
+	known map[string]bool // every word in these names: a search for cards has others
 }
 
 // sealedNamesOf reads the names of all sealed products. A catalog has no sets of them: the words
@@ -81,7 +81,7 @@ func sealedNamesOf(v *engine.View) sealedNames {
 	return names
 }
 
-// foldedWords returns the words of a text as a search compares them. They share no memory with it.
+// foldedWords returns the words of a text as a search compares them. They are copies.
 func foldedWords(s string) (words []string) {
 	for word := range strings.FieldsSeq(s) {
 		if folded := cardvocab.Fold(word); folded != "" {
@@ -124,7 +124,7 @@ func (p *Pages) sealedOf(v *engine.View, query *SearchQuery, meant *index.Query)
 		isPackage = isPackage || slices.Contains(packages, one)
 	}
 
-	// Beside the word of a package, another may be misspelt. Without one it is of a card.
+	// If the query has the word of a package, another word may be misspelt. Without such a word the query means a card.
 	for _, word := range unknown {
 		one := ""
 		if isPackage && len(word) >= minSuggestLen && !slices.Contains(packages, word) {
@@ -181,7 +181,7 @@ func sealedID(v *engine.View, row int) string {
 	return v.Site().ProductPrefix + "_" + v.Catalog.Sealed.Tail.At(row)
 }
 
-// packageText returns the package of a sealed product with what is in it.
+// packageText returns the package of a sealed product with its content.
 func packageText(c *snapshot.Catalog, row int) string {
 	unit := strings.ToLower(displayName(c.Sealed.UnitKind.At(row)))
 	many := unit + "s"

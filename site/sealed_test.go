@@ -52,7 +52,7 @@ func sealedWorld(t *testing.T, licensed bool) *world {
 }
 
 // TestSealedPage expects name, package, set, price and history of a licensed product, and no price of
-// another.
+// an unlicensed product.
 func TestSealedPage(t *testing.T) {
 	w := sealedWorld(t, true)
 	id := "prd_" + fixture.ID("", 1, 1)
@@ -130,8 +130,8 @@ func TestSealedSearch(t *testing.T) {
 	}
 }
 
-// TestSealedReading expects sealed products in the order that the words ask for, those with a price before
-// others, and a page that says none is below it if none is.
+// TestSealedReading expects sealed products in the requested order, priced products before others, and a
+// sentence if no product is below the requested price.
 func TestSealedReading(t *testing.T) {
 	w := sealedWorld(t, true)
 	c := w.view.Catalog

@@ -153,8 +153,8 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request Search
 // relevance is the order of relevance where words ask for another one.
 const relevance = "relevance"
 
-// explain says how the query was read (docs/dev/SEARCH.md, How a query is explained). Of words that are the
-// first card's set or number there is nothing to say.
+// explain reports how the query was read (docs/dev/SEARCH.md, How a query is explained). Words
+// that are the first card's set or number need no report.
 func (s *searchPage) explain(v *engine.View, query *index.Query, list []index.Note) {
 	s.order = s.request.Sort
 	if s.order == relevance {
@@ -209,8 +209,8 @@ func (s *searchPage) explain(v *engine.View, query *index.Query, list []index.No
 	}
 }
 
-// sealedMeaning returns what a query asks of sealed products: its words without those of an order or
-// of bounds, which are given.
+// sealedMeaning returns a query's meaning for sealed products: its words without the words of an
+// order or of bounds, which are given.
 func sealedMeaning(v *engine.View, query *index.Query, list []index.Note) index.Query {
 	meant := query.WithoutModifiers(v.Index)
 	// The words of a package are of no card, so they are not among its words.
@@ -222,8 +222,8 @@ func sealedMeaning(v *engine.View, query *index.Query, list []index.Note) index.
 	return meant
 }
 
-// without returns the address of the results without one of the modifiers that the words have: the
-// others become filters and an order of the address, so that each can be taken away by itself.
+// without returns the address of the results without one of the modifiers in the words. The others
+// become filters and an order of the address, so that each can be removed separately.
 func (s *searchPage) without(
 	v *engine.View, query *index.Query, list []index.Note, drop func(*SearchQuery),
 ) string {
@@ -252,10 +252,10 @@ func (s *searchPage) without(
 	return s.searchLink(q)
 }
 
-// orderText says in which order words put the cards.
+// orderText names the order of cards that the words ask for.
 var orderText = map[string]string{
 	"price_asc":  "Sorted by price, cheapest first.",
-	"price_desc": "Sorted by price, dearest first.",
+	"price_desc": "Sorted by price, most expensive first.",
 	"newest":     "Sorted by age, newest first.",
 }
 

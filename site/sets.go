@@ -99,7 +99,7 @@ func (w *setValue) barOffsets() []int {
 	return places
 }
 
-// percent returns a share in whole percent. A small share that is not zero is "under 1 %".
+// percent returns a part in whole percent. A small part that is not zero is "under 1 %".
 func percent(part, whole int64) string {
 	if part > 0 && part < whole/200 {
 		return "under 1\u00a0%"

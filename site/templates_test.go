@@ -96,7 +96,7 @@ func TestTemplatesAreCompiled(t *testing.T) {
 	}
 }
 
-// rawPattern matches what a template writes unescaped.
+// rawPattern matches unescaped output in a template.
 var rawPattern = regexp.MustCompile(`\{%-?\s*(?:(?:s|v|d|dl|dul|f[.0-9]*|q|z|j|u|sz|qz|jz|uz)=)\s+(.*?)\s*-?%\}`)
 
 // TestPagesEscape checks that templates escape everything but structured data and the documents

@@ -62,7 +62,7 @@ func (p Pick) String() string {
 // ValueQuery is a list to value, with the choices made so far.
 type ValueQuery struct {
 	List
-	More  bool   // the list is longer than what was counted
+	More  bool   // the list is longer than the counted part
 	Picks []Pick // the last pick of a line counts
 }
 
@@ -82,7 +82,7 @@ func (query *ValueQuery) TooLong() string {
 		plural(MaxListText, "byte", "bytes") + " are valued at a time: send it in parts. Nothing of it was valued."
 }
 
-// isLarge reports whether the page of the list does not show all of it.
+// isLarge reports whether the page of the list shows only a part.
 func (query *ValueQuery) isLarge() bool {
 	return len(query.Text()) > ValueText || query.Rows() > ValueLines
 }
@@ -123,7 +123,7 @@ type valuePage struct {
 
 func (p *Pages) valuePage(v *engine.View, now time.Time, query *ValueQuery) *valuePage {
 	page := &valuePage{
-		pageLayout: p.newLayout(v, now, "Value a list", "What a list of trading cards is worth, line by line."),
+		pageLayout: p.newLayout(v, now, "Value a list", "The worth of a list of trading cards, line by line."),
 		picks:      query.Picks,
 	}
 	if !query.Empty() && !query.isLarge() {
@@ -142,8 +142,8 @@ func (p *Pages) ValueRefused(dst []byte, v *engine.View, now time.Time, query Va
 	return appendPage(dst, page)
 }
 
-// Value appends the page that values a list. Nothing of the list is stored. The error says which
-// row of a large export cannot be read.
+// Value appends the page that values a list. Nothing of the list is stored. The error names the
+// unreadable row of a large export.
 func (p *Pages) Value(dst []byte, v *engine.View, now time.Time, query ValueQuery) ([]byte, error) {
 	page := p.valuePage(v, now, &query)
 	page.large = !query.Empty() && query.isLarge()
@@ -310,7 +310,7 @@ func assumptions(r *valuation.Result) string {
 	return strings.Join(all, ", ")
 }
 
-// openText returns what is unresolved about a line without a card.
+// openText returns the open question of a line without a card.
 func openText(r *valuation.Result) string {
 	switch {
 	case r.Status == valuation.Ambiguous && r.From >= 0:

@@ -164,7 +164,7 @@ func (p *valuePage) answer() string {
 	return qs422016
 }
 
-//  row is a line with its card and price, or with the choice that is needed, for which ask adds the buttons.
+//  row is a line with its card and price, or with the open choice, for which ask adds the buttons.
 
 func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine, ask bool) {
 	c := p.view.Catalog

@@ -78,7 +78,7 @@ func (r *listRows) found(text string, item valuation.Item, end int) {
 	r.line = valuedLine{number: r.count, text: text, item: item}
 }
 
-// err returns what ended the lines before the end of the list.
+// err returns the error that ended the lines before the end of the list.
 func (r *listRows) err() error {
 	if r.export == nil {
 		return nil
@@ -86,7 +86,7 @@ func (r *listRows) err() error {
 	return r.export.Err
 }
 
-// headerWarning says why a header is not used, "" for a first row that does not look like one.
+// headerWarning returns why a header is not used, "" for a first row that does not look like a header.
 func headerWarning(text string, err error) string {
 	first, rest, _ := strings.Cut(text, "\n")
 	second, _, _ := strings.Cut(rest, "\n")
@@ -130,8 +130,8 @@ type RowsQuery struct {
 }
 
 // AppendRows appends the rows of a piece as JSON for the page's script, which adds them up. The
-// last row of a piece may be incomplete, so it is left for the next piece. The error says which row
-// cannot be read.
+// last row of a piece may be incomplete, so it is left for the next piece. The error names the
+// unreadable row.
 func (p *Pages) AppendRows(dst []byte, v *engine.View, query *RowsQuery) ([]byte, error) {
 	rows := &listRows{text: query.Text}
 	warning := ""

@@ -12,7 +12,7 @@ import (
 	"ninepocket/site"
 )
 
-// piece is what the script reads of a response.
+// piece is the part of a response that the script reads.
 type piece struct {
 	Kind, Warning string
 	Header, Read  int
@@ -43,7 +43,7 @@ func queryOf(text string) site.ValueQuery {
 	return site.ValueQuery{List: list}
 }
 
-// pieceTable values a list in pieces of so many bytes, longer ones where a row does not fit.
+// pieceTable values a list in pieces of so many bytes, or longer pieces for longer rows.
 func (w *world) pieceTable(tb testing.TB, text string, size int) (table [][]string) {
 	tb.Helper()
 	var header, kind string
@@ -84,7 +84,7 @@ func (w *world) pieceTable(tb testing.TB, text string, size int) (table [][]stri
 	return table
 }
 
-// FuzzPieces wants a list in pieces to have the rows that it has as a whole, wherever it is cut.
+// FuzzPieces checks that a list in pieces has the rows of the whole list, wherever it is cut.
 func FuzzPieces(f *testing.F) {
 	const app = "Quantity,Name,Set,Card Number,Printing\n"
 	for _, text := range []string{
@@ -103,8 +103,8 @@ func FuzzPieces(f *testing.F) {
 		query := queryOf(strings.TrimLeft(text, " \t\n\v\f\r\u0085\u00a0\ufeff"))
 		text = query.Text()
 
-		// The first piece decides whether a list is an export, so it has the whole header. What is no app's file may
-		// be told apart by a later row.
+		// The first piece decides whether a list is an export, so it has the whole header. A later row may show that
+		// a file is no app's export.
 		if size == 0 || strings.ContainsRune(text, '\r') || text == "" {
 			return
 		}
@@ -122,7 +122,7 @@ func FuzzPieces(f *testing.F) {
 	})
 }
 
-// TestHeaderWarnings wants a header that says nothing to be told, and a list of lines to be read without a word.
+// TestHeaderWarnings checks that a useless header is reported, and that a list of lines is read without a warning.
 func TestHeaderWarnings(t *testing.T) {
 	w := today(t)
 	const unknown = "The first row is no header of TCGplayer"
@@ -153,7 +153,7 @@ func TestHeaderWarnings(t *testing.T) {
 	}
 }
 
-// TestUnreadableRows wants a row that cannot be read to be told by its number in the whole list.
+// TestUnreadableRows checks that an unreadable row is reported by its number in the whole list.
 func TestUnreadableRows(t *testing.T) {
 	w := today(t)
 	const header = "Qty,Card Name,Edition\n"
@@ -175,7 +175,7 @@ func TestUnreadableRows(t *testing.T) {
 	}
 }
 
-// TestPicksOfPieces wants a pick to count for its line alone, whatever piece it is in.
+// TestPicksOfPieces checks that a pick counts for its line alone, whatever piece has the line.
 func TestPicksOfPieces(t *testing.T) {
 	w := today(t)
 	card := w.busiest()

@@ -11,8 +11,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestOldFormats loads one snapshot of each format there ever was and compares it with what it said
-// when it was written. The files of a format are written once, with -update, and never again.
+// TestOldFormats loads one snapshot of each format so far and compares it with its dump from the
+// time of writing. The files of a format are written once, with -update, and never again.
 func TestOldFormats(t *testing.T) {
 	for format := 1; format <= snapshot.Format; format++ {
 		name := fmt.Sprintf("format-%d", format)

@@ -7,7 +7,7 @@ import (
 	"ninepocket/calendar"
 )
 
-// Limits of a catalog: what the fields of docs/API.md and the format's 32-bit offsets can carry.
+// Limits of a catalog: the capacity of the fields of docs/API.md and of the format's 32-bit offsets.
 const (
 	// MaxCents is the largest amount of money (docs/API.md).
 	MaxCents = 9007199254740991
@@ -108,21 +108,21 @@ type Catalog struct {
 	Movers      Movers
 	Registry    IDHistory
 	Aliases     Aliases
-	// Prior says for each card how likely a searcher means it, when several cards answer the words
-	// equally well. A larger number is likelier. Fit is empty when the snapshot does not say.
+	// Prior is the likelihood of each card if several cards match the words equally well. A larger
+	// number is likelier. Fit is empty when the snapshot has no priors.
 	Prior []uint32
 	// Gaps are the days and groups that a feed has no prices for.
 	Gaps Gaps
 	// GapReasons says of each row of Gaps why its group has no prices of the day (decision 3402). It
 	// is empty when no row has a reason.
 	GapReasons Strings
-	// Names are what names of cards are in other languages.
+	// Names are the names of cards in other languages.
 	Names Names
 	// Unlisted are the items that no source lists any more.
 	Unlisted Unlisted
 	// Gone are the cards of earlier catalogs that this one does not have.
 	Gone Gone
-	// Reserved are the feeds for which the operator says that the catalog may not be passed on as a whole.
+	// Reserved are the feeds whose operator does not allow the catalog to be passed on as a whole.
 	Reserved []uint8
 	// Unclaimed are references that had prices before the catalog had an item for them.
 	Unclaimed Unclaimed
@@ -150,8 +150,8 @@ type Sets struct {
 	Cards   []uint32 `column:"cards"`
 	Aliases Lists    `column:"aliases"` // list i is the rows of Alias that belong to set i
 	Alias   Strings  `column:"alias"`   // names and codes that a filter takes besides ID, Slug, Name and Code
-	// Total is the number that a set's cards have after the slash (102 of "4/102"). It is 0 when no
-	// source says it.
+	// Total is the number that a set's cards have after the slash (102 of "4/102"). It is 0 if no
+	// source has it.
 	Total []uint16 `column:"total" since:"2"`
 }
 
@@ -233,8 +233,8 @@ type History struct {
 	Points PackedPoints `column:"points"`
 }
 
-// PackedPoints are the points of all lanes. They are most of a snapshot, so that a catalog shares
-// them with the bytes that it was read from.
+// PackedPoints are the points of all lanes. They are most of a snapshot, so a catalog uses the
+// bytes that were read, without a copy.
 type PackedPoints []byte
 
 // Stats are the statistics of display lanes over the windows of StatWindows. A lane has three rows:
@@ -267,8 +267,8 @@ type IDHistory struct {
 	SlugID Strings `column:"slug_id"`
 }
 
-// Gaps are what a daily feed has no prices for (decision 1903). A row is a whole day, or one group
-// on a day on which other groups have prices. Rows are in the order of feed, game, day and group.
+// Gaps are missing prices of a daily feed (decision 1903). A row is a whole day, or one group on a
+// day on which other groups have prices. Rows are in the order of feed, game, day and group.
 type Gaps struct {
 	Feed  []uint8 `column:"feed"`
 	Game  []uint8 `column:"game"`
@@ -311,8 +311,8 @@ type Aliases struct {
 // AnyGame is the game of an alias that holds in every game.
 const AnyGame = 255
 
-// Names are names of cards in other languages (docs/dev/SEARCH.md, Other languages). Rows of AnyGame are words that
-// stand beside names, such as those of regional cards; a word without English means nothing.
+// Names are names of cards in other languages (docs/dev/SEARCH.md, Other languages). Rows of AnyGame are words next
+// to names, such as those of regional cards; a word without English means nothing.
 type Names struct {
 	English  Strings `column:"english"` // as in the names of cards; ascending
 	Language Strings `column:"language"`
@@ -372,8 +372,8 @@ func (c *Catalog) GoneCard(ref string) (name string, last Day, ok bool) {
 // Date is the UTC date of the snapshot.
 func (c *Catalog) Date() Day { return DayOf(c.SnapshotAt) }
 
-// MakeRoom makes room for so many lanes, of which some are shown, and bytes of points: tables that grow
-// to that size are copied. It is for builders only.
+// MakeRoom makes room for so many lanes, some of them shown, and bytes of points: tables that grow to
+// that size are copied. It is for builders only.
 func (c *Catalog) MakeRoom(lanes, shown, points int) {
 	makeRoom(&c.Lanes, lanes)
 	makeRoom(&c.Stats, shown*len(StatWindows))

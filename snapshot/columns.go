@@ -13,8 +13,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// column is one column of a section. Encoding, decoding and checking walk through the same columns,
-// so that they cannot diverge.
+// column is one column of a section. Encoding, decoding and checking use one list of columns, so
+// that they cannot diverge.
 //
 // A section is a msgpack map from column name to bin. Integers are little-endian and of fixed
 // width.
@@ -96,8 +96,8 @@ type encoder struct {
 // encodeSection encodes a table as the bytes of its section.
 func encodeSection(columns []column) ([]byte, error) {
 	e := &encoder{}
-	// What grows to its size is copied, and lies in memory twice. Names and lengths take less than 64 bytes
-	// a column.
+	// A buffer that grows to its size is copied, and lies in memory twice. Names and lengths take less than
+	// 64 bytes a column.
 	size := 64 * len(columns)
 	for _, col := range columns {
 		size += col.size()
@@ -162,9 +162,9 @@ type decoder struct {
 	err  error
 }
 
-// decodeSection reads a table from the bytes of its section. It allocates only what the bytes
-// really hold: it compares each length with what is left before it reads (docs/dev/SNAPSHOT.md, What a
-// reader must check). msgpack itself would allocate what five bytes declare.
+// decodeSection reads a table from the bytes of its section. It allocates only what the bytes really
+// hold: it compares each length with the remaining bytes before it reads (docs/dev/SNAPSHOT.md).
+// msgpack itself would allocate what five bytes declare.
 //
 // Columns are copies, so that the bytes of the section can be freed. Only the points of history are
 // not copied, because they are most of a snapshot.
@@ -211,7 +211,7 @@ func (d *decoder) bin(name string, width int) []byte {
 		return d.fail(name, "is not bytes: %v", err)
 	}
 
-	// A length is compared with what is left before anybody makes room for it.
+	// A length is compared with the remaining bytes before memory is allocated.
 	if n < 0 || n > d.r.Len() {
 		return d.fail(name, "declares %d bytes where %d are left", n, d.r.Len())
 	}

@@ -9,14 +9,14 @@ import (
 )
 
 // Companion has the records of another API's contract (docs/MOVE-FROM.md), which a server reads only
-// when it answers that API.
+// if it serves that API.
 type Companion struct {
 	Cards  CompanionCards
 	Sets   CompanionSets
 	Quotes Quotes
 }
 
-// CompanionCards are cards in the order in which that API lists them.
+// CompanionCards are cards in that API's order.
 type CompanionCards struct {
 	Ref  Strings  `column:"ref"` // the id there
 	Set  []uint32 `column:"set"` // a row of CompanionSets
@@ -29,7 +29,7 @@ type CompanionSets struct {
 	JSON Strings `column:"json"`
 }
 
-// Quotes are prices of lanes that are no market prices, in cents as they were delivered, or NoCents.
+// Quotes are prices of lanes other than market prices, in cents as delivered, or NoCents.
 type Quotes struct {
 	Lane   []uint32 `column:"lane"` // ascending
 	Low    []int64  `column:"low"`
@@ -55,8 +55,8 @@ func (m *Manifest) CompanionKey() string {
 	return key.String()
 }
 
-// LoadCompanion reads what Load leaves out. lanes is how many lanes the catalog has. Cards and sets are those of
-// known when that is not nil: a Companion of the same CompanionKey.
+// LoadCompanion reads the sections that Load omits. lanes is how many lanes the catalog has. Cards and sets are
+// those of known when that is not nil: a Companion of this CompanionKey.
 func LoadCompanion(ctx context.Context, store *Store, id string, lanes int, known *Companion) (*Companion, error) {
 	m, err := store.Manifest(id)
 	if err == nil && m.CompanionKey() == "" {
@@ -66,7 +66,7 @@ func LoadCompanion(ctx context.Context, store *Store, id string, lanes int, know
 		return nil, err
 	}
 
-	// Only what is set apart is decoded: the catalog is in memory already.
+	// Only separate sections are decoded: the catalog is already in memory.
 	c := &Catalog{}
 	if known != nil {
 		c.Companion = Companion{Cards: known.Cards, Sets: known.Sets}

@@ -58,8 +58,8 @@ func unsynced(rule disktest.Rule) *disktest.Disk {
 	return d
 }
 
-// record runs Write and Publish of a catalog on a store and returns what it did to the disk, with
-// paths relative to the store's parent, and how many of the calls belong to Write.
+// record runs Write and Publish of a catalog on a store. It returns the calls to the disk, with
+// paths relative to the store's parent, and the number of calls by Write.
 func record(t testing.TB, d *snapshot.Store, c *snapshot.Catalog) (calls []disktest.Call, writing int, id string) {
 	t.Helper()
 	seen := d.WithDisk(unsynced(func(call disktest.Call) disktest.Effect {
@@ -83,9 +83,9 @@ func record(t testing.TB, d *snapshot.Store, c *snapshot.Catalog) (calls []diskt
 	return calls, writing, id
 }
 
-// eachStep cuts the power before each call that work makes to the disk of a store, and after the last
-// one. It tells what each of many cuts may leave of the store's parent, but for what is below tmp, which
-// nobody reads. It returns how many calls there were.
+// eachStep cuts the power before each call of work to the disk of a store, and after the last call. It
+// reports every possible content of the store's parent after a cut, except for tmp, which has no
+// readers. It returns the number of calls.
 func eachStep(
 	d *snapshot.Store, left func(before string, files map[string][]byte), dice *rand.Rand, work func(*snapshot.Store),
 ) (calls int) {
@@ -166,7 +166,7 @@ func TestFailureAtEachStep(t *testing.T) {
 			})
 		}
 
-		// What changed is not worth a publication.
+		// The change is too small for a release.
 		ofDelta := strings.Contains(failing.Path, "changes")
 		if ofDelta && (err != nil || !strings.Contains(warned, disktest.ErrDisk.Error())) {
 			t.Fatalf("step %d (%s) failed: %v, warned of %q", k, failing, err, warned)
@@ -196,16 +196,16 @@ func TestFailureAtEachStep(t *testing.T) {
 	}
 }
 
-// powerCuts is a publication whose power is cut before each of its calls.
+// powerCuts is a release whose power is cut before each of its calls.
 type powerCuts struct {
-	parent  string // a copy of the directory above the store before the publication
+	parent  string // a copy of the directory above the store before the release
 	calls   []disktest.Call
 	writing int
 	old, id string
 	known   map[string]string // outcomes by state
 }
 
-// newPowerCuts is the first or the second publication of a store.
+// newPowerCuts is the first or the second release of a store.
 func newPowerCuts(t testing.TB, second bool) *powerCuts {
 	t.Helper()
 	d := openDir(filepath.Join(t.TempDir(), "store"))
@@ -223,7 +223,7 @@ func newPowerCuts(t testing.TB, second bool) *powerCuts {
 	return p
 }
 
-// outcome is what a power cut did after k calls: "" when all is well.
+// outcome is the result of a power cut after k calls: "" when all is well.
 func (p *powerCuts) outcome(t testing.TB, files map[string][]byte, k int) string {
 	t.Helper()
 	wrote := k >= p.writing
@@ -266,7 +266,7 @@ func (p *powerCuts) broken(t testing.TB, files map[string][]byte, wrote, publish
 		if err := d.Verify(cur.ID); err != nil {
 			return err.Error()
 		}
-		// A delta is whole, and there before its publication is.
+		// A delta is whole, and stored before its release.
 		deltas, err := snapshot.DeltasOf(d).All()
 		if err != nil {
 			return err.Error()
@@ -288,8 +288,8 @@ func (p *powerCuts) broken(t testing.TB, files map[string][]byte, wrote, publish
 	return ""
 }
 
-// run cuts the power after each call and returns what went wrong. The disk lies of the call number lie,
-// -1 for none; then only what Publish does is looked at, up to the first thing that breaks.
+// run cuts the power after each call and returns the faults. The disk lies about the call number lie,
+// -1 for none; then only the calls of Publish are checked, up to the first fault.
 func (p *powerCuts) run(t testing.TB, lie int) (states int, broken []string) {
 	t.Helper()
 	parent := t.TempDir()
@@ -337,16 +337,16 @@ func TestPowerCuts(t *testing.T) {
 			t.Error(b)
 		}
 
-		// Most operations are on files that nobody can see yet, and a file is synced before the
-		// next one is begun.
+		// Most operations are on files that are not visible yet, and a file is synced before
+		// the next file is begun.
 		if states <= 40 {
 			t.Errorf("only %d states were seen", states)
 		}
 	}
 }
 
-// TestEverySyncIsNeeded takes the syncs of a publication away one at a time: each time some power
-// cut breaks the store. So the model would find a sync that is missing, and there is none too many.
+// TestEverySyncIsNeeded removes the syncs of a release one at a time: each time some power cut
+// breaks the store. So the model would find a missing sync, and no sync is superfluous.
 func TestEverySyncIsNeeded(t *testing.T) {
 	t.Parallel()
 	p := newPowerCuts(t, true)

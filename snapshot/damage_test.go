@@ -16,7 +16,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// damagedSection wants err to be damage and returns the section that it names.
+// damagedSection checks that err is damage and returns the section that it names.
 func damagedSection(t testing.TB, err error) string {
 	t.Helper()
 	var damage *snapshot.DamageError
@@ -174,7 +174,7 @@ func TestNotAJSONManifest(t *testing.T) {
 	f(`{"format":1,"id":"20260314T200530Z-0123456789abcdef"}`, "is not that of snapshot")
 }
 
-// TestPointerIsNoFile puts a fifo in the place of the pointer: nobody waits for it.
+// TestPointerIsNoFile puts a fifo in place of the pointer: no reader waits for it.
 func TestPointerIsNoFile(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

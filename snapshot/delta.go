@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// RowKind is what a row of a Delta is of.
+// RowKind is the kind of a row of a Delta.
 type RowKind uint8
 
 // The kinds of rows.
@@ -30,20 +30,20 @@ type RowKey struct {
 	Condition Condition
 }
 
-// deltaFormat is the version of a Delta: of its form, and of what fingerprints are made of. A reader
-// takes no other.
+// deltaFormat is the version of a Delta: of its form, and of the input of fingerprints. A reader
+// accepts only this version.
 const deltaFormat = 1
 
-// appendLine appends the line of a row: its key, and its fingerprint in the earlier snapshot, 0 where it was not.
+// appendLine appends the line of a row: its key, and its fingerprint in the earlier snapshot, 0 if it was absent.
 func (key *RowKey) appendLine(lines []byte, was uint64) []byte {
 	return fmt.Appendf(lines, "%d%d%016x%s\t%s\n", key.Kind, key.Condition, was, key.ID, key.Variant)
 }
 
-// Delta names the rows in which one snapshot differs from another. Whoever published what, and when:
-// an id stands for its content, so that a delta is true for ever.
+// Delta names the rows in which one snapshot differs from another. It is valid for ever, because an
+// id stands for its content, independent of the release.
 type Delta struct {
 	Format int    `json:"format"`
-	Epoch  uint64 `json:"epoch"` // of the publication that it was made for
+	Epoch  uint64 `json:"epoch"` // of the release that it was made for
 	From   string `json:"from"`
 	To     string `json:"to"`
 	Packed []byte `json:"rows"` // a line each, compressed
@@ -54,7 +54,7 @@ func NewDelta(from, to *Catalog, epoch uint64) (*Delta, error) {
 	was := map[RowKey]uint64{}
 	from.EachRow(func(key RowKey, row int) { was[key] = from.Fingerprint(key.Kind, row) })
 
-	// What both have in common leaves the map.
+	// Rows of both catalogs leave the map.
 	var lines []byte
 	to.EachRow(func(key RowKey, row int) {
 		if was[key] != to.Fingerprint(key.Kind, row) {
@@ -63,14 +63,14 @@ func NewDelta(from, to *Catalog, epoch uint64) (*Delta, error) {
 		delete(was, key)
 	})
 
-	// What is left went. The catalog has it in an order, and equal catalogs give equal bytes.
+	// The rest was removed. The catalog has an order for it, and equal catalogs give equal bytes.
 	from.EachRow(func(key RowKey, _ int) {
 		if before := was[key]; before != 0 {
 			lines = key.appendLine(lines, before)
 		}
 	})
 
-	// Ids are most of it, and hardly any shorter compressed.
+	// Ids are most of a delta, and compression hardly shortens them.
 	compress, err := compressor()
 	if err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func (c *Catalog) EachRow(each func(key RowKey, row int)) {
 	}
 }
 
-// Fingerprint is equal for two rows that clients are shown as equal, but for what moves every day (decision
-// 4101). It is never 0.
+// Fingerprint is equal for two rows that clients see as equal, except for values that move every day
+// (decision 4101). It is never 0.
 func (c *Catalog) Fingerprint(kind RowKind, row int) uint64 {
 	var shown []any
 	switch kind {
@@ -131,7 +131,7 @@ func (c *Catalog) Fingerprint(kind RowKind, row int) uint64 {
 	return hash.Sum64() | 1
 }
 
-// ParseDelta reads what Encode wrote.
+// ParseDelta reads the output of Encode.
 func ParseDelta(b []byte) (*Delta, error) {
 	delta := &Delta{}
 	err := decodeChecksummed(b, deltasDir, delta)
@@ -147,7 +147,7 @@ func (delta *Delta) Encode() ([]byte, error) { return encodeChecksummed(delta) }
 // DeltaRow is a row of a Delta.
 type DeltaRow struct {
 	RowKey
-	Was uint64 // its fingerprint in the earlier snapshot, 0 where it was not
+	Was uint64 // its fingerprint in the earlier snapshot, 0 if it was absent
 }
 
 // Rows returns the rows. It calls step often, and step may rest.
@@ -161,7 +161,7 @@ func (delta *Delta) Rows(step func()) (rows []DeltaRow, err error) {
 	lines := bufio.NewScanner(unpack)
 	for lines.Scan() {
 		step()
-		// What a seal covers was written by this program, or by another one that had the key.
+		// A file with a valid checksum line was written by this program, or by another program with the key.
 		line := lines.Text()
 		if len(line) < 2+16 {
 			return nil, &DamageError{deltasDir, "has a line that is no row"}

@@ -10,10 +10,10 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// MaxDeltas is how many deltas a store has: so many publications back clients are told what changed.
+// MaxDeltas is the number of deltas in a store, and so the number of releases whose changes clients can get.
 const MaxDeltas = 30
 
-// deltasDir is the folder of the deltas, a file for each publication, named by its epoch.
+// deltasDir is the folder of the deltas, a file for each release, named by its epoch.
 const deltasDir = "changes"
 
 // Deltas are the deltas of a store.
@@ -29,9 +29,9 @@ func (deltas Deltas) file(name string) string {
 	return filepath.Join(deltas.store.root, deltasDir, name)
 }
 
-// Record records what a publication changes, before it happens: who sees it has the delta too. A delta
-// of a publication that never happened harms nobody. An error does not matter to the publication: clients
-// have to take the bulk again, and are told so.
+// Record records the changes of a release before it happens, so that every reader of the release has the
+// delta, too. A delta of a release that never happened does no harm. An error does not stop the release:
+// clients have to take the bulk again, and get a message.
 func (deltas Deltas) Record(ctx context.Context, cur *Current, record func(*Delta) error, warn func(string)) {
 	if !ValidID(cur.Previous) || cur.Previous == cur.ID {
 		return // nothing changed
@@ -50,11 +50,11 @@ func (deltas Deltas) Record(ctx context.Context, cur *Current, record func(*Delt
 		err = record(delta)
 	}
 	if err != nil && warn != nil {
-		warn("clients are not told what changed, and have to take the bulk again: " + err.Error())
+		warn("changes are not recorded: clients have to download the bulk files again: " + err.Error())
 	}
 }
 
-// Add stores a delta as that of its epoch. Nobody but the one writer of publications may call it.
+// Add stores a delta under its epoch. Only the writer of releases may call it.
 func (deltas Deltas) Add(delta *Delta) error {
 	b, err := delta.Encode()
 	if err == nil {
@@ -67,7 +67,7 @@ func (deltas Deltas) Add(delta *Delta) error {
 	return disk.Replace(deltas.store.disk, path+".tmp", path, b, 0o644)
 }
 
-// All returns the deltas that are whole, newest first, and what is wrong with others.
+// All returns the intact deltas, newest first, and the errors of the others.
 func (deltas Deltas) All() (all []*Delta, problems error) {
 	for _, name := range slices.Backward(deltas.names()) {
 		b, err := disk.ReadFile(deltas.store.disk, deltas.file(name))
@@ -88,7 +88,7 @@ func (deltas Deltas) All() (all []*Delta, problems error) {
 func (deltas Deltas) names() (names []string) {
 	entries, _ := deltas.store.disk.List(filepath.Join(deltas.store.root, deltasDir))
 	for _, entry := range entries {
-		// A crash may leave one that is longer.
+		// A crash may leave a longer one.
 		if name := entry.Name(); len(name) == len(deltaName(0)) {
 			names = append(names, name)
 		}
@@ -96,8 +96,8 @@ func (deltas Deltas) names() (names []string) {
 	return names
 }
 
-// prune removes all deltas but the newest up to an epoch. Later ones are of a history that is over: they would
-// count as the newest for ever. What cannot be removed only takes room.
+// prune removes all deltas but the newest up to an epoch. Later deltas belong to a history that has ended:
+// they would always count as the newest. A delta that cannot be removed only takes room.
 func (deltas Deltas) prune(epoch uint64) {
 	names := deltas.names()
 	for i, name := range names {

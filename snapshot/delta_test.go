@@ -12,7 +12,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestDeltaOfUnshownPrices plants prices that differ and that nobody may be shown: no delta has a row of them.
+// TestDeltaOfUnshownPrices plants differences in prices that may not be shown: no delta has a row for them.
 func TestDeltaOfUnshownPrices(t *testing.T) {
 	before := fixture.Random(7, fixture.Small)
 	planted := fixture.Lane{
@@ -36,8 +36,8 @@ func TestDeltaOfUnshownPrices(t *testing.T) {
 	}
 }
 
-// TestDeltas wants a store to have the deltas of its last 30 publications, as they were written, and none of a
-// history that is over.
+// TestDeltas checks that a store has the deltas of its last 30 releases, as written, and none of a history
+// that has ended.
 func TestDeltas(t *testing.T) {
 	d, ids := storeOf(t, 1, 2)
 	deltas := snapshot.DeltasOf(d)
@@ -62,7 +62,7 @@ func TestDeltas(t *testing.T) {
 		}
 	}
 
-	// Each row of one direction is a row of the other, and says what the other has.
+	// Each row of one direction is a row of the other, with the other's value.
 	all, _ := deltas.All()
 	there, err := all[0].Rows(func() {})
 	if err != nil {
@@ -79,7 +79,7 @@ func TestDeltas(t *testing.T) {
 		}
 	}
 
-	// Without CURRENT and journal epochs begin anew.
+	// Without CURRENT and journal, epochs start from the beginning.
 	for _, name := range []string{"CURRENT", "PUBLICATIONS"} {
 		if err := os.Remove(filepath.Join(d.Root(), name)); err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestDeltas(t *testing.T) {
 	}
 }
 
-// TestDamagedDeltas changes each byte of a delta: it is damage, and no row of it is read.
+// TestDamagedDeltas changes each byte of a delta: every change is damage, and no row is read.
 func TestDamagedDeltas(t *testing.T) {
 	whole, err := snapshot.NewDelta(fixture.Random(1, tiny).Catalog(), fixture.Random(2, tiny).Catalog(), 1)
 	if err != nil {
@@ -110,7 +110,7 @@ func TestDamagedDeltas(t *testing.T) {
 		}
 	}
 
-	// A seal does not make rows of what is none.
+	// A valid checksum line does not make other bytes rows.
 	for i := range whole.Packed {
 		bad := *whole
 		bad.Packed = slices.Clone(whole.Packed)

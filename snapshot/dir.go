@@ -32,8 +32,8 @@ import (
 //	incoming/                what a follower of another store has of its sections so far
 //	LOCK                     held by the writer
 //
-// Readers take no lock and never list: they load what CURRENT names. A Store is safe for use by
-// several goroutines and processes.
+// Readers take no lock and never list: they load the snapshot that CURRENT names. A Store is
+// safe for use by several goroutines and processes.
 type Store struct {
 	root string
 	disk disk.FS
@@ -42,9 +42,9 @@ type Store struct {
 // OpenStore returns the store at root. It need not exist yet: the first Write creates it.
 func OpenStore(root string) *Store { return &Store{root: root, disk: disk.OS} }
 
-// Exists returns an error that is ErrNoStore when there is no store at the root, and says what is
-// missing. It is for callers that list the store: without it a mistyped folder looks like an empty
-// store. Callers that name a snapshot need not ask.
+// Exists returns an error that is ErrNoStore when there is no store at the root, and names the
+// missing part. It is for callers that list the store: without it a mistyped folder looks like an
+// empty store. Callers that name a snapshot need not ask.
 func (d *Store) Exists() error {
 	info, err := os.Stat(filepath.Join(d.root, "snapshots"))
 	switch _, rootErr := os.Stat(d.root); {
@@ -72,7 +72,7 @@ func (d *Store) tmp(name string) string { return filepath.Join(d.root, "tmp", na
 
 // Current is the content of CURRENT.
 type Current struct {
-	Epoch       uint64    `json:"epoch"` // grows with each publication, a rollback included
+	Epoch       uint64    `json:"epoch"` // grows with each release, a rollback included
 	ID          string    `json:"id"`
 	PublishedAt time.Time `json:"published_at"`
 	Previous    string    `json:"previous,omitempty"` // the snapshot that was current before
@@ -80,9 +80,9 @@ type Current struct {
 	// air, and their archived prices stay out of the history.
 	Discarded string `json:"discarded,omitempty"`
 
-	// ActivateAt is when all servers begin to serve the snapshot, as the store says that this one
-	// follows. PreviousUntil is when the one before was current for the last time. They are zero
-	// elsewhere.
+	// ActivateAt is when all servers activate the snapshot, by the store that this store follows.
+	// PreviousUntil is when the previous snapshot was current for the last time. They are zero in
+	// other stores.
 	ActivateAt    time.Time `json:"activate_at,omitzero"`
 	PreviousUntil time.Time `json:"previous_until,omitzero"`
 	PreviousEpoch uint64    `json:"previous_epoch,omitempty"` // of Previous, when it is known
@@ -119,8 +119,7 @@ func (d *Store) Manifest(id string) (*Manifest, error) {
 	path := filepath.Join(d.Path(id), "manifest")
 	b, err := disk.ReadFile(d.disk, path)
 	if errors.Is(err, fs.ErrNotExist) {
-		// A folder without a manifest is damage. Where there is no folder, there is no such
-		// snapshot.
+		// A folder without a manifest is damage. Without a folder, there is no such snapshot.
 		if _, err := os.Stat(d.Path(id)); err == nil {
 			return nil, fmt.Errorf("snapshot %q: %w", id, &DamageError{"manifest", "is missing"})
 		}
@@ -152,7 +151,7 @@ func (d *Store) List() ([]*Manifest, error) {
 
 	var all []*Manifest
 	for _, e := range entries {
-		// What is damaged, or is no snapshot, is left out. Unlisted names what is damaged.
+		// Damaged snapshots, and other folders, are left out. Unlisted names the damaged ones.
 		if m, err := d.Manifest(e.Name()); err == nil {
 			all = append(all, m)
 		}
@@ -164,7 +163,7 @@ func (d *Store) List() ([]*Manifest, error) {
 	return all, nil
 }
 
-// ListErrors says what is wrong with each snapshot that List leaves out.
+// ListErrors gives the error of each snapshot that List leaves out.
 func (d *Store) ListErrors() (problems []error) {
 	// When the folder cannot be read, List returns the reason.
 	entries, _ := d.disk.List(filepath.Join(d.root, "snapshots"))
@@ -177,9 +176,9 @@ func (d *Store) ListErrors() (problems []error) {
 }
 
 // Load reads a snapshot. It compares every section with its quick checksum before it decodes the
-// section. step lets other work go on: Load calls it every ten microseconds or so, and it may rest.
-// Then Load reads one section after the other, on the caller's goroutine. When step is nil, it
-// reads them at the same time. When the context ends first, Load returns the context's error.
+// section. step lets other work proceed: Load calls it every ten microseconds or so, and it may
+// rest. With a step, Load reads one section after the other, on the caller's goroutine. Without a
+// step, it reads all at once. If the context ends first, Load returns the context's error.
 func (d *Store) Load(ctx context.Context, id string, step func()) (*Catalog, error) {
 	stored, err := d.read(ctx, id, false, step)
 	return stored.Catalog, err
@@ -199,14 +198,14 @@ func (d *Store) LoadVerified(ctx context.Context, id string) (*Catalog, error) {
 }
 
 // read reads a snapshot and its manifest. strong asks for the strong checksums, too. With an error,
-// what it returns is empty but not nil.
+// the returned snapshot is empty but not nil.
 func (d *Store) read(ctx context.Context, id string, strong bool, step func()) (*StoredSnapshot, error) {
 	m, err := d.Manifest(id)
 	if err != nil {
 		return &StoredSnapshot{}, err
 	}
 
-	// The report of a snapshot that was pulled stays with who built it.
+	// The report of a pulled snapshot stays with its builder.
 	_, own := os.Stat(filepath.Join(d.Path(id), pulledMarker))
 	report := strong && errors.Is(own, fs.ErrNotExist)
 
@@ -232,7 +231,7 @@ func sectionsOf(store *Store, id string) func(Section) ([]byte, error) {
 }
 
 // prepare creates the store's folders. It makes a new store durable at once, and also its entry in
-// the folder above: a crash must not take the store away, with all that was published in it.
+// the folder above: a crash must not remove the store with all its snapshots.
 func (d *Store) prepare() error {
 	// The lock is the last thing that the first writer makes.
 	if _, err := os.Stat(filepath.Join(d.root, "LOCK")); err == nil {
@@ -245,7 +244,7 @@ func (d *Store) prepare() error {
 		}
 	}
 
-	// First what is in the store, then the store itself.
+	// First the content of the store, then the store itself.
 	if err := d.disk.SyncDir(d.root); err != nil {
 		return err
 	}
@@ -265,6 +264,6 @@ func (d *Store) lock() (unlock func(), err error) {
 		return nil, fmt.Errorf("cannot lock store %q: %w", d.root, err)
 	}
 
-	// What was done under the lock is done.
+	// The work under the lock is done.
 	return func() { _ = lock.Unlock() }, nil
 }

@@ -25,7 +25,7 @@ func daysOf(t *testing.T, n int) (d *snapshot.Store, ids []string, days []snapsh
 	return d, ids, days
 }
 
-// rollsBack goes back to a snapshot, and wants the days that are discarded then.
+// rollsBack goes back to a snapshot, and checks the days that are discarded then.
 func rollsBack(t *testing.T, d *snapshot.Store, id string, discard bool, want ...snapshot.Day) {
 	t.Helper()
 	o := snapshot.PublishOptions{Now: noon, Check: anything, DiscardDay: discard}
@@ -47,8 +47,8 @@ func discards(t *testing.T, d *snapshot.Store, days ...snapshot.Day) {
 	}
 }
 
-// TestDiscardDay wants the pointer alone to know the days that rollbacks discarded, until a snapshot of
-// such a day is served.
+// TestDiscardDay checks that only the pointer knows the days that rollbacks discarded, until a snapshot
+// of such a day is served.
 func TestDiscardDay(t *testing.T) {
 	d, ids, days := daysOf(t, 5)
 	for _, id := range ids[:4] {
@@ -66,7 +66,7 @@ func TestDiscardDay(t *testing.T) {
 	publishes(t, d, ids[3], noon)
 	discards(t, d, days[2])
 
-	// The journal knows what a pointer said that is damaged.
+	// The journal knows the content of a damaged pointer.
 	if err := os.WriteFile(filepath.Join(d.Root(), "CURRENT"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestDiscardDayLater(t *testing.T) {
 	}
 }
 
-// TestDiscardedDayEnds wants a discarded day to be forgotten that no history reaches back to.
+// TestDiscardedDayEnds checks that a discarded day is forgotten when no history reaches back to it.
 func TestDiscardedDayEnds(t *testing.T) {
 	d, ids, days := daysOf(t, 2)
 	publishes(t, d, ids[0], noon)

@@ -1,5 +1,5 @@
-// Package snapshot defines what a published catalog is: its records as columns, its bytes on disk,
-// and the directory store that publishes one atomically.
+// Package snapshot defines a published catalog: its records as columns, its bytes on disk, and the
+// directory store that publishes one atomically.
 //
 // # Basics
 //

@@ -10,8 +10,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// dump spells everything a catalog says through its accessors, a row a line: two catalogs are equal
-// when it is.
+// dump writes a catalog's whole content through its accessors, a row a line: two catalogs are equal
+// if their dumps are.
 func dump(c *snapshot.Catalog) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

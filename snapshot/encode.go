@@ -83,7 +83,8 @@ func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
 				return fmt.Errorf(text, section.name, len(raw), MaxSection)
 			}
 
-			packed := compress.EncodeAll(raw, nil)
+			// Growing would copy it again and again; most sections are packed to half their length.
+			packed := compress.EncodeAll(raw, make([]byte, 0, len(raw)/2))
 			files[i] = newFile(section.name, section.name+sectionSuffix, codecZstd, packed, len(raw))
 			files[i].Optional = i >= len(sections)
 			return nil
@@ -123,7 +124,7 @@ func newFile(name, path, codec string, data []byte, raw int) file {
 	}, data}
 }
 
-// count counts what the manifest says of a catalog with so many points.
+// count counts the records for the manifest, of a catalog with so many points.
 func (c *Catalog) count(points int) Counts {
 	n := Counts{
 		Games: c.Games.Slug.Len(), Sets: c.Sets.ID.Len(), Cards: c.Cards.ID.Len(),
@@ -152,7 +153,7 @@ type decodeOptions struct {
 // decode reads a catalog from the files of its manifest. Checksums come before decoding, and the
 // tables are validated at the end.
 func decode(ctx context.Context, m *Manifest, reading decodeOptions) (*Catalog, error) {
-	// Work that may rest stays on one goroutine: while it rests, no other part of it may run.
+	// Work that may rest stays on one goroutine: while it rests, no other part may run.
 	together := reading.step == nil
 	if together {
 		reading.step = func() {}
@@ -203,7 +204,7 @@ func (r *decodeOptions) section(ctx context.Context, c *Catalog, format, i int, 
 		return err
 	}
 
-	// Only bytes with the right checksum are handed to decoders.
+	// Decoders get only bytes with a correct checksum.
 	raw, err := s.unpack(packed, stepper{ended: ctx.Err, step: r.step})
 	if err != nil {
 		return err
@@ -269,8 +270,8 @@ func (r stepper) Read(b []byte) (int, error) {
 }
 
 // unpack decompresses a file. It reads a stream, so that memory grows with the bytes that are
-// really there. It trusts neither the length in the manifest nor the one in the frame
-// (docs/dev/SNAPSHOT.md, What a reader must check).
+// really there. It trusts neither the length in the manifest nor the length in the frame
+// (docs/dev/SNAPSHOT.md).
 func (s *Section) unpack(packed []byte, from stepper) ([]byte, error) {
 	dec, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderMaxWindow(maxWindow))
@@ -286,7 +287,7 @@ func (s *Section) unpack(packed []byte, from stepper) ([]byte, error) {
 	from.Reader = io.LimitReader(dec, s.Raw+1)
 	n, err := raw.ReadFrom(from)
 
-	// What the context ended is not damaged.
+	// A read that the context ended is not damage.
 	if stopped := from.ended(); stopped != nil {
 		return nil, stopped
 	}

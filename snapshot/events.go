@@ -13,13 +13,13 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// eventID matches the ids of events: their time, and what makes two of them different.
+// eventID matches the ids of events: their time, and a part that makes them unique.
 var eventID = regexp.MustCompile(`^evt_\d{8}T\d{6}Z_[0-9a-f]{20}$`)
 
 // ValidEventID reports whether a text is the id of an event.
 func ValidEventID(id string) bool { return eventID.MatchString(id) }
 
-// Events are the events of a store, a file each: what happened to it, which hooks are sent.
+// Events are the events of a store, a file each, which hooks send.
 type Events struct {
 	folder string
 	disk   disk.FS
@@ -57,7 +57,7 @@ func (events Events) EventIDs(context.Context) (ids []string, err error) {
 	return ids, nil
 }
 
-// Event returns an event as it was stored.
+// Event returns a stored event.
 func (events Events) Event(_ context.Context, id string) ([]byte, error) {
 	return disk.ReadFile(events.disk, events.path(id))
 }
@@ -84,7 +84,7 @@ type DailyRun struct {
 // dailyName is the file of the store's root with the last day's work.
 const dailyName = "DAILY"
 
-// RecordDaily records a day's work on a store in the place of the one before.
+// RecordDaily records a day's work on a store, in place of the previous record.
 func RecordDaily(on *Store, run DailyRun) error { return on.replace(dailyName, run) }
 
 // LastDaily returns the last day's work on a store; fs.ErrNotExist if there was none.

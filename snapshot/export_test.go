@@ -6,9 +6,9 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// DecodeAround reads every section of a manifest but the i-th, and returns what reads a file as
-// that one and the catalog with it, as for serving: fuzzing one section need not read the others
-// each time.
+// DecodeAround reads every section of a manifest but the i-th. It returns a function that reads
+// a file as that section, and the catalog with it, as for serving: fuzzing one section need not
+// read the others each time.
 func DecodeAround(
 	m *Manifest, i int, file func(Section) ([]byte, error),
 ) (func(s Section, packed []byte) (*Catalog, error), error) {
@@ -54,7 +54,7 @@ func SectionNames() []string {
 	return names
 }
 
-// EncodeSections spells a catalog's sections, not compressed.
+// EncodeSections encodes a catalog's sections, not compressed.
 func EncodeSections(c *Catalog) ([][]byte, error) {
 	var all [][]byte
 	for _, s := range sections {

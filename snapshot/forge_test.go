@@ -25,8 +25,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// forger makes snapshots that are wrong and yet have every checksum right. It follows
-// docs/dev/SNAPSHOT.md, not the code.
+// forger makes wrong snapshots with valid checksums. It follows docs/dev/SNAPSHOT.md, not the
+// code.
 type forger struct {
 	m     *snapshot.Manifest
 	files map[string][]byte
@@ -99,13 +99,13 @@ func forged(s snapshot.Section, packed []byte, raw int) snapshot.Section {
 	return s
 }
 
-// sealed adds the line with the checksum.
+// sealed adds the checksum line.
 func sealed(body []byte) []byte {
 	sum := sha256.Sum256(body)
 	return append(body, "sha256:"+hex.EncodeToString(sum[:])+"\n"...)
 }
 
-// store writes what was forged under the id that it has to have.
+// store writes the forged files under the id that they require.
 func (f *forger) store(t testing.TB) (*snapshot.Store, string) {
 	t.Helper()
 	h := sha256.New()
@@ -158,8 +158,8 @@ func allocated(do func()) uint64 {
 // that run side by side, and the catalog.
 const smallSection = 24 << 20
 
-// TestForgedLengthsTakeNoMemory declares lengths of gigabytes in every place that declares one,
-// with right checksums.
+// TestForgedLengthsTakeNoMemory declares lengths of gigabytes in every place that declares a
+// length, with valid checksums.
 func TestForgedLengthsTakeNoMemory(t *testing.T) {
 	big := func(code byte) []byte {
 		return binary.BigEndian.AppendUint32([]byte{code},
@@ -209,7 +209,7 @@ func TestForgedLengthsTakeNoMemory(t *testing.T) {
 	})
 }
 
-// TestABombIsCutOff unpacks a file that grows far beyond what the manifest says.
+// TestABombIsCutOff unpacks a file that grows far beyond its length in the manifest.
 func TestABombIsCutOff(t *testing.T) {
 	f := newForger(t)
 	f.put("movers", pack(t, make([]byte, 64<<20)), 1000)
@@ -224,7 +224,7 @@ func TestABombIsCutOff(t *testing.T) {
 	}
 }
 
-// TestForgedColumns changes the shape of a section with right checksums.
+// TestForgedColumns changes the shape of a section with valid checksums.
 func TestForgedColumns(t *testing.T) {
 	f := func(section string, raw []byte, want string) {
 		t.Helper()
@@ -268,7 +268,7 @@ func TestForgedColumns(t *testing.T) {
 }
 
 // withOptional is a forger of a snapshot with two optional sections that this program does not
-// know. What is in them is nobody's business here, so that they need not even unpack.
+// know. Their content is irrelevant here, so it need not even unpack.
 func withOptional(t testing.TB) *forger {
 	t.Helper()
 	f := newForger(t)
@@ -279,7 +279,7 @@ func withOptional(t testing.TB) *forger {
 }
 
 // TestUnknownOptionalSections: a reader serves, verifies and publishes a snapshot of a newer
-// builder without the sections that it does not know, and the catalog is the same as without them.
+// builder without the unknown sections. The catalog equals the one without them.
 func TestUnknownOptionalSections(t *testing.T) {
 	f := withOptional(t)
 	d, id := f.store(t)
@@ -318,7 +318,7 @@ func TestUnknownOptionalSections(t *testing.T) {
 	}
 }
 
-// TestDamagedOptionalSection: what is not read is compared with its checksums all the same.
+// TestDamagedOptionalSection: unread sections are compared with their checksums, too.
 func TestDamagedOptionalSection(t *testing.T) {
 	for _, section := range []string{"beyond", "future"} {
 		f := withOptional(t)
@@ -381,8 +381,8 @@ func TestMisplacedOptionalSections(t *testing.T) {
 	f("13 sections", func(f *forger) { f.m.Format = 2; f.m.Sections = slices.Delete(f.m.Sections, 12, 13) })
 }
 
-// TestStrongChecksum has a file whose XXH64 is right and whose SHA-256 is not: nobody serving
-// looks, verifying does.
+// TestStrongChecksum has a file with a valid XXH64 and a wrong SHA-256: serving does not look,
+// verifying does.
 func TestStrongChecksum(t *testing.T) {
 	for _, section := range append(snapshot.SectionNames(), "quarantine") {
 		f := newForger(t)

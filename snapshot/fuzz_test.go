@@ -9,8 +9,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// FuzzSection decodes any bytes as any section: it must neither panic nor allocate beyond what the
-// bytes hold, and what it takes must be spelt again as it was.
+// FuzzSection decodes any bytes as any section. It must neither panic nor allocate beyond the
+// given bytes, and accepted bytes must be encoded again unchanged.
 func FuzzSection(f *testing.F) {
 	sections, err := snapshot.EncodeSections(fixture.Random(1, tiny).Catalog())
 	if err != nil {
@@ -42,7 +42,7 @@ func FuzzSection(f *testing.F) {
 			t.Fatal(err)
 		}
 
-		// A header may be longer than need be; the columns are the same.
+		// A header may be longer than necessary; the columns are equal.
 		second := &snapshot.Catalog{}
 		if err := snapshot.DecodeSection(second, at, again[at]); err != nil {
 			t.Fatalf("what was decoded is not when it is spelt again: %v", err)
@@ -55,7 +55,7 @@ func FuzzSection(f *testing.F) {
 	})
 }
 
-// FuzzLoad puts any bytes, with right checksums, in the place of a section's file.
+// FuzzLoad puts any bytes, with valid checksums, in place of a section's file.
 func FuzzLoad(f *testing.F) {
 	honest := newForger(f)
 	for i, name := range snapshot.SectionNames() {
@@ -93,7 +93,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// FuzzManifest parses any bytes with a right checksum.
+// FuzzManifest parses any bytes with a valid checksum.
 func FuzzManifest(f *testing.F) {
 	forged := newForger(f)
 	manifest := string(forged.files["manifest"])

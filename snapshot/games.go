@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Game is what the program knows of a game. Everything that differs from game to game is a member
-// of it.
+// Game is the program's knowledge of a game. Every difference between games is a member.
 type Game struct {
 	Slug string // as the live surface, MCP and the pages name it
 	Name string // as people read it
@@ -19,10 +18,10 @@ type Game struct {
 	Editions []string
 }
 
-// Games is the one table of the games, in the order in which they are listed (decision 22). Code
-// reads it when it makes a server, a builder or a page. It does not read it while packages are
-// initialised, because a test appends a game of its own. A stored catalog has a table of its own,
-// Catalog.Games: the games that have cards or products in it.
+// Games is the only table of the games, in listing order (decision 22). Code reads it when it
+// makes a server, a builder or a page. It does not read it while packages are initialised,
+// because a test appends a game. A stored catalog has another table, Catalog.Games: the games
+// that have cards or products in the catalog.
 var Games = []Game{
 	{Slug: "pokemon", Name: "Pokémon", Preview: "pokemon", Category: "3", Editions: []string{"pokemon_center"}},
 	{Slug: "one-piece", Name: "One Piece", Preview: "one_piece", Category: "68"},

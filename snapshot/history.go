@@ -20,8 +20,8 @@ func EncodePoints(dst []byte, points []Point) []byte {
 
 // ExtendPoints appends further points to stored ones, of which last is the last, of NoDay when there is
 // none. The first point is two varints: its day and its price. Each further point is a varint of
-// zigzag(price change)<<1. When days are skipped before a point, the low bit of that varint is set,
-// and a varint of how many follows. So a price that is the same on the next day is the byte 0.
+// zigzag(price change)<<1. If days are skipped before a point, the low bit of that varint is set, and a
+// varint of their number follows. So an unchanged price on the next day is the byte 0.
 func ExtendPoints(dst []byte, last Point, points []Point) []byte {
 	for _, p := range points {
 		// The low bit says that a gap follows; most days follow the day before.
@@ -42,29 +42,33 @@ func ExtendPoints(dst []byte, last Point, points []Point) []byte {
 	return dst
 }
 
-// CutPoints appends the points that stored ones have in [from, until), as they are stored: only the
-// first is written anew. Stored prices are shift too high. It returns the last point too, of NoDay
-// when there is none.
-func CutPoints(dst, stored []byte, shift int64, from, until Day) ([]byte, Point) {
+// CutPoints appends the stored points in [from, until) in their stored form: only the first point
+// is encoded again. Stored prices are shift too high. It returns the last point, of NoDay when
+// there is none, and the bytes after it. Points from a day on are also appended to points.
+func CutPoints(
+	dst []byte, points []Point, stored []byte, shift int64, from, recent, until Day,
+) ([]byte, []Point, Point, []byte) {
 	day, cents, b, ok := cutFirst(stored)
 	p := Point{Day: Day(day), Cents: int64(cents) - shift}
 	for ok && p.Day < from && len(b) > 0 {
 		p, b = p.next(b)
 	}
 	if !ok || p.Day < from || p.Day >= until {
-		return dst, Point{Day: NoDay}
+		return dst, points, Point{Day: NoDay}, nil
 	}
 
 	dst = EncodePoints(dst, []Point{p})
-	rest := b
-	for len(rest) > 0 {
-		next, behind := p.next(rest)
-		if next.Day >= until {
-			break
-		}
-		p, rest = skipEights(next, behind, until-1)
+	if p.Day >= recent {
+		points = append(points, p)
 	}
-	return append(dst, b[:len(b)-len(rest)]...), p
+	points, p, rest := decodeNext(points, p, b, recent, until-1)
+	return append(dst, b[:len(b)-len(rest)]...), points, p, rest
+}
+
+// NextPoints appends the points that are stored behind one, up to a day.
+func NextPoints(dst []Point, last Point, rest []byte, to Day) []Point {
+	dst, _, _ = decodeNext(dst, last, rest, last.Day, to)
+	return dst
 }
 
 func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
@@ -84,8 +88,8 @@ func (h *History) AppendPoints(dst []Point, lane int, from, to Day) []Point {
 // Has reports whether a lane has any point.
 func (h *History) Has(lane int) bool { return len(h.Stored(lane)) > 0 }
 
-// daysUnchanged is for how many days before its last point a lane has had the same price, without a gap. A
-// point like the one of the day before is the byte 0, with which no other point ends.
+// daysUnchanged is the number of days before its last point for which a lane has had one price, without a
+// gap. A point equal to the previous day's is the byte 0, with which no other point ends.
 func (h *History) daysUnchanged(lane int) (n int) {
 	_, _, rest, _ := cutFirst(h.Stored(lane))
 	for n < len(rest) && rest[len(rest)-1-n] == 0 {
@@ -108,7 +112,7 @@ func (h *History) lastDay(lane int) Day {
 	return p.Day
 }
 
-// next steps from a point to the one that is stored behind it.
+// next steps from a point to the next stored point.
 func (p Point) next(b []byte) (next Point, rest []byte) {
 	// Most changes take a byte.
 	n := 1
@@ -136,9 +140,28 @@ func DecodePoints(dst []Point, b []byte, from, to Day) []Point {
 	}
 
 	p := Point{Day: Day(day), Cents: int64(cents)}
-	for p.Day <= to {
+	if p.Day > to {
+		return dst
+	}
+	if p.Day >= from {
+		dst = append(dst, p)
+	}
+	dst, _, _ = decodeNext(dst, p, b, from, to)
+	return dst
+}
+
+// decodeNext appends the points behind p that are in [from, to]. It returns the last point up to then and the
+// bytes behind it.
+func decodeNext(dst []Point, p Point, b []byte, from, to Day) ([]Point, Point, []byte) {
+	for len(b) > 0 {
+		next, behind := p.next(b)
+		if next.Day > to {
+			break
+		}
+
+		p, b = next, behind // air: a step
 		if p.Day < from {
-			p, b = skipEights(p, b, from)
+			p, b = skipEights(p, b, min(from, to))
 		}
 		if p.Day >= from {
 			dst = append(dst, p)
@@ -147,15 +170,8 @@ func DecodePoints(dst []Point, b []byte, from, to Day) []Point {
 				p = dst[len(dst)-1]
 			}
 		}
-
-		if len(b) == 0 {
-			return dst
-		}
-
-		p, b = p.next(b)
 	}
-
-	return dst
+	return dst, p, b
 }
 
 // skipEights goes from p towards from, eight usual points at a time, which are only added up. It
@@ -198,7 +214,7 @@ const (
 )
 
 // sumEight returns the sum of eight changes of price, each in a usual byte: a sign in the second bit,
-// above it the change, or for a negative one the change less 1.
+// and above it the change. A negative change is stored less 1.
 func sumEight(usual uint64) int64 {
 	signs := usual >> 1 & ones
 	size := usual >> 2 & (0x1f * ones)
@@ -235,6 +251,17 @@ func countPoints(b []byte, last Day) (count int, ok bool) {
 	cents := int64(price)
 	count = 1
 	for i := 0; i < len(b); count++ {
+		// Eight usual points change a price by 8*32 at most, so that none of them is out of bounds.
+		if len(b)-i >= 8 && uint64(cents-8*32) <= MaxCents-2*8*32 {
+			if eight := binary.LittleEndian.Uint64(b[i:]); eight&unusual == 0 {
+				cents += sumEight(eight)
+				day += 8
+				i += 8
+				count += 7
+				continue
+			}
+		}
+
 		u := uint64(b[i])
 		i++
 

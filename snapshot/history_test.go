@@ -13,8 +13,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// drawPoints draws ascending points, most of them near each other, some at the edges of what prices
-// and days can be.
+// drawPoints draws ascending points, most of them near each other, some at the edges of valid
+// prices and days.
 func drawPoints(t *rapid.T, last snapshot.Day) []snapshot.Point {
 	cents := rapid.OneOf(
 		rapid.Int64Range(0, 10_000), rapid.SampledFrom([]int64{0, 1, snapshot.MaxCents, snapshot.MaxCents - 1}),
@@ -49,7 +49,7 @@ func checkOften(t *testing.T, property func(*rapid.T)) {
 	}
 }
 
-// naivePoints spells points as docs/dev/SNAPSHOT.md says, number by number, on integers of any size.
+// naivePoints encodes points by docs/dev/SNAPSHOT.md, number by number, on integers of any size.
 func naivePoints(points []snapshot.Point) []byte {
 	var b []byte
 	varint := func(v *big.Int) {
@@ -105,7 +105,7 @@ func TestPoints(t *testing.T) {
 			t.Fatalf("%d points are counted as %d", len(points), n)
 		}
 
-		// The list stands between two others, of which nothing may leak in.
+		// The list stands between two others, which must not leak in.
 		h := snapshot.History{Points: snapshot.EncodePoints(nil, []snapshot.Point{{Day: date, Cents: 7}})}
 		h.Of.Append(len(h.Points))
 		h.Points = append(h.Points, b...)
@@ -176,7 +176,7 @@ func TestUnchangedDayIsOneByte(t *testing.T) {
 	}
 }
 
-// TestWorkedExample spells the example of docs/dev/SNAPSHOT.md.
+// TestWorkedExample encodes the example of docs/dev/SNAPSHOT.md.
 func TestWorkedExample(t *testing.T) {
 	got := snapshot.EncodePoints(nil,
 		[]snapshot.Point{{Day: 20_523, Cents: 499}, {Day: 20_524, Cents: 499}, {Day: 20_526, Cents: 449}})
@@ -201,7 +201,7 @@ func TestPointsRefused(t *testing.T) {
 			t.Errorf("%s is taken", what)
 		}
 
-		// Decoding what is refused must end all the same.
+		// Decoding of refused bytes must end, too.
 		h := snapshot.History{Points: b}
 		h.Of.Append(len(b))
 		h.AppendPoints(nil, 0, 0, last)
@@ -232,7 +232,7 @@ func TestPointsRefused(t *testing.T) {
 	}
 }
 
-// FuzzPoints decodes any bytes: what is taken must be spelt again in the same number of points.
+// FuzzPoints decodes any bytes: accepted bytes must be encoded again in an equal number of points.
 func FuzzPoints(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add(snapshot.EncodePoints(nil,

@@ -11,7 +11,7 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// The actions of publications.
+// The actions of releases.
 const (
 	ActionPublish  = "publish"
 	ActionRollback = "rollback"
@@ -23,9 +23,9 @@ type Publication struct {
 	Current
 	Action    string        `json:"action"`
 	Guards    []GuardResult `json:"guards,omitempty"`
-	Overrides []Override    `json:"overrides,omitempty"` // as given; Guards tells which of them counted
-	By        string        `json:"by,omitempty"`        // who did it, as the caller says
-	Reason    string        `json:"reason,omitempty"`    // why, where somebody said it
+	Overrides []Override    `json:"overrides,omitempty"` // as given; Guards has the overrides that counted
+	By        string        `json:"by,omitempty"`        // the person or program, by the caller
+	Reason    string        `json:"reason,omitempty"`    // the reason, if one was given
 }
 
 // Refusal is the record of a snapshot that guards refused.
@@ -40,8 +40,8 @@ type Refusal struct {
 // refusalsName is the file of the store's root that holds the refusals.
 const refusalsName = "REFUSALS"
 
-// maxRefusals is how many refusals are remembered: enough for every snapshot that a store
-// usually keeps.
+// maxRefusals is the number of stored refusals: enough for every snapshot that a store usually
+// keeps.
 const maxRefusals = 200
 
 // refusals is the content of the file: the last refusal of each snapshot, oldest first.
@@ -68,8 +68,8 @@ func (d *Store) readChecksummed(name string, v any) error {
 	return decodeChecksummed(b, name, v)
 }
 
-// recordRefusal writes a refusal down, for people to read. The publication was refused anyway, so
-// an error does not matter.
+// recordRefusal writes a refusal down, for people to read. The release was refused anyway, so an
+// error does not matter.
 func (d *Store) recordRefusal(refused *RefusedError, o *PublishOptions) {
 	made := Refusal{ID: refused.ID, At: o.Now.UTC(), By: o.By}
 	for _, v := range refused.Verdicts {
@@ -83,20 +83,20 @@ func (d *Store) recordRefusal(refused *RefusedError, o *PublishOptions) {
 	_ = d.replace(refusalsName, refusals{all[max(0, len(all)-maxRefusals):]})
 }
 
-// journalName is the file of the store's root that holds the publications.
+// journalName is the file of the store's root that holds the releases.
 const journalName = "PUBLICATIONS"
 
-// maxPublications is how many publications are remembered: more than a year of daily ones with their
+// maxPublications is the number of stored releases: more than a year of daily releases with their
 // rollbacks.
 const maxPublications = 500
 
 // publicationLog is the content of the file, oldest first. An entry is written before the pointer
-// moves (decision 92), so the newest one may be of a publication that never happened.
+// moves (decision 92), so the newest may be of a release that never happened.
 type publicationLog struct {
 	Publications []Publication `json:"publications"`
 }
 
-// Publications are the recorded publications, oldest first. There are none when the journal is
+// Publications are the recorded releases, oldest first. There are none when the journal is
 // missing or damaged.
 func (d *Store) Publications() ([]Publication, error) {
 	cur, err := d.Current()
@@ -106,27 +106,27 @@ func (d *Store) Publications() ([]Publication, error) {
 	return d.publications(cur), nil
 }
 
-// publications are the recorded publications up to the current one.
+// publications are the recorded releases up to the current one.
 func (d *Store) publications(cur Current) []Publication {
 	past, err := d.readJournal()
 	if err != nil {
 		return nil
 	}
 
-	// An entry above the pointer is of a publication that never happened.
+	// An entry above the pointer belongs to a release that never happened.
 	return slices.DeleteFunc(past, func(publication Publication) bool {
 		return publication.Epoch > cur.Epoch || publication.Epoch == cur.Epoch && publication.Current != cur
 	})
 }
 
-// EverPublished reports whether the journal records a publication, or cannot be read. CURRENT may be
-// gone, and a crash may have prevented the publication.
+// EverPublished reports whether the journal records a release, or cannot be read. CURRENT may be
+// gone, and a crash may have prevented the release.
 func (d *Store) EverPublished() bool {
 	past, err := d.readJournal()
 	return err != nil || len(past) > 0
 }
 
-// readJournal returns what the journal records. A missing journal records nothing.
+// readJournal returns the records of the journal. A missing journal has none.
 func (d *Store) readJournal() ([]Publication, error) {
 	var j publicationLog
 	err := d.readChecksummed(journalName, &j)
@@ -138,15 +138,15 @@ func (d *Store) readJournal() ([]Publication, error) {
 	case errors.Is(err, ErrDamaged):
 		return nil, fmt.Errorf("store %q: %w", d.root, err)
 	}
-	return nil, fmt.Errorf("cannot read the publications of store %q: %w", d.root, err)
+	return nil, fmt.Errorf("cannot read the releases of store %q: %w", d.root, err)
 }
 
-// Published returns the ids of the snapshots that were published, each once, as far as the journal
-// goes back. The latest publication comes first, and what a rollback withdrew comes last (decision
-// 96). Retention may have removed some of the snapshots. Without CURRENT there are none.
+// Published returns the ids of the released snapshots, each once, as far as the journal goes back.
+// The latest release comes first, and snapshots that a rollback withdrew come last (decision 96).
+// Retention may have removed some of the snapshots. Without CURRENT there are none.
 //
-// When CURRENT is there and cannot be read, every entry of the journal counts. The newest one may then be of
-// a publication that a crash prevented. That does no harm: its checks and guards had passed.
+// If CURRENT is there and cannot be read, every entry of the journal counts. The newest may then be of a
+// release that a crash prevented. That does no harm: its checks and guards had passed.
 func (d *Store) Published() ([]string, error) {
 	cur, err := d.Current()
 	if errors.Is(err, ErrNoCurrent) {
@@ -164,15 +164,14 @@ func (d *Store) Published() ([]string, error) {
 	}
 
 	if len(past) == 0 {
-		// Without a journal only the pointer knows: it names the current snapshot and the one
-		// before.
+		// Without a journal, the pointer knows only the current and the previous snapshot.
 		past = []Publication{{Current: Current{ID: cur.Previous}}, {Current: cur}}
 	}
 
 	return latestFirst(past), nil
 }
 
-// latestFirst returns the ids of the publications in the order that Published promises.
+// latestFirst returns the ids of the releases in the order that Published promises.
 func latestFirst(past []Publication) []string {
 	var ids, withdrawn []string
 	seen := map[string]bool{"": true}
@@ -190,9 +189,9 @@ func latestFirst(past []Publication) []string {
 	return append(ids, withdrawn...)
 }
 
-// record adds a publication to the journal before it happens (decision 92). A crash in between
-// leaves an entry that CURRENT does not confirm. Whoever can read CURRENT passes over it, and the next
-// publication drops it. Without a readable CURRENT it counts.
+// record adds a release to the journal before it happens (decision 92). A crash in between leaves an
+// entry that CURRENT does not confirm. Readers of CURRENT ignore the entry, and the next release drops
+// it. Without a readable CURRENT it counts.
 func (d *Store) record(made Publication, old Current) error {
 	all := append(d.publications(old), made)
 	return d.replace(journalName, publicationLog{all[max(0, len(all)-maxPublications):]})
@@ -203,7 +202,7 @@ func (d *Store) record(made Publication, old Current) error {
 func currentUntil(past []Publication, now time.Time) map[string]time.Time {
 	until := map[string]time.Time{}
 	for i, publication := range past {
-		// A snapshot was current until the next publication.
+		// A snapshot was current until the next release.
 		end := now
 		if i+1 < len(past) {
 			end = past[i+1].PublishedAt

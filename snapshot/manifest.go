@@ -29,7 +29,7 @@ var (
 	ErrNewerFormat = errors.New("written by a newer version of ninepocket")
 )
 
-// DamageError says which section of a snapshot is not what was written, or does not fit the others.
+// DamageError names the section of a snapshot that differs from the written bytes, or does not match the others.
 type DamageError struct {
 	Section string // "manifest", "CURRENT" or a section's name
 	Reason  string
@@ -40,7 +40,7 @@ func (e *DamageError) Error() string { return fmt.Sprintf("section %q %s", e.Sec
 // Is makes every damage match ErrDamaged.
 func (e *DamageError) Is(target error) bool { return target == ErrDamaged }
 
-// Counts are what a snapshot holds.
+// Counts are the numbers of a snapshot's records.
 type Counts struct {
 	Games         int `json:"games"`
 	Sets          int `json:"sets"`
@@ -126,7 +126,7 @@ func encodeChecksummed(v any) ([]byte, error) {
 	return append(b, "sha256:"+hex.EncodeToString(sum[:])+"\n"...), nil
 }
 
-// decodeChecksummed reads what encodeChecksummed wrote into v; section names the file in errors.
+// decodeChecksummed reads the output of encodeChecksummed into v; section names the file in errors.
 func decodeChecksummed(b []byte, section string, v any) error {
 	const tail = len("sha256:") + 64 + 1
 	if len(b) < tail {

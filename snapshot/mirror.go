@@ -16,7 +16,7 @@ import (
 // pulledMarker marks a snapshot that Import brought: it has no quarantine report.
 const pulledMarker = "pulled"
 
-// StaleEpochError reports that a remote publication is older than the local one.
+// StaleEpochError reports that a remote release is older than the local release.
 type StaleEpochError struct {
 	Published Current // by the other store
 	Here      Current
@@ -41,7 +41,7 @@ func (d *Store) ManifestBytes(id string) ([]byte, error) {
 }
 
 // ServingSections are the sections that a server needs: all but the quarantine report, which stays
-// with who builds.
+// with the builder.
 func (m *Manifest) ServingSections() []Section { return m.Sections[:len(m.Sections)-1] }
 
 // Has reports whether the store has the served sections of a snapshot whole, as their strong
@@ -135,10 +135,9 @@ func copySection(into io.Writer, from io.Reader, s *Section) error {
 	return nil
 }
 
-// PublishFrom publishes what another store publishes: with the epoch of that store, and without
-// guards, which were asked there. An epoch below the one that was adopted last is an
-// *StaleEpochError, and so is the same epoch with another snapshot. To adopt the same once more
-// changes nothing.
+// PublishFrom publishes the release of another store, with its epoch. The guards ran in that
+// store, so they do not run here. An epoch below the last adopted one is a *StaleEpochError; an
+// equal epoch with another snapshot is one, too. To adopt a release again changes nothing.
 func (d *Store) PublishFrom(next Current, by string, r Retention) error {
 	if _, err := d.Manifest(next.ID); err != nil {
 		return fmt.Errorf("cannot adopt a snapshot: %w", err)
@@ -154,7 +153,7 @@ func (d *Store) PublishFrom(next Current, by string, r Retention) error {
 		return err
 	}
 	if old.Epoch == unknownEpoch {
-		// Nothing says what was served here, so that every epoch is a new one.
+		// No record names the served snapshots, so every epoch is new.
 		old = Current{}
 	}
 
@@ -165,7 +164,7 @@ func (d *Store) PublishFrom(next Current, by string, r Retention) error {
 		return fmt.Errorf("cannot adopt snapshot %q: %w", next.ID, &StaleEpochError{next, old})
 	}
 
-	// An epoch may be a second publication of the same snapshot.
+	// An epoch may be a second release of one snapshot.
 	switch {
 	case next.PreviousEpoch != 0:
 	case old.ID == next.Previous:
@@ -174,7 +173,7 @@ func (d *Store) PublishFrom(next Current, by string, r Retention) error {
 		next.PreviousEpoch = old.PreviousEpoch
 	}
 
-	// What was published before is gone back to. A fallback then takes what was withdrawn last.
+	// A previously released snapshot is a rollback. A fallback then takes the last withdrawn snapshot.
 	made := Publication{Current: next, Action: ActionPublish, By: by}
 	past := d.publications(old)
 	before := func(publication Publication) bool { return publication.ID == next.ID }

@@ -12,7 +12,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// foreignStore is another store with one snapshot, and what reads its sections.
+// foreignStore is another store with one snapshot, and a function that reads its sections.
 func foreignStore(t *testing.T) (id string, manifest []byte, open func(snapshot.Section) (io.ReadCloser, error)) {
 	t.Helper()
 	d := openDir(t.TempDir())
@@ -26,8 +26,8 @@ func foreignStore(t *testing.T) (id string, manifest []byte, open func(snapshot.
 	}
 }
 
-// TestImportFailsAtEachStep fails each operation of an import and an adoption in turn: what was
-// published stays published and whole, and the next attempt succeeds.
+// TestImportFailsAtEachStep fails each operation of an import and an adoption in turn: the
+// released snapshot stays released and whole, and the next attempt succeeds.
 func TestImportFailsAtEachStep(t *testing.T) {
 	id, manifest, open := foreignStore(t)
 	next := snapshot.Current{Epoch: 5, ID: id, PublishedAt: noon, ActivateAt: noon.Add(time.Minute), Previous: "x"}
@@ -66,7 +66,7 @@ func TestImportFailsAtEachStep(t *testing.T) {
 	}
 }
 
-// TestImportRefuses wants nothing of a snapshot to be there whose bytes are not what was written.
+// TestImportRefuses checks that no part of a snapshot is stored if its bytes differ from the written bytes.
 func TestImportRefuses(t *testing.T) {
 	id, manifest, open := foreignStore(t)
 	f := func(what, id string, manifest []byte, open func(snapshot.Section) (io.ReadCloser, error)) {
@@ -112,7 +112,7 @@ func openWritten(path string, content []byte, err error) (io.ReadCloser, error) 
 	return os.Open(path)
 }
 
-// TestAdoptEpochs adopts what comes after, and nothing else.
+// TestAdoptEpochs adopts later epochs only.
 func TestAdoptEpochs(t *testing.T) {
 	id, manifest, open := foreignStore(t)
 	d, old := publishedStore(t)
@@ -133,7 +133,7 @@ func TestAdoptEpochs(t *testing.T) {
 		}
 	}
 
-	// Back to what was published before is a rollback: what it withdrew comes last.
+	// A return to an earlier snapshot is a rollback: the withdrawn snapshots come last.
 	if err := adopt(9, old); err != nil {
 		t.Fatal(err)
 	}

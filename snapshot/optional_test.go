@@ -69,7 +69,7 @@ func TestNamesOf(t *testing.T) {
 	}
 }
 
-// TestOptionalTables: what a catalog has of them is stored and read again, and nothing else is.
+// TestOptionalTables: the rows of optional tables are stored and read again, and no others.
 func TestOptionalTables(t *testing.T) {
 	c := withAliases()
 	d := snapshot.OpenStore(t.TempDir())
@@ -111,7 +111,7 @@ func TestOptionalTables(t *testing.T) {
 	}
 }
 
-// TestOptionalTablesAreChecked: what refers to nothing is refused.
+// TestOptionalTablesAreChecked: references to nothing are refused.
 func TestOptionalTablesAreChecked(t *testing.T) {
 	if err := withAliases().Validate(); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ func (c *Catalog) DisplayCents(card int) int64 {
 	return NoCents
 }
 
-// OfSet is what a column of sets says of a card's set, "" without one.
+// OfSet is the value of a set's column for a card's set, "" without one.
 func (c *Catalog) OfSet(column *Strings, card int) string {
 	if set := c.Cards.Set[card]; set != NoSet {
 		return column.At(int(set))
@@ -36,10 +36,10 @@ func (c *Catalog) DisplayPrice(card int) (cents, updatedAt int64) {
 }
 
 // ChangedAt is the latest instant at which the value of a lane may have changed (decision 3503). It then got
-// another price, its first one, or lost it. A lane observed again with the same price has not changed. Of an
-// earlier day than the newest the history has the date alone, and the day's last millisecond stands for it. So
-// a client that asks with an instant of that day learns too much rather than too little. NoTime for a lane that
-// never had a price.
+// another price, its first price, or lost it. A lane observed again with an equal price has not changed. For
+// earlier days than the newest, the history has the date alone, and the day's last millisecond stands for it.
+// So a client that asks with an instant of that day gets too much rather than too little. NoTime for a lane
+// that never had a price.
 func (c *Catalog) ChangedAt(lane int) int64 {
 	seen := c.Lanes.LastSeen[lane]
 	if c.Lanes.Cents[lane] == NoCents {
@@ -55,15 +55,15 @@ func (c *Catalog) ChangedAt(lane int) int64 {
 	}
 
 	day := seen - Day(c.History.daysUnchanged(lane))
-	// What the source says of its age does not count: nobody saw the price before it was collected.
+	// The source's own age does not count: the price was not known before it was collected.
 	if day == seen {
 		return c.Lanes.CollectedAt[lane]
 	}
 	return min((day+1).Start()-1, c.Lanes.CollectedAt[lane])
 }
 
-// CarryDays is for how many days the prices of a group stand that its feed lacks (decision 1903). A feed that
-// loses a file has it again within days, and what is older is no price of today.
+// CarryDays is the number of days for which a group's prices stay if its feed lacks them (decision 1903). A
+// feed that loses a file has it again within days, and older prices are no prices of today.
 const CarryDays = 7
 
 // UpdatedAt is price_updated_at of a lane with a price: source_as_of, else collected_at (decision

@@ -22,19 +22,19 @@ type StoredSnapshot struct {
 // PublishOptions says under which conditions a snapshot becomes the current one.
 type PublishOptions struct {
 	Now time.Time
-	// Check refuses what the engine could not serve.
+	// Check refuses a snapshot that the engine could not serve.
 	Check func(*Catalog) error
 	// Judge lets the guards compare the snapshot with the current one (decision 89). current is nil
-	// when nothing is published, or when what is published does not load. A nil Judge means no
+	// when nothing is published, or when the published snapshot does not load. A nil Judge means no
 	// guards.
 	Judge func(current, next *StoredSnapshot) []GuardResult
 	// Overrides are the guards whose refusal does not count.
 	Overrides []Override
-	// DiscardDay has a rollback keep the day that it takes off the air out of the history.
+	// DiscardDay has a rollback exclude the withdrawn day from the history.
 	DiscardDay bool
-	// By says who publishes, and Reason why. Both are recorded, and both may be "".
+	// By names the publisher, and Reason the reason. Both are recorded, and both may be "".
 	By, Reason string
-	// OnWarning receives what an operator should know of a publication that goes on; may be nil.
+	// OnWarning receives warnings for the operator of a release that continues; may be nil.
 	OnWarning func(text string)
 	// Retention applies once the pointer has moved; its zero value removes nothing.
 	Retention Retention
@@ -48,23 +48,23 @@ const (
 	Skipped    = "skipped"    // nothing to compare with, or too little to judge
 )
 
-// GuardResult is what one guard says of a snapshot, as `snapshot inspect` shows it.
+// GuardResult is one guard's verdict on a snapshot, as `snapshot inspect` shows it.
 type GuardResult struct {
 	Name   string  `json:"name"`
 	Status string  `json:"status"`
-	Value  float64 `json:"figure"` // what the guard measured
+	Value  float64 `json:"figure"` // the guard's measure
 	Limit  float64 `json:"limit"`  // the most that the figure may be, or the least: the text says which
-	// Message says in a sentence what was found. When the guard refuses, it also says what to do.
+	// Message describes the finding in a sentence. After a refusal, it also gives the remedy.
 	Message string `json:"text"`
 }
 
-// Override lets a snapshot pass one guard, for a reason that is recorded with the publication.
+// Override lets a snapshot pass one guard, for a reason that is recorded with the release.
 type Override struct {
 	Guard  string `json:"guard"`
 	Reason string `json:"reason"`
 }
 
-// RefusedError says which guards refused a snapshot.
+// RefusedError names the guards that refused a snapshot.
 type RefusedError struct {
 	ID       string
 	Verdicts []GuardResult // of all guards
@@ -103,7 +103,7 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 		return Current{}, fmt.Errorf("cannot publish a snapshot: %w", err)
 	}
 
-	// The check sees what was read back, and not what was meant to be written.
+	// The check sees the snapshot that was read back.
 	if err := o.Check(next.Catalog); err != nil {
 		return Current{}, fmt.Errorf("cannot publish snapshot %q: %w", id, err)
 	}
@@ -131,11 +131,11 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 	return d.commit(made, old, o.Retention)
 }
 
-// Rollback makes an earlier snapshot the current one again, as a new publication. When id is "", it
-// takes the snapshot that the current one replaced when that was published. So two rollbacks in a
-// row go back two publications (decision 87). Rollback verifies and checks like Publish, but asks
-// no guards and removes nothing. With DiscardDay the id may be the current one: then the day is
-// discarded that it took the place of.
+// Rollback makes an earlier snapshot the current one again, as a new release. When id is "", it
+// takes the snapshot that the current one replaced at its release. So two rollbacks in a row go
+// back two releases (decision 87). Rollback verifies and checks like Publish, but runs no guards
+// and removes nothing. With DiscardDay the id may be the current one: then the day of the replaced
+// snapshot is discarded.
 func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 	unlock, err := d.lock()
 	if err != nil {
@@ -185,8 +185,8 @@ func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 	return d.commit(made, old, Retention{})
 }
 
-// predecessor is the id of the snapshot that cur took the place of when it was published (decision
-// 87). It is "" when nobody knows.
+// predecessor is the id of the snapshot that cur replaced when it was published (decision 87). It
+// is "" when unknown.
 func (d *Store) predecessor(cur Current) string {
 	past := d.publications(cur)
 	for _, publication := range slices.Backward(past) {
@@ -203,8 +203,8 @@ func (d *Store) predecessor(cur Current) string {
 	return ""
 }
 
-// pointer reads CURRENT for a writer. A missing or damaged CURRENT must not prevent a publication,
-// so it is no error. When CURRENT is damaged, pointer takes what it said from the journal (decision
+// pointer reads CURRENT for a writer. A missing or damaged CURRENT must not prevent a release, so
+// it is no error. When CURRENT is damaged, pointer takes its content from the journal (decision
 // 92).
 func (d *Store) pointer() (cur Current, damaged bool, err error) {
 	cur, err = d.Current()
@@ -215,7 +215,7 @@ func (d *Store) pointer() (cur Current, damaged bool, err error) {
 		return cur, false, err
 	}
 
-	// The epoch must go on growing: it shows followers that a publication is a new one.
+	// The epoch must grow with every release: it shows followers that a release is new.
 	if past := d.publications(Current{Epoch: math.MaxUint64}); len(past) > 0 {
 		return past[len(past)-1].Current, true, nil
 	}
@@ -223,7 +223,7 @@ func (d *Store) pointer() (cur Current, damaged bool, err error) {
 	return Current{Epoch: unknownEpoch}, true, nil
 }
 
-// unknownEpoch stands for an epoch that nobody knows: CURRENT and the journal are both lost.
+// unknownEpoch stands for an unknown epoch: CURRENT and the journal are both lost.
 const unknownEpoch = math.MaxUint64
 
 // nextPointer is the pointer that replaces old.
@@ -232,17 +232,17 @@ func nextPointer(old Current, id string, now time.Time) Current {
 	next.Discarded = old.Discarded
 	next.discard("")
 	if old.Epoch == unknownEpoch {
-		// Epochs count publications, so the seconds since 1970 are above any epoch that was lost.
+		// Epochs count releases, so the seconds since 1970 are above any epoch that was lost.
 		next.Epoch = uint64(now.Unix())
 	}
 	return next
 }
 
-// builtFrom are the sections that only say what a snapshot was built from.
+// builtFrom are the sections that only describe a snapshot's sources.
 var builtFrom = []string{"registry", "gaps", "gap_reasons", "unclaimed"}
 
-// SameContent reports whether two snapshots serve the same. What is known of how they were built may
-// differ: which rows were refused, which days are missing, and which references there ever were.
+// SameContent reports whether two snapshots serve equal content. The records of their builds may
+// differ: the refused rows, the missing days, and all references so far.
 func (m *Manifest) SameContent(other *Manifest) bool {
 	served := func(m *Manifest) []Section {
 		built := func(s Section) bool { return slices.Contains(builtFrom, s.Name) }
@@ -252,7 +252,7 @@ func (m *Manifest) SameContent(other *Manifest) bool {
 }
 
 // guardBase is the current snapshot, for the guards. It is nil when that snapshot does not load: a
-// damaged catalog must not prevent the publication that replaces it (decision 89).
+// damaged catalog must not prevent the release that replaces it (decision 89).
 func (d *Store) guardBase(id string) *StoredSnapshot {
 	current, err := d.read(context.Background(), id, false, nil)
 	if err != nil {
@@ -274,11 +274,11 @@ func override(verdicts []GuardResult, overrides []Override) []GuardResult {
 	return verdicts
 }
 
-// commit records a publication, moves the pointer, and then removes what the retention does not
-// keep.
+// commit records a release, moves the pointer, and then removes the snapshots beyond the
+// retention.
 func (d *Store) commit(made Publication, old Current, r Retention) (Current, error) {
 	if err := d.record(made, old); err != nil {
-		return Current{}, fmt.Errorf("cannot record the publication of snapshot %q: %w", made.ID, err)
+		return Current{}, fmt.Errorf("cannot record the release of snapshot %q: %w", made.ID, err)
 	}
 
 	if err := d.replace("CURRENT", made.Current); err != nil {
@@ -295,8 +295,8 @@ func (d *Store) commit(made Publication, old Current, r Retention) (Current, err
 	return made.Current, nil
 }
 
-// replace seals v and makes it the content of a file in the store's root. The change is atomic, and
-// durable when replace returns.
+// replace adds the checksum line to v and makes it the content of a file in the store's root. The
+// change is atomic, and durable when replace returns.
 func (d *Store) replace(name string, v any) error {
 	b, err := encodeChecksummed(v)
 	if err != nil {

@@ -49,7 +49,7 @@ func TestPublish(t *testing.T) {
 
 	publish(ids[0], noon, snapshot.Current{Epoch: 1, ID: ids[0], PublishedAt: noon})
 	publish(ids[1], noon.Add(1), snapshot.Current{Epoch: 2, ID: ids[1], PublishedAt: noon.Add(1), Previous: ids[0]})
-	// The same one again is the same publication.
+	// To publish it again is no new release.
 	publish(ids[1], noon.Add(9), snapshot.Current{Epoch: 2, ID: ids[1], PublishedAt: noon.Add(1), Previous: ids[0]})
 
 	// Back to the first is a new one.
@@ -112,8 +112,8 @@ func TestPublishOverDamagedCurrent(t *testing.T) {
 	}
 }
 
-// TestWritersAtOnce has writers of one store, each with a Store of its own as a process would,
-// publish at the same time while readers load what is current.
+// TestWritersAtOnce has writers of one store, each with a separate Store as a process would
+// have, publish at once while readers load the current snapshot.
 func TestWritersAtOnce(t *testing.T) {
 	const writers, rounds = 4, 4
 	root := filepath.Join(t.TempDir(), "store")

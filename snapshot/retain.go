@@ -11,8 +11,8 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// Retention says which snapshots a store keeps. It always keeps the current one, the one before it,
-// and pinned ones.
+// Retention defines which snapshots a store keeps. It always keeps the current and the previous
+// snapshot, and pinned ones.
 type Retention struct {
 	// RetainCount is how many of the newest snapshots stay. With 0 or less nothing is removed.
 	RetainCount int
@@ -24,8 +24,8 @@ type Retention struct {
 // pinsDir is the folder with an empty file for each pinned snapshot.
 const pinsDir = "holds"
 
-// Pin keeps a snapshot in the store until Unhold, whatever the retention (decision 88). To hold a
-// snapshot twice is the same as once.
+// Pin keeps a snapshot in the store until Unpin, for any retention (decision 88). To pin a
+// snapshot twice has no further effect.
 func (d *Store) Pin(id string) error {
 	if _, err := d.Manifest(id); err != nil {
 		return fmt.Errorf("cannot hold a snapshot: %w", err)
@@ -100,7 +100,8 @@ func (d *Store) Pinned() ([]string, error) {
 	return ids, nil
 }
 
-// PruneResult says what a retention removed, and what it retained although it is not among the newest.
+// PruneResult lists the snapshots that a retention removed, and those that it retained although
+// they are not among the newest.
 type PruneResult struct {
 	Removed []*Manifest
 	// Retained maps the id of each retained snapshot to the reason: "current", "previous",
@@ -108,7 +109,7 @@ type PruneResult struct {
 	Retained map[string]string
 }
 
-// Prune removes the snapshots that r does not keep, and what crashed writers left behind.
+// Prune removes the snapshots that r does not keep, and the remains of crashed writers.
 func (d *Store) Prune(r Retention, now time.Time) (PruneResult, error) {
 	unlock, err := d.lock()
 	if err != nil {
@@ -119,7 +120,7 @@ func (d *Store) Prune(r Retention, now time.Time) (PruneResult, error) {
 	return d.prune(r, now)
 }
 
-// prune is Prune for who holds the lock.
+// prune is Prune for a caller that holds the lock.
 func (d *Store) prune(r Retention, now time.Time) (PruneResult, error) {
 	done := PruneResult{Retained: map[string]string{}}
 	all, err := d.List()
@@ -157,15 +158,14 @@ func (d *Store) prune(r Retention, now time.Time) (PruneResult, error) {
 	return done, nil
 }
 
-// retained has the ids of the snapshots that r must not remove, whatever Keep says, and the
-// reasons.
+// retained has the ids of the snapshots that r must not remove, for any Keep, and the reasons.
 func (d *Store) retained(r Retention, now time.Time) (map[string]string, error) {
 	why := map[string]string{}
 	cur, err := d.Current()
 	switch {
 	case errors.Is(err, ErrNoCurrent):
 	case err != nil:
-		// Nobody knows which snapshots are needed: remove nothing.
+		// It is unknown which snapshots are needed: remove nothing.
 		return nil, err
 	default:
 		// The reasons come from the weakest to the strongest: a later one overwrites an earlier
@@ -204,8 +204,8 @@ func (d *Store) removeSnapshot(id string) error {
 	)
 }
 
-// removeTemp removes what crashed writers left in tmp; the lock is held, so nobody is writing
-// there.
+// removeTemp removes the remains of crashed writers in tmp; the lock is held, so no writer is
+// active.
 func (d *Store) removeTemp() error {
 	entries, err := d.disk.List(d.tmp(""))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

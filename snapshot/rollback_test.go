@@ -57,7 +57,7 @@ func TestRollback(t *testing.T) {
 	f("", ids[1])
 	publishes(t, d, ids[3], noon.Add(2*time.Hour)) // a new day after the rollback
 	epoch++
-	f("", ids[1]) // what it replaced, not what was rolled back from
+	f("", ids[1]) // the snapshot that it replaced, not the withdrawn one
 
 	refusal := errors.New("cannot be served")
 	for given, want := range map[string]error{
@@ -152,7 +152,7 @@ func TestGuardsOverDamage(t *testing.T) {
 }
 
 // TestJournalIsNoMust damages and removes the journal: publishing and rolling back to a named
-// snapshot go on.
+// snapshot still work.
 func TestJournalIsNoMust(t *testing.T) {
 	for _, content := range []string{"", "x", "-"} {
 		d, ids := storeOf(t, 1, 2, 3)
@@ -183,7 +183,7 @@ func TestJournalIsNoMust(t *testing.T) {
 	}
 }
 
-// TestDamagedPointerIsKnown damages CURRENT: the journal knows its epoch and what it named.
+// TestDamagedPointerIsKnown damages CURRENT: the journal knows its epoch and its snapshot.
 func TestDamagedPointerIsKnown(t *testing.T) {
 	d, ids := storeOf(t, 1, 2)
 	publishes(t, d, ids[0], noon)
@@ -198,9 +198,9 @@ func TestDamagedPointerIsKnown(t *testing.T) {
 	}
 }
 
-// TestPublished wants each snapshot that was published, the latest first and what was rolled back
-// last, and never one that was only built, that guards refused, or whose publication a crash kept
-// from happening.
+// TestPublished checks for each released snapshot, the latest first and the last rolled back
+// last. It never lists one that was only built, that guards refused, or whose release a crash
+// prevented.
 func TestPublished(t *testing.T) {
 	d, ids := storeOf(t, 1, 2, 3, 4, 5, 6)
 	want := func(what string, want ...string) {
@@ -229,7 +229,7 @@ func TestPublished(t *testing.T) {
 
 	want("rolled back", ids[0], ids[2], ids[1])
 
-	// What a crash leaves that comes between the journal and the pointer.
+	// The state after a crash between the journal and the pointer.
 	pointer := filepath.Join(d.Root(), "CURRENT")
 	before, err := os.ReadFile(pointer)
 	if err != nil {
@@ -257,7 +257,7 @@ func TestPublished(t *testing.T) {
 		t.Errorf("with pointer and journal damaged: %v, %v", got, err)
 	}
 
-	// The pointer alone knows two, a damaged journal or none beside it.
+	// The pointer alone knows two, next to a damaged journal or none.
 	write("CURRENT", before)
 	want("a damaged journal", ids[0], ids[1])
 }
@@ -354,7 +354,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("left are %v, want %v", got, want)
 	}
 
-	// A publication cleans up by itself.
+	// A release cleans up by itself.
 	if _, err := d.Publish(ids[7],
 		snapshot.PublishOptions{
 			Now: noon.Add(31 * time.Hour), Check: anything,
@@ -386,8 +386,8 @@ func TestPruneKnowsWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// TestPowerCutsOfPrune cuts the power during retention: each snapshot is whole or gone, and what is
-// needed stays.
+// TestPowerCutsOfPrune cuts the power during retention: each snapshot is whole or gone, and needed
+// snapshots stay.
 func TestPowerCutsOfPrune(t *testing.T) {
 	t.Parallel()
 	d, ids := aged(t, 4)
@@ -427,7 +427,7 @@ func TestPowerCutsOfPrune(t *testing.T) {
 	t.Logf("%d states after %d operations", states, steps)
 }
 
-// TestJournalIsBounded publishes more often than is remembered.
+// TestJournalIsBounded publishes more often than the journal's limit.
 func TestJournalIsBounded(t *testing.T) {
 	d, ids := storeOf(t, 1, 2)
 	publishes(t, d, ids[0], noon)

@@ -7,8 +7,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestSameContent wants two builds of one catalog to be the same whatever rows they refused and whichever
-// references they knew, and no others.
+// TestSameContent checks that two builds of one catalog are equal, whatever rows they refused and
+// references they knew, and that no others are.
 func TestSameContent(t *testing.T) {
 	d, ids := storeOf(t, 1, 2)
 	first, err := d.Manifest(ids[0])

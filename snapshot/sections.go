@@ -16,11 +16,11 @@ type section struct {
 	// has reports whether a catalog has rows for an optional section, which is stored only then. It
 	// is nil for a section that every snapshot has.
 	has func(*Catalog) bool
-	// apart marks what Load does not decode, because serving does without it: LoadCompanion does.
+	// apart marks sections that Load does not decode, because serving does not need them: LoadCompanion decodes them.
 	apart bool
 }
 
-// sections are all tables in the order in which they are stored.
+// sections are all tables in their stored order.
 var sections = []section{
 	{name: "games", columns: func(c *Catalog) []column { return columnsOf(&c.Games) }},
 	{name: "sets", columns: func(c *Catalog) []column { return columnsOf(&c.Sets) }},
@@ -112,8 +112,8 @@ const (
 	firstDay, lastDay = Day(-719528), Day(2932896)
 )
 
-// checker gathers what is wrong with a catalog, section by section. It checks once whatever readers
-// use as an index, so that they need no checks of their own.
+// checker gathers the faults of a catalog, section by section. It checks once every value that
+// readers use as an index, so that they need no checks.
 type checker struct {
 	errs   []error
 	step   func()
@@ -127,7 +127,7 @@ func (k *checker) every(i int) {
 	}
 }
 
-// want notes what is wrong with a section, unless ok.
+// want notes a fault of a section, unless ok.
 func (k *checker) want(ok bool, section, what string) {
 	k.step()
 	if !ok {
@@ -135,13 +135,13 @@ func (k *checker) want(ok bool, section, what string) {
 	}
 }
 
-// rows wants a column to have n rows.
+// rows checks that a column has n rows.
 func (k *checker) rows(section string, n, rows int) {
 	k.want(rows == n, section, fmt.Sprintf("has columns of %d and %d rows", n, rows))
 }
 
-// table looks at the columns of a table, each by itself: it has n rows, its text is clean, and its
-// dates can be written. Lists are rows of another table, and so are the columns that others names.
+// table checks the columns of a table, each separately: it has n rows, its text is clean, and its
+// dates can be written. Lists, and the columns named in others, are rows of other tables.
 func (k *checker) table(section string, n int, table any, others ...any) {
 	for _, col := range columnsOf(table) {
 		if rows, is := col.rows(); is && !slices.Contains(others, col.data) {
@@ -157,7 +157,7 @@ func (k *checker) table(section string, n int, table any, others ...any) {
 	}
 }
 
-// below wants every element to be less than n.
+// below checks that every element is less than n.
 func below[T uint8 | uint16 | uint32](k *checker, section, column string, v []T, n int) {
 	k.step()
 	if i := slices.IndexFunc(v, func(row T) bool { return uint64(row) >= uint64(n) }); i >= 0 {
@@ -165,8 +165,8 @@ func below[T uint8 | uint16 | uint32](k *checker, section, column string, v []T,
 	}
 }
 
-// instants wants every element to be NoTime or a time of the years 0 to 9999. RFC 3339 cannot express
-// others.
+// instants checks that every element is NoTime or a time of the years 0 to 9999. RFC 3339 cannot
+// express others.
 func (k *checker) instants(section, column string, v []int64) {
 	for i, at := range v {
 		k.every(i)
@@ -177,15 +177,15 @@ func (k *checker) instants(section, column string, v []int64) {
 	}
 }
 
-// dates wants every element to be NoDay or a date of the years 0 to 9999.
+// dates checks that every element is NoDay or a date of the years 0 to 9999.
 func (k *checker) dates(section, column string, v []Day) {
 	ok := !slices.ContainsFunc(v, func(d Day) bool { return d != NoDay && (d < firstDay || d > lastDay) })
 	k.want(ok, section, fmt.Sprintf("column %q has a date outside of the years 0 to 9999", column))
 }
 
-// names wants every string to be prefix and then characters a-z, 0-9 and joiner, at least low of
-// them and at most high. Others may cut the prefix off such a string without a check, and may write
-// it into JSON and URLs without escapes.
+// names checks that every string is prefix and then characters a-z, 0-9 and joiner, at least low
+// and at most high. Readers may cut the prefix off such a string without a check, and may write it
+// into JSON and URLs without escapes.
 func (k *checker) names(section, column string, texts *Strings, prefix string, joiner byte, low, high int) {
 	for i := range texts.Len() {
 		k.every(i)
@@ -203,10 +203,10 @@ func (k *checker) names(section, column string, texts *Strings, prefix string, j
 	}
 }
 
-// Validate checks that the tables of a catalog fit each other (docs/dev/SNAPSHOT.md, What a reader must
-// check). The columns of a table have one length, and references are in range. Ids and slugs have
-// their form, text is valid UTF-8, and times can be written. Prices are whole and may be distributed.
-// History decodes. It returns every problem that it finds, each as a *DamageError.
+// Validate checks that the tables of a catalog agree (docs/dev/SNAPSHOT.md). The columns of a table
+// have one length, and references are in range. Ids and slugs have their form, text is valid UTF-8, and
+// times can be written. Prices are whole and may be distributed. History decodes. It returns every
+// problem that it finds, each as a *DamageError.
 func (c *Catalog) Validate() error {
 	_, err := c.validate(func() {})
 	return err
@@ -348,7 +348,7 @@ func (c *Catalog) checkLanes(k *checker, items int) {
 	k.instants("lanes", "source_as_of", lanes.SourceAsOf)
 	k.instants("lanes", "collected_at", lanes.CollectedAt)
 
-	// Lanes and cards are compared only when their columns are known to fit.
+	// Lanes and cards are compared only if their columns have valid lengths.
 	if k.errs == nil {
 		c.checkPrices(k)
 	}
@@ -356,8 +356,8 @@ func (c *Catalog) checkLanes(k *checker, items int) {
 	c.checkHistory(k, n)
 }
 
-// checkPrices looks at what columns of lanes and cards say together. The caller knows that all
-// their rows and references are in range.
+// checkPrices checks the columns of lanes and cards together. The caller knows that all their
+// rows and references are in range.
 func (c *Catalog) checkPrices(k *checker) {
 	lanes := &c.Lanes
 	for lane, cents := range lanes.Cents {
@@ -423,8 +423,8 @@ func (c *Catalog) checkStats(k *checker) {
 	}
 }
 
-// text wants every string to be valid UTF-8 without control characters. It checks the arena as a
-// whole, which is quicker, and then that no string begins inside a character.
+// text checks that every string is valid UTF-8 without control characters. It checks the arena
+// as a whole, which is quicker, and then that no string begins inside a character.
 func (k *checker) text(section string, texts *Strings) {
 	ok := utf8.Valid(texts.arena)
 	for _, b := range texts.arena {

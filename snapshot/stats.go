@@ -22,8 +22,8 @@ func Summarize(points []Point) PriceSummary {
 		FirstDay: first.Day, LastDay: last.Day, Points: len(points),
 	}
 
-	// The sum of 365 prices near MaxCents does not fit into 64 bits. So each price is divided
-	// first, and the remainders are added up next to the quotients.
+	// The sum of 365 prices near MaxCents exceeds 64 bits. So each price is divided first, and
+	// the remainders are added up next to the quotients.
 	n := int64(len(points))
 	var whole, rest int64
 	for _, p := range points {
@@ -33,7 +33,7 @@ func Summarize(points []Point) PriceSummary {
 		rest += p.Cents % n
 	}
 
-	// The remainders together make some whole cents. What is left then rounds half away from zero.
+	// The remainders together make some whole cents. The rest then rounds half away from zero.
 	whole += rest / n
 	if rest%n*2 >= n {
 		whole++

@@ -223,7 +223,7 @@ func TestWriteAgain(t *testing.T) {
 		t.Fatalf("writing again gave id %q, created %t, %v", again.ID, created, err)
 	}
 
-	// A damaged snapshot is replaced by what is whole.
+	// A damaged snapshot is replaced by a whole one.
 	path := filepath.Join(d.Path(first.ID), "cards.msgpack.zst")
 	if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
@@ -304,8 +304,8 @@ func TestNoPathOutsideTheStore(t *testing.T) {
 	root := t.TempDir()
 	d := openDir(filepath.Join(root, "store"))
 	m := write(t, d, fixture.Random(1, tiny).Catalog())
-	// A whole snapshot outside of the snapshots folder must not be reachable by any spelling of its
-	// way.
+	// A whole snapshot outside of the snapshots folder must not be reachable by any form of its
+	// path.
 	if err := os.CopyFS(filepath.Join(root, m.ID), os.DirFS(d.Path(m.ID))); err != nil {
 		t.Fatal(err)
 	}

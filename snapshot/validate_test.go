@@ -10,7 +10,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// priced is the first card of a catalog that has a price: card 0, and a lane of it.
+// priced is the first card of a catalog that has a price: card 0, and one of its lanes.
 func priced(t *testing.T, c *snapshot.Catalog) (lane int) {
 	t.Helper()
 	if c.Cards.Display[0] < 0 {
@@ -288,7 +288,7 @@ func TestSizeCountsEveryColumn(t *testing.T) {
 		stored += int64(len(raw))
 	}
 
-	// The stored form has the columns' names beside their bytes, and slices have room to grow.
+	// The stored form also has the columns' names, and slices have room to grow.
 	if size := c.Size(); size < stored*8/10 || size > stored*5/2 {
 		t.Errorf("a catalog stored in %d bytes says it takes %d", stored, size)
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Withdrawal is a snapshot that was taken off the air: Previous of the publication.
+// Withdrawal is a snapshot that was withdrawn: Previous of the release.
 type Withdrawal struct {
-	// Publication took its place. It has no time where nobody knows when that was.
+	// Publication replaced it. Its time is zero if unknown.
 	Publication
 	// Of is the instant that the withdrawn snapshot describes.
 	Of time.Time
@@ -21,9 +21,9 @@ type Withdrawal struct {
 // published since. Those that are no longer in the store count as well. A damaged one was not
 // withdrawn for its content and is left out.
 //
-// CURRENT alone records the last withdrawal. The journal records the earlier ones. When the journal does not
-// record the current publication, lost says so, and every later snapshot of the store counts as
-// withdrawn: somebody may have looked at it.
+// CURRENT alone records the last withdrawal. The journal records the earlier ones. If the journal does not
+// record the current release, lost reports this, and every later snapshot of the store counts as withdrawn:
+// an operator may have looked at it.
 func (d *Store) Withdrawn() (all []Withdrawal, lost error) {
 	cur, err := d.Current()
 	if err != nil {
@@ -45,7 +45,7 @@ func (d *Store) Withdrawn() (all []Withdrawal, lost error) {
 	known := len(past) > 0 && past[len(past)-1].Current == cur
 	if !known {
 		_, err := d.readJournal()
-		lacks := &DamageError{journalName, "lacks the current publication"}
+		lacks := &DamageError{journalName, "lacks the current release"}
 		lost = cmp.Or(err, fmt.Errorf("store %q: %w", d.root, lacks))
 		take(Publication{Current: cur, Action: ActionRollback})
 	}
@@ -61,7 +61,7 @@ func (d *Store) Withdrawn() (all []Withdrawal, lost error) {
 		return all, nil
 	}
 
-	// What cannot be listed cannot be published either.
+	// A snapshot that cannot be listed cannot be published either.
 	stored, _ := d.List()
 	for _, m := range stored {
 		take(Publication{Current: Current{Previous: m.ID}})
@@ -69,8 +69,8 @@ func (d *Store) Withdrawn() (all []Withdrawal, lost error) {
 	return all, lost
 }
 
-// instant is the instant that a snapshot describes. For a removed one, its id says it; the zero
-// time is of what is no snapshot.
+// instant is the instant that a snapshot describes. For a removed one, its id gives it; zero
+// for anything that is no snapshot.
 func (d *Store) instant(id string) time.Time {
 	m, err := d.Manifest(id)
 	if err == nil {
@@ -90,11 +90,11 @@ func instantOf(id string) time.Time {
 	return at
 }
 
-// dayOfID is the day that an id says, one of long ago for what is no id.
+// dayOfID is the day of an id, a day of long ago for anything that is no id.
 func dayOfID(id string) Day { return DayOf(instantOf(id).UnixMilli()) }
 
-// WithdrawnDays are the days that a publication took off the air, ascending. They begin after the day that it
-// serves, and end with the one that it took the place of.
+// WithdrawnDays are the days that a release withdrew, ascending. They begin after the day that it serves, and
+// end with the day of the snapshot that it replaced.
 func (cur *Current) WithdrawnDays() (days []Day) {
 	for day := dayOfID(cur.ID) + 1; day <= dayOfID(cur.Previous); day++ {
 		days = append(days, day)

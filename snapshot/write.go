@@ -7,7 +7,7 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// WriteOptions say what to store with a catalog.
+// WriteOptions are stored with a catalog.
 type WriteOptions struct {
 	Base             string         // id of the snapshot this one continues, if any
 	Quarantine       []byte         // the quarantine report, a JSON object a line

@@ -10,8 +10,8 @@ import (
 	"ninepocket/index"
 )
 
-// Appraiser values the lines of one list against a View. It reuses its working memory between
-// lines, and is not safe for concurrent use.
+// Appraiser values the lines of one list against a View. It reuses its memory between lines,
+// and is not safe for concurrent use.
 type Appraiser struct {
 	View *engine.View
 	// Candidates is the maximum number of candidates of a line; 0 means MaxCandidates.
@@ -35,7 +35,7 @@ type Appraiser struct {
 }
 
 // Reset prepares the appraiser for another list. With a nil view it releases the View and the texts
-// of the last caller.
+// of the previous caller.
 func (a *Appraiser) Reset(view *engine.View) {
 	a.View = view
 	clear(a.lookup.numbers)
@@ -52,7 +52,7 @@ func (a *Appraiser) Reset(view *engine.View) {
 	a.parsed = parsedLine{words: a.parsed.words[:0], assertedWords: a.parsed.assertedWords[:0]}
 }
 
-// Value returns what a line means and costs.
+// Value returns the card and the price of a line.
 func (a *Appraiser) Value(item Item) Result {
 	r := a.value(item)
 	if item.Picked && (r.Status != Priced || len(r.Ignored) > 0) {
@@ -67,7 +67,7 @@ func (a *Appraiser) value(item Item) Result {
 		a.lookup.numbers = map[string][]uint32{}
 	}
 	clear(a.lookup.numbers)
-	a.matches = a.matches[:0] // of the line before, or of another catalog
+	a.matches = a.matches[:0] // of the previous line, or of another catalog
 	readLine(&a.item)
 
 	// The catalog may lack an export's product: then the rest of the row is used.
@@ -87,7 +87,7 @@ func (a *Appraiser) value(item Item) Result {
 		return r
 	}
 
-	// A name that no card can have is not searched: docs/dev/SEARCH.md, Cost.
+	// A name that matches no card is not searched: docs/dev/SEARCH.md, Cost.
 	if index.IsTooLong(a.item.Name) {
 		r.reject("the name is too long")
 		return r
@@ -108,9 +108,9 @@ func (a *Appraiser) value(item Item) Result {
 	return r
 }
 
-// byRef handles a line with an id, which alone identifies the card: the rest of the line says what
-// the copy is. What is not of the card is ignored and named, unless it makes the copy another one. If
-// the id is unknown, its words and the rest of the line may still suggest cards.
+// byRef handles a line with an id, which alone identifies the card: the rest of the line describes
+// the copy. Text that belongs to no card is ignored and named, unless it makes the copy another one.
+// If the id is unknown, its words and the rest of the line may still suggest cards.
 func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 	ref = a.View.Index.CanonicalIdentifier(ref)
 	card, ok := a.View.Index.Card(ref)
@@ -154,8 +154,8 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 	r.Remark = "no card has this id, slug or identifier; give a candidate's id, or " + r.Needed.Text() + " in its place"
 }
 
-// readRef reads what a line with an id says about the copy. What it says about the card becomes
-// assertions, unless it repeats the card's own fields; card is -1 if several have the id.
+// readRef reads the description of the copy in a line with an id. Words about the card become
+// assertions, unless they repeat the card's own fields; card is -1 if several have the id.
 func (a *Appraiser) readRef(item *Item, card int) *parsedLine {
 	if item.Name != "" {
 		item.Name = saysNothing.ReplaceAllString(item.Name, " ")
@@ -210,8 +210,8 @@ func (a *Appraiser) bySetNumber(f *parsedLine) []uint32 {
 	return a.matching
 }
 
-// byName handles a line with a name. It resolves the line to the only card that has everything that
-// the line says, or to the only card that is printed so. If the name may be a misspelling, number
+// byName handles a line with a name. It resolves the line to the only card that has every word of
+// the line, or to the only card with that printed text. If the name may be a misspelling, number
 // and set may also leave one card. All other lines stay ambiguous or unmatched.
 func (a *Appraiser) byName(r *Result, f *parsedLine) {
 	a.matches = a.matches[:0]
@@ -235,7 +235,7 @@ func (a *Appraiser) byName(r *Result, f *parsedLine) {
 		return
 	}
 
-	// With an unknown set or game, no card is certain (decision 2208).
+	// If the set or the game is unknown, no card is certain (decision 2208).
 	if f.noSet || f.noGame {
 		a.suggest(r, f)
 		return
@@ -285,14 +285,14 @@ func (a *Appraiser) uniqueBySetNumber(f *parsedLine) (card uint32, ok bool) {
 	return found[0], like
 }
 
-// maxBaseNames is how many base names of a line are tried. A line with more is a list of its own,
-// and has no price.
+// maxBaseNames is the maximum number of base names of a line. A line with more is a list by
+// itself, and has no price.
 const maxBaseNames = 8
 
 // matchAnyBaseName returns the cards that match a line with any of its base names. A set or a
 // qualifier may contain another card's name: "flygon ex dragon", a kit called "Pikachu Libre &
-// Suicune". several reports that one reading has cards which another has not. a.parsed is then the
-// first reading that has cards.
+// Suicune". several reports that one reading has cards and another has others. Then a.parsed is
+// the first reading with cards.
 func (a *Appraiser) matchAnyBaseName(f *parsedLine) (fits []uint32, several bool) {
 	fits = a.matchingCards(f)
 	if f.baseNameCount < 2 || f.onlyBaseName {
@@ -329,7 +329,7 @@ func (a *Appraiser) matchAnyBaseName(f *parsedLine) (fits []uint32, several bool
 }
 
 // matchingCards returns the cards that match a line. If the words of a variant match no card, the
-// variant is used as it was given.
+// variant is used as given.
 func (a *Appraiser) matchingCards(f *parsedLine) []uint32 {
 	fits := a.matchAll(f)
 	if len(fits) > 0 || f.variantStart >= len(f.words) {
@@ -406,7 +406,7 @@ func (a *Appraiser) exactPrinting(f *parsedLine, fits []uint32) int {
 		return -1
 	}
 
-	// A promo's name may contain the same code and number: "Basic Fire Energy - MEE 002".
+	// A promo's name may contain the code and number again: "Basic Fire Energy - MEE 002".
 	if f.isDeckCode && slices.ContainsFunc(fits, func(card uint32) bool { return !a.lookup.isIn(card, f.sets) }) {
 		return -1
 	}
@@ -443,7 +443,7 @@ func (a *Appraiser) setResolved(r *Result, f *parsedLine, card int) {
 
 	wanted := newLaneQuery(f)
 
-	// "(1st Anniversary Set)" is the name of a card, not an edition of it.
+	// "(1st Anniversary Set)" is part of a card's name, not its edition.
 	if f.variant != "" && f.item.Variant == "" && !a.pricer.hasVariant(&wanted, uint32(card)) {
 		isNamed := func(w string) bool { return a.lookup.isNamed(w, uint32(card)) }
 		f.variant = strings.Join(slices.DeleteFunc(strings.Fields(f.variant), isNamed), " ")
@@ -451,7 +451,7 @@ func (a *Appraiser) setResolved(r *Result, f *parsedLine, card int) {
 	}
 	a.pricer.priceLine(r, &wanted)
 	if f.item.translated != "" && r.Lane >= 0 {
-		// A name in another language may be that of a copy in it, which has no price.
+		// A name in another language may mean a copy in that language, which has no price.
 		r.Assumed = append(r.Assumed, Assumption{"language", f.item.translated, "English"})
 	}
 	if f.item.remark != "" {
@@ -465,7 +465,7 @@ func joinSentences(text, more string) string { return strings.TrimPrefix(text+";
 // maxOtherPrintings is how many other printings a remark names.
 const maxOtherPrintings = 2
 
-// addOtherPrintings adds the other cards that fit a resolved line, and names them in the remark.
+// addOtherPrintings adds the other cards that match a resolved line, and names them in the remark.
 func (a *Appraiser) addOtherPrintings(r *Result, f *parsedLine, fits []uint32, card uint32) {
 	others := slices.DeleteFunc(fits, func(fit uint32) bool { return fit == card })
 	top := a.topCandidates(f, others)
@@ -498,7 +498,7 @@ func (a *Appraiser) setAmbiguous(r *Result, f *parsedLine, fits []uint32) {
 	r.Remark = "give one's id, or " + r.Needed.Text()
 }
 
-// setAmbiguousNear sets the result of a line whose cards are only near matches of its rarity.
+// setAmbiguousNear sets the result of a line whose cards only nearly match its rarity.
 func (a *Appraiser) setAmbiguousNear(r *Result, f *parsedLine, fits []uint32) {
 	r.Candidates = slices.Clone(a.topCandidates(f, fits))
 	if len(fits) > 1 {
@@ -508,7 +508,7 @@ func (a *Appraiser) setAmbiguousNear(r *Result, f *parsedLine, fits []uint32) {
 	r.Remark = "no card of this name has just this rarity; give one's id, or " + r.Needed.Text()
 }
 
-// candidateLimit bounds Appraiser.Candidates: more is no question that a person answers.
+// candidateLimit bounds Appraiser.Candidates: nobody chooses among more.
 const candidateLimit = 24
 
 // topCandidates returns the first candidates among some cards by rank. They are valid until the

@@ -12,14 +12,14 @@ import (
 	"ninepocket/valuation"
 )
 
-// style is how an app or a person writes a card down.
+// style is a way in which an app or a person writes a card.
 type style struct {
 	name string
 	of   func(s *shop, r *rand.Rand, card int) valuation.Item
 }
 
-// styles are the exports that are read, without ids, and what people type. Apps that know no words
-// for patterns and stamps are given cards without.
+// styles are the supported exports, without ids, and lines that people type. Apps without words
+// for patterns and stamps get cards without these.
 var styles = []style{
 	{"TCGplayer", func(s *shop, r *rand.Rand, card int) valuation.Item {
 		p := s.asPrinted(card)
@@ -51,7 +51,7 @@ var styles = []style{
 	}},
 }
 
-// printing is a finish of a card as exports spell it.
+// printing is a finish of a card in the words of exports.
 func (s *shop) printing(r *rand.Rand, card int) string {
 	l := &s.View.Catalog.Lanes
 	from, to := l.Of.Range(card)
@@ -62,8 +62,8 @@ func (s *shop) printing(r *rand.Rand, card int) string {
 	return strings.ReplaceAll(variant, "_", " ")
 }
 
-// TestStyles values cards as apps and people write them: 85 of 100 lines are priced at once, all
-// are settled by an answer to their question, and none is another card's.
+// TestStyles values cards in the words of apps and people. Of 100 lines, 85 are priced at once.
+// All others are settled by the fields that they ask for, and none is another card's.
 func TestStyles(t *testing.T) {
 	s := realShop(t)
 	const each = 200
@@ -102,7 +102,7 @@ func TestStyles(t *testing.T) {
 	}
 }
 
-// settles follows the question of a line, which must then mean the card.
+// settles adds the fields that a line asks for, and checks that the line then means the card.
 func (s *shop) settles(t *testing.T, item valuation.Item, first *valuation.Result, card int) {
 	t.Helper()
 	again := s.follow(item, first.Needed, card)
@@ -116,7 +116,7 @@ func (s *shop) settles(t *testing.T, item valuation.Item, first *valuation.Resul
 	}
 }
 
-// given is a line of a file with the card that is meant.
+// given is a line of a file with its intended card.
 type given struct {
 	line          string
 	item          valuation.Item // its columns
@@ -142,7 +142,7 @@ func givenLines(t *testing.T) (all []given) {
 	return all
 }
 
-// means reports whether a card is the one that is meant.
+// means reports whether a card is the intended card.
 func (g *given) means(s *shop, card int) bool {
 	p := s.asPrinted(card)
 	words := strings.NewReplacer("'", "", ".", " ", "é", "e").Replace(strings.ToLower(p.Name))
@@ -150,7 +150,7 @@ func (g *given) means(s *shop, card int) bool {
 		(g.number == "" || cardvocab.NumberKey(g.number) == cardvocab.NumberKey(p.Number))
 }
 
-// TestGivenLines values the lines of the file, as columns and as they were written.
+// TestGivenLines values the lines of the file, as columns and as written.
 func TestGivenLines(t *testing.T) {
 	s := realShop(t)
 	c := s.View.Catalog
@@ -184,7 +184,7 @@ func TestGivenLines(t *testing.T) {
 	}
 }
 
-// settlesGiven answers the question of a line for the first card of the catalog that is meant.
+// settlesGiven adds the fields that a line asks for, from the first intended card of the catalog.
 func (s *shop) settlesGiven(t *testing.T, g *given, item valuation.Item, first *valuation.Result) {
 	t.Helper()
 	for card := range s.View.Catalog.Cards.ID.Len() {

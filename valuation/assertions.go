@@ -18,7 +18,7 @@ type assertion struct {
 	text string
 }
 
-// assertionKind says which field an assertion comes from, and so how it is checked.
+// assertionKind names the field of an assertion, which decides how it is checked.
 type assertionKind uint8
 
 const (
@@ -104,8 +104,8 @@ func (cs catalogLookup) lookUp(words []word) {
 	}
 }
 
-// contradiction explains which assertion of a line its card does not match, "" for none. If an id has
-// chosen the card, what changes nothing about the copy is ignored.
+// contradiction names the assertion of a line that its card does not match, "" for none. If an id has
+// chosen the card, text that does not change the copy is ignored.
 func (a *Appraiser) contradiction(f *parsedLine, card uint32) string {
 	for _, assertion := range f.item.assertions {
 		several := f.item.chosen && severalCards.MatchString(assertion.text)
@@ -144,7 +144,7 @@ func (a *Appraiser) contradiction(f *parsedLine, card uint32) string {
 // severalCards says that a line is of several cards: "set of 4".
 var severalCards = regexp.MustCompile(`(?i)\b(?:set|lot|pair|box) of\b`)
 
-// otherCopies are words of a copy or a product that has another price, beside those of
+// otherCopies are words for a copy or a product with another price, in addition to those of
 // index.IsCopyPhrase.
 var otherCopies = strings.Fields("staff lot lots bulk playset bundle pair box booster pack etb blister tin case " +
 	"altered alter inked repainted trimmed cut recut custom replica counterfeit orica fan proxies signature " +
@@ -155,8 +155,8 @@ var otherCopies = strings.Fields("staff lot lots bulk playset bundle pair box bo
 // maxIgnored is how much of a line is named as ignored.
 const maxIgnored = 24
 
-// ignore records that a text beside an id is nothing of the card. It is false without an id, and for a
-// text that makes the copy another one: a grade, a language, "staff".
+// ignore records that a text next to an id belongs to no card. It is false without an id. It is also
+// false for a text that makes the copy another one: a grade, a language, "staff".
 func (f *parsedLine) ignore(text string) bool {
 	isOther := func(w string) bool {
 		folded := cardvocab.Fold(w)
@@ -178,7 +178,7 @@ func (f *parsedLine) ignore(text string) bool {
 // isFlag reports whether a character is half of a country's flag.
 func isFlag(r rune) bool { return '\U0001F1E6' <= r && r <= '\U0001F1FF' }
 
-// foreignFlag returns the first flag in a text, "" without one. English copies are those of two flags.
+// foreignFlag returns the first flag in a text, "" without one. Two flags stand for English copies.
 func foreignFlag(text string) string {
 	at := strings.IndexFunc(text, isFlag)
 	if at < 0 || strings.HasPrefix(text[at:], "🇺🇸") || strings.HasPrefix(text[at:], "🇬🇧") {
@@ -195,7 +195,7 @@ func deckCodeOf(names *index.SetNames, w *word) []uint32 {
 	return names.ByAppCode(w.text)
 }
 
-// codedSets returns the sets that a folded code in brackets means: their own, or that of an app.
+// codedSets returns the sets that a folded code in brackets means: sets with that code, or with that code in an app.
 func codedSets(names *index.SetNames, code string) []uint32 {
 	if sets := names.Exact(code); len(sets) > 0 {
 		return sets
@@ -203,7 +203,7 @@ func codedSets(names *index.SetNames, code string) []uint32 {
 	return names.ByAppCode(code)
 }
 
-// notOfCard explains that a card does not have what a line says.
+// notOfCard explains that a card does not have a field of the line.
 func notOfCard(text string) string {
 	return `"` + clip(text) + `" is nothing of this card; leave it out if the copy is an ordinary one`
 }
@@ -248,7 +248,7 @@ func (a *Appraiser) satisfies(assertion assertion, card uint32) bool {
 	return true
 }
 
-// isPartOf reports whether a card's set is part of another set, whose code its cards have: "Hidden
+// isPartOf reports whether a card's set is part of another set whose code its cards have: "Hidden
 // Fates: Shiny Vault".
 func (cs catalogLookup) isPartOf(card, whole uint32) bool {
 	set := cs.view.Catalog.Cards.Set[card]

@@ -13,8 +13,8 @@ import (
 	"ninepocket/valuation"
 )
 
-// blindLines are lines by somebody who had read no source; the README beside them explains them. They are
-// never edited.
+// blindLines were written by a person who had read no source; the README next to them explains them. They
+// are never edited.
 var blindLines = filepath.Join("..", "mcp", "testdata", "blind", "2026-11-26", "lines.tsv")
 
 // A blindLine is a line with the card that it means.
@@ -48,7 +48,7 @@ func readBlind(t *testing.T) (lines []blindLine) {
 	return lines
 }
 
-// isRight reports whether a card is the one that a line means.
+// isRight reports whether a line means a card.
 func (s *shop) isRight(l *blindLine, card int) bool {
 	p := s.asPrinted(card)
 	// The product has the number behind its name, which the card does not.
@@ -61,7 +61,7 @@ func (s *shop) isRight(l *blindLine, card int) bool {
 		(l.number == "" || cardvocab.NumberKey(l.number) == cardvocab.NumberKey(p.Number))
 }
 
-// isPricedRight reports whether a line is priced as what it means.
+// isPricedRight reports whether a line is priced as its intended card.
 func (s *shop) isPricedRight(l *blindLine, r *valuation.Result) bool {
 	return r.Status == valuation.Priced && s.isRight(l, r.Card) && (l.variant == "" ||
 		cardvocab.SameVariant(s.View.Catalog.Variants.At(int(s.View.Catalog.Lanes.Variant[r.Lane])), l.variant))
@@ -70,8 +70,8 @@ func (s *shop) isPricedRight(l *blindLine, r *valuation.Result) bool {
 // blindCount counts the lines of a kind.
 type blindCount struct{ lines, first, among, second, wrong int }
 
-// TestBlindLines values lines that nobody here has written, and those that are not priced once more with
-// the id of the right candidate beside them (issue 37).
+// TestBlindLines values lines that nobody of this project has written. Lines without a price are valued
+// again with the id of the correct candidate (issue 37).
 func TestBlindLines(t *testing.T) {
 	s := realShop(t)
 	counts := map[string]*blindCount{}

@@ -90,7 +90,7 @@ func (cs catalogLookup) qualifierLen(card uint32) int {
 	return len(rest)
 }
 
-// anyIn reports whether a card with a base name is of one of the sets.
+// anyIn reports whether a card with a base name is in any of the sets.
 func (cs catalogLookup) anyIn(sets []uint32, baseName string) bool {
 	return slices.ContainsFunc(cs.view.Index.Lookup().ByBaseName(baseName), func(card uint32) bool {
 		return cs.isIn(card, sets)
@@ -122,8 +122,8 @@ func isWordOf(text, w string) bool {
 	return false
 }
 
-// numbered returns the cards with a number, ascending. A total must be the card's, or that of its
-// set if the card has none printed.
+// numbered returns the cards with a number, ascending. A total must be the card's, or the total
+// of its set if the card has none printed.
 func (cs catalogLookup) numbered(number string) []uint32 {
 	found, known := cs.numbers[number]
 	if !known {

@@ -8,7 +8,7 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// byColumns is the layout of a file whose header is read by its words.
+// byColumns is the layout of a file whose header is recognised by its words.
 var byColumns = layout{}
 
 // ignored is the column of everything that is neither of a card nor of a copy.
@@ -17,8 +17,8 @@ const ignored = "ignored"
 // copyFlags are the columns of flags that make a copy another one.
 var copyFlags = []string{"signed", "altered", "alter", "playset", "proxy", "misprint", "graded"}
 
-// columnWords are the columns that are read, by what people and apps call them. Where they are the
-// columns of a layout, they have its names.
+// columnWords are the supported columns, by the names that people and apps use. Columns of a
+// layout have the layout's names.
 var columnWords = func() map[string]string {
 	all := map[string]string{"simplename": "simplename", "localname": "localname", "rarity": "rarity"}
 	for _, flag := range copyFlags {
@@ -68,8 +68,8 @@ func columnOf(cell string) string {
 // minColumns is how many cells of a first row must be columns, or it is no header.
 const minColumns = 2
 
-// readColumns reads a header of no app's layout by its words. The error names everything that is
-// wrong with it: nothing that may be of a card is passed over.
+// readColumns reads a header without a known layout by its words. The error names every fault:
+// no column that may describe a card is skipped.
 func readColumns(display []string) (header []string, err error) {
 	count := 0
 	var unknown, problems []string
@@ -106,7 +106,7 @@ func readColumns(display []string) (header []string, err error) {
 	return header, nil
 }
 
-// settleColumns decides what the columns mean that have several meanings.
+// settleColumns decides the meaning of ambiguous columns.
 func settleColumns(header, display []string) {
 	hasSet := slices.Contains(header, "set")
 	hasCode := slices.Contains(header, "setcode")
@@ -116,8 +116,8 @@ func settleColumns(header, display []string) {
 		case !hasSet && (column == "setcode" || column == "edition" && !hasCode):
 			header[i] = "set"
 
-		// The ids of TCGplayer's sellers are those of a condition. Another app's product id would be
-		// another card, which the name of the row excludes.
+		// The ids of TCGplayer's sellers include the condition. Another app's product id may be that
+		// of another card, which the name of the row excludes.
 		case column == "productid" && (slices.Contains(folded, "addtoquantity") ||
 			folded[i] == "productid" && !slices.Contains(header, "name")):
 			header[i] = ignored

@@ -11,8 +11,8 @@ import (
 	"ninepocket/valuation"
 )
 
-// TestColumnsByTheirWords reads files whose headers no layout has: own ones, and those of apps that change
-// their columns.
+// TestColumnsByTheirWords reads files whose headers have no layout: custom files, and files of apps that
+// change their columns.
 func TestColumnsByTheirWords(t *testing.T) {
 	s := smallShop(t)
 	const (
@@ -84,7 +84,7 @@ func TestColumnsByTheirWords(t *testing.T) {
 		{cardmarket + "42382;2;0.10;1;NM;0;Rattata;151;19\n", "priced card_rattata 10 20 condition"},
 		{cardmarket + "42382;2;0.10;3;NM;0;Rattata;151;19\n", "unpriced card_rattata 10-30"},
 
-		// All that is wrong with a header.
+		// All faults of a header.
 		{
 			"Name,Card Name,Wing,Shiny thing\na,b,c,d\n",
 			`the header has a column more than once: "Card Name"; ` +
@@ -119,8 +119,8 @@ func TestColumnsByTheirWords(t *testing.T) {
 	}
 }
 
-// headed are files whose headers are read by their words: the header, the cells of a card, and how many of
-// 100 rows are priced.
+// headed are files whose headers are read by their words: the header, the cells of a card, and the number
+// of priced rows in 100.
 var headed = []struct {
 	header string
 	cells  func(s *shop, p valuation.Item, card int, variant string) []string
@@ -167,8 +167,8 @@ var headed = []struct {
 	},
 }
 
-// TestOwnColumnsAreNeverWrong gives real cards in files of such columns: those that are priced are the cards,
-// and have a variant that their words may mean.
+// TestOwnColumnsAreNeverWrong gives real cards in files with custom columns. Each priced row is the intended
+// card, with a variant that the words may mean.
 func TestOwnColumnsAreNeverWrong(t *testing.T) {
 	s := realShop(t)
 	c := s.View.Catalog

@@ -11,8 +11,8 @@ import (
 	"ninepocket/valuation"
 )
 
-// said is what a line says, told by what made the line: an oracle that knows nothing of how lines are
-// read.
+// said holds the statements of a line, from the code that made the line: an oracle independent of the
+// reader.
 type said struct{ names, sets, numbers []string }
 
 func names(all ...string) said         { return said{names: all} }
@@ -20,7 +20,7 @@ func (s said) of(sets ...string) said  { return said{s.names, sets, s.numbers} }
 func (s said) no(all ...string) said   { return said{s.names, s.sets, all} }
 func (s *shop) cardID(card int) string { return s.View.Catalog.Cards.ID.At(card) }
 
-// has reports whether a card has all of it, by the words that are printed of the card.
+// has reports whether a card has every statement, by its printed words.
 func (s said) has(shop *shop, card int) bool {
 	p := shop.asPrinted(card)
 	for _, name := range s.names {
@@ -45,7 +45,7 @@ func sameNumber(a, b string) bool {
 	return strings.EqualFold(plainNumber(a), plainNumber(b)) && strings.TrimLeft(x, "0") == strings.TrimLeft(y, "0")
 }
 
-// contradictions are lines of one card with some fields of another one, and what they say.
+// contradictions are lines of one card with some fields of another card, and their statements.
 var contradictions = []struct {
 	name string
 	of   func(s *shop, p, q valuation.Item, card, other int) (valuation.Item, said)
@@ -187,7 +187,7 @@ var contradictions = []struct {
 	}},
 }
 
-// glued is what no oracle divides: "(Gabriel Fernandez)a".
+// glued finds text that no oracle divides: "(Gabriel Fernandez)a".
 var glued = regexp.MustCompile(`\)[a-z]`)
 
 // productOf is the number of a card's product in the feed.
@@ -201,9 +201,9 @@ func (s *shop) productOf(card int) string {
 	return ""
 }
 
-// neighbours are the cards of a catalog by what makes them easy to mistake for one another.
+// neighbours are the cards of a catalog, grouped by the properties that make them easy to mistake for each other.
 type neighbours struct {
-	byName []int // in the order of their names: Mew is beside Mewtwo
+	byName []int // in the order of their names: Mew is next to Mewtwo
 	place  []int // of each card in byName
 	bySet  map[string][]int
 }
@@ -225,7 +225,7 @@ func (s *shop) neighbours() *neighbours {
 	return n
 }
 
-// of is a card that is easy to mistake for another one.
+// of returns a card that is easy to mistake for another card.
 func (n *neighbours) of(s *shop, r *rand.Rand, card int) int {
 	switch r.IntN(4) {
 	case 0:
@@ -238,7 +238,7 @@ func (n *neighbours) of(s *shop, r *rand.Rand, card int) int {
 	return n.byName[min(max(at, 0), len(n.byName)-1)]
 }
 
-// TestContradictions gives lines of a card some facts of another one: what is priced has all that is said.
+// TestContradictions gives lines of a card some facts of another card: a priced card has every statement.
 func TestContradictions(t *testing.T) {
 	s := realShop(t)
 	near := s.neighbours()
@@ -259,7 +259,7 @@ func TestContradictions(t *testing.T) {
 				continue
 			}
 
-			// Beside an id, what is another card's is named (issue 37).
+			// Next to an id, text that belongs to another card is named (issue 37).
 			priced++
 			if item.ID != "" && got.Card == card && len(got.Ignored) > 0 {
 				continue

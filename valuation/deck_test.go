@@ -73,15 +73,15 @@ func TestDecksAndAmounts(t *testing.T) {
 	}
 }
 
-// deckCodes are codes of deck lists with the sets that they mean, as feeds without codes call them.
+// deckCodes are codes of deck lists with their sets, by the names in feeds without codes.
 var deckCodes = map[string]string{
 	"OBF": "SV03: Obsidian Flames", "MEW": "SV: Scarlet & Violet 151", "SVI": "SV01: Scarlet & Violet Base Set",
 	"PAL": "SV02: Paldea Evolved", "EVS": "SWSH07: Evolving Skies", "SUM": "SM Base Set", "BLW": "Black and White",
 	"LOT": "SM - Lost Thunder", "PR-SV": "SV: Scarlet & Violet Promo Cards", "SVP": "SV: Scarlet & Violet Promo Cards",
 }
 
-// TestDeckLists values cards as the apps of the game write a deck: copies, name, code, number. None is
-// another card than the one of this set and number.
+// TestDeckLists values cards in the deck format of the game's apps: copies, name, code, number. Each
+// priced card has this set and number.
 func TestDeckLists(t *testing.T) {
 	s := realShop(t)
 	r := rand.New(rand.NewPCG(21, 5))
@@ -112,7 +112,7 @@ func TestDeckLists(t *testing.T) {
 				continue
 			}
 
-			// A plain name in a deck is the plain card; its set and number are those of the line.
+			// A plain name in a deck means the plain card; its set and number are the line's.
 			other := s.asPrinted(got.Card)
 			if other.Set != p.Set || other.Number != p.Number ||
 				!strings.HasPrefix(bare(p.Name), bare(other.Name)) {
@@ -120,15 +120,15 @@ func TestDeckLists(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d of %d priced at once", code, priced, each)
-		// Of promos, which are printed for one shop or another, each fourth says nothing that tells.
+		// Promos are printed for one shop or another, and about one line in four does not name the shop.
 		if priced < each*60/100 {
 			t.Errorf("%s: only %d of %d lines are priced at once", code, priced, each)
 		}
 	}
 }
 
-// TestWholeAmounts writes a whole amount behind the names of sets, whose number another set ends with: no
-// line is priced as a card of one of the two where both have it.
+// TestWholeAmounts writes a whole amount after the name of a set, where the amount also ends another
+// set's name. If both sets have the card, no line is priced.
 func TestWholeAmounts(t *testing.T) {
 	s := realShop(t)
 	c := s.View.Catalog

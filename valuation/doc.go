@@ -1,4 +1,4 @@
-// Package valuation finds which card a line of a user's list means and what it is worth. It reads a
+// Package valuation finds the card and the price that a line of a user's list means. It reads a
 // View and knows neither HTTP nor MCP; docs/VALUATION.md has the rules.
 //
 // A line goes through four steps:
@@ -11,9 +11,9 @@
 //	            that is printed so; else a question       needed_fields.go, suggest.go
 //	  price     the lane of its variant and condition     lane.go
 //
-// ValueList takes a list through them and passes each line to a Sink, of which each kind of
-// response has one.
+// ValueList sends each line of a list through the steps and on to a Sink. Each kind of response
+// has a Sink.
 //
-// A line is priced only when it can mean one card: a wrong price in a total is worse than a
-// question. Every question names the fields that settle it.
+// A line is priced only if it can mean one card alone: a wrong price in a total is worse than a
+// question. Every question names the fields that settle the line.
 package valuation

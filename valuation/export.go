@@ -17,7 +17,7 @@ var ErrHeader = errors.New("the first row is no header of TCGplayer, Collectr, D
 
 // ReadExport reads a file that an app exported: a header row, and a row for each line of the list.
 // The columns of the header identify the app, in any order; other headers are read by their words.
-// rows is the number of lines, of which items has the first limit.
+// The number of lines is rows; items has at most the first limit lines.
 func ReadExport(text string, limit int) (items []Item, rows int, err error) {
 	export, err := OpenExport(text)
 	if err != nil {
@@ -37,8 +37,8 @@ func ReadExport(text string, limit int) (items []Item, rows int, err error) {
 
 // Export reads the rows of an export one after the other, by the rules of [ReadExport].
 type Export struct {
-	Rows int   // that were read; a caller that goes on within a file sets it for the messages
-	Err  error // what ended the rows before the end of the text, nil for nothing
+	Rows int   // that were read; a caller that continues within a file sets it for the messages
+	Err  error // the reason why the rows ended before the end of the text, nil for none
 
 	rows   *csv.Reader
 	before int // bytes before the header
@@ -47,8 +47,8 @@ type Export struct {
 	row    []string
 }
 
-// OpenExport reads the header of an export. The error says what is wrong with it, and is ErrHeader
-// if the first row is none.
+// OpenExport reads the header of an export. The error gives the fault, and is ErrHeader if the
+// first row is not a header.
 func OpenExport(text string) (*Export, error) {
 	size := len(text)
 	text = strings.TrimPrefix(text, "\ufeff")
@@ -137,8 +137,8 @@ func foldedCells(row []string) []string {
 	return cells
 }
 
-// duplicateColumns returns the columns that a header repeats, as they are written: which of them
-// counts is unknown.
+// duplicateColumns returns the columns that a header repeats, as written: it is unknown which of
+// them counts.
 func duplicateColumns(header, display []string) (twice []string) {
 	for i, column := range header {
 		if column != "" && column != ignored && slices.Index(header, column) < i {

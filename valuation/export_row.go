@@ -26,7 +26,7 @@ type layout struct {
 var collectr = headerOf("Portfolio Name,Category,Set,Product Name,Card Number,Rarity,Variance,Grade,Card Condition," +
 	"Average Cost Paid,Quantity,Market Price,Price Override,Watchlist,Date Added,Notes")
 
-// layouts are the exports whose rows are read.
+// layouts are the supported exports.
 var layouts = []layout{
 	{
 		"TCGplayer",
@@ -44,7 +44,7 @@ var layouts = []layout{
 	{
 		"Collectr, graded",
 		collectr,
-		nil, // the file is that of the other layout
+		nil, // the file has the other layout
 		map[int]func(string) bool{
 			7: isSlab, 8: func(cell string) bool { return cell == "" }, 10: cardvocab.IsInteger[string],
 		},
@@ -173,7 +173,7 @@ func (item *Item) assertCells(cells *cells) {
 	}
 }
 
-// otherCopyOf returns what makes a copy one with another price: a language or a grade.
+// otherCopyOf returns the word that gives a copy another price: a language or a grade.
 func otherCopyOf(language, grade string) string {
 	switch cardvocab.Fold(language) {
 	case "", "en", "eng", "english", "1": // Cardmarket numbers its languages
@@ -416,8 +416,8 @@ var languages = []string{
 	"dutch", "polish", "russian", "thai", "indonesian", "it", "de", "fr", "es", "pt", "ko", "kr", "zh", "cn", "ru",
 }
 
-// cutCopies cuts the quantity off a line: "2x", "3", "x4", "(2x)" in front, "x4" at the end, "3
-// pcs" and "qty 3" on either side. It also cuts off list bullets.
+// cutCopies cuts the quantity off a line. It finds "2x", "3", "x4", "(2x)" in front, "x4" at
+// the end, "3 pcs" and "qty 3" on either side, and also list bullets.
 func cutCopies(text string) (rest, copies string) {
 	text = text[len(bullet.FindString(text)):]
 	if rest, copies, ok := cutCounted(text); ok {
@@ -461,7 +461,7 @@ func cutCopies(text string) (rest, copies string) {
 	return text, ""
 }
 
-// Quantities with a word for them: "3 pcs Charizard", "3 copies of", "qty: 3", "(3 pieces)".
+// Quantities with a word: "3 pcs Charizard", "3 copies of", "qty: 3", "(3 pieces)".
 var (
 	countedFirst = regexp.MustCompile(`(?i)^(?:(?:qty|quantity)\b:?\s*([0-9]{1,4})x?|` +
 		`([0-9]{1,4})\s*x?\s*(?:pcs?|pieces?|copies|copy)\b\.?(?:\s+of)?)\s+`)
@@ -469,7 +469,7 @@ var (
 		`([0-9]{1,4})\s*(?:pcs?|pieces?|copies|copy)\b\.?)\)?$`)
 )
 
-// countWords are these words; a line without any of them skips the expressions.
+// countWords are these words; a line without any of these words skips the expressions.
 var countWords = []string{"pc", "piece", "cop", "qty", "quantity"}
 
 // cutCounted cuts a quantity with such a word off a line.

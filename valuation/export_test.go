@@ -8,7 +8,7 @@ import (
 	"ninepocket/valuation"
 )
 
-// TestExports reads the files that apps write, with what programs do to them on the way.
+// TestExports reads the files that apps write, changed as spreadsheets and editors change them.
 func TestExports(t *testing.T) {
 	s := smallShop(t)
 	const (
@@ -37,7 +37,7 @@ func TestExports(t *testing.T) {
 		},
 		{"\ufeff" + tcgplayer + "\n1,,,,,,,,,,42382,\n", []string{"priced card_base 43000"}},
 
-		// The columns tell what they are, not their order.
+		// Columns are identified by name, not by order.
 		{"Name,Quantity,Printing,Set,Card Number\nRattata,3,Normal,151,19\n", []string{"priced card_rattata 10 30"}},
 		{
 			collectr + "\nMain,Pokemon,151,Rattata,19,,Normal,Ungraded,Near Mint,0,4,0.10,0,false,2026-05-01,\n" +
@@ -78,7 +78,7 @@ func TestExports(t *testing.T) {
 		}
 	}
 
-	// What is beyond the most is counted.
+	// Rows beyond the limit are only counted.
 	items, rows, err := valuation.ReadExport(tcgplayer+strings.Repeat("\n1,Rattata", 25), 10)
 	if len(items) != 10 || rows != 25 || err != nil {
 		t.Errorf("%d items of %d rows, %v", len(items), rows, err)

@@ -9,8 +9,8 @@ import (
 	"ninepocket/valuation"
 )
 
-// TestFoilIsTheOneThatShines gives the words of apps that know only foil and normal to cards with other
-// variants.
+// TestFoilIsTheOneThatShines applies the words of apps that know only foil and normal to cards with
+// other variants.
 func TestFoilIsTheOneThatShines(t *testing.T) {
 	w := smallWorld()
 	for name, variants := range map[string]string{
@@ -55,8 +55,8 @@ func TestFoilIsTheOneThatShines(t *testing.T) {
 	}
 }
 
-// TestFoilOfAllCards gives every card with a price the word foil: each is priced by the only variant that
-// shines, or by a holo one with the assumption reported.
+// TestFoilOfAllCards gives every card with a price the word foil: the price is that of the only variant
+// that shines, or of a holo variant with the assumption reported.
 func TestFoilOfAllCards(t *testing.T) {
 	s := realShop(t)
 	c := s.View.Catalog

@@ -6,8 +6,8 @@ import (
 	"ninepocket/valuation"
 )
 
-// FuzzLine values whatever a line says: the answer is of one of the statuses, what is priced has a card
-// and a price above nothing, and copies are those that a list may have.
+// FuzzLine values any line. The result has one of the statuses, a priced line has a card and a price
+// above zero, and the copies are within the bounds of a list.
 func FuzzLine(f *testing.F) {
 	for _, seed := range []string{
 		"2x Charizard ex MEW199 NM", "3 pcs Rattata 19/165 25 zł", "Lugia | Neo Genesis 2 EUR | NM | x4 | German",
@@ -30,8 +30,8 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// FuzzExport reads whatever a file says: there are as many items as rows, up to the most, and an error
-// says which row cannot be read or that the header is none.
+// FuzzExport reads any file. There are as many items as rows, up to the limit. An error names the
+// unreadable row, or says that there is no header.
 func FuzzExport(f *testing.F) {
 	f.Add("Name,Quantity,Printing,Set,Card Number\nRattata,3,Normal,151,19\n")
 	f.Add("\ufeffsep=;\nidProduct;English Name;Exp. Name;Amount\n1;\"Ratt\"\"ata\";151;2\n\n;;;\n")

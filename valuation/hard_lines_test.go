@@ -10,7 +10,7 @@ import (
 	"ninepocket/valuation"
 )
 
-// TestTraps goes through lines that were priced as what they do not mean, or not read at all.
+// TestTraps checks lines that once had the price of another card or copy, or could not be read.
 func TestTraps(t *testing.T) {
 	w := smallWorld()
 	w.Sets = append(w.Sets, fixture.Set{ID: "set_neo2", Slug: "neo2", Name: "Neo Genesis 2", Game: 0})
@@ -42,7 +42,7 @@ func TestTraps(t *testing.T) {
 		{item{Line: "Lugia Neo Genesis 2,-"}, "ambiguous ask the set of 2"},
 		{item{Line: "Blastoise 2/111 25,– €"}, "priced card_blastoise 22000"},
 
-		// What says nothing in a search says something of a copy.
+		// A word that search ignores may describe a copy.
 		{item{Line: "Blastoise 2/111 Good"}, "priced card_blastoise 22000 condition"},
 		{item{Line: "Blastoise 2/111 GD"}, "priced card_blastoise 22000 condition"},
 		{item{Line: "Blastoise 2/111 (IT)"}, "unpriced card_blastoise 22000-22000"},
@@ -61,7 +61,7 @@ func TestTraps(t *testing.T) {
 		{item{Line: "2 Lugia MEW GG70"}, "priced card_gallery 700 1400"},
 		{item{Line: "2 Lugia MEW GG71"}, "unmatched ask the whole name, set and number"},
 
-		// With an id, a code is not needed.
+		// If the line has an id, a code is not needed.
 		{item{ID: "card_sir", Line: "2 Charizard ex MEW 199"}, "priced card_sir 24950 49900"},
 		{item{ID: "card_lugia", Line: "Lugia MEW 9"}, "priced card_lugia 80000"},
 	} {
@@ -72,7 +72,7 @@ func TestTraps(t *testing.T) {
 	}
 }
 
-// TestColumnsTwice sends headers that have a column twice: which of them counts is not known.
+// TestColumnsTwice sends headers with a repeated column: it is unknown which of the two counts.
 func TestColumnsTwice(t *testing.T) {
 	const header = "Quantity,Name,Set,Card Number,Printing"
 	for _, test := range []struct{ more, want string }{

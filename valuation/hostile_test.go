@@ -11,13 +11,13 @@ import (
 	"ninepocket/valuation"
 )
 
-// place is where a line says one thing more about a card than is true of it.
+// place is where a line has one false statement about a card.
 type place struct {
 	name string
 	at   func(s *shop, card int, extra string) valuation.Item
 }
 
-// places are all that a caller can write words into.
+// places are all fields that a caller can write words into.
 var places = []place{
 	{"behind a message", func(s *shop, card int, extra string) valuation.Item {
 		p := s.asPrinted(card)
@@ -137,8 +137,8 @@ var places = []place{
 	}},
 }
 
-// foreign are words that make a line another copy, another product, or nothing that is known: no price
-// of the catalog is theirs.
+// foreign are words that make a line another copy, another product, or unknown: no price of the
+// catalog is for them.
 var foreign = []struct {
 	name string
 	all  []string
@@ -161,7 +161,7 @@ var foreign = []struct {
 	{"copies", []string{"x3 x4", "0x", "x99999"}},
 }
 
-// ownWords are all words that are printed of a card, with those of its finishes.
+// ownWords are all printed words of a card, and the words of its finishes.
 func (s *shop) ownWords(card int) []string {
 	p := s.asPrinted(card)
 	c := s.View.Catalog
@@ -175,7 +175,7 @@ func (s *shop) ownWords(card int) []string {
 		text += " " + strings.ReplaceAll(c.Variants.At(int(l.Variant[lane])), "_", " ")
 	}
 
-	// A year is that of the set; a possessive is its name, too; and ultra rares are full arts.
+	// A year belongs to the set; a possessive is its name, too; and ultra rares are full arts.
 	if set := c.Cards.Set[card]; set >= 0 && c.Sets.Release[set] != snapshot.NoDay {
 		text += c.Sets.Release[set].Time().Format(" 2006")
 	}
@@ -186,7 +186,7 @@ func (s *shop) ownWords(card int) []string {
 	return wordsOf(text)
 }
 
-// wordsOf are the words of a text in small letters, accents and padding zeros aside.
+// wordsOf are the words of a text in lower case, without accents and padding zeros.
 func wordsOf(text string) []string {
 	text = strings.NewReplacer("é", "e", "'", "", "’", "").Replace(strings.ToLower(text))
 	words := strings.FieldsFunc(text, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
@@ -217,7 +217,7 @@ func isRun(words []string, text string) bool {
 	return text == ""
 }
 
-// TestForeignWords writes what no card of the catalog is into every place of a line: none is priced.
+// TestForeignWords writes words that belong to no card of the catalog into every place of a line: none is priced.
 func TestForeignWords(t *testing.T) {
 	s := realShop(t)
 	each := 50_000/(len(places)*len(foreign)) + 1
@@ -232,7 +232,7 @@ func TestForeignWords(t *testing.T) {
 				got := s.Value(item)
 				lines++
 
-				// What is foreign to one card may be another's, and beside an id what means nothing is named.
+				// A word foreign to one card may belong to another, and next to an id a word without meaning is named.
 				named := item.ID != "" && len(got.Ignored) > 0 && kind.name == "words of nobody"
 				if got.Status == valuation.Priced && !s.isOwn(got.Card, extra) && !named {
 					t.Errorf("%s %s: %+v of %s is priced as %s", kind.name, place.name, item, s.describe(card),
@@ -244,8 +244,8 @@ func TestForeignWords(t *testing.T) {
 	t.Logf("%d lines of %d kinds", lines, len(places)*len(foreign))
 }
 
-// traitPhrases are what is said of a copy or of its rarity, and what is true of a card and a
-// variant that have it.
+// traitPhrases are words for a copy or its rarity, and the card and variant for which they are
+// true.
 var traitPhrases = []struct {
 	all []string
 	is  func(variant, rarity string) bool
@@ -273,12 +273,12 @@ var traitPhrases = []struct {
 	{[]string{"hyper rare"}, func(_, r string) bool { return strings.Contains(r, "Hyper") }},
 	{[]string{"amazing rare"}, func(_, r string) bool { return strings.Contains(r, "Amazing") }},
 	{[]string{"radiant rare"}, func(_, r string) bool { return strings.Contains(r, "Radiant") }},
-	// An app's foil is the one variant that shines: TestFoilIsTheOneThatShines has the rest.
+	// An app's foil means the only variant that shines: TestFoilIsTheOneThatShines has the rest.
 	{[]string{"foil"}, func(v, _ string) bool { return strings.Contains(v, "holo") || strings.Contains(v, "foil") }},
 }
 
-// TestTraitPhrases writes finishes, editions and rarities into every place of a line: what is
-// priced has them.
+// TestTraitPhrases writes finishes, editions and rarities into every place of a line: a priced
+// card has them.
 func TestTraitPhrases(t *testing.T) {
 	s := realShop(t)
 	c := s.View.Catalog

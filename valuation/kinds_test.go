@@ -10,16 +10,16 @@ import (
 	"ninepocket/valuation"
 )
 
-// kind is one way in which people write a card down; make changes the line that the service prints
-// of card.
+// kind is one way in which people write a card; make changes the line that the service prints for
+// the card.
 type kind struct {
 	name string
-	// other says that the line may say what is not so of its card: a letter, half of a name.
+	// other says that the line may have a word that is false for its card: a letter, half of a name.
 	other bool
 	make  func(s *shop, r *rand.Rand, item *valuation.Item, card int)
 }
 
-// kinds are what lines of lists are like.
+// kinds are the kinds of lines in lists.
 var kinds = []kind{
 	{"as printed", false, func(*shop, *rand.Rand, *valuation.Item, int) {}},
 	{"no set", false, func(_ *shop, _ *rand.Rand, item *valuation.Item, _ int) { item.Set = "" }},
@@ -146,7 +146,7 @@ var kinds = []kind{
 	}},
 }
 
-// What spoils lines, and what makes names plain.
+// Replacers that spoil lines, and that simplify names.
 var (
 	misspell = fixture.Misspell
 	bare     = fixture.Bare
@@ -171,7 +171,7 @@ func withoutSetCode(set string) string {
 	return set
 }
 
-// codeOf is the code of a card's set, or what stands for one in its name, else its name.
+// codeOf is the code of a card's set, or a code in the set's name, else its name.
 func (s *shop) codeOf(card int) string {
 	set := s.View.Catalog.Cards.Set[card]
 	if set < 0 {
@@ -187,7 +187,7 @@ func (s *shop) codeOf(card int) string {
 	return name
 }
 
-// spoken are finishes as people and apps write them.
+// spoken are finishes in the words of people and apps.
 var spoken = map[string][]string{
 	"normal": {"Normal", "non holo", "regular"}, "holofoil": {"Holo", "Holofoil", "foil"},
 	"reverse_holofoil": {"Reverse Holo", "rev holo", "Reverse"}, "foil": {"Foil", "holo"},
@@ -195,7 +195,7 @@ var spoken = map[string][]string{
 	"unlimited": {"Unlimited"}, "unlimited_holofoil": {"Unlimited Holo", "unlimited"},
 }
 
-// finish is a finish that a card has, in words; "" where it has none.
+// finish is a finish of a card, in words; "" for a card without one.
 func (s *shop) finish(r *rand.Rand, card int) string {
 	l := &s.View.Catalog.Lanes
 	from, to := l.Of.Range(card)

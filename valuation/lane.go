@@ -9,8 +9,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// laneQuery is what a line says about the lane that prices it. A lane is the price of one variant of a
-// card in one condition. A laneQuery is read once for all cards.
+// laneQuery is the part of a line that chooses its lane. A lane is the price of one variant of a card
+// in one condition. A laneQuery is read once for all cards.
 type laneQuery struct {
 	variant   string
 	traits    cardvocab.Traits // finish and edition; 0 if the variant names neither, or has another word
@@ -30,7 +30,7 @@ func newLaneQuery(f *parsedLine) laneQuery {
 	return wanted
 }
 
-// ParseCondition reads a condition's text or code, or what people and shops write for it.
+// ParseCondition reads a condition's text or code, or the words of people and shops for it.
 func ParseCondition(s string) (snapshot.Condition, bool) {
 	// Those before FactorySealed are all that cards have.
 	for cond := range snapshot.FactorySealed {
@@ -47,14 +47,14 @@ func ParseCondition(s string) (snapshot.Condition, bool) {
 	return snapshot.ParseCondition(code)
 }
 
-// pricer finds the prices of known cards: the lane that a line means, and what may replace it if it
-// has no price.
+// pricer finds the prices of known cards: the lane that a line means, and its replacement if that
+// lane has no price.
 type pricer struct {
 	view   *engine.View
 	traits []cardvocab.Traits // finish and edition by variant number, filled on demand
 }
 
-// finishMask has the traits that are finishes, without the editions: a variant has at most one of them.
+// finishMask has the traits that are finishes, without the editions: a variant has at most one finish.
 const finishMask = cardvocab.Holo | cardvocab.Reverse | cardvocab.NonHolo
 
 // traitsOf returns the finish and edition of a variant, by its number.
@@ -108,8 +108,8 @@ func (p *pricer) hasVariant(wanted *laneQuery, card uint32) bool {
 	return wanted.isFoil && p.soleVariant(wanted, int(card)) >= 0
 }
 
-// soleVariant returns the only variant of a card that an app's word may mean if it names none of them:
-// foil the only one that shines, normal the only one there is; -1 for none.
+// soleVariant returns the only variant of a card that an app's word may mean if no variant has that name;
+// -1 for none. For foil it is the only variant that shines, for normal the only variant of the card.
 func (p *pricer) soleVariant(wanted *laneQuery, card int) int {
 	l := &p.view.Catalog.Lanes
 	const shining = cardvocab.Holo | cardvocab.Reverse
@@ -129,11 +129,11 @@ func (p *pricer) soleVariant(wanted *laneQuery, card int) int {
 	return sole
 }
 
-// priceLine prices a line by a lane of its card. Without a variant it is that of the display price,
-// without a condition the variant's display condition (decision 19). If a variant has only an Ungraded
-// price, that replaces the price of any condition, and the result says so.
+// priceLine prices a line by a lane of its card. Without a variant it takes the lane of the display
+// price; without a condition it takes the variant's display condition (decision 19). If a variant has
+// only an Ungraded price, that replaces the price of any condition, and the result says this.
 func (p *pricer) priceLine(r *Result, wanted *laneQuery) {
-	// A default would present the price of one condition as that of another.
+	// A default would present the price of one condition as the price of another.
 	if wanted.condition != "" && !wanted.hasCond {
 		r.Remark = `"` + clip(wanted.condition) + `" is not a condition: use ` + conditionTexts()
 		p.listPrices(r)
@@ -158,7 +158,7 @@ func (p *pricer) priceLine(r *Result, wanted *laneQuery) {
 }
 
 // findLane returns the lane of a card's variant that has the price of a line, -1 for none. With
-// substituted, the Ungraded price replaces that of the condition that was given.
+// substituted, the Ungraded price replaces the price of the given condition.
 func (p *pricer) findLane(wanted *laneQuery, card, variant int) (lane int, substituted bool) {
 	l := &p.view.Catalog.Lanes
 	ungraded := -1       // the lane of the Ungraded price, which is of no certain condition
@@ -180,7 +180,7 @@ func (p *pricer) findLane(wanted *laneQuery, card, variant int) (lane int, subst
 		}
 	}
 
-	// If the variant is priced by condition, the Ungraded price says nothing about one without a price.
+	// If the variant is priced by condition, it does not replace a condition without a price.
 	if ungraded >= 0 && !byCondition && wanted.hasCond {
 		return ungraded, true
 	}
@@ -188,7 +188,7 @@ func (p *pricer) findLane(wanted *laneQuery, card, variant int) (lane int, subst
 }
 
 // chooseVariant returns the variant of a card that a line means, -1 for none. assumed reports that
-// other variants match as well, or that the line has another word for it.
+// other variants match as well, or that the line has another word for the variant.
 func (p *pricer) chooseVariant(wanted *laneQuery, card int) (variant int, assumed bool) {
 	l := &p.view.Catalog.Lanes
 	if wanted.variant == "" {
@@ -198,7 +198,7 @@ func (p *pricer) chooseVariant(wanted *laneQuery, card int) (variant int, assume
 		return -1, false
 	}
 
-	// The price of another card never replaces that of a Shadowless one, which has no other variants by that.
+	// A Shadowless card is a card of its set, so another card's price never replaces its price.
 	if wanted.traits&cardvocab.Shadowless != 0 && !p.hasVariant(wanted, uint32(card)) {
 		return -1, false
 	}
@@ -241,7 +241,7 @@ func (p *pricer) explainMissing(r *Result, wanted *laneQuery, noVariant bool) {
 		r.Remark = "no price for " + strings.Join(asked, ", ")
 	}
 
-	// Only a variant can be corrected: a condition without a price stays without one.
+	// Only a variant can be corrected: a condition without a price stays without a price.
 	if noVariant && wanted.variant != "" {
 		r.Needed = VariantField
 	}
@@ -249,7 +249,7 @@ func (p *pricer) explainMissing(r *Result, wanted *laneQuery, noVariant bool) {
 	p.listPrices(r)
 }
 
-// maxListedLanes is how many prices are listed in place of one: enough to choose from.
+// maxListedLanes is the number of prices listed in place of one price: enough to choose from.
 const maxListedLanes = 8
 
 // listPrices adds the prices of a card to the remark and the range. Without any price it replaces the
@@ -285,7 +285,7 @@ func (p *pricer) applyLane(r *Result) {
 	if cents > snapshot.MaxCents/r.Quantity {
 		r.Lane = -1
 		r.Assumed = nil
-		r.Remark = "the line's total is more than can be told exactly"
+		r.Remark = "the line's total is too large for an exact amount"
 		return
 	}
 

@@ -49,7 +49,7 @@ func (cs catalogLookup) passesFilters(f *parsedLine, card uint32) bool {
 
 // leftover returns the index of the first word that matches nothing of a card, -1 if all match.
 // Words match its name, set, printing, rarity, number or traits. With a matcher, words of the name
-// may be misspelled; without one, the name was found as it is written. If near is true, near
+// may be misspelled; without a matcher, the name was found as written. If near is true, near
 // matches of a preference count.
 func (cs catalogLookup) leftover(words []word, card uint32, matcher *nameMatcher, near bool) int {
 	for i := 0; i < len(words); i++ {
@@ -160,16 +160,16 @@ func (cs catalogLookup) rankOf(f *parsedLine, card uint32) candidateRank {
 		like.keys[1] = 1
 	}
 
-	// Among cards of one number the plainest is the most likely; for others the prior of search
-	// decides.
+	// Among cards of one number, the plainest is the most likely; among others the popularity
+	// of search decides.
 	if f.hasNumber() {
 		like.keys[2] = spare
 	}
 	return like
 }
 
-// ranksBefore orders cards: plain ones first, then those of the set that their number names, with
-// the plainest name, then by the prior of search.
+// ranksBefore orders cards. Plain cards come first, then cards of the set that their number
+// names, then plainer names, then the popularity of search.
 func (cs catalogLookup) ranksBefore(x, y candidateRank) bool {
 	return cmp.Or(slices.Compare(x.keys[:], y.keys[:]), cs.view.Index.Lookup().ComparePrior(x.card, y.card)) < 0
 }

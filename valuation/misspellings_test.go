@@ -10,7 +10,7 @@ import (
 	"ninepocket/valuation"
 )
 
-// slips are what people, apps and models get wrong of a card. Each line is of that card or of none.
+// slips are errors that people, apps and models make about a card. Each line means that card or none.
 var slips = []struct {
 	name string
 	of   func(s *shop, r *rand.Rand, p valuation.Item, card int) valuation.Item
@@ -70,7 +70,7 @@ var slips = []struct {
 	}},
 }
 
-// never are lines of a true card with something that no price of it is for.
+// never are lines of a real card with a word that none of its prices is for.
 var never = []struct {
 	name string
 	of   func(s *shop, r *rand.Rand, p valuation.Item, card int) valuation.Item
@@ -126,7 +126,7 @@ var never = []struct {
 	{"a version too many", func(_ *shop, _ *rand.Rand, p valuation.Item, _ int) valuation.Item {
 		version := " (V.99)"
 		if p.Game == "one-piece" {
-			version = " (V.0)" // a set may have a hundred of one name
+			version = " (V.0)" // a set may have a hundred cards of one name
 		}
 		p.Name += version
 		return p
@@ -176,7 +176,7 @@ func TestSlips(t *testing.T) {
 	}
 }
 
-// TestNever writes of true cards what none of their prices is for.
+// TestNever gives real cards words that none of their prices is for.
 func TestNever(t *testing.T) {
 	s := realShop(t)
 	each := 14_000/len(never) + 1

@@ -69,7 +69,7 @@ func isCurrencyAt(text string) bool {
 	})
 }
 
-// moneyText is a price in whole units whose number may also be the end of a set's name: "Base Set 2
+// moneyText is a price in whole currency units whose number may also end a set's name: "Base Set 2
 // €".
 type moneyText struct {
 	after  string // the word before it
@@ -91,8 +91,8 @@ func amountIn(text string) moneyText {
 	return moneyText{found[1], found[2]}
 }
 
-// addNumberedSets adds, to the sets of words that end with last, the sets whose names also contain
-// the number of an amount behind them. The caller leaves the choice to the client.
+// addNumberedSets handles the sets of words that end with last. It adds the sets whose names also
+// contain the number of an amount after them. The client must choose.
 func (cs catalogLookup) addNumberedSets(sets []uint32, key, last string, behind moneyText) []uint32 {
 	if behind.number == "" || cardvocab.Fold(behind.after) != cardvocab.Fold(last) {
 		return sets

@@ -55,15 +55,14 @@ func (a *Appraiser) neededFields(f *parsedLine, cards []uint32) FieldSet {
 	return fields
 }
 
-// distinguishingFields returns the number, the set, or both, whatever no two of the cards share; 0
-// if some share both.
+// distinguishingFields returns the number, the set, or both, whichever all cards differ in; 0 if
+// some agree in both.
 func (fs cardKeys) distinguishingFields() FieldSet {
 	slices.SortFunc(fs, func(x, y cardKey) int {
 		return cmp.Or(cmp.Compare(x.number, y.number), cmp.Compare(x.set, y.set))
 	})
 
-	// Cards of one number are neighbours now, and a card without a number would never be settled by
-	// it.
+	// Cards of one number are neighbours now. A number does not settle a card without a number.
 	sharing := func(x, y cardKey) bool { return x.number == y.number }
 	if !fs.anyShared(sharing) && !slices.ContainsFunc(fs, func(x cardKey) bool { return x.bare }) {
 		return NumberField

@@ -11,8 +11,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// addOtherCopy adds a phrase that makes the copy another one, unless all of it is in the card's
-// name.
+// addOtherCopy adds a phrase that makes the copy another one, unless the card's name contains
+// the whole phrase.
 func (f *parsedLine) addOtherCopy(phrase string) {
 	f.otherCopy = strings.TrimSpace(f.otherCopy + " " + phrase)
 }
@@ -125,7 +125,7 @@ func (a *Appraiser) noPriceReason(f *parsedLine, card uint32) string {
 	return cmp.Or(a.lookup.wrongYear(f.words, card), a.lookup.wrongSet(f.words, card), a.contradiction(f, card))
 }
 
-// checkCopies explains why a quantity among the words is not that of the line, "" if it is.
+// checkCopies explains why a quantity among the words differs from the line's quantity, "" if they agree.
 func (a *Appraiser) checkCopies(f *parsedLine, words []word, card uint32) string {
 	for i := range words {
 		w := &words[i]
@@ -133,7 +133,7 @@ func (a *Appraiser) checkCopies(f *parsedLine, words []word, card uint32) string
 			continue
 		}
 
-		// In a line it is the quantity; in a name that is given apart it is no part of the name.
+		// In a line it is the quantity; in a separate name it does not belong to the name.
 		given := f.item.Quantity > 0 || f.item.Line != ""
 		item := Item{Quantity: f.item.Quantity}
 		if item.readQuantity(w.raw); item.noPriceReason != "" || !given {
@@ -171,8 +171,8 @@ func (cs catalogLookup) wrongSet(words []word, card uint32) string {
 	return ""
 }
 
-// isVersionOf reports whether a card may be a version of its set that Cardmarket numbers. The first
-// is the plain card or that of the lowest number, and there are as many versions as cards.
+// isVersionOf reports whether a card may be one of the versions that Cardmarket numbers in its set. The first
+// version is the plain card or the card with the lowest number, and there are as many versions as cards.
 func (cs catalogLookup) isVersionOf(f *parsedLine, card uint32) bool {
 	c := cs.view.Catalog
 	if c.Cards.Set[card] == snapshot.NoSet {
@@ -196,8 +196,8 @@ func (cs catalogLookup) isVersionOf(f *parsedLine, card uint32) bool {
 	return f.version <= n && first == (f.version == 1)
 }
 
-// wrongYear explains which word is a year that is not the card's. The card's year is the one in its
-// name or set, else that of its set's release.
+// wrongYear names the word that is a year other than the card's. The card's year is the year in its
+// name or set, else the year of its set's release.
 func (cs catalogLookup) wrongYear(words []word, card uint32) string {
 	for i := range words {
 		w := &words[i]

@@ -8,8 +8,8 @@ import (
 	"ninepocket/valuation"
 )
 
-// TestNothingIsPassedOver gives lines that say one thing more than a card has: none is priced, or by
-// what that thing says.
+// TestNothingIsPassedOver gives lines with one word more than a card has: none is priced, unless the
+// price is for that word.
 func TestNothingIsPassedOver(t *testing.T) {
 	s := realShop(t)
 	const umbreon = "Umbreon VMAX Evolving Skies 215/203"
@@ -17,7 +17,7 @@ func TestNothingIsPassedOver(t *testing.T) {
 	const sir = "1x Charizard ex (MEW 199) | 151 | NM"
 
 	for line, want := range map[string]string{
-		// What the lines are without it.
+		// The lines without that word.
 		umbreon: "priced holofoil", sir: "priced holofoil", lugia + " 1st edition": "priced 1st_edition_holofoil",
 
 		// Cells behind the set.
@@ -53,13 +53,13 @@ func TestNothingIsPassedOver(t *testing.T) {
 		"0x " + umbreon: "", "2x 3x " + umbreon: "", umbreon + " x2 x3": "", "x12000 " + umbreon: "",
 		umbreon + " NM LP": "", umbreon + " x2": "priced holofoil",
 
-		// Words of a set that are another card's name, or of a name that stands in two forms.
+		// Words of a set that are another card's name, or of a name with two readings.
 		"Azumarill EX Delta Species": "", "Orangguru Base Set 113/149": "", "Mr.1 The Azure Sea's Seven OP14-090": "",
 		"Suicune 30/30 XY Trainer Kit: Pikachu Libre & Suicune": "", "Mew Base Set 10/102": "",
 		"Mr.1 Kingdoms of Intrigue OP04-073": "", "Reuniclus WoTC Promo": "", "Gin Pillars of Strength": "",
 		"Mewtwo Base Set 10/102": "priced holofoil",
 
-		// Codes and totals that are another's, years, versions and rarities that only come near.
+		// Codes and totals of another card, years, versions and rarities that only nearly match.
 		"1x Torterra (AGS 10) | Unleashed | NM": "", "1x Charizard ex (OP05 199) | 151 | NM": "",
 		"Charizard SWSH050/072": "", "1999 " + umbreon: "", "Charizard 1999": "", "Iono FA": "",
 		"1x Umbreon VMAX (V.1) | Evolving Skies | 215/203 | NM": "",
@@ -87,8 +87,8 @@ func TestNothingIsPassedOver(t *testing.T) {
 	}
 }
 
-// TestEveryday gives lines as lists, shops and apps write them: each is priced at once, as so many copies of
-// one card in one variant, or is not for what stands beside.
+// TestEveryday gives lines as lists, shops and apps write them. Each is priced at once, as a quantity of one
+// card in one variant, or has no price for the given reason.
 func TestEveryday(t *testing.T) {
 	s := realShop(t)
 	const rattata = "Rattata 151 019/165"
@@ -108,7 +108,7 @@ func TestEveryday(t *testing.T) {
 		rattata + " mint": "1 " + normal, rattata + " excellent condition": "1 " + normal, rattata + " NM poor": "",
 		rattata + " gem mint": "", rattata + " graded mint": "",
 
-		// Sets: by code beside a number, behind a series, with their own code, and under the code of the whole.
+		// Sets: by code next to a number, after a series, with their own code, and under the code of the parent set.
 		"Pikachu ex SV08 238/191": "1 238/191 holofoil", "Charizard ex SV3 125": "1 125/197 holofoil",
 		"Charizard GX SV49": "1 SV49/SV94 holofoil", "Eevee SV8 74": "", "Pikachu ex SV03 238/191": "",
 		"1x Pikachu ex | Scarlet & Violet: Surging Sparks | 238/191":        "1 238/191 holofoil",
@@ -158,7 +158,7 @@ func TestVersionsBesideANameSettle(t *testing.T) {
 	}
 }
 
-// TestFieldsContradictTheLine gives what members and a line say differently.
+// TestFieldsContradictTheLine gives lines and fields that contradict each other.
 func TestFieldsContradictTheLine(t *testing.T) {
 	s := smallShop(t)
 	type item = valuation.Item

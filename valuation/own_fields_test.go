@@ -9,7 +9,7 @@ import (
 	"ninepocket/valuation"
 )
 
-// ownFields are the fields that a client may copy beside an id, by the bit of their combination.
+// ownFields are the fields that a client may copy next to an id, by the bit of their combination.
 var ownFields = []func(item, printed *valuation.Item){
 	func(item, printed *valuation.Item) { item.Name = printed.Name },
 	func(item, printed *valuation.Item) { item.Set = printed.Set },
@@ -19,8 +19,8 @@ var ownFields = []func(item, printed *valuation.Item){
 	func(item, printed *valuation.Item) { item.Condition = printed.Condition },
 }
 
-// TestOwnFieldsBesideTheID gives each card with a price its own fields beside its id, in every
-// combination: all are priced by the display price.
+// TestOwnFieldsBesideTheID gives each priced card its own fields next to its id, in every
+// combination: all get the display price.
 func TestOwnFieldsBesideTheID(t *testing.T) {
 	s := realShop(t)
 	c := s.View.Catalog

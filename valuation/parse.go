@@ -11,7 +11,7 @@ import (
 	"ninepocket/index"
 )
 
-// parsedLine is a line as it was read against a catalog.
+// parsedLine is a line as read against a catalog.
 type parsedLine struct {
 	item          *Item
 	words         []word
@@ -226,14 +226,14 @@ func (f *parsedLine) readSet(a *Appraiser, set string) {
 	fields := strings.Fields(set)
 	f.sets = a.lookup.addNumberedSets(f.sets, cardvocab.Fold(set), fields[len(fields)-1], f.item.setTail)
 
-	// An edition behind a set's name is the copy's. In brackets it is the set's: "Base Set (1st
-	// Edition & Shadowless)".
+	// An edition after a set's name describes the copy. In brackets it belongs to the set:
+	// "Base Set (1st Edition & Shadowless)".
 	if plain, _, _ := strings.Cut(set, "("); strings.Contains(cardvocab.Fold(plain), "1stedition") {
 		f.item.assert(ofWords, "1st edition")
 	}
 }
 
-// setNameCache caches the sets of the last name: lists repeat the same set line after line.
+// setNameCache caches the sets of the last name: lists repeat a set line after line.
 type setNameCache struct {
 	name string
 	sets []uint32
@@ -353,7 +353,7 @@ func (f *parsedLine) deckSets(a *Appraiser, run []word) []uint32 {
 }
 
 // havingNumber returns the given sets if one of their cards has a number. Otherwise it returns the
-// parts of these sets that have it: CRZ GG70 is in "Crown Zenith: Galarian Gallery".
+// parts of these sets with that number: CRZ GG70 is in "Crown Zenith: Galarian Gallery".
 func (cs catalogLookup) havingNumber(sets []uint32, number string) []uint32 {
 	var parts []uint32
 	if len(sets) == 0 {
@@ -382,7 +382,7 @@ func isCodeAt(words []word, i int) bool {
 	number := &words[i+1]
 	alone := (i == 0 || words[i-1].group != code.group) && (i+2 == len(words) || words[i+2].group != code.group)
 
-	// A grade in a cell of its own, or in brackets, is no code.
+	// A grade in a separate cell, or in brackets, is no code.
 	return alone && code.group != 0 && code.group != cellGroup && number.group == code.group &&
 		number.role == numberWord && isCode(code.raw) && !isGrader(code.text) &&
 		(!number.isBare() || len(number.raw) <= maxBareDigits)
@@ -406,7 +406,7 @@ func isCode(s string) bool {
 }
 
 // findBaseName finds the longest run of words that is the base name of some card. Of equally long
-// ones it takes the leftmost, or the one after baseNameIndex others. It does not cross brackets,
+// runs it takes the leftmost, or the run after baseNameIndex others. It does not cross brackets,
 // and words outside them come first.
 func (f *parsedLine) findBaseName(a *Appraiser) {
 	// Brackets qualify a name, and contain it only if the other words do not.

@@ -50,9 +50,9 @@ func (a *Appraiser) byWords(r *Result, f *parsedLine) bool {
 	return true
 }
 
-// addPinned adds, to the cards that match a line, those that one of its numbers names and that have
-// every one of its words, in whatever order and however their sets are written. docs/VALUATION.md,
-// One card: what is printed of a card is read back as that card.
+// addPinned adds further cards to the cards that match a line: a number of the line names the card,
+// and the card has every word of the line. The order of words and the way of writing the set do not
+// matter. docs/VALUATION.md, One card: a card's printed text is read back as that card.
 func (a *Appraiser) addPinned(f *parsedLine, fits []uint32) []uint32 {
 	if f.item.Line == "" || f.noSet || f.noGame || !f.plain || len(f.words) > maxWords {
 		return fits
@@ -129,7 +129,7 @@ func setsIn(names *index.SetNames, words []word) []uint32 {
 // maxMisspeltSet is the maximum number of words of a misspelt set.
 const maxMisspeltSet = 3
 
-// numberedIn returns the cards of some sets whose number within the set is a bare one: 053 for OP02-053.
+// numberedIn returns the cards of some sets with a bare number within the set: 053 for OP02-053.
 func (cs catalogLookup) numberedIn(sets []uint32, w *word) (cards []uint32) {
 	for _, set := range sets {
 		for _, card := range cs.view.Index.Lookup().InSet(set) {
@@ -141,11 +141,11 @@ func (cs catalogLookup) numberedIn(sets []uint32, w *word) (cards []uint32) {
 	return cards
 }
 
-// letters are what a number may have before its digits.
+// letters may stand before a number's digits.
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// isPinned reports whether all words of a line may be of a card whose number are the n words from at.
-// A bare number needs a word of the set beside it.
+// isPinned reports whether all words of a line may belong to a card whose number is the n words from
+// at. A bare number needs a word of the set next to it.
 func (cs catalogLookup) isPinned(
 	f *parsedLine, words []word, setOf []uint32, at, n int, card uint32, bare bool,
 ) bool {
@@ -243,7 +243,7 @@ func isTwice(words []word, i int) bool {
 	return slices.ContainsFunc(words[:i], func(w word) bool { return w.text == words[i].text })
 }
 
-// maxSetRun is the maximum number of words of a set's name beside a card.
+// maxSetRun is the maximum number of words of a set's name next to a card.
 const maxSetRun = 8
 
 // hasNameWord reports whether a word is of a card's name.
@@ -251,8 +251,8 @@ func (cs catalogLookup) hasNameWord(w *word, card uint32) bool {
 	return w.known && cs.view.Index.Lookup().NameHasTerm(card, w.id)
 }
 
-// printedWhole returns the card whose whole name stands in a line with its set and number, -1 if
-// none does or two have names of one length. A name that is given apart must be the card's.
+// printedWhole returns the card whose whole name stands in a line with its set and number. It is -1 if
+// there is none or two have names of one length. A name in its own field must be the card's.
 func (cs catalogLookup) printedWhole(f *parsedLine, fits []uint32) int {
 	best := -1
 	if f.item.Line == "" || f.nameVersion > 0 {
@@ -284,8 +284,8 @@ func (cs catalogLookup) printedWhole(f *parsedLine, fits []uint32) int {
 	return best
 }
 
-// ofItsSet returns the only card, a plain one, whose whole number stands in a line and names the card's set: OP14-102
-// is of OP14, and 040/086 of a set of 86 cards. -1 if none is or several are.
+// ofItsSet returns the only plain card whose whole number stands in a line and names the card's set. OP14-102 is of
+// OP14, and 040/086 is of a set of 86 cards. It is -1 for none or several.
 func (cs catalogLookup) ofItsSet(f *parsedLine, fits []uint32) int {
 	only := -1
 	for _, card := range fits {
@@ -310,8 +310,8 @@ func (cs catalogLookup) ofItsSet(f *parsedLine, fits []uint32) int {
 	return only
 }
 
-// withoutSet returns the words of a line without those of a set, if it has most of them: they may be
-// another card's name.
+// withoutSet returns the words of a line without a set's words, if the line has most of these: they
+// may be another card's name.
 func withoutSet(line, set []string) []string {
 	rest := slices.Clone(line)
 	for _, w := range set {

@@ -130,7 +130,7 @@ func isPhrase(words []word) bool {
 	return true
 }
 
-// readPhrase reads a phrase, whose words a.key has joined and a.phrase separated by spaces.
+// readPhrase reads a phrase. Its words are joined in a.key and separated by spaces in a.phrase.
 func (f *parsedLine) readPhrase(a *Appraiser, phrase []word) bool {
 	setRole := func(role wordRole) bool {
 		for k := range phrase {
@@ -154,7 +154,7 @@ func (f *parsedLine) readPhrase(a *Appraiser, phrase []word) bool {
 		return setRole(preferred)
 	case isGrader(phrase[0].text) && len(phrase) == 2 && isGrade(phrase[1].raw),
 		!isConditionPhrase(a.phrase) && index.IsCopyPhrase(string(a.phrase)):
-		// The card is still identified, but the price is that of another copy (decision 2207).
+		// The card is still identified, but the price is for another copy (decision 2207).
 		f.addOtherCopy(string(a.phrase))
 		return setRole(copyWord)
 	case isConditionPhrase(a.phrase):

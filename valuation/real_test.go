@@ -48,8 +48,8 @@ type shop struct {
 	valuation.Appraiser
 }
 
-// realShop is a shop over the real catalog, or skips the test. To load it takes twenty seconds with the
-// race detector, so make whole does these tests.
+// realShop is a shop over the real catalog, or skips the test. Loading takes twenty seconds with the
+// race detector, so make whole runs these tests.
 func realShop(tb testing.TB) *shop {
 	tb.Helper()
 	if _, test := tb.(*testing.T); test {
@@ -68,7 +68,7 @@ func realShop(tb testing.TB) *shop {
 	return s
 }
 
-// asPrinted is the line that says of a card what the service prints.
+// asPrinted is the line that the service prints for a card.
 func (s *shop) asPrinted(card int) valuation.Item {
 	c := s.View.Catalog
 	item := valuation.Item{
@@ -80,7 +80,7 @@ func (s *shop) asPrinted(card int) valuation.Item {
 	return item
 }
 
-// follow gives a line the fields that a question asks for, as they are printed of a card.
+// follow gives a line the fields that a question asks for, as printed on a card.
 func (s *shop) follow(item valuation.Item, ask valuation.FieldSet, card int) valuation.Item {
 	printed := s.asPrinted(card)
 	if ask&valuation.NameField != 0 {
@@ -95,8 +95,8 @@ func (s *shop) follow(item valuation.Item, ask valuation.FieldSet, card int) val
 	return item
 }
 
-// isPrinted reports whether a line is exactly what the service prints of a card, signs and case aside:
-// then it means that card, whichever it was written of (decision 2202).
+// isPrinted reports whether a line is exactly the printed text of a card, signs and case aside. Then
+// the line means that card, even if it was made from another (decision 2202).
 func (s *shop) isPrinted(item valuation.Item, card int) bool {
 	printed := s.asPrinted(card)
 	return cardvocab.Fold(printed.Name) == cardvocab.Fold(item.Name) && printed.Number == item.Number &&
@@ -130,7 +130,7 @@ func (s *shop) describe(card int) string {
 	return fmt.Sprintf("%q of %q #%s", printed.Name, printed.Set, printed.Number)
 }
 
-// TestPrintedIsPriced gives each card by what the service prints of it.
+// TestPrintedIsPriced gives each card by the text that the service prints.
 func TestPrintedIsPriced(t *testing.T) {
 	s := realShop(t)
 	for card := 0; card < s.View.Catalog.Cards.ID.Len(); card++ {
@@ -145,8 +145,8 @@ func TestPrintedIsPriced(t *testing.T) {
 	}
 }
 
-// TestHintsSettle makes ambiguous lines and gives each what its hint asks for: every one must be
-// settled on the card that it was made of.
+// TestHintsSettle makes ambiguous lines and gives each the fields that its hint asks for. Every
+// line must then mean the card that it was made from.
 func TestHintsSettle(t *testing.T) {
 	s := realShop(t)
 	r := rand.New(rand.NewPCG(3, 1))
@@ -181,8 +181,8 @@ func TestHintsSettle(t *testing.T) {
 	}
 }
 
-// TestNeverWrong makes lines of all kinds, and none may be priced as another card than the one that it
-// was made of, unless it is what is printed of that other one.
+// TestNeverWrong makes lines of all kinds. No line may be priced as another card than its source,
+// unless it is exactly the printed text of that other card.
 func TestNeverWrong(t *testing.T) {
 	s := realShop(t)
 	each := 52_000 / len(kinds)
@@ -206,7 +206,7 @@ func TestNeverWrong(t *testing.T) {
 }
 
 // TestHintsSettleAnyCatalog does the same over catalogs with prices by condition, parallels, and cards
-// without a set. A card that shares its name, set and number with another is told by its id alone.
+// without a set. If two cards have equal name, set and number, only an id distinguishes them.
 func TestHintsSettleAnyCatalog(t *testing.T) {
 	for seed := range uint64(4) {
 		w := fixture.Random(seed, fixture.Size{Sets: 6, Cards: 400})

@@ -11,9 +11,9 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// reread returns a line that no card matches as it may have been meant: without chat, with the digits
-// that a scanner mistook for letters, spoken numbers as digits, and names by their other names
-// (docs/VALUATION.md, Words of a line). It is false if that is the same line.
+// reread returns another reading of a line that no card matches. It removes chat, corrects digits
+// that a scanner mistook for letters, and writes spoken numbers as digits and other names as names
+// (docs/VALUATION.md, Words of a line). It is false if nothing changes.
 func (a *Appraiser) reread(f *parsedLine) (*Item, bool) {
 	if !f.item.onlyLine || f.item.reread || len(f.item.Line) > maxLetters {
 		return nil, false
@@ -63,8 +63,8 @@ func (a *Appraiser) reread(f *parsedLine) (*Item, bool) {
 	return &a.item, true
 }
 
-// byReread handles a line as reread has it. A card needs its number there: what was misread, or is
-// called otherwise in another language, is no certain name.
+// byReread handles a line as reread has it. The card's number is required there: a misread name,
+// or a name in another language, is not certain.
 func (a *Appraiser) byReread(r *Result, item *Item) {
 	f := a.readAs(item, 0)
 	if len(f.words) == 0 && f.plain {
@@ -90,9 +90,9 @@ func spaced(words []word) string {
 var (
 	// cellSigns part the cells of a line that is no row of an app.
 	cellSigns = regexp.MustCompile(`[|;,]|\s[/–—-]\s`)
-	// counted is a quantity with its word behind it: "qty: 3".
+	// counted is a quantity with its word after it: "qty: 3".
 	counted = regexp.MustCompile(`(?i)\b(?:qty|quantity):?\s*([0-9]{1,4})\b`)
-	// saysNothing are phrases without which the card is the same: the plain card's art, "go for".
+	// saysNothing are phrases that do not change the card: the plain card's art, "go for".
 	saysNothing = regexp.MustCompile(`(?i)\b(?:(?:normal|regular|reg|standard|base)\s+art|the\s+normal\s+one|` +
 		`go(?:es|ing|ne)?\s+for|worth\s+grading)\b`)
 	// fullNumber is a collector number that is no quantity.
@@ -102,7 +102,7 @@ var (
 //go:embed chatter.txt
 var chatterText string
 
-// chatter are the words of messages that say nothing of a card.
+// chatter are the words of messages that do not describe the card.
 var chatter = func() map[string]bool {
 	all := map[string]bool{}
 	for w := range strings.FieldsSeq(chatterText) {
@@ -161,7 +161,7 @@ func (cs catalogLookup) withoutMisread(w string) string {
 // maxAliasWords is the maximum number of words of another name.
 const maxAliasWords = 3
 
-// withAliases replaces other names by what they stand for, and says so.
+// withAliases replaces other names by the cards' names, and reports this.
 func (cs catalogLookup) withAliases(item *Item, words []string) (all []string) {
 	for i := 0; i < len(words); i++ {
 		n := min(maxAliasWords, len(words)-i)
@@ -212,8 +212,8 @@ var spokenValues = func() map[string]int {
 	return all
 }()
 
-// spokenNumbers writes spoken numbers as digits: "four of one oh two" is 4/102, "o p five dash sixty"
-// OP05-060. Other number words stay.
+// spokenNumbers writes spoken numbers as digits: "four of one oh two" becomes 4/102, "o p five dash
+// sixty" becomes OP05-060. Other number words stay.
 func spokenNumbers(words []string) (all []string) {
 	for i := 0; i < len(words); {
 		number, n := spokenNumber(words[i:])
@@ -242,7 +242,7 @@ func spokenNumbers(words []string) (all []string) {
 // beforeNumbers are words of sets that have numbers: "base set two".
 var beforeNumbers = []string{"set", "deck", "series"}
 
-// spokenCodes are the codes that begin the numbers of One Piece, as they are heard.
+// spokenCodes are the codes at the start of One Piece numbers, in a speaker's words.
 var spokenCodes = map[string]string{"op": "OP", "opee": "OP", "ohpee": "OP", "eb": "EB", "st": "ST"}
 
 // spokenNumber reads the spoken number that some words begin with, and returns how many words it has.

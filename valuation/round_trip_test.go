@@ -60,7 +60,7 @@ var printedWays = []struct {
 	}},
 }
 
-// A printedCard is what is printed of a card.
+// A printedCard is the printed text of a card.
 type printedCard struct {
 	valuation.Item
 	id, prefix, code string
@@ -124,7 +124,7 @@ func (s *shop) appCodes(t *testing.T) map[uint32]string {
 	return codes
 }
 
-// printed is what is printed of a card.
+// printed returns the printed text of a card.
 func (s *shop) printed(card int, codes map[uint32]string) printedCard {
 	p := printedCard{Item: s.asPrinted(card), id: s.cardID(card)}
 	p.prefix, _, _ = strings.Cut(p.Set, ": ")
@@ -140,7 +140,7 @@ func (s *shop) printed(card int, codes map[uint32]string) printedCard {
 	return p
 }
 
-// twins are the cards that share name, set and number with another card.
+// twins are the cards with another card of equal name, set and number.
 func (s *shop) twins() map[int]bool {
 	first := map[string]int{}
 	twins := map[int]bool{}
@@ -157,8 +157,8 @@ func (s *shop) twins() map[int]bool {
 	return twins
 }
 
-// doubles are cards whose lines also fit another card: the name has that one's number, or no set and number
-// are said.
+// doubles are cards whose lines also match another card: the name has the other's number, or set and number
+// are missing.
 var doubles = []string{
 	"Leafeon - 11/116 (Regional Championship Promo)", "Zoroark and Legendary Pokemon (World of Illusions Promo)",
 	"Basic Lightning Energy - Pikachu 4", "Basic Fire Energy - Armarouge 2",
@@ -180,8 +180,8 @@ func TestRoundTripOfASmallCatalog(t *testing.T) {
 	}
 }
 
-// TestLinesAsTheyAreSaid gives lines of chat, dictation and scanners, of sealed products, and words beside an
-// id.
+// TestLinesAsTheyAreSaid gives lines of chat, dictation and scanners, of sealed products, and words next to
+// an id.
 func TestLinesAsTheyAreSaid(t *testing.T) {
 	s := smallShop(t)
 	type item = valuation.Item
@@ -261,7 +261,7 @@ var facts = []fact{
 	{"year", func(s *shop, card int) string {
 		set := s.View.Catalog.Cards.Set[card]
 		if set < 0 || s.View.Catalog.Sets.Release[set] == snapshot.NoDay || aYear.MatchString(s.describe(card)) {
-			return "" // a year in the name counts in place of that of the set
+			return "" // a year in the name counts in place of the set's year
 		}
 		return s.View.Catalog.Sets.Release[set].Time().Format("2006")
 	}, false},
@@ -277,8 +277,8 @@ var facts = []fact{
 	{"grade", func(*shop, int) string { return "PSA 9" }, true},
 }
 
-// TestTrueFactsMakeNoLineWorse adds a true word to lines of each card: what is priced stays so, and what is
-// asked is asked no more widely.
+// TestTrueFactsMakeNoLineWorse adds a true word to lines of each card. A priced line stays priced, and a
+// question does not become wider.
 func TestTrueFactsMakeNoLineWorse(t *testing.T) {
 	s := realShop(t)
 	for _, fact := range facts {
@@ -314,7 +314,7 @@ func TestTrueFactsMakeNoLineWorse(t *testing.T) {
 	}
 }
 
-// isWorse reports whether a line with a true word more tells less.
+// isWorse reports whether a line has a worse result with one more true word.
 func isWorse(plain, more *valuation.Result, other bool) bool {
 	switch {
 	case plain.Card >= 0 && other:

@@ -8,7 +8,7 @@ import (
 	"ninepocket/valuation"
 )
 
-// A spelling is how a list says which card and finish it means; the header is of a file, else "".
+// A spelling is a format in which a list names a card and its finish; the header is of a file, else "".
 type spelling struct {
 	name, header string
 	of           func(s *shop, p valuation.Item, card int, variant string) valuation.Item
@@ -23,7 +23,7 @@ func shortNumber(number string) string {
 	return number
 }
 
-// spellings are thirteen ways in which people's lists come: files of four apps, one app's rows as JSON,
+// spellings are thirteen formats of people's lists: files of four apps, one app's rows as JSON,
 // identifiers, sets and numbers, and four kinds of line.
 var spellings = []spelling{
 	{"TCGplayer with ids", "", func(s *shop, p valuation.Item, card int, variant string) valuation.Item {
@@ -78,8 +78,8 @@ var spellings = []spelling{
 	}},
 }
 
-// TestThirteenSpellings values 154 real cards in each spelling with a finish that they have: of 2,002 rows at
-// least 97 of 100 have the price of that card and finish, and none has another.
+// TestThirteenSpellings values 154 real cards in each format with one of their finishes. Of 2,002 rows, at
+// least 97 of 100 get the price of that card and finish, and none gets another price.
 func TestThirteenSpellings(t *testing.T) {
 	s := realShop(t)
 	c := s.View.Catalog
@@ -99,7 +99,7 @@ func TestThirteenSpellings(t *testing.T) {
 
 			shared := s.Value(valuation.Item{Set: p.Set, Number: p.Number})
 			if spelling.name == "sets and numbers" && shared.Card < 0 {
-				continue // several cards have this number of this set: to ask is right
+				continue // several cards of this set have this number, so a question is correct
 			}
 
 			n++

@@ -23,7 +23,7 @@ func TestStrangeWords(t *testing.T) {
 		{"Charzard blorf zwekl quomp", false},
 		{"Charzard blorf zwekl quomp drivt", false},
 		{"Charizard blorf zwekl quomp drivt flonk", false},
-		// What tells of the copy or says nothing is no strange word.
+		// A word about the copy, or one that search ignores, is no strange word.
 		{"ratatta for sale free shipping collection authentic original vintage", true},
 	} {
 		r := s.Value(valuation.Item{Name: test.name})
@@ -31,7 +31,7 @@ func TestStrangeWords(t *testing.T) {
 			t.Errorf("%s is %s with %d candidates: %s", test.name, s.summary(&r), len(r.Candidates), r.Remark)
 		}
 
-		// Set and number still tell a card whose name is one of the few.
+		// Set and number still identify a card with one of these few names.
 		r = s.Value(valuation.Item{Name: test.name, Set: "151", Number: "19/165"})
 		if r.Status == valuation.Priced && !strings.HasPrefix(strings.ToLower(test.name), "ratatta") {
 			t.Errorf("%s is priced as %s", test.name, s.describe(r.Card))
@@ -83,8 +83,8 @@ func TestLinesAreAlone(t *testing.T) {
 	}
 }
 
-// TestManyMisspelt values a list of misspelt names: after so many of them, only set and number say what
-// a misspelt name means.
+// TestManyMisspelt values a list of misspelt names: after many such names, only set and number identify
+// a misspelt name.
 func TestManyMisspelt(t *testing.T) {
 	s := &shop{}
 	s.Reset(smallShop(t).View)
@@ -102,7 +102,7 @@ func TestManyMisspelt(t *testing.T) {
 		t.Errorf("%d lines have candidates", guessed)
 	}
 
-	// What is as it was typed still tells candidates, and these settle the line.
+	// Correctly typed parts still find candidates, and these settle the line.
 	r := s.Value(valuation.Item{Name: "Charizard Rattata"})
 	if len(r.Candidates) == 0 {
 		t.Errorf("no candidates: %s", s.summary(&r))
@@ -124,7 +124,7 @@ func TestCandidatesAreOfTheirLine(t *testing.T) {
 	}
 }
 
-// TestOtherCopiesInWords holds up the price of a copy that a flag or a word in any language makes another one,
+// TestOtherCopiesInWords withholds the price if a flag or a word in any language makes the copy another one,
 // with an id and without.
 func TestOtherCopiesInWords(t *testing.T) {
 	s := smallShop(t)

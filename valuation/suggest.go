@@ -26,10 +26,10 @@ const searchWords = 8
 // maxMatches is how many cards a search returns at most.
 const maxMatches = 100
 
-// searchExact returns the cards whose whole name is the line's, as search reads names: words in
-// another order, signs, other spellings. Cards that have every word in their names come before
-// those that need a word of their set's name or a bare integer as their number. The other cards
-// that search found stay in a.matches, for suggest.
+// searchExact returns the cards whose whole name is the line's. Search accepts words in another
+// order, signs, and other spellings. Cards with every word in their names come before cards
+// that need a word of their set's name, or a bare integer as their number. The other search
+// results stay in a.matches, for suggest.
 func (a *Appraiser) searchExact(f *parsedLine) []uint32 {
 	words := strings.Fields(f.query())
 	significant, all := a.significantWords(words)
@@ -94,17 +94,17 @@ func (a *Appraiser) search(f *parsedLine, words []string, narrow bool) {
 	}
 }
 
-// maxFuzzyLines is for how many unmatched lines of a list search corrects spelling: that costs
-// most, and only finds candidates. A price does not depend on other lines: if set and number
-// identify the card, spelling is corrected on every line.
+// maxFuzzyLines is the number of unmatched lines of a list for which search corrects typing
+// errors: that costs most, and only finds candidates. A price does not depend on other lines:
+// if set and number identify the card, errors are corrected on every line.
 const maxFuzzyLines = 25
 
-// maxSearchedUnknown is how many unknown words a search gets: each is compared with all words of
-// the catalog (docs/dev/SEARCH.md, Cost). One or two words of a card's name may be misspelled. A name
-// with more than maxNameUnknown of them is no card's name, and is not searched.
+// maxSearchedUnknown is the number of unknown words that a search gets: each is compared with all words of
+// the catalog (docs/dev/SEARCH.md, Cost). One or two words of a card's name may be misspelled. A name with
+// more than maxNameUnknown unknown words is no card's name, and is not searched.
 //
-// If a text has more than maxTextUnknown, more than three of them are in the name: no line has so
-// many about its copy and its condition.
+// If a text has more than maxTextUnknown, more than three belong to the name: no line has so many
+// about its copy and its condition.
 const (
 	maxSearchedUnknown = 2
 	maxNameUnknown     = 3
@@ -181,8 +181,8 @@ func (f *parsedLine) query() string {
 	return strings.Join(words, " ")
 }
 
-// suggestWords is how many words of a name are enough for candidates: a search corrects the
-// spelling of each, which costs time.
+// suggestWords is the number of a name's words that suffice for candidates: a search corrects
+// the errors of each word, which costs time.
 const suggestWords = 4
 
 // longNameWords is how many words are enough of a name with more words than search reads.
@@ -358,8 +358,8 @@ func (r *Result) addCandidates(cards ...uint32) {
 	}
 }
 
-// addNearest adds the cards that a line may mean. These are the results of the search, those of the
-// line's set or number first, and the cards that have both.
+// addNearest adds the cards that a line may mean. These are the results of the search, with cards
+// of the line's set or number first, and then the cards that have both.
 func (a *Appraiser) addNearest(r *Result, f *parsedLine) {
 	slices.SortStableFunc(a.matches, func(x, y index.Match) int {
 		return a.lookup.agreement(f, y.Card) - a.lookup.agreement(f, x.Card)
@@ -382,8 +382,8 @@ func (a *Appraiser) addNearest(r *Result, f *parsedLine) {
 	}
 }
 
-// addNumbered adds the cards that have a whole number of a line, whatever they are called: its name may
-// be of another language, or misheard.
+// addNumbered adds the cards with a whole number of a line, regardless of the name: the name may be in
+// another language, or misheard.
 func (a *Appraiser) addNumbered(r *Result, f *parsedLine) {
 	for i := range f.words {
 		w := &f.words[i]

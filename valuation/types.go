@@ -9,7 +9,7 @@ import (
 
 // Item is a line of a list; fields that it does not state are "".
 type Item struct {
-	ID         string // a card's id, slug or former slug, or what Identifier takes
+	ID         string // a card's id, slug or former slug, or a value of Identifier
 	Identifier string // NAMESPACE:VALUE
 	Line       string // the whole line, as an app or a person wrote it
 	Name       string
@@ -19,13 +19,13 @@ type Item struct {
 	Variant    string
 	Condition  string
 	Quantity   int64 // 0 for the quantity in Line, or 1
-	// Picked means that a person who saw the line chose ID and Variant for it. They take precedence
-	// over the line, except for the quantity.
+	// Picked means that a person who saw the line chose ID and Variant for it. These take
+	// precedence over the line, except for the quantity.
 	Picked bool
 
 	// Further columns of exports.
 	code          string    // of the set, if its name is unknown
-	otherCopy     string    // what makes the copy another one: a language, a grade
+	otherCopy     string    // the word that makes the copy another one: a language, a grade
 	uncertainID   bool      // the catalog may not have Identifier
 	fromRow       bool      // Line is a row of cells, so Name is only a name
 	unreadCells   string    // cells of the line that belong to no other field
@@ -33,11 +33,11 @@ type Item struct {
 	setTail       moneyText // found in Set
 	assertions    []assertion
 	chosen        bool   // an id has chosen the card
-	onlyLine      bool   // nothing but Line was given to find the card by, and it is no row of an app
+	onlyLine      bool   // only Line was given to find the card, and it is no row of an app
 	reread        bool   // the line is as reread has it
 	noPriceReason string // why the line cannot be priced, whichever card it means
-	translated    string // a name in another language, as it was typed, "" for none
-	remark        string // what the caller should know about how the line was read
+	translated    string // a name in another language, as typed, "" for none
+	remark        string // remarks for the caller about the reading of the line
 }
 
 // Status is the outcome of a line.
@@ -55,8 +55,8 @@ const (
 // StatusNames are the statuses as responses write them.
 var StatusNames = [Statuses]string{"priced", "unpriced", "ambiguous", "unmatched"}
 
-// FieldSet is a set of fields that settle a line if the client sends them as the right card has
-// them.
+// FieldSet is a set of fields that settle a line if the client sends them with the correct
+// card's values.
 type FieldSet uint8
 
 // The fields.
@@ -97,31 +97,31 @@ type Assumption struct{ Field, Given, Used string }
 // MaxCandidates is the maximum number of candidates of a line, and of alternates.
 const MaxCandidates = 3
 
-// Result is what a line means and costs.
+// Result is the meaning and the price of a line.
 type Result struct {
 	Status   Status
 	Card     int // -1 if it is not certain
 	Lane     int // of the price, -1 without one
 	Quantity int64
-	Cents    int64 // of one copy, snapshot.NoCents without a price
+	Cents    int64 // for one copy, snapshot.NoCents without a price
 	Total    int64 // of all copies, 0 without a price
 
 	Assumed    []Assumption // of a priced line
 	Candidates []uint32     // likeliest first
 	MatchCount int          // how many cards match, if not one
-	// Other printings that fit a line with a card as well, likeliest first, and how many there are.
+	// Other printings that match a line with a card as well, likeliest first, and their number.
 	Alternates     []uint32
 	AlternateCount int
-	// The lowest and the highest price of the matching cards, NoCents where none has a price. They
-	// are the cards of an ambiguous line, or the variants and conditions of an unpriced one.
+	// The lowest and the highest price of the matching cards, NoCents without any. They are the
+	// cards of an ambiguous line, or the variants and conditions of an unpriced line.
 	From, To int64
 	Needed   FieldSet
 	Remark   string // what the caller should know, "" for nothing
-	// Ignored is what a line says beside an id that is nothing of the card, and changes nothing.
+	// Ignored is text next to an id that belongs to no card and changes nothing.
 	Ignored []string
 }
 
-// Assumes reports whether the price differs from a field as it was given.
+// Assumes reports whether the price differs from a given field.
 func (r *Result) Assumes(field string) bool {
 	return slices.ContainsFunc(r.Assumed, func(a Assumption) bool { return a.Field == field })
 }

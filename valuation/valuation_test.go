@@ -29,7 +29,7 @@ func lanes(all ...fixture.Lane) []fixture.Lane {
 	return all
 }
 
-// smallShop has cards with all that a line may ask for.
+// smallShop has a card for every kind of line.
 func smallShop(t testing.TB) *shop { return newShop(t, smallWorld().Catalog()) }
 
 func smallWorld() *fixture.World {
@@ -107,15 +107,15 @@ func newShop(t testing.TB, c *snapshot.Catalog) *shop {
 	return s
 }
 
-// TestLines goes through what a line may say, and what becomes of it.
+// TestLines checks every kind of line and its result.
 func TestLines(t *testing.T) {
 	s := smallShop(t)
 	type item = valuation.Item
 	for _, test := range []struct {
 		item item
-		want string // status, id, and what the result says besides
+		want string // status, id, and the rest of the result
 	}{
-		// A name, with what tells its cards apart.
+		// A name, with the words that distinguish its cards.
 		{item{Name: "Charizard", Set: "Base Set", Number: "004/102"}, "priced card_base 43000"},
 		{item{Name: "Charizard (Black Dot Error)", Set: "Base", Number: "4"}, "priced card_dot 90000"},
 		{item{Name: "Charizard (#4)", Set: "Base"}, "priced card_base 43000"},
@@ -213,7 +213,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// summary says what matters of a result in one line.
+// summary is the essence of a result in one line.
 func (s *shop) summary(r *valuation.Result) string {
 	parts := []string{valuation.StatusNames[r.Status]}
 
@@ -241,7 +241,7 @@ func (s *shop) summary(r *valuation.Result) string {
 	return strings.Join(parts, " ")
 }
 
-// TestConditions reads what shops write of conditions.
+// TestConditions reads shops' words for conditions.
 func TestConditions(t *testing.T) {
 	for written, want := range map[string]snapshot.Condition{
 		"NM": snapshot.NearMint, "M/NM": snapshot.NearMint, "NM/M": snapshot.NearMint, "MT": snapshot.NearMint,
@@ -320,7 +320,8 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// TestAlternates names the other printings that fit the words of a line, but not those that it excludes.
+// TestAlternates names the other printings that match the words of a line, but not the printings
+// that the words exclude.
 func TestAlternates(t *testing.T) {
 	s := smallShop(t)
 	for _, test := range []struct {
@@ -347,7 +348,7 @@ func TestAlternates(t *testing.T) {
 	}
 }
 
-// TestCandidatesAreInOrder shows the plain card first, and what all that fit cost.
+// TestCandidatesAreInOrder shows the plain card first, and the price range of all matching cards.
 func TestCandidatesAreInOrder(t *testing.T) {
 	s := smallShop(t)
 	r := s.Value(valuation.Item{Name: "Charizard"})
@@ -360,7 +361,7 @@ func TestCandidatesAreInOrder(t *testing.T) {
 	}
 }
 
-// TestGarbage values what nobody would write, and holds what every result must be.
+// TestGarbage values nonsense lines, and checks the properties of every result.
 func TestGarbage(t *testing.T) {
 	s := smallShop(t)
 	r := rand.New(rand.NewPCG(8, 8))

@@ -21,8 +21,8 @@ type Line struct {
 // response. It must copy a line that it retains: the next one overwrites it.
 type Sink interface{ Line(line *Line) }
 
-// Piece is how many items of a list are valued before other work gets its turn, and how many count as one
-// request.
+// Piece is the number of items that are valued before other work gets its turn; as many items count as
+// one request.
 const Piece = 100
 
 // ValueList values the items of a list against a View, passes each line to sink, and returns the
@@ -62,7 +62,7 @@ func (r *Result) AppendAssumed(dst []byte) []byte {
 	return append(dst, ']')
 }
 
-// AppendIgnored appends what was ignored as a JSON list.
+// AppendIgnored appends the ignored text as a JSON list.
 func (r *Result) AppendIgnored(dst []byte) []byte {
 	dst = append(dst, '[')
 	for _, text := range r.Ignored {

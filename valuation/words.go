@@ -15,7 +15,7 @@ const (
 	maxLetters = 400
 )
 
-// wordRole is what a word of a line is.
+// wordRole is the role of a word in a line.
 type wordRole uint8
 
 const (
@@ -24,7 +24,7 @@ const (
 	numberWord                    // written as a number
 	setWord                       // part of the set
 	preferred                     // a preferred rarity, finish or edition
-	stopWord                      // the card is the same without it
+	stopWord                      // the word does not change the card
 	copyWord                      // describes another copy: a grade, a language
 	conditionWord                 // part of a condition
 )
@@ -129,7 +129,7 @@ func appendChunk(dst []word, chunk string, group int8) []word {
 		return append(dst, word{text: cardvocab.Fold(trimmed), raw: trimmed, group: group})
 	}
 
-	// So would a half grade be two numbers.
+	// Likewise a half grade would be two numbers.
 	if head, ok := strings.CutSuffix(trimmed, ".5"); ok && isGluedGrade(cardvocab.Fold(head)) {
 		return append(dst, word{text: cardvocab.Fold(head), raw: trimmed, group: group})
 	} else if ok && isGrade(head) {

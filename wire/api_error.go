@@ -1,6 +1,6 @@
 package wire
 
-// Code names an error to a client. The two surfaces have a table each of what a code means there.
+// Code names an error to a client. Each of the two surfaces has a table of the codes' meanings.
 type Code string
 
 // The codes of both surfaces (decision 3).
@@ -35,7 +35,7 @@ type Meaning struct {
 	Title  string
 }
 
-// withSharedCodes adds the codes that mean the same on both surfaces to the codes of one of them.
+// withSharedCodes adds the codes with a common meaning to the codes of one surface.
 func withSharedCodes(codes map[Code]Meaning) map[Code]Meaning {
 	codes[InvalidRequest] = Meaning{400, "Invalid request"}
 	codes[NotFound] = Meaning{404, "Not found"}
@@ -57,12 +57,12 @@ var (
 		Unauthorized: {401, "Unauthorized"},
 		SandboxKey:   {403, "Sandbox key used"},
 		PlanLimit:    {403, "Plan limit"},
-		// Of the MCP endpoint only.
+		// only of the MCP endpoint
 		HostNotAllowed:   {403, "Host not allowed"},
 		OriginNotAllowed: {403, "Origin not allowed"},
 		NotAcceptable:    {406, "Not acceptable"},
 		SnapshotGone:     {412, "Snapshot gone"}, // 410 where APIError.Gone is set
-		// Of bulk files only.
+		// only of bulk files
 		RangeNotSatisfiable: {416, "Range not satisfiable"},
 	})
 	PreviewCodes = withSharedCodes(map[Code]Meaning{
@@ -72,18 +72,18 @@ var (
 	})
 )
 
-// APIError is an error that a client is answered with.
+// APIError is an error that is sent to a client.
 type APIError struct {
 	Code   Code
 	Detail string // one sentence for the client's developer; no secrets, no internals
 	// RetryAfter is in whole seconds, at least 1, and equals the Retry-After header; 0 means no
 	// header.
 	RetryAfter int
-	// Gone means that a snapshot will not come back, so that no precondition can be met: 410, not 412.
+	// Gone means that a snapshot will not return, so that no precondition can be met: 410, not 412.
 	Gone bool
 }
 
-// Status returns the HTTP status of the error, given those of its surface.
+// Status returns the HTTP status of the error by its surface's table.
 func (e *APIError) Status(codes map[Code]Meaning) int {
 	if e.Gone {
 		return 410

@@ -1,6 +1,6 @@
 package wire
 
-// Range bounds what a client may send: the characters of a text, the value of an integer, or the
+// Range bounds a client's input: the characters of a text, the value of an integer, or the
 // entries of a list.
 type Range struct{ Min, Max int64 }
 
@@ -11,7 +11,7 @@ func (r Range) Has(n int64) bool { return r.Min <= n && n <= r.Max }
 const MaxSelections = 50
 
 // The bounds of all parameters, arguments and bodies. REST, the schemas of MCP and the OpenAPI
-// document have the same bounds; a test compares the document with them.
+// document share these bounds; a test compares the document with them.
 var (
 	QueryText         = Range{1, 200} // free text
 	SetText           = Range{1, 200} // a set's id, slug, code or name

@@ -101,7 +101,7 @@ var withoutRange = map[string]string{
 
 type object = map[string]any
 
-// bounding are the schema keywords that bound what a client may send: lower, upper, and others.
+// bounding are the schema keywords that bound a client's input: lower, upper, and others.
 var (
 	lower = []string{"minLength", "minimum", "minItems"}
 	upper = []string{"maxLength", "maximum", "maxItems"}

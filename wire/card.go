@@ -133,7 +133,7 @@ func CardHead(detail []byte) []byte {
 
 var pricesMember = []byte(`,"prices":[`)
 
-// AppendDifference appends the start of a change: what it is of, and how it differs.
+// AppendDifference appends the start of a change: its subject, and its kind.
 func AppendDifference(dst []byte, key *snapshot.RowKey, change string) []byte {
 	dst = append(append(dst, `{"id":"`...), key.ID...) // ids need no escapes
 	if key.Kind == snapshot.PriceRow {

@@ -47,7 +47,7 @@ func cents(v int64) *int64 {
 	return &v
 }
 
-// truth is the oracle of the responses about a world.
+// truth computes the expected responses for a world.
 type truth struct{ *fixture.World }
 
 func (w truth) head(c *card) cardHead {

@@ -6,8 +6,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// The header lines of CSV. That of lanes is the native source's for prices (docs/NATIVE.md); each ends
-// with a status.
+// The header lines of CSV. The header of lanes is also the header of prices in the native source
+// (docs/NATIVE.md). Each line ends with a status.
 const (
 	LanesHeader   = "ref,variant,condition,cents,source_as_of,collected_at,licensed,status\r\n"
 	PricesHeader  = "id,market_price_cents,price_updated_at,status\r\n"
@@ -31,8 +31,8 @@ func AppendBareRow(dst []byte, header, ref, end string) []byte {
 	return append(dst, end...)
 }
 
-// AppendLaneRows appends a row of LanesHeader for each lane of a card that has a price, or one that has
-// none for a card without. ref names the card.
+// AppendLaneRows appends a row of LanesHeader for each priced lane of a card. For a card without prices
+// it appends one row without a price. ref names the card.
 func AppendLaneRows(dst []byte, c *snapshot.Catalog, card int, ref string) []byte {
 	l := &c.Lanes
 	before := len(dst)

@@ -6,9 +6,9 @@ import "ninepocket/snapshot"
 // snapshot.Validate holds. It calculates with days and not with package time, because a load
 // encodes a date with every price.
 func AppendDay(dst []byte, day snapshot.Day) []byte {
-	// Days are counted from -400-03-01, so that a leap day ends its year, a month is a linear
-	// function of the days, and nothing is negative (Neri and Schneider, Euclidean affine functions
-	// and applications to calendar algorithms). The divisors are constants, so that the compiler
+	// Days are counted from -400-03-01. Then a leap day ends its year, a month is a linear function
+	// of the days, and nothing is negative (Neri and Schneider, Euclidean affine functions and
+	// applications to calendar algorithms). The divisors are constants, so that the compiler
 	// multiplies instead.
 	const (
 		epoch = 719_468 + 146_097

@@ -177,8 +177,8 @@ type (
 	}
 )
 
-// decode reads JSON strictly and expects it to be exactly the encoding of T: the same members in
-// the same order, without spaces or needless escapes.
+// decode reads JSON strictly and expects the exact encoding of T: the members in their order,
+// without spaces or unnecessary escapes.
 func decode[T any](t testing.TB, b []byte) T {
 	t.Helper()
 	var v T

@@ -6,8 +6,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// previewGame returns the preview contract's code of a game. A catalog that a newer program built
-// may have a game that the table lacks; then the code is made from the slug, as all codes of the
+// previewGame returns the preview contract's code of a game. A catalog built by a newer program
+// may have a game that the table lacks. Then the code is made from the slug, as all codes of the
 // contract are.
 func previewGame(slug string) string {
 	if game, known := snapshot.GameBySlug(slug); known {
@@ -99,7 +99,7 @@ func AppendMissing(dst []byte, s *Selection, reason string) []byte {
 }
 
 // AppendPriceResult appends the result of a selection whose lane has a price. Its status is
-// classified at the snapshot's instant (decision 28).
+// computed at the snapshot's instant (decision 28).
 func AppendPriceResult(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byte {
 	l := &c.Lanes
 	asOf := l.SourceAsOf[lane]

@@ -29,10 +29,10 @@ type Usage struct {
 	// is when the next request becomes possible. Only live keys get these two.
 	Plan   string
 	Minute struct{ Limit, Remaining, ResetAt int64 }
-	// NextPublication is when the next snapshot is expected, in ms; 0 for nobody knows.
+	// NextPublication is when the next snapshot is expected, in ms; 0 for unknown.
 	NextPublication int64
-	// Attribution names the sources of the prices that are served, which may be used until UseUntil, in ms.
-	// Only live keys get these two.
+	// Attribution names the sources of the served prices, which may be used until UseUntil, in ms. Only
+	// live keys get these two.
 	Attribution string
 	UseUntil    int64
 }

@@ -71,8 +71,8 @@ func check(budgets, input string, out io.Writer) error {
 	return nil
 }
 
-// repeats bounds how often a run is measured again for a ratio that is exceeded. Of times the shortest
-// counts, so that a neighbour of a moment is forgotten and a cost of ours is not.
+// repeats bounds how often a run is measured again for an exceeded ratio. The shortest time counts: a
+// short disturbance has no effect, and a real cost stays.
 const repeats = 2
 
 // measure runs all benchmarks, and those behind an exceeded ratio again.
@@ -104,7 +104,7 @@ func (r *run) measure(progress io.Writer) ([]byte, error) {
 	}
 
 	command := exec.Command("go", arguments...) //nolint:gosec // the budgets file is ours
-	// A module of its own, such as a client, is measured from within.
+	// A separate module, such as a client, is measured from within.
 	if _, err := os.Stat(filepath.Join(r.Packages[0], "go.mod")); err == nil {
 		command.Dir = r.Packages[0]
 		command.Args[len(command.Args)-1] = "."

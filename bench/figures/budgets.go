@@ -125,7 +125,7 @@ var rows = []row{
 }
 
 // scaleSizes are the catalogs of the rows of loads: with about two series per card, as in the
-// design, and then with every condition of a variant, nearly four.
+// design, and then with every condition of a variant, nearly four per card.
 var scaleSizes = []bench.Size{
 	{Cards: 30_000, Days: 365, Conditions: 2},
 	{Cards: 300_000, Days: 365, Conditions: 2},
@@ -212,7 +212,7 @@ func budgetsCommand(s *settings) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&benchtime, "benchtime", benchtime, "of each Go benchmark")
 	f.IntVar(&count, "count", count, "how often each Go benchmark runs; the least counts")
-	f.IntVar(&swaps, "swaps", swaps, "publications under load")
+	f.IntVar(&swaps, "swaps", swaps, "releases under load")
 	return cmd
 }
 
@@ -312,7 +312,7 @@ type daily struct {
 	peak      int64
 }
 
-// measureDaily builds the whole TCGCSV tree with its history, and then the tree alone on that base.
+// measureDaily builds the whole TCGCSV feed with its history, and then only the feed on that base.
 func (s *settings) measureDaily(ctx context.Context) (*daily, error) {
 	tree := filepath.Join(s.data, "tcgcsv", "tcgplayer-current.tar.zst")
 	if _, err := os.Stat(tree); err != nil {

@@ -77,7 +77,7 @@ func (r *comparison) compare(ctx context.Context, cards int, postgres string) (s
 	}
 	text := fmt.Sprintf("Requests, %d synthetic cards:\n\n%s", cards, requests.Markdown())
 
-	// Searches use the real catalogs if they exist, because the names decide what is found.
+	// Searches use the real catalogs if they exist, because the result depends on the names.
 	options.Operations = []string{"search_exact", "search_new", "search_typo", "search_distance2", "search_prefix"}
 	title := fmt.Sprintf("Searches of 20, %d synthetic cards", cards)
 	queries := ""

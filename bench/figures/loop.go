@@ -16,7 +16,7 @@ func loopCommand(s *settings) *cobra.Command {
 	var others []string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "loop", Short: "What bench/drive shows, with net/http and others beside it", Args: cobra.NoArgs,
+		Use: "loop", Short: "The figures of bench/drive, with net/http and other servers", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			options.Self = s.options.Self
 			options.Serve = s.options.Serve
@@ -40,7 +40,7 @@ func loopCommand(s *settings) *cobra.Command {
 	f := cmd.Flags()
 	options.Flags(f)
 	f.StringSliceVar(&options.CompareWith, "beside", []string{"bare", "body", rivals.Plain},
-		"servers to measure beside: bare, body, memory, "+rivals.Plain)
+		"further servers to measure: bare, body, memory, "+rivals.Plain)
 	f.StringArrayVar(&others, "rival", nil,
 		"`NAME=COMMAND` of another server, which writes {\"api\": URL} to $READY_FILE")
 	f.StringVar(&queries, "queries", "", "search set `FILE` to ask every server that searches")

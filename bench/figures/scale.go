@@ -49,8 +49,8 @@ func scaleCommand(s *settings) *cobra.Command {
 	return cmd
 }
 
-// large is the number of cards above which a catalog may have less history, because writing and
-// reading a year of it takes minutes.
+// large is the number of cards above which a catalog may have less history, because a year of
+// history takes minutes to write and read.
 const large = 300_000
 
 // scalePlot draws the points.

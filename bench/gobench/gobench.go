@@ -42,8 +42,8 @@ func withoutProcs(name string) string {
 	return name[:i]
 }
 
-// Typical returns one figure for all runs of a benchmark: of times the shortest, because noise can
-// only add, else the median.
+// Typical returns one figure for all runs of a benchmark: the shortest of times, because
+// disturbances can only add, else the median.
 func (f Figures) Typical(name, unit string) (float64, bool) {
 	values := slices.Sorted(slices.Values(f[name][unit]))
 	if len(values) == 0 {
@@ -55,7 +55,7 @@ func (f Figures) Typical(name, unit string) (float64, bool) {
 	return values[len(values)/2], true
 }
 
-// WallClock reports whether a unit depends on how fast the machine is.
+// WallClock reports whether a benchmark's unit depends on the machine's speed.
 func WallClock(unit string) bool {
 	return strings.HasSuffix(unit, "/s") || strings.Contains(unit, "ns") || strings.Contains(unit, "µs") ||
 		strings.Contains(unit, "sec")

@@ -12,8 +12,8 @@ import (
 	"ninepocket/wire"
 )
 
-// exported is a card in the dump that other databases import: its card detail, and the texts by
-// which it is found.
+// exported is a card in the dump that other databases import: its card detail, and the texts
+// for searches.
 type exported struct {
 	plainDetail
 	Slug    string     `json:"slug"`

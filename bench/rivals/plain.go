@@ -25,10 +25,10 @@ import (
 	"ninepocket/wire"
 )
 
-// plain is a server as a good Go programmer writes it first: net/http, structs and encoding/json,
-// over the same engine, keys and limiter. It does the same as package server for a live request
-// (authenticate, admit, find, encode, tag, charge, the same headers), so that only the
-// implementation differs.
+// plain is a server in a good Go programmer's first version: net/http, structs and encoding/json,
+// over the engine, keys and limiter of package server. It takes all steps of a live request
+// (authenticate, admit, find, encode, tag, charge, the headers), so that only the implementation
+// differs.
 type plain struct {
 	view  *engine.View
 	gate  *access.Gate
@@ -171,7 +171,7 @@ func (p *plain) live(op access.Operation, answer func(*http.Request) (any, int))
 		}
 
 		value, status := answer(r)
-		// Charged before the response is written, because the headers have what is left.
+		// Charged before the response is written, because the headers have the remaining quota.
 		receipt, err := p.gate.Finish(decision.Reservation, status == http.StatusOK)
 		if err != nil || status != http.StatusOK {
 			http.Error(w, "refused", status)

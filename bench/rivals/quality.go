@@ -17,7 +17,7 @@ import (
 	"ninepocket/bench"
 )
 
-// Quality counts the queries of a tier, and those that found the right card.
+// Quality counts the queries of a tier, and the queries that found the correct card.
 type Quality struct {
 	Passed, Asked int
 }
@@ -104,7 +104,7 @@ func readQueries(file string) ([]wanted, error) {
 	return readWanted(string(text))
 }
 
-// judge sends the whole search set to every server and counts right hits by server and tier.
+// judge sends the whole search set to every server and counts correct hits by server and tier.
 func judge(ctx context.Context, all []wanted, servers []bench.Endpoint) (map[string]map[string]Quality, error) {
 	judged := map[string]map[string]Quality{}
 	for _, server := range servers {

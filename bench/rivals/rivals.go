@@ -1,5 +1,5 @@
-// Package rivals compares our server with others for the same requests: net/http and encoding/json
-// over the same engine, and any server that a command starts on a dump of our cards.
+// Package rivals compares our server with others for equal requests: net/http and encoding/json
+// over the engine, and any server that a command starts on a dump of our cards.
 //
 // # Basics
 //

@@ -229,7 +229,7 @@ func TestPlainRival(t *testing.T) {
 	}
 }
 
-// TestJudge sends a search set to two servers, one of which finds nothing.
+// TestJudge sends a search set to two servers, one of them without any results.
 func TestJudge(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "queries.tsv")
 	set := "query\tgame\texpect_name_regex\tnote\nzard\tpokemon\t^Charizard$\ttier=1\nnobody\t*\t^$\ttier=2\n"

@@ -14,11 +14,11 @@ import (
 	"ninepocket/bench"
 )
 
-// A typed query is a query as people type it, with the cards that it means: one row of a file with
-// category, catalogs, needs, query and intent (docs/dev/SEARCH.md, How it is checked).
+// A typed query is a query as people type it, with its intended cards. It is one row of a file
+// with category, catalogs, needs, query and intent (docs/dev/SEARCH.md, How it is checked).
 type typed struct {
 	family, query string
-	intents       [][4]*regexp.Regexp // name, set, number, rarity; none for an empty answer
+	intents       [][4]*regexp.Regexp // name, set, number, rarity; none for an empty result
 }
 
 // readTyped reads the rows that are about pokemon-tcg-data and punk-records.
@@ -117,8 +117,8 @@ func (q *typed) means(h *hit) bool {
 // allFamilies is the family of all rows.
 const allFamilies = "all"
 
-// judgeTyped sends all typed queries to every server and counts right first hits by server and
-// family.
+// judgeTyped sends all typed queries to every server and counts correct first hits by server
+// and family.
 func judgeTyped(ctx context.Context, all []typed, servers []bench.Endpoint) (map[string]map[string]Quality, error) {
 	judged := map[string]map[string]Quality{}
 	for _, server := range servers {

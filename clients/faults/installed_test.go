@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestInstalledGo does what the page of the Go client says, word for word, with the packed client in an
-// empty folder.
+// TestInstalledGo follows the page of the Go client word for word, with the packed client in an empty
+// folder.
 func TestInstalledGo(t *testing.T) {
 	t.Parallel()
 	d := startDemo(t, 0)
@@ -57,8 +57,8 @@ func block(t *testing.T, page []byte, language string) string {
 	return code + "\n"
 }
 
-// program runs a program in a folder, with the address and a key as the pages say, and returns what it
-// printed.
+// program runs a program in a folder, with the address and a key as on the pages, and returns its
+// output.
 func (d *demo) program(t *testing.T, folder, key, input string, words ...string) string {
 	t.Helper()
 	made := exec.Command(words[0], words[1:]...)
@@ -84,7 +84,7 @@ func absolute(t *testing.T, name string) string {
 	return path
 }
 
-// programs are the five programs that each client has, and what they print of the demo's catalog.
+// programs are the five programs of each client, and their output for the demo's catalog.
 var programs = []struct {
 	name, key, input string
 	arguments        []string
@@ -97,7 +97,7 @@ var programs = []struct {
 			`\n +900\.00  in all, at 20\d\d-`,
 		},
 	},
-	// Asked twice, each card stands once.
+	// Requested twice, each card stands once.
 	{name: "movers", key: "pro", prints: []string{`^( *\+[\d.]+ %  \S.*  http\S+/cards/\S+\n)+$`}},
 	{
 		name: "nightly", key: preview, arguments: []string{"nightly.csv", "night"},

@@ -20,7 +20,7 @@ import (
 	"ninepocket/internal/synth"
 )
 
-// order is what a program of a language is told to do.
+// order is a job for the program of a language.
 type order struct {
 	Job         string           `json:"job"`
 	BaseURL     string           `json:"base_url"`
@@ -37,7 +37,7 @@ type order struct {
 	Pause       float64          `json:"pause"`
 }
 
-// outcome is what a program says came of it.
+// outcome is the result that a program reports.
 type outcome struct {
 	Rows     []string `json:"rows"`
 	NotFound []string `json:"not_found"`
@@ -50,7 +50,7 @@ type outcome struct {
 	} `json:"error"`
 }
 
-// language is a client, how its program of this table is run, and how its examples are.
+// language is a client, with the commands for its program of this table and for its examples.
 type language struct {
 	name    string
 	program func(t *testing.T) []string
@@ -156,9 +156,9 @@ type demo struct {
 	published int    // how many days were published after the first
 	mapping   string // a folder with the operator's files, "" for none
 	publish   func()
-	lists     map[string][]string // what was read with plain requests, by path
-	jobs      map[string]outcome  // what was read without faults, by job
-	usage     map[string]int      // what was charged last, by key
+	lists     map[string][]string // requests without faults: their result, by path
+	jobs      map[string]outcome  // jobs without faults: their result, by job
+	usage     map[string]int      // the last charge, by key
 }
 
 const demoCards = 600
@@ -186,8 +186,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// startDemo starts a demo of a catalog that is so many days older than the newest that a demo can have: as
-// many can be published. Its store is known for that.
+// startDemo starts a demo whose catalog is older than the newest possible by a number of days, so that as
+// many can be published. The demo's store is known.
 func startDemo(t *testing.T, days int) *demo {
 	t.Helper()
 	program, err := ninepocket()
@@ -242,7 +242,7 @@ func (d *demo) publishNext(t *testing.T, program, folder string) {
 		t.Error(err)
 		return
 	}
-	// What was read is of the day before.
+	// The stored results are of the previous day.
 	clear(d.lists)
 	clear(d.jobs)
 
@@ -270,7 +270,7 @@ func (d *demo) snapshot(t *testing.T) string {
 	return health.Snapshot
 }
 
-// get reads an answer of the server itself.
+// get reads a response of the server itself.
 func (d *demo) get(t *testing.T, path, key string, into any) {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodGet, d.API+path, nil)
@@ -297,7 +297,7 @@ func readString(t *testing.T, response *http.Response) string {
 	return string(text)
 }
 
-// used returns what the account of a key was charged so far.
+// used returns the charges of a key's account so far.
 func (d *demo) used(t *testing.T, key string) int {
 	t.Helper()
 	var usage struct {
@@ -310,8 +310,8 @@ func (d *demo) used(t *testing.T, key string) int {
 	return usage.Data.Used
 }
 
-// usedBefore returns the same without asking, where nothing was charged since. A preview key may ask
-// ten times a minute.
+// usedBefore returns the charges without a request, if nothing was charged since. A preview key may
+// send ten requests a minute.
 func (d *demo) usedBefore(t *testing.T, key string) int {
 	t.Helper()
 	if used, known := d.usage[key]; known {
@@ -364,7 +364,7 @@ const (
 	productsPath = "/v1/products?limit=50"
 )
 
-// order returns a job, of things that the catalog has and one that it has not.
+// order returns a job about things in the catalog and one missing thing.
 func (d *demo) order(t *testing.T, job string) order {
 	t.Helper()
 	o := order{
@@ -388,14 +388,14 @@ func (d *demo) order(t *testing.T, job string) order {
 				"kind": "card", "product_id": products[n], "variant": "normal", "condition": "near_mint",
 			})
 		}
-		// One stands twice, which the API would refuse.
+		// One stands twice, which the API would reject.
 		o.Selections = append(o.Selections, o.Selections[7])
 	}
 	return o
 }
 
-// read returns what a job comes to without faults: walks as plain requests read them, all else as the
-// program itself does.
+// read returns a job's result without faults: pages from plain requests, all else from the program
+// itself.
 func (d *demo) read(t *testing.T, program []string, o order, isUsual bool) outcome {
 	t.Helper()
 	switch o.Job {
@@ -414,7 +414,7 @@ func (d *demo) read(t *testing.T, program []string, o order, isUsual bool) outco
 	return d.jobs[o.Job]
 }
 
-// compareRows says where rows are lost, doubled or others.
+// compareRows reports rows that are lost, doubled or different.
 func compareRows(t *testing.T, got, want []string) {
 	t.Helper()
 	if slices.Equal(got, want) {
@@ -436,7 +436,7 @@ func compareRows(t *testing.T, got, want []string) {
 			more = append(more, row)
 		}
 	}
-	// A few say as much as all.
+	// A few are enough.
 	t.Errorf("%d rows, not %d; lost: %s; too many: %s", len(got), len(want),
 		strings.Join(lost[:min(5, len(lost))], ", "), strings.Join(more[:min(5, len(more))], ", "))
 }

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// maxDaily is how many requests a day of a mirror may take, without faults.
+// maxDaily is the number of requests that a mirror may send a day, without faults.
 const maxDaily = 7
 
-// TestMirrors takes a catalog by the bulk and by a walk, follows two publications, and loses its
-// place, under cuts throughout.
+// TestMirrors takes a catalog by the bulk and by pages, follows two releases, and loses its
+// place, with cuts throughout.
 func TestMirrors(t *testing.T) {
 	t.Parallel()
 	for _, language := range languages {
@@ -26,7 +26,7 @@ func TestMirrors(t *testing.T) {
 			o := d.order(t, "mirror")
 			o.Key = d.Keys["pro"]
 
-			// The first files are cut twice: what came is not asked for again.
+			// The first files are cut twice: received bytes are not requested again.
 			first := d.mirror(t, program, o, func(n int, r *http.Request) Fault {
 				return Fault{CutWithin: strings.HasPrefix(r.URL.Path, "/v1/bulk/") && n < 4}
 			})
@@ -35,7 +35,7 @@ func TestMirrors(t *testing.T) {
 			walked.Path = t.TempDir()
 			compareRows(t, d.mirror(t, program, walked, without).Rows, first.Rows)
 
-			// Two days later it is what a fresh one is.
+			// Two days later it equals a fresh mirror.
 			d.publish()
 			d.mirror(t, program, o, cutOnce)
 			d.publish()
@@ -45,12 +45,12 @@ func TestMirrors(t *testing.T) {
 			compareRows(t, again.Rows, d.mirror(t, program, fresh, without).Rows)
 			compareRows(t, d.mirror(t, program, walked, without).Rows, again.Rows)
 
-			// A place that the server does not know any more: the whole again.
+			// The server no longer knows this place: the whole catalog again.
 			want := d.mirror(t, program, o, without)
 			losePlace(t, o.Path)
 			compareRows(t, d.mirror(t, program, o, without).Rows, want.Rows)
 
-			// A catalog that may not be passed on has no files, and none to wait for: it is walked through.
+			// A catalog without permission for bulk has no files, and none to wait for: it is read page by page.
 			d.mapping = t.TempDir()
 			reserved := []byte("[synth]\nredistribute = false\n")
 			if err := os.WriteFile(filepath.Join(d.mapping, "feeds.toml"), reserved, 0o600); err != nil {
@@ -65,7 +65,7 @@ func TestMirrors(t *testing.T) {
 
 func without(int, *http.Request) Fault { return Fault{} }
 
-// cutOnce cuts the second and third request, once before the server has it and once behind.
+// cutOnce cuts the second and third request, once before the server has it and once after.
 func cutOnce(n int, _ *http.Request) Fault {
 	return Fault{CutAfter: n == 2, CutWithin: n == 3}
 }
@@ -105,7 +105,7 @@ func (d *demo) mirror(t *testing.T, program []string, o order, script Script) ou
 	return got
 }
 
-// losePlace makes a mirror one of a snapshot that nobody knows.
+// losePlace gives a mirror an unknown snapshot.
 func losePlace(t *testing.T, folder string) {
 	t.Helper()
 	name := filepath.Join(folder, "mirror.json")

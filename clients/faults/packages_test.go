@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestInstalledPackages does what the pages of the Python and the TypeScript client say, word for word, with
-// the packed client in an empty folder and without a network.
+// TestInstalledPackages follows the pages of the Python and the TypeScript client word for word, with the
+// packed client in an empty folder and without a network.
 func TestInstalledPackages(t *testing.T) {
 	top := t.TempDir()
 	command(t, "..", "./pack.sh", top)
@@ -54,7 +54,7 @@ func TestInstalledPackages(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			// Both tools are told that there is no network, so that a need of one is an error at once.
+			// Both tools are set to have no network, so that any use of it fails at once.
 			t.Setenv("npm_config_offline", "true")
 			t.Setenv("PIP_NO_INDEX", "1")
 			command(t, folder, "bash", "-euc", block(t, page, "sh"))

@@ -13,23 +13,23 @@ import (
 	"time"
 )
 
-// A Fault is what happens to one request.
+// A Fault changes one request.
 type Fault struct {
-	// Status is answered in the server's place, with a text that is not the API's.
+	// Status is the response in the server's place, with a text that is not the API's.
 	Status     int
 	RetryAfter string
 
 	CutBefore bool          // the connection ends before the request is forwarded
-	CutAfter  bool          // it ends when the server has answered, before the client hears of it
-	CutWithin bool          // it ends in the middle of the answer's body
-	Delay     time.Duration // the answer comes this much later
+	CutAfter  bool          // it ends after the server's response, before the client receives it
+	CutWithin bool          // it ends in the middle of the response's body
+	Delay     time.Duration // the response comes this much later
 
 	Cursor string // replaces the cursor of the request
 	Key    string // replaces the key of the request
 	Do     func() // is done before the request is forwarded
 }
 
-// A Script says what happens to the nth request, counted from 1.
+// A Script returns the fault of the nth request, counted from 1.
 type Script func(n int, r *http.Request) Fault
 
 // Proxy forwards requests to a server, with the faults of a script.
@@ -57,15 +57,15 @@ func NewProxy(target string, script Script) *Proxy {
 	return p
 }
 
-// Seen returns the requests that reached the server, in the order of their answers, and how many came
-// from the client.
+// Seen returns the requests that reached the server, in the order of their responses, and the number
+// of requests from the client.
 func (p *Proxy) Seen() (forwarded []Forwarded, asked int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]Forwarded(nil), p.seen...), p.n
 }
 
-// ServeHTTP forwards a request, or does to it what the script says.
+// ServeHTTP forwards a request, or applies its fault.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.n++
@@ -102,13 +102,13 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if fault.CutWithin {
 		_, _ = w.Write(body[:len(body)/2]) // the connection ends in any case
 		_ = http.NewResponseController(w).Flush()
-		time.Sleep(50 * time.Millisecond) // a client reads what came before it hears of the end
+		time.Sleep(50 * time.Millisecond) // a client reads the bytes before it notices the end
 		panic(http.ErrAbortHandler)
 	}
-	_, _ = w.Write(body) // a client that is gone hears nothing
+	_, _ = w.Write(body) // a client that is gone receives nothing
 }
 
-// forward asks the server, and returns the whole answer.
+// forward sends the request to the server, and returns the whole response.
 func (p *Proxy) forward(r *http.Request, fault Fault) (*http.Response, []byte, error) {
 	sent, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *Proxy) forward(r *http.Request, fault Fault) (*http.Response, []byte, e
 		address = p.target + r.URL.Path + "?" + query.Encode()
 	}
 
-	// The client may give up: the server still answers.
+	// The client may give up: the server still responds.
 	request, err := http.NewRequest(r.Method, address, bytes.NewReader(sent))
 	if err != nil {
 		return nil, nil, err

@@ -13,7 +13,7 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// scenario is a row of the table: a job, what happens to it, and what it must come to.
+// scenario is a row of the table: a job, its faults, and the expected result.
 type scenario struct {
 	name   string
 	job    string
@@ -21,8 +21,8 @@ type scenario struct {
 	script func(d *demo) Script
 	order  func(o *order) // changes the order of the job
 	code   string         // of the error that the job ends with; none when empty
-	says   string         // what the error's text has
-	tries  int            // requests that reach the proxy, where it is one number
+	says   string         // a part of the error's text
+	tries  int            // requests that reach the proxy, if the number is fixed
 	twice  bool           // the job is run twice, with the same id
 }
 
@@ -131,7 +131,7 @@ var table = []scenario{
 		o.Items = []map[string]any{{"name": ""}}
 	}, code: "invalid_request", says: "items", tries: 1},
 
-	// What publishes comes last: what was read without faults before is of the first snapshot.
+	// Rows that publish come last: the stored results without faults are of the first snapshot.
 	{name: "swap in a walk", job: "walk", script: swapOn(4)},
 	{name: "swap in a batch", job: "cards", script: swapOn(2)},
 }
@@ -199,7 +199,7 @@ func (row *scenario) run(t *testing.T, d *demo, program []string) {
 	row.bill(t, d.used(t, o.Key)-before, forwarded, o)
 }
 
-// judge compares what came of a job with what it is without faults, or with the error that is due.
+// judge compares the result of a job with the result without faults, or with the expected error.
 func (row *scenario) judge(t *testing.T, got, want outcome, url, key string) {
 	t.Helper()
 	if row.code == "" {
@@ -224,14 +224,14 @@ func (row *scenario) judge(t *testing.T, got, want outcome, url, key string) {
 	if strings.Contains(fmt.Sprint(*got.Error), key) {
 		t.Error("the error has the key")
 	}
-	// What was had before is right, as far as it goes.
+	// The results before the error are correct, as far as they go.
 	if row.job == "walk" && len(got.Rows) <= len(want.Rows) {
 		compareRows(t, got.Rows, want.Rows[:len(got.Rows)])
 	}
 }
 
-// bill compares what was charged with what reached the server, and on the preview contract with the
-// parts of the job, each once.
+// bill compares the charges with the requests that reached the server, and on the preview contract
+// with the parts of the job, each once.
 func (row *scenario) bill(t *testing.T, charged int, forwarded []Forwarded, o order) {
 	t.Helper()
 	want := 0
@@ -254,7 +254,7 @@ func (row *scenario) bill(t *testing.T, charged int, forwarded []Forwarded, o or
 	}
 }
 
-// TestProxyForwards holds the proxy itself: without faults the answer is the server's.
+// TestProxyForwards tests the proxy itself: without faults the response is the server's.
 func TestProxyForwards(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Echo", r.Header.Get("X-API-Key"))

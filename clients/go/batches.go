@@ -15,24 +15,24 @@ import (
 	"strings"
 )
 
-// Batch is what a live batch is asked for: any number of ids and slugs, identifiers of other
+// Batch is a request for a live batch: any number of ids and slugs, identifiers of other
 // catalogs (NAMESPACE:VALUE), or both.
 type Batch struct {
 	IDs, Identifiers []string
-	Fields           string // of cards and prices, members that are wanted, divided by commas; all when empty
+	Fields           string // of cards and prices: the wanted members, separated by commas; all when empty
 	Days             int64  // of histories; the API's 90 when 0
-	Variant          string // of histories, one alone; all when empty
+	Variant          string // of histories: one variant; all when empty
 	Chunk            int    // entries of a request, for plans that allow fewer than the API
 }
 
 // The API's bounds of one request.
 const (
 	maxPriceRows  = 100
-	maxItems      = 500 // half of it, so that long rows are not more than the 256 KiB of a body
+	maxItems      = 500 // half of the limit, so that long rows are within the 256 KiB of a body
 	maxSelections = 50
 )
 
-// joined asks for a batch in parts and adds each to what there is.
+// joined sends a batch in parts and merges their results.
 func joined[T any](ctx context.Context, c *Client, r call, b Batch, bound int, add func(all, got *T)) (*T, error) {
 	all := new(T)
 	bodies, err := c.chunks(ctx, r, b, bound)
@@ -46,8 +46,8 @@ func joined[T any](ctx context.Context, c *Client, r call, b Batch, bound int, a
 	return all, err
 }
 
-// PriceRows returns what PricesBatch does but for the refs, from rows of CSV: an eighth of the bytes,
-// and far less work to read them.
+// PriceRows returns the rows of PricesBatch without the refs, as CSV: an eighth of the bytes, and far
+// less work to read them.
 func (c *Client) PriceRows(ctx context.Context, b Batch) (*PriceBatch, error) {
 	b.Fields = ""
 	all := &PriceBatch{}
@@ -57,7 +57,7 @@ func (c *Client) PriceRows(ctx context.Context, b Batch) (*PriceBatch, error) {
 	for _, body := range bodies {
 		records, failed := csv.NewReader(bytes.NewReader(body)).ReadAll()
 		if failed != nil || len(records[0]) != 4 {
-			return all, &UnreachableError{r.operation, 1, fmt.Errorf("the answer is no CSV of prices: %w", failed)}
+			return all, &UnreachableError{r.operation, 1, fmt.Errorf("the response is no CSV of prices: %w", failed)}
 		}
 		for _, record := range records[1:] {
 			if record[3] == "not_found" {
@@ -75,8 +75,8 @@ func (c *Client) PriceRows(ctx context.Context, b Batch) (*PriceBatch, error) {
 	return all, err
 }
 
-// chunks asks for a batch in parts that the API takes, all from the snapshot of the first, and returns
-// their answers. When the snapshot is gone the batch begins again, then without one.
+// chunks sends a batch in parts of a size that the API accepts, all for the snapshot of the first, and
+// returns the responses. If that snapshot is gone, the batch starts again without a fixed snapshot.
 func (c *Client) chunks(ctx context.Context, r call, b Batch, bound int) (bodies [][]byte, err error) {
 	if b.Chunk > 0 {
 		bound = min(bound, b.Chunk)
@@ -125,7 +125,7 @@ func distinct[T comparable](all []T) []T {
 	})
 }
 
-// Value says what a list of cards is worth. Lists of any length are asked for in parts.
+// Value returns the worth of a list of cards. Lists of any length are sent in parts.
 func (c *Client) Value(ctx context.Context, items []ValuationItem) (*Valuation, error) {
 	var parts [][]byte
 	for some := range slices.Chunk(items, maxItems) {
@@ -138,8 +138,8 @@ func (c *Client) Value(ctx context.Context, items []ValuationItem) (*Valuation, 
 	return c.value(ctx, "application/json", parts)
 }
 
-// ValueCSV says what a collection is worth that stands in a table: the export of an app, or an own
-// one with a header row. Tables of any length are asked for in parts.
+// ValueCSV returns the worth of a collection in a table: the export of an app, or your own table
+// with a header row. Tables of any length are sent in parts.
 func (c *Client) ValueCSV(ctx context.Context, table []byte) (*Valuation, error) {
 	rows := records(strings.TrimPrefix(string(table), "\ufeff"))
 	heads := 1
@@ -174,7 +174,7 @@ func records(table string) (all []string) {
 	return all
 }
 
-// value asks for the parts of a list, and adds up what they are worth.
+// value sends the parts of a list, and adds up their worth.
 func (c *Client) value(ctx context.Context, media string, parts [][]byte) (*Valuation, error) {
 	all := &Valuation{}
 	for _, body := range parts {
@@ -195,10 +195,10 @@ func (c *Client) value(ctx context.Context, media string, parts [][]byte) (*Valu
 	return all, nil
 }
 
-// PreviewPrices prices selections of the preview contract, in the order asked for, 50 a request and a
-// credit. The job id makes that a job is never charged twice: repeated within ten minutes with the
-// same selections, be it by another process, it gets the first answers again. With an error the
-// results are those that were had before it; the others have an empty status.
+// PreviewPrices prices selections of the preview contract, in the given order, 50 a request and a
+// credit. The job id prevents a second charge. If a job is repeated within ten minutes with equal
+// selections, even by another process, it gets the first responses again. After an error, the results
+// before the error are returned, and the others have an empty status.
 func (c *Client) PreviewPrices(ctx context.Context, job string, selections []PriceSelection) ([]PriceResult, error) {
 	if job == "" {
 		return nil, errors.New("the job has no id: give one that is the same when the job is repeated, such as its day")
@@ -227,7 +227,7 @@ func (c *Client) PreviewPrices(ctx context.Context, job string, selections []Pri
 	return all, failure
 }
 
-// idempotencyKey names a part of a job: the same in each client of the API.
+// idempotencyKey names a part of a job: equal in each client of the API.
 func idempotencyKey(job string, items []PriceSelection) string {
 	text := []byte(job + "\n")
 	for _, s := range items {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// card is a card as the API answers it.
+// card is a card in the API's responses.
 const card = `{"id":"card_5vfvbdg5zt4y47pl","name":"Charizard","number":"4/102","game":"pokemon",` +
 	`"game_name":"Pokémon","rarity":"Rare Holo","set":{"id":"set_4vivkexbbqnj2ti5","name":"Kanto Classic"},` +
 	`"image_url":null,"url":null,"prices":[{"variant":"holofoil","condition":"Near Mint","currency":"USD",` +
@@ -18,7 +18,7 @@ const card = `{"id":"card_5vfvbdg5zt4y47pl","name":"Charizard","number":"4/102",
 	`"change_7d_percent":5.37,"change_30d_cents":3465,"change_30d_percent":8.34}],"identifiers":[],"product_id":null}`
 
 // BenchmarkCard compares a call of the client with net/http, request, body and decoding included.
-// Both talk over loopback to the same server, by turns, so that the machine's weather is the same.
+// Both talk over loopback to one server, by turns, so that both have equal conditions.
 func BenchmarkCard(b *testing.B) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, card)
@@ -71,7 +71,7 @@ func BenchmarkCard(b *testing.B) {
 			}
 		}
 
-		// A wait for a processor is many times a call: the middle of all does not see it.
+		// A wait for a processor takes many times a call: the median leaves it out.
 		var middle [2]float64
 		for i, all := range times {
 			slices.Sort(all)

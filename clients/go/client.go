@@ -28,14 +28,14 @@ type Options struct {
 	TryTimeout time.Duration // of one try, in a download without a byte; 20 s
 	MaxTries   int           // of a call; 8
 	UserAgent  string        // ninepocket-go and its version
-	HTTP       *http.Client  // how to connect; a client of its own with keep-alive
+	HTTP       *http.Client  // the transport; a separate client with keep-alive by default
 }
 
 // Client calls one server with one key.
 type Client struct {
 	base, key string
 	options   Options
-	snapshot  string // that all answers come from; any when empty
+	snapshot  string // of all responses; any when empty
 	remembers *memory
 }
 
@@ -58,8 +58,8 @@ func New(baseURL, key string, options Options) *Client {
 	return &Client{base: strings.TrimRight(baseURL, "/"), key: key, options: options, remembers: &memory{}}
 }
 
-// At returns a client whose answers are all of one snapshot, as long as the server has it: then a call
-// is refused with snapshot_gone.
+// At returns a client whose responses all come from one snapshot, as long as the server has it. After
+// that, a call fails with snapshot_gone.
 func (c *Client) At(snapshot string) *Client {
 	pinned := *c
 	pinned.snapshot = snapshot
@@ -74,17 +74,17 @@ type call struct {
 	body      []byte // of a POST; nil for a GET
 	media     string // of the body; JSON when empty
 	header    map[string]string
-	forgets   bool              // its answer is not remembered
-	answered  func(http.Header) // hears of each answer, if set
+	forgets   bool              // its response is not cached
+	answered  func(http.Header) // called for each response, if set
 }
 
-// answer is a whole answer.
+// answer is a complete response.
 type answer struct {
 	body   []byte
 	header http.Header
 }
 
-// get calls an operation and decodes its answer.
+// get calls an operation and decodes its response.
 func (c *Client) get(ctx context.Context, r call, into any) error {
 	got, err := c.do(ctx, r)
 	if err != nil {
@@ -98,12 +98,12 @@ func (c *Client) get(ctx context.Context, r call, into any) error {
 
 func decode(r call, body []byte, into any) error {
 	if err := json.Unmarshal(body, into); err != nil {
-		return &UnreachableError{r.operation, 1, fmt.Errorf("the answer cannot be read: %w", err)}
+		return &UnreachableError{r.operation, 1, fmt.Errorf("the response cannot be read: %w", err)}
 	}
 	return nil
 }
 
-// do calls an operation until there is an answer, a refusal, or no time left.
+// do calls an operation until there is a response, a refusal, or no time left.
 func (c *Client) do(ctx context.Context, r call) (*answer, error) {
 	address := c.base + r.path
 	if query := r.query.Encode(); query != "" {
@@ -120,8 +120,8 @@ func (c *Client) do(ctx context.Context, r call) (*answer, error) {
 	return got, err
 }
 
-// repeat does something until it is done, is refused, or has no time or try left. What made progress
-// has all its tries again.
+// repeat does something until it is done, is refused, or has no time or try left. Progress resets
+// the number of tries.
 func (c *Client) repeat(ctx context.Context, operation string, once func() (isProgress bool, err error)) error {
 	for try := 1; ; try++ {
 		isProgress, err := once()
@@ -149,8 +149,8 @@ const (
 	maxWait   = 8 * time.Second
 )
 
-// waitBefore returns how long to wait after a try: what the server asked for and a bit more, so that
-// many clients do not come back at once, else a random part of a time that doubles.
+// waitBefore returns the wait after a try. It is the server's wait and a bit more, so that many
+// clients do not come back at once. Without one it is a random part of a time that doubles.
 func waitBefore(try int, refused *Error) time.Duration {
 	if refused != nil && refused.RetryAfter > 0 {
 		return refused.RetryAfter + rand.N(max(refused.RetryAfter/10, firstWait))
@@ -231,14 +231,14 @@ func (c *Client) request(ctx context.Context, r call, address string) (*http.Req
 	return request, nil
 }
 
-// Bounds of what a client remembers for conditional requests.
+// Bounds of a client's cache for conditional requests.
 const (
 	maxRemembered      = 256
 	maxRememberedBytes = 8 << 20
 	maxRememberedBody  = 1 << 20
 )
 
-// memory has the bodies and validators of the answers that were used last.
+// memory has the bodies and validators of the most recently used responses.
 type memory struct {
 	mu      sync.Mutex
 	answers []*remembered // the last used last
@@ -279,7 +279,7 @@ func (m *memory) add(answer *remembered) {
 	}
 }
 
-// fetch calls a GET that answers a T.
+// fetch calls a GET whose response is a T.
 func fetch[T any](ctx context.Context, c *Client, operation, path string, query url.Values) (*T, error) {
 	into := new(T)
 	if err := c.get(ctx, call{operation: operation, path: path, query: query}, into); err != nil {
@@ -299,19 +299,19 @@ func fetchOne[T any](ctx context.Context, c *Client, operation, head, id, tail s
 	return fetch[T](ctx, c, operation, head+url.PathEscape(id)+tail, q)
 }
 
-// Changes walks over what changed since a snapshot, up to the present one or that of the client.
+// Changes yields all changes since a snapshot, up to the present snapshot or the client's.
 func (c *Client) Changes(ctx context.Context, p ChangesListParams) iter.Seq2[Change, error] {
 	return c.changes(ctx, p, new(string))
 }
 
-// changes also leaves in *to which snapshot the rows lead to, and asks for that one if it is set.
+// changes also stores in *to the snapshot that the rows lead to, and requests that snapshot if it is set.
 func (c *Client) changes(ctx context.Context, p ChangesListParams, to *string) iter.Seq2[Change, error] {
 	if p.Limit == 0 {
 		p.Limit = map[bool]int64{true: 5000, false: 1000}[p.Kind == "prices"]
 	}
 	pinned := c.At(cmp.Or(*to, c.snapshot))
 	r := call{operation: "changes_list", path: "/v1/changes", query: p.query(), forgets: true}
-	// A walk that begins again leads to the same snapshot.
+	// A restarted pagination leads to the first one's snapshot.
 	r.answered = func(header http.Header) {
 		*to = header.Get("X-Snapshot-Id")
 		pinned.snapshot = *to
@@ -319,7 +319,7 @@ func (c *Client) changes(ctx context.Context, p ChangesListParams, to *string) i
 	return walk[ChangePage, Change](ctx, pinned, r)
 }
 
-// maxRestarts is how often a walk begins again.
+// maxRestarts is how often a pagination starts again.
 const maxRestarts = 3
 
 // pageRows is the size of a page when the caller does not choose: as many as the API gives.
@@ -331,14 +331,14 @@ type page[P, T any] interface {
 	rows() ([]T, *string)
 }
 
-// row is an entry that has a name of its own.
+// row is an entry with its own name.
 type row[T any] interface {
 	*T
 	identity() string
 }
 
-// walk yields the rows of all pages. When the server cannot go on from a cursor, the walk begins
-// again, and rows that were given already are left out.
+// walk yields the rows of all pages. If the server rejects a cursor, the pagination starts
+// again, and rows that were already yielded are left out.
 func walk[P, T any, PP page[P, T], TT row[T]](ctx context.Context, c *Client, r call) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		given := map[string]bool{}
@@ -354,8 +354,8 @@ func walk[P, T any, PP page[P, T], TT row[T]](ctx context.Context, c *Client, r 
 			r.forgets = r.forgets || hasCursor
 			got := PP(new(P))
 			err := c.get(ctx, r, got)
-			// The rest of the query was right on the first page, so that 400 means the cursor. Changes
-			// that are gone are so for good.
+			// The rest of the query was valid on the first page, so 400 means the cursor. Changes that
+			// are gone stay gone.
 			isGone := hasStatus(err, http.StatusBadRequest, http.StatusPreconditionFailed)
 			if hasCursor && isGone && restarts < maxRestarts {
 				restarts++

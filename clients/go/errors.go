@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// Error is a refusal of the API. Its text says what to do.
+// Error is a refusal of the API. Its text gives the remedy.
 type Error struct {
 	Status     int
-	Code       string // of the API's table of errors; empty where the answer was not the API's
-	Detail     string // what was wrong with this request
-	RequestID  string // what support asks for
+	Code       string // of the API's table of errors; empty if the response was not the API's
+	Detail     string // the fault of this request
+	RequestID  string // the id that support needs
 	RetryAfter time.Duration
 }
 
-// What to do about codes that mean the same.
+// Remedies for several codes.
 const (
 	keyAdvice  = "the key was refused: it may have been rotated or revoked, so give the client the new one"
 	planAdvice = "use a key or plan that has it, or ask for less"
 )
 
-// advice has what to do about a code.
+// advice has the remedy for a code.
 var advice = map[string]string{
 	"unauthorized":            keyAdvice,
 	"invalid_api_key":         keyAdvice,
@@ -48,13 +48,13 @@ func (e *Error) Error() string {
 	return text + " (request " + cmp.Or(e.RequestID, "without an id") + ")"
 }
 
-// passing are the statuses of refusals that may pass: the same request may be answered later.
+// passing are the statuses of refusals that may pass: a repeated request may succeed later.
 var passing = []int{
 	http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
 
-// UnreachableError says that a call got no answer: no connection, one that was cut, no time left, or
-// an answer that is not the API's.
+// UnreachableError says that a call got no response: no connection, a broken connection, no time
+// left, or a response that is not the API's.
 type UnreachableError struct {
 	Operation string // its name in the document
 	Tries     int
@@ -62,23 +62,23 @@ type UnreachableError struct {
 }
 
 func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("%s: no answer after %d tries: %v; look at the address and the network",
+	return fmt.Sprintf("%s: no response after %d tries: %v; look at the address and the network",
 		e.Operation, e.Tries, e.Err)
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// refusal reads the error of an answer, on either surface.
+// refusal reads the error of a response, on either surface.
 func refusal(response *http.Response, body []byte) error {
 	var said struct {
 		Problem
 		PreviewError
 	}
-	_ = json.Unmarshal(body, &said) // or something between answered in the server's place
+	_ = json.Unmarshal(body, &said) // or another machine responded in the server's place
 	return &Error{
 		Status: response.StatusCode, Code: cmp.Or(said.Code, said.Error.Code), RetryAfter: retryAfter(response.Header),
 		Detail: cmp.Or(said.Detail, said.Error.Message,
-			"the answer is not the API's: look at the address, and at proxies on the way"),
+			"the response is not the API's: look at the address, and at proxies on the way"),
 		RequestID: cmp.Or(said.RequestID, said.Error.RequestID, response.Header.Get("X-Request-Id")),
 	}
 }

@@ -35,7 +35,7 @@ type Mirror struct {
 // catalog is the content of a mirror, and of its file.
 type catalog struct {
 	SnapshotID  string                 `json:"snapshot_id"`
-	SnapshotAt  string                 `json:"snapshot_at"` // empty after a walk
+	SnapshotAt  string                 `json:"snapshot_at"` // empty after pagination
 	Attribution string                 `json:"attribution"`
 	UseUntil    string                 `json:"use_until"`
 	Cards       map[string]*CardDetail `json:"cards"`
@@ -82,9 +82,9 @@ func byID[T any, TT row[T]](all map[string]*T) iter.Seq[*T] {
 	}))
 }
 
-// Sync brings the mirror up to date: by the bulk at first, then by what changed. Where the plan has no
-// bulk, a walk takes its place. An interrupted Sync leaves the mirror as it was, and what was
-// downloaded for the next one.
+// Sync brings the mirror up to date: by the bulk at first, then by the changes. If the plan has no
+// bulk, pagination takes its place. An interrupted Sync leaves the mirror unchanged, and downloaded
+// parts for the next Sync.
 func (m *Mirror) Sync(ctx context.Context) error {
 	have := m.now.Load()
 	needsWhole := have.SnapshotID == ""
@@ -113,7 +113,7 @@ func (m *Mirror) Sync(ctx context.Context) error {
 	}
 }
 
-// changes applies what changed since the mirror's snapshot.
+// changes applies the changes since the mirror's snapshot.
 func (m *Mirror) changes(ctx context.Context, next *catalog) error {
 	since := next.SnapshotID
 	to := ""
@@ -177,7 +177,7 @@ func recode(from, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-// whole takes the whole catalog: by the bulk, or by a walk where there is none for this key.
+// whole takes the whole catalog: by the bulk, or by pagination if this key has no bulk.
 func (m *Mirror) whole(ctx context.Context, next *catalog) error {
 	var wait time.Duration
 	r := call{operation: "bulk_list", path: "/v1/bulk", forgets: true}
@@ -286,7 +286,7 @@ func (c *catalog) useCodes() {
 	}
 }
 
-// save writes a catalog beside its place, puts it there, and makes it the mirror's.
+// save writes a catalog to a temporary file, renames it, and makes it the mirror's.
 func (m *Mirror) save(next *catalog) error {
 	file, err := os.Create(m.file("mirror.json.new"))
 	if err != nil {
@@ -303,18 +303,18 @@ func (m *Mirror) save(next *catalog) error {
 	m.now.Store(next)
 	parts, _ := filepath.Glob(m.file("*.part"))
 	for _, name := range parts {
-		_ = os.Remove(name) // what remains is removed by the next one
+		_ = os.Remove(name) // the next one removes what remains
 	}
 	return nil
 }
 
-// download brings a file of the bulk, going on from what is there, until it is what the API listed.
+// download downloads a file of the bulk, resuming earlier bytes, until it is the file that the API listed.
 func (c *Client) download(ctx context.Context, path, name, want string) error {
 	out, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = out.Close() }() // what was written was read again
+	defer func() { _ = out.Close() }() // the written bytes were read again
 
 	return c.repeat(ctx, "bulk_get", func() (bool, error) {
 		from, sum, err := sumOf(out)
@@ -327,7 +327,7 @@ func (c *Client) download(ctx context.Context, path, name, want string) error {
 		}
 		_, sum, err = sumOf(out)
 		if err == nil && sum != want {
-			err = errors.Join(errors.New("the file is not what the API listed"), out.Truncate(0))
+			err = errors.Join(errors.New("the file differs from the API's list"), out.Truncate(0))
 		}
 		return false, err
 	})
@@ -361,11 +361,11 @@ func (c *Client) fetchRange(ctx context.Context, path string, from int64, out *o
 	switch response.StatusCode {
 	case http.StatusPartialContent:
 	case http.StatusOK:
-		err = out.Truncate(0) // the server does not go on: all comes again
+		err = out.Truncate(0) // the server does not resume: the whole file comes again
 	case http.StatusRequestedRangeNotSatisfiable:
 		return out.Truncate(0) // all was there, and it is damaged
 	default:
-		body, _ := io.ReadAll(response.Body) // a part of it says as much
+		body, _ := io.ReadAll(response.Body) // a part of it is enough to see that
 		return refusal(response, body)
 	}
 	for err == nil {

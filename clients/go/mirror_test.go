@@ -2,7 +2,7 @@ package ninepocket
 
 import "testing"
 
-// TestAppliedCardsAreNew wants the records that readers have as they were, while a Sync changes cards.
+// TestAppliedCardsAreNew checks that the records of readers stay unchanged, while a Sync changes cards.
 func TestAppliedCardsAreNew(t *testing.T) {
 	t.Parallel()
 	number := "4/102"

@@ -2,8 +2,8 @@
 
 package ninepocket_test
 
-// This is a program of version 0.1.0. It uses each field and each method that there was, so that it
-// compiles only while types change by additions alone. It is never made anew: a version adds its own.
+// This is a program of version 0.1.0. It uses each field and each method of that version, so that it
+// compiles only while types change by additions alone. It is never made again: a version adds its own.
 
 import (
 	"context"
@@ -730,7 +730,7 @@ func _(v ninepocket.PriceResultObservation) {
 	var _ string = v.Attribution
 }
 
-// methods is what a client could do.
+// methods is the set of methods that a client had.
 type methods interface {
 	Games(ctx context.Context) (*ninepocket.GameList, error)
 	Cards(ctx context.Context, p ninepocket.CardsSearchParams) iter.Seq2[ninepocket.CardSummary, error]

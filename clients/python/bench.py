@@ -1,7 +1,7 @@
-"""What the client costs beside http.client: CPU time of the same calls, as a ratio. API and KEY name a server.
+"""The client's cost compared with http.client: CPU time of equal calls, as a ratio. API and KEY name a server.
 
-With `--check` it fails where the mean of the four ratios is above 1.15. The rounds of both take turns,
-and the median of their ratios counts, so that other work on the machine does not.
+With `--check` it fails if the mean of the four ratios is above 1.15. The rounds of both take turns,
+and the median of their ratios counts, so that other work on the machine has no effect.
 """
 
 import gzip
@@ -23,7 +23,7 @@ _bare = http.client.HTTPConnection(urlsplit(os.environ["API"]).netloc)
 
 
 def bare(method: str, path: str, body: object = None) -> Any:
-    """What somebody writes by hand: one kept connection, no tries, no cache."""
+    """A handwritten program: one keep-alive connection, no tries, no cache."""
     text = None if body is None else json.dumps(body)
     _bare.request(method, path, text, _HEADERS | ({"Content-Type": "application/json"} if text else {}))
     response = _bare.getresponse()
@@ -57,7 +57,8 @@ def main() -> None:
             lambda: client.cards_batch(ids), lambda: bare("POST", "/v1/cards/batch", {"ids": ids}), 4),
     }  # fmt: skip
 
-    # A card that is asked for again is a 304, which is cheaper than what it is compared with.
+    # A card that is requested again is a 304, which is cheaper than the other side of the
+    # comparison.
     fresh: dict[str, Any] = vars(client.transport)
     ratios: list[float] = []
     for name, (ours, theirs, times) in calls.items():

@@ -41,7 +41,7 @@ def _modules() -> dict[str, bytes]:
 
 
 def _license() -> dict[str, bytes]:
-    """The licence, which stands at the top of the repository, and beside this file in an sdist."""
+    """The licence, which stands at the top of the repository, and next to this file in an sdist."""
     for path in (_HERE / "LICENSE", _HERE.parents[1] / "LICENSE"):
         if path.exists():
             return {"LICENSE": path.read_bytes()}

@@ -20,7 +20,7 @@ import (
 
 ` + goValueOf
 
-// goValueOf reads what is a pointer because it may be null.
+// goValueOf reads a pointer that may be null.
 const goValueOf = `// ValueOf returns what a field has that may be null, and the zero of its type for null.
 func ValueOf[T any](field *T) T {
 	if field == nil {
@@ -30,8 +30,8 @@ func ValueOf[T any](field *T) T {
 }
 `
 
-// writeGo writes a struct for each record. Members that a server adds later are ignored by these
-// structs, so that programs of today go on with the servers to come.
+// writeGo writes a struct for each record. These structs ignore members that a server adds
+// later, so that programs of today work with later servers.
 func writeGo(s *schemas) ([]byte, error) {
 	var out strings.Builder
 	out.WriteString(goHeader)
@@ -66,7 +66,7 @@ func writeGo(s *schemas) ([]byte, error) {
 	return format.Source([]byte(out.String()))
 }
 
-// comment writes what the document says, in lines of comment behind what stands there.
+// comment writes the document's text, in comment lines after the present text.
 func comment(out *strings.Builder, indent, doc, end string) {
 	lines := wrapped(doc, 96)
 	if len(lines) == 0 {
@@ -89,8 +89,8 @@ func comment(out *strings.Builder, indent, doc, end string) {
 	out.WriteString(" // " + first + "\n")
 }
 
-// goType returns the type of a member. What may be null is a pointer, and so is what may be absent,
-// unless its zero is no value of the API: then the zero says that it is absent.
+// goType returns the type of a member. A member that may be null is a pointer. An optional member
+// is a pointer, too, unless its zero is no value of the API: then zero means absent.
 func goType(f field) string {
 	base := goShape(f.shape)
 	if f.nullable && f.kind != list && f.kind != free {
@@ -129,7 +129,7 @@ func goTag(f field) string {
 	return f.name + ",omitempty"
 }
 
-// goQuery writes the method that spells a query.
+// goQuery writes the method that encodes a query.
 func goQuery(out *strings.Builder, r *record) {
 	fmt.Fprintf(out, "\nfunc (p %s) query() url.Values {\n\tq := url.Values{}\n", r.name)
 	for _, f := range r.fields {
@@ -151,7 +151,7 @@ func goQuery(out *strings.Builder, r *record) {
 	out.WriteString("\treturn q\n}\n")
 }
 
-// goPage writes what a walk needs of a page: its rows with the next cursor, and what tells rows apart.
+// goPage writes the parts of a page that pagination needs: its rows with the next cursor, and the identity of rows.
 func goPage(out *strings.Builder, s *schemas, r *record) {
 	for _, f := range r.fields {
 		cursor := map[string]string{"next_cursor": "NextCursor", "pagination": "Pagination.NextCursor"}[f.name]
@@ -159,7 +159,7 @@ func goPage(out *strings.Builder, s *schemas, r *record) {
 			continue
 		}
 		row := dataOf(r)
-		// A page of the preview contract has its cursor in a record of its own.
+		// A page of the preview contract has its cursor in a separate record.
 		if row == "" {
 			continue
 		}
@@ -177,7 +177,7 @@ func goSum(out *strings.Builder, r *record) {
 	out.WriteString("}\n")
 }
 
-// goIdentity writes what tells the rows of a record apart: their id, of changes also the lane.
+// goIdentity writes the identity of a record's rows: their id, and for changes also the lane.
 func goIdentity(out *strings.Builder, name string, fields []field) {
 	identity := "r.ID"
 	for _, f := range fields {
@@ -188,7 +188,7 @@ func goIdentity(out *strings.Builder, name string, fields []field) {
 	fmt.Fprintf(out, "\nfunc (r *%s) identity() string { return %s }\n", name, identity)
 }
 
-// goNames has the names of methods where that of the operation is none of Go.
+// goNames has the names of methods if the operation's name is none of Go.
 var goNames = map[string]string{
 	"games_list": "Games", "facets_list": "Facets", "suggest_list": "Suggest", "cards_search": "Cards",
 	"cards_get": "Card", "card_prices": "History", "card_price_stats": "PriceStats", "sets_list": "Sets",
@@ -196,7 +196,7 @@ var goNames = map[string]string{
 	"products_get": "Product", "bulk_list": "Bulk", "prices_history_batch": "HistoriesBatch",
 }
 
-// byHand are the operations that clients call in a way of their own.
+// byHand are the operations with handwritten methods.
 var byHand = map[string]bool{"changes_list": true, "bulk_get": true}
 
 // goOperation writes the method of an operation: a GET, or a batch of the live surface.
@@ -239,7 +239,7 @@ func goOperation(out *strings.Builder, o operation, records map[string]*record) 
 		query = "p.query()"
 	}
 	for _, f := range records[o.answer].fields {
-		// A page is not for callers, who walk over its rows.
+		// A page is not for callers, who iterate over its rows.
 		if f.name == "next_cursor" || f.name == "pagination" {
 			row := dataOf(records[o.answer])
 			fmt.Fprintf(out, "func (c *Client) %s(%s) iter.Seq2[%s, error] {\n", name, signature, row)

@@ -1,4 +1,4 @@
-// Command typegen writes what the clients know of the API's records: structs of Go and typed
+// Command typegen writes the API's records for the clients: structs of Go and typed
 // dictionaries of Python, made from the OpenAPI document.
 //
 //	typegen [-root DIR] [-document FILE]
@@ -17,7 +17,7 @@ import (
 	"ninepocket/wire/openapi"
 )
 
-// generated has the files below the root, and what writes each.
+// generated has the files below the root, and the writer of each.
 var generated = map[string]func(*schemas) ([]byte, error){
 	"clients/go/types.go":                writeGo,
 	"clients/python/ninepocket/types.py": writePython,
@@ -82,7 +82,7 @@ func generate(root string, document []byte) (map[string][]byte, error) {
 	return made, nil
 }
 
-// writeFile writes a file that is not yet so: what is up to date is not touched.
+// writeFile writes a file that has changed: an up-to-date file is not touched.
 func writeFile(name string, text []byte) error {
 	have, err := os.ReadFile(name)
 	if err == nil && bytes.Equal(have, text) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// tasks are what the programs of each client do, by the names of their files.
+// tasks are the tasks of each client's programs, by the names of their files.
 var tasks = [][2]string{
 	{"collection", "Price a collection"},
 	{"movers", "Watch movers"},
@@ -17,8 +17,8 @@ var tasks = [][2]string{
 	{"scanner", "A scanner with typeahead"},
 }
 
-// writePrograms writes the programs of all clients for the page of the reference. A language whose
-// programs are not there is left out.
+// writePrograms writes the programs of all clients for the page of the reference. A language
+// without programs is left out.
 func writePrograms(root string) ([]byte, error) {
 	var out strings.Builder
 	out.WriteString("// Code generated from the programs of the clients by \"make generate\". DO NOT EDIT.\n\n" +

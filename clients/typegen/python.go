@@ -20,7 +20,7 @@ func writePython(s *schemas) ([]byte, error) {
 	apart := s.alternatives()
 	for _, r := range s.records {
 		if len(r.choices) > 0 {
-			// What merging for Go has made is no record of the document.
+			// Records that merging made for Go are not in the document.
 			if r.doc != "" {
 				fmt.Fprintf(&out, "\n\n%s: TypeAlias = \"%s\"\n", r.name, strings.Join(r.choices, " | "))
 				docstring(&out, "", r.doc)
@@ -42,8 +42,8 @@ func writePython(s *schemas) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// alternatives returns by record the members that tell it from the other choices: those where each
-// choice has texts of its own. Their texts are part of the type.
+// alternatives returns by record the members that distinguish it from the other choices: members
+// for which each choice has its own texts. Their texts are part of the type.
 func (s *schemas) alternatives() map[string]map[string]bool {
 	named := map[string]*record{}
 	for _, r := range s.records {
@@ -74,7 +74,7 @@ func (s *schemas) alternatives() map[string]map[string]bool {
 	return apart
 }
 
-// docstring writes what the document says below what it is about.
+// docstring writes the document's text below its subject.
 func docstring(out *strings.Builder, indent, doc string) {
 	lines := wrapped(strings.ReplaceAll(doc, `\`, `\\`), 90)
 	switch len(lines) {
@@ -86,8 +86,8 @@ func docstring(out *strings.Builder, indent, doc string) {
 	}
 }
 
-// pythonShape returns the type of a value. Other texts than those that tell records apart are plain:
-// a value that a server adds later is then no error of type.
+// pythonShape returns the type of a value. Texts that do not distinguish records are plain: a value
+// that a server adds later is then no type error.
 func pythonShape(of shape, apart bool) string {
 	typed := "Any"
 	switch of.kind {

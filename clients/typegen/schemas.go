@@ -23,13 +23,13 @@ type field struct {
 	shape
 }
 
-// shape is what a value may be.
+// shape is the set of values that a value may have.
 type shape struct {
 	kind     kind
 	nullable bool
 	record   string   // of an object: the record that it is
 	elem     *shape   // of a list
-	values   []string // of a text: all that it may be, where that tells records apart
+	values   []string // of a text: all its values, if they distinguish records
 	hasZero  bool     // the empty text, or the number 0, is a value
 }
 
@@ -59,7 +59,7 @@ type schemas struct {
 // operation is one that a client calls: a GET, or a batch of the live surface.
 type operation struct {
 	id, path, summary string
-	answer            string // the record of its answer, empty for one that is no record
+	answer            string // the record of its response, empty for a response that is no record
 	bound             int64  // of a batch: how many ids it takes
 }
 
@@ -72,7 +72,7 @@ func readSchemas(document []byte) (*schemas, error) {
 
 	s := &schemas{components: root.Member("components"), byName: map[string]*record{}}
 	for name, schema := range s.components.Member("schemas").Members() {
-		// A choice between the surfaces is no type: each surface has one of its own.
+		// A choice between the surfaces is no type: each surface has its own.
 		if schema.Member("oneOf") != nil && schema.Member("discriminator") == nil {
 			continue
 		}
@@ -94,7 +94,7 @@ func readSchemas(document []byte) (*schemas, error) {
 	return s, errors.Join(s.problems...)
 }
 
-// operation reads what answers an operation.
+// operation reads the response of an operation.
 func (s *schemas) operation(path string, of jsonwalk.Value) operation {
 	made := operation{id: of.Member("operationId").Text(), path: path, summary: of.Member("summary").Text()}
 	content := of.Member("responses").Member("200").Member("content").Member("application/json")
@@ -151,7 +151,7 @@ func (s *schemas) query(operation jsonwalk.Value) {
 	}
 }
 
-// shape returns what a schema describes. name is that of its record, if it is an object.
+// shape returns the shape of a schema. name is the name of its record, if it is an object.
 func (s *schemas) shape(schema jsonwalk.Value, name string) shape {
 	if reference := schema.Member("$ref"); reference != nil {
 		target := reference.Text()
@@ -194,7 +194,7 @@ func (s *schemas) shape(schema jsonwalk.Value, name string) shape {
 	return made
 }
 
-// orNull returns the shape of the one alternative that is not null.
+// orNull returns the shape of the only alternative that is not null.
 func (s *schemas) orNull(alternatives jsonwalk.Value, name string) shape {
 	var made shape
 	nullable := false
@@ -209,7 +209,7 @@ func (s *schemas) orNull(alternatives jsonwalk.Value, name string) shape {
 	return made
 }
 
-// choice adds a record that is one of several, told apart by a member.
+// choice adds a record that is one of several, distinguished by a member.
 func (s *schemas) choice(schema, choices jsonwalk.Value, name string) shape {
 	made := shape{kind: object, record: name}
 	if s.byName[name] != nil {
@@ -231,7 +231,7 @@ func (s *schemas) object(schema jsonwalk.Value, name string) {
 	}
 
 	made := &record{name: name, doc: description(schema)}
-	s.byName[name] = made // before its members, which may be of its own kind
+	s.byName[name] = made // before its members, which may be of its own type
 	var required []string
 	for member := range schema.Member("required").Elements() {
 		required = append(required, member.Text())
@@ -255,7 +255,7 @@ func (s *schemas) add(made *record) {
 	s.records = append(s.records, made)
 }
 
-// component returns what a reference names.
+// component returns the target of a reference.
 func (s *schemas) component(section, reference string) jsonwalk.Value {
 	name := strings.TrimPrefix(reference, "#/components/"+section+"/")
 	found := s.components.Member(section).Member(name)
@@ -284,7 +284,7 @@ func (s *schemas) kind(schema jsonwalk.Value) (kind, bool) {
 		"string": text, "integer": integer, "number": number, "boolean": boolean,
 		"array": list, "object": object, "null": nothing,
 	}
-	// Two kinds of value beside each other have no common type but that of all values.
+	// Two kinds of value have no common type but that of all values.
 	if len(types) != 1 || kinds[types[0]] == "" {
 		return free, nullable
 	}
@@ -305,7 +305,7 @@ func values(schema jsonwalk.Value) []string {
 	return all
 }
 
-// description returns what the document says of a schema, if it does.
+// description returns the description of a schema, if it has one.
 func description(schema jsonwalk.Value) string {
 	if said := schema.Member("description"); said != nil {
 		return said.Text()
@@ -336,7 +336,7 @@ func (s *schemas) merged(union *record) []field {
 			all[at].required = all[at].required && f.required
 			all[at].shape = s.either(all[at].shape, f.shape, union.name+camel(f.name))
 		}
-		// What an earlier record has and this one lacks.
+		// Members that an earlier record has and this one lacks.
 		for at := range all {
 			all[at].required = all[at].required && seen[all[at].name]
 		}

@@ -22,7 +22,7 @@ func TestGenerated(t *testing.T) {
 			continue
 		}
 		if !bytes.Equal(have, want) {
-			t.Errorf("%s is not what the OpenAPI document gives: run make generate", name)
+			t.Errorf("%s differs from the OpenAPI document: run make generate", name)
 		}
 	}
 }

@@ -1,7 +1,7 @@
-// What the client costs beside fetch: CPU time of the same calls, as a ratio. API and KEY name a server. With --check
-// it fails where the mean of the four ratios is above 1.25: the aim is 1.15, but beside other work it wavers by a tenth,
-// for most of a call is what fetch costs itself. The rounds of both take turns, each first in every other one,
-// and the median of their ratios counts.
+// The client's cost compared with fetch: CPU time of equal calls, as a ratio. API and KEY name a
+// server. With --check it fails if the mean of the four ratios is above 1.25. The aim is 1.15, but
+// on a busy machine the ratio wavers by a tenth, because fetch itself is most of a call. The rounds
+// of both take turns, each first in every other round, and the median of their ratios counts.
 import { Client } from "./dist/index.js";
 
 const { API, KEY } = process.env;
@@ -43,7 +43,8 @@ for (const [name, [ours, theirs, times]] of Object.entries(calls)) {
   const best = [Infinity, Infinity];
   const ratios = [];
   for (let round = 0; round < rounds; round++) {
-    // A card that is asked for again is a 304, which is another thing than what it is compared with.
+    // A card that is requested again is a 304, which the other side of the comparison does not
+    // have.
     client.transport.memory.clear();
     const pair = [];
     for (const side of round % 2 ? [1, 0] : [0, 1]) pair[side] = await cost([ours, theirs][side], times);

@@ -231,7 +231,7 @@ func TestNoDayIsLost(t *testing.T) {
 	wrong := feedtest.Path(3, "prices")
 	h.evening(3, feedtest.Faults{Wrong: []string{wrong}})
 	h.pulls(exitOK)
-	if stderr := h.publishes(exitRefused); !strings.Contains(stderr, "filled from kept day files: "+dayName(1)+" to "+
+	if stderr := h.publishes(exitRefused); !strings.Contains(stderr, "filled from archived days: "+dayName(1)+" to "+
 		dayName(2)) {
 		t.Errorf("the build does not say what it filled: %s", stderr)
 	}
@@ -249,7 +249,7 @@ func TestNoDayIsLost(t *testing.T) {
 	h.hasAllPrices()
 
 	for _, want := range []string{
-		"filled from kept day files: " + dayName(1) + " to " + dayName(4),
+		"filled from archived days: " + dayName(1) + " to " + dayName(4),
 		"no prices of tcgcsv one-piece, tcgcsv pokemon for 2 days: " + dayName(5) + " to " + dayName(6) + "; with",
 	} {
 		if !strings.Contains(stderr, want) {
@@ -273,7 +273,7 @@ func TestBadSetOfAnArchivedDay(t *testing.T) {
 	h.evening(2, feedtest.Faults{})
 	h.pulls(exitOK)
 	stderr := h.publishes(exitOK)
-	says(t, stderr, "filled from kept day files: "+dayName(1),
+	says(t, stderr, "filled from archived days: "+dayName(1),
 		"68/104/prices of the kept day "+dayName(1)+" is left out: more than half of its prices",
 		"no prices of tcgcsv group 68/104 (Set D) for "+dayName(1))
 	h.hasAllPrices()
@@ -360,7 +360,7 @@ func TestGuardsOfArchivedDays(t *testing.T) {
 			h.evening(2, feedtest.Faults{})
 			_, stderr := h.days(exitOK, file)
 			if raised {
-				says(t, stderr, "filled from kept day files: "+dayName(1))
+				says(t, stderr, "filled from archived days: "+dayName(1))
 				h.hasAllPrices()
 			}
 			if left := strings.Contains(stderr, " is left out: "); left == raised {

@@ -19,7 +19,7 @@ func (h *feedStore) coldBuild() *feedStore {
 	cold.operator = &operator{h.t, filepath.Join(h.t.TempDir(), "store")}
 	_, stderr := cold.does(exitOK, "snapshot", "build", "--source", "tcgcsv:"+filepath.Join(h.into, "current"),
 		"--base", "none", "--publish")
-	if !strings.Contains(stderr, "filled from kept day files") {
+	if !strings.Contains(stderr, "filled from archived days") {
 		h.t.Errorf("no day is filled: %s", stderr)
 	}
 	return &cold

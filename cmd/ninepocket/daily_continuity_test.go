@@ -71,7 +71,7 @@ func TestDailyWithoutATime(t *testing.T) {
 	h.feed.Rebuild(now)
 	h.feed.Set(weathers[1])
 	_, stderr := h.days(exitOK, file)
-	says(t, stderr, "the tree is that of its newest file")
+	says(t, stderr, "the time of the newest file is used")
 	days, err := feed.Days(filepath.Join(h.into, "days"))
 	if err != nil || len(days) == 0 || days[len(days)-1] > now.AddDate(0, 0, 1).Format(time.DateOnly) {
 		t.Errorf("archived are %v, %v", days, err)

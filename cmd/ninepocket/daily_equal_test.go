@@ -23,7 +23,7 @@ func TestDailyOfEqualContent(t *testing.T) {
 	h.pulls(exitOK)
 	h.evening(2, feedtest.Faults{})
 	_, stderr := h.days(exitOK, file)
-	says(t, stderr, "filled from kept day files: "+dayName(1))
+	says(t, stderr, "filled from archived days: "+dayName(1))
 	h.hasAllPrices()
 
 	before, err := snapshot.OpenStore(h.store).Current()

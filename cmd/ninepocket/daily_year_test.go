@@ -20,7 +20,7 @@ import (
 // The kinds of days of an operator's year.
 const (
 	goodDay      = "good"
-	halfPull     = "half a tree"
+	halfPull     = "half a feed"
 	lostGroup    = "a group is missing"
 	centsDay     = "cents for dollars"
 	twiceDay     = "the same day twice"

@@ -68,8 +68,8 @@ func TestEmptyGroups(t *testing.T) {
 	h.evening(4, feedtest.Faults{Empty: files(groups/25, "prices")})
 	out, stderr := h.days(exitOK, file)
 	says(t, out+stderr, "published ", "the kept day "+dayName(2)+" is left out: it has no price",
-		"filled from kept day files: "+dayName(3))
-	if strings.Contains(stderr, "filled from kept day files: "+dayName(2)) {
+		"filled from archived days: "+dayName(3))
+	if strings.Contains(stderr, "filled from archived days: "+dayName(2)) {
 		t.Errorf("an empty day was filled: %s", stderr)
 	}
 	if n := h.catalog().Cards.ID.Len(); n != groups*perGroup {

@@ -48,7 +48,7 @@ func TestOneScreen(t *testing.T) {
 		t.Errorf("%d rows:\n%s%s", rows, stderr, out)
 	}
 	says(t, stderr, "for 111 days: "+dayName(1)+" to "+dayName(4), "and 4 more (--json)",
-		"filled from kept day files: "+dayName(5)+", "+dayName(25)+", "+dayName(45)+", and 2 more",
+		"filled from archived days: "+dayName(5)+", "+dayName(25)+", "+dayName(45)+", and 2 more",
 		"no source lists 8 cards and sealed products any more")
 
 	built, warnings := h.does(exitOK, "snapshot", "build", "--base", "previous", "--source",

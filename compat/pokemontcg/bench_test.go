@@ -63,7 +63,7 @@ func (s madeStore) view(days int) *engine.View {
 	return view
 }
 
-// operations prepares a View and returns what answers from it, by path.
+// operations prepares a View and returns the operations on it, by path.
 func (s madeStore) operations(service *pokemontcg.Service, view *engine.View) map[string]*api.Operation {
 	s.Helper()
 	if err := service.Prepare(s.Context(), view); err != nil {
@@ -76,7 +76,7 @@ func (s madeStore) operations(service *pokemontcg.Service, view *engine.View) ma
 	return all
 }
 
-// TestNextDay: another View of the same cards answers from their one index, whose files are gone.
+// TestNextDay: two Views of equal cards share one index, whose files are gone.
 func TestNextDay(t *testing.T) {
 	t.Parallel()
 	s := newMadeStore(t)
@@ -115,7 +115,7 @@ func BenchmarkAnswers(b *testing.B) {
 		{"by_price", "/v2/cards", "", "orderBy=-tcgplayer.prices.holofoil.market&pageSize=1"},
 		{"select_250", "/v2/cards", "", "select=id,name,images,tcgplayer"},
 	} {
-		// A reply is used again, as the server does.
+		// A response is reused, as in the server.
 		b.Run(c.name, func(b *testing.B) {
 			op := all[c.path]
 			var reply api.Reply

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestPageMapsFields: docs/MOVE-FROM.md has a row for each field that the server gives, and for no other.
+// TestPageMapsFields: docs/MOVE-FROM.md has a row for each field that the server gives, and no other rows.
 func TestPageMapsFields(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../docs/MOVE-FROM.md")

@@ -6,5 +6,5 @@ var (
 	RealFiles = realFiles
 )
 
-// Records are what a service answers from, besides prices.
+// Records are the service's data without prices.
 func Records(s *Service) any { return s.state.Load().records }

@@ -13,7 +13,7 @@ import (
 	"ninepocket/internal/jsonwalk"
 )
 
-// kind is what values of a field are, besides text.
+// kind is the type of a field's values, in addition to text.
 type kind uint8
 
 const (
@@ -27,7 +27,7 @@ const (
 // isOne reports whether values are one word each.
 func (k kind) isOne() bool { return k == oneWord || k == label }
 
-// cardFields are what a query and an order can name, but for prices.
+// cardFields are the fields of cards that a query and an order can name, without prices.
 var cardFields = map[string]kind{
 	"id": oneWord, "name": words, "supertype": words, "subtypes": words, "level": number, "hp": number,
 	"types": words, "evolvesFrom": words, "evolvesTo": words, "rules": words, "ancientTrait.name": words,
@@ -155,7 +155,7 @@ func (k kind) split(text string) (list []string) {
 
 func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '*' }
 
-// fits reports whether a word is what a pattern with stars stands for.
+// fits reports whether a pattern with stars matches a word.
 func fits(pattern, word string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {

@@ -58,7 +58,7 @@ type collection struct {
 	toDoc      []uint32 // bleve's number → ours
 	toInternal []uint32
 	numbers    map[string][]numbered
-	ranks      sync.Map // by field: the rank of each record among the texts of it, []uint32
+	ranks      sync.Map // by field: the rank of each record among the field's texts, []uint32
 }
 
 // analyzer gives bleve the words of a value of a field.
@@ -78,8 +78,8 @@ func (a analyzer) Analyze(value []byte) (tokens analysis.TokenStream) {
 
 var noMapping mapping.IndexMapping = bleve.NewIndexMapping()
 
-// build indexes the records in a folder of its own, which may be removed then: the index is one segment in a
-// file that stays mapped. Its pages are the system's to drop, and none of them are on the heap.
+// build indexes the records in a separate folder, which may be removed afterwards. The index is one segment
+// in a file that stays mapped: the system may drop its pages, and none are on the heap.
 func (c *collection) build(ctx context.Context, path string) error {
 	config := map[string]any{
 		"path": path, "buildPathPrefix": filepath.Dir(path), "batchSize": perBatch, "read_only": true,
@@ -107,7 +107,7 @@ func (c *collection) build(ctx context.Context, path string) error {
 		return err
 	}
 
-	// The reader goes on without the rest, which is a database and its goroutines.
+	// The reader does not need the rest, which is a database and its goroutines.
 	c.reader, err = index.Reader()
 	if err == nil {
 		runtime.AddCleanup(c, func(reader bleveindex.IndexReader) { _ = reader.Close() }, c.reader)
@@ -116,7 +116,7 @@ func (c *collection) build(ctx context.Context, path string) error {
 	return errors.Join(err, index.Close())
 }
 
-// document is a record for bleve. Its numbers are kept beside.
+// document is a record for bleve. Its numbers are stored separately.
 func (c *collection) document(doc int) *document.Document {
 	out := document.NewDocument(strconv.Itoa(doc))
 	value := uint64(0)
@@ -232,7 +232,7 @@ func (c *lookup) query(n *node) (query.Query, error) {
 		return c.wordQuery(n.term)
 	}
 
-	// What is left out stands beside what is wanted, where both are of one group.
+	// Excluded terms stand next to required terms if both belong to one group.
 	var must, not []query.Query
 	for _, part := range slices.Concat(n.all, n.any) {
 		q, err := c.query(part)
@@ -258,7 +258,7 @@ func (c *lookup) query(n *node) (query.Query, error) {
 	return query.NewConjunctionQuery(must), nil
 }
 
-// wordQuery makes the query of words beside each other.
+// wordQuery makes the query of adjacent words.
 func (c *lookup) wordQuery(t *term) (query.Query, error) {
 	// One word is found without positions, which a phrase needs.
 	if len(t.words) == 1 && t.words[0] == "*" {
@@ -370,7 +370,7 @@ type order struct {
 	down  bool
 }
 
-// sort orders records by some fields; what is equal in all stays in the usual order.
+// sort orders records by some fields; equal records stay in the usual order.
 func (c *collection) sort(docs []uint32, by []order, priced prices) {
 	columns := make([][]float64, len(by))
 	for i, o := range by {
@@ -398,14 +398,14 @@ func (c *collection) sort(docs []uint32, by []order, priced prices) {
 // absent is greater than each number of a record.
 const absent = 1 << 62
 
-// column is the number by which each record is ordered in a field: the least of several.
+// column is the number by which each record is ordered in a field: the smallest of several.
 func (c *collection) column(field string, priced prices) []float64 {
 	if known, ok := c.ranks.Load(field); ok {
 		column, _ := known.([]float64) // nothing else is in it
 		return column
 	}
 
-	// Several requests may make the same column at once; either is right.
+	// Several requests may make a column at once; all results are equal.
 	column := slices.Repeat([]float64{absent}, c.n)
 	lower := func(doc uint32, n float64) { column[doc] = min(column[doc], n) }
 	kind, indexed := c.fields[field]

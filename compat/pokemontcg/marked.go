@@ -9,8 +9,8 @@ import (
 	bleveindex "github.com/blevesearch/bleve_index_api"
 )
 
-// markedQuery is a query of bleve whose records are known: the numbers of cards lie beside the index,
-// because prices change with each snapshot.
+// markedQuery is a query of bleve whose records are known: the numbers of cards are outside the
+// index, because prices change with each snapshot.
 type markedQuery struct{ marks []uint64 } // a bit for each of bleve's numbers
 
 // Searcher implements query.Query.

@@ -210,14 +210,14 @@ func wordsOf(field, text string) string {
 	return " " + strings.Join(word.FindAllString(text, -1), " ") + " "
 }
 
-// deck is all cards, with what was asked of them before by field.
+// deck is all cards, with the fields that were requested before.
 type deck struct {
 	cards   []plainCard
 	columns map[string]*column
 	ranks   map[string][]float64
 }
 
-// column is a field of all cards: its values, each once, and which of them a card has.
+// column is a field of all cards: its distinct values, and each card's values.
 type column struct {
 	values []string
 	words  []string
@@ -247,7 +247,7 @@ func (d *deck) column(field string) *column {
 	return made
 }
 
-// with marks the cards that have a value of a field which fits.
+// with marks the cards whose field has a matching value.
 func (d *deck) with(field string, fits func(*column, int) bool) []bool {
 	column := d.column(field)
 	good := make([]bool, len(column.values))
@@ -261,7 +261,7 @@ func (d *deck) with(field string, fits func(*column, int) bool) []bool {
 	return marks
 }
 
-// condition is a made query: what it says, and which cards it means.
+// condition is a made query: its text, and the cards that it means.
 type condition struct {
 	text  string
 	means func(*deck) []bool

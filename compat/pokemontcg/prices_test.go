@@ -79,7 +79,7 @@ var spellings = map[string]string{
 	"unlimited": "Unlimited", "unlimitedHolofoil": "Unlimited Holofoil", "foil": "Foil",
 }
 
-// v1Card is a card of /v1, with what joins it to the feed.
+// v1Card is a card of /v1, with the number that joins it to the feed.
 type v1Card struct {
 	ID          string
 	Prices      []v1Price
@@ -129,8 +129,8 @@ func (s *served) v1Cards(cards []apiCard) map[string]v1Card {
 	return all
 }
 
-// TestRealPrices: each price of each joined card is that of the feed's file, in its printing, and the market price is
-// the one of /v1.
+// TestRealPrices: each price of each joined card equals the feed's price of its printing, and the market price equals
+// the price of /v1.
 func TestRealPrices(t *testing.T) {
 	testsweep.OnlyFull(t)
 	files, err := pokemontcg.RealFiles()

@@ -10,7 +10,7 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// Bounds of a query: what public programs send is far below.
+// Bounds of a query: public programs send far less.
 const (
 	maxQuery  = 2000 // letters
 	maxTerms  = 64
@@ -26,7 +26,7 @@ type node struct {
 	term     *term
 }
 
-// term is a condition on one field: words beside each other, or a range.
+// term is a condition on one field: adjacent words, or a range.
 type term struct {
 	field   string
 	kind    kind
@@ -39,7 +39,7 @@ type term struct {
 	openLow, openHigh bool
 }
 
-// queryError says what is wrong with a query, and where.
+// queryError is the fault of a query, and its place.
 type queryError struct {
 	at   int // in letters, from 1
 	text string
@@ -116,7 +116,7 @@ func (p *parser) takes(word string) bool {
 	return true
 }
 
-// either reads what is joined by OR.
+// either reads the parts joined by OR.
 func (p *parser) either(depth int) *node {
 	out := &node{any: []*node{p.both(depth)}}
 	for p.takes("OR") {
@@ -193,7 +193,7 @@ func (p *parser) term() *term {
 	if size < 0 || p.q[p.pos+size] != ':' {
 		p.fail("a word needs its field, as in name:charizard")
 	}
-	// The field is looked up before its value is read, since it decides what a value can be.
+	// The field is looked up before its value is read, because it decides which values are valid.
 	out.field = p.q[p.pos : p.pos+size]
 	p.pos += size + 1
 	p.known(out, begin)
@@ -234,7 +234,7 @@ func (p *parser) known(out *term, begin int) {
 			p.failAt(begin, "%q has members: name one of them, such as %s", out.field, firstBelow(p.fields, out.field))
 		}
 	}
-	// What looks like a slip is answered with the nearest name.
+	// A probable typing error gets an error with the nearest name.
 	advice := ""
 	if near := cardvocab.Nearest(out.field, maps.Keys(p.fields)); near != "" {
 		advice = ": did you mean " + near + "?"
@@ -284,7 +284,7 @@ func (p *parser) words(out *term, value string) {
 
 	// Each star makes a word stand for many.
 	for i, word := range out.words {
-		// Stars beside each other are one.
+		// Adjacent stars are one.
 		for strings.Contains(word, "**") {
 			word = strings.ReplaceAll(word, "**", "*")
 		}

@@ -163,7 +163,7 @@ var pageQueries = []condition{
 	between("set.releaseDate", "2004/01/01", "*", false, false), between("number", "1", "10", true, true),
 }
 
-// maker makes queries of what cards say.
+// maker makes queries from the cards' texts.
 type maker struct {
 	rng   *rand.Rand
 	cards []plainCard
@@ -365,7 +365,7 @@ func refusesWide(t *testing.T, r *records) {
 	t.Helper()
 	for _, c := range [][2]string{
 		{`name:"` + strings.Repeat("*a* ", 32) + `"`, "*a* in name"},
-		{`!attacks.text:"*e* *e*"`, "*e* in attacks.text"}, // words that stand for many, beside each other
+		{`!attacks.text:"*e* *e*"`, "*e* in attacks.text"}, // words that stand for many, next to each other
 		{`attacks.text:"` + strings.Repeat("*a* ", 32) + `"`, "*a* in attacks.text"},
 		{strings.TrimSuffix(strings.Repeat("name:*e* OR ", 64), " OR "), "*e* in name"},
 		{strings.TrimSuffix(strings.Repeat(`attacks.text:"* * *" OR `, 40), " OR "), "* in attacks.text"},
@@ -412,7 +412,7 @@ func someSets(t *testing.T, from string) string {
 	return dir
 }
 
-// TestRefusedQueries: each says what is wrong, and where.
+// TestRefusedQueries: each error gives the fault and its place.
 func TestRefusedQueries(t *testing.T) {
 	for q, want := range map[string]string{
 		"charizard":                   "character 1: a word needs its field",

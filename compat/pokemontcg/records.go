@@ -15,7 +15,7 @@ import (
 	"ninepocket/wire"
 )
 
-// records are the cards and sets of a snapshot, and their indexes. Snapshots with the same share them.
+// records are the cards and sets of a snapshot, and their indexes. Snapshots with equal records share them.
 type records struct {
 	key   string // snapshot.Manifest.CompanionKey
 	from  snapshot.Companion
@@ -23,7 +23,7 @@ type records struct {
 	sets  collection
 	card  map[string]uint32 // by id
 	set   map[string]uint32
-	// values are the answers of the routes that list what a field has, by route.
+	// values are the responses of the routes that list a field's values, by route.
 	values map[string][]byte
 }
 
@@ -32,10 +32,10 @@ var valueRoutes = map[string]string{
 	"types": "types", "subtypes": "subtypes", "supertypes": "supertype", "rarities": "rarity",
 }
 
-// newRecords indexes what a snapshot has, in a folder below dir that is gone when it returns.
+// newRecords indexes a snapshot's records, in a folder below dir that is gone when it returns.
 func newRecords(ctx context.Context, key string, from *snapshot.Companion, dir string) (_ *records, err error) {
 	recs := &records{key: key, from: *from, values: map[string][]byte{}}
-	// What is walked later without a check is checked once.
+	// Data that later code reads without a check is checked once.
 	for _, texts := range []*snapshot.Strings{&from.Cards.JSON, &from.Sets.JSON} {
 		for i := range texts.Len() {
 			value, err := jsonwalk.Parse(texts.Bytes(i))
@@ -96,7 +96,7 @@ func rows(refs iter.Seq[string]) map[string]uint32 {
 func (recs *records) cardJSON(doc int) jsonwalk.Value { return recs.from.Cards.JSON.Bytes(doc) }
 func (recs *records) setJSON(doc int) jsonwalk.Value  { return recs.from.Sets.JSON.Bytes(doc) }
 
-// listValues makes the answers of the routes that list values.
+// listValues makes the responses of the routes that list values.
 func (recs *records) listValues() {
 	for route, field := range valueRoutes {
 		seen := map[string]bool{}

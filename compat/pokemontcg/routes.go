@@ -55,13 +55,13 @@ func (s *Service) Operations() []*api.Operation {
 	return list
 }
 
-// AppendError appends an error as this API spells it.
+// AppendError appends an error in this API's format.
 func AppendError(dst []byte, status int, message string) []byte {
 	dst = wire.AppendText(dst, `{"error":{"message":`, message)
 	return append(wire.AppendInt(dst, `,"code":`, int64(status)), "}}"...)
 }
 
-// run gives an operation the state that answers now. It may be of the View before the request's.
+// run gives an operation the current state. It may belong to the View before the request's.
 func (s *Service) run(
 	request *api.Request, out *api.Reply, run func(*state, *api.Request, *api.Reply) *wire.APIError,
 ) *wire.APIError {
@@ -89,12 +89,12 @@ func refuse(code wire.Code, format string, args ...any) *wire.APIError {
 	return &wire.APIError{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// listCards answers GET /v2/cards.
+// listCards handles GET /v2/cards.
 func listCards(st *state, request *api.Request, out *api.Reply) *wire.APIError {
 	return list(&st.cards, request, out, st.isPrice, st.priceOf, st.appendCard)
 }
 
-// listSets answers GET /v2/sets.
+// listSets handles GET /v2/sets.
 func listSets(st *state, request *api.Request, out *api.Reply) *wire.APIError {
 	return list(&st.sets, request, out, nil, nil, st.appendSet)
 }
@@ -102,12 +102,12 @@ func listSets(st *state, request *api.Request, out *api.Reply) *wire.APIError {
 // appendSet appends a set.
 func (s *state) appendSet(dst []byte, doc uint32) []byte { return append(dst, s.setJSON(int(doc))...) }
 
-// getCard answers GET /v2/cards/{id}.
+// getCard handles GET /v2/cards/{id}.
 func getCard(st *state, request *api.Request, out *api.Reply) *wire.APIError {
 	return one(find(st.records.card, request), "card", request, out, st.appendCard)
 }
 
-// getSet answers GET /v2/sets/{id}.
+// getSet handles GET /v2/sets/{id}.
 func getSet(st *state, request *api.Request, out *api.Reply) *wire.APIError {
 	return one(find(st.set, request), "set", request, out, st.appendSet)
 }
@@ -122,7 +122,7 @@ func find(rows map[string]uint32, request *api.Request) int {
 	return int(row)
 }
 
-// one answers with one record.
+// one responds with one record.
 func one(
 	doc int, thing string, request *api.Request, out *api.Reply, appendRecord func([]byte, uint32) []byte,
 ) *wire.APIError {
@@ -139,7 +139,7 @@ func one(
 	return nil
 }
 
-// list answers with a page of the records that a query means.
+// list responds with a page of the records that a query means.
 func list(
 	c *collection, request *api.Request, out *api.Reply, isPrice func(string) bool, priced prices,
 	appendRecord func([]byte, uint32) []byte,
@@ -187,7 +187,7 @@ func list(
 	return nil
 }
 
-// query2docs finds what the parameter q means.
+// query2docs finds the records that the parameter q means.
 func query2docs(
 	c *collection, request *api.Request, isPrice func(string) bool, priced prices,
 ) ([]uint32, *wire.APIError) {
@@ -198,7 +198,7 @@ func query2docs(
 		docs, err = c.find(context.Background(), root, priced)
 	}
 
-	// What is wrong with the query is the caller's to know.
+	// An error in the query is returned to the caller.
 	_, isWrong := errors.AsType[*queryError](err)
 	_, isWide := errors.AsType[*refusal](err)
 	switch {
@@ -259,7 +259,7 @@ func ordering(c *collection, request *api.Request, isPrice func(string) bool) (b
 	return by, nil
 }
 
-// picked are the members of a record that a caller wants; none for all.
+// picked are the requested members of a record; none for all.
 type picked [][]string // of each, its path
 
 func selection(request *api.Request) (picked, *wire.APIError) {
@@ -274,7 +274,7 @@ func selection(request *api.Request) (picked, *wire.APIError) {
 	return wanted, nil
 }
 
-// append appends a record, or what is wanted of it.
+// append appends a record, or its requested members.
 func (wanted picked) append(dst []byte, doc uint32, appendRecord func([]byte, uint32) []byte) []byte {
 	if len(wanted) == 0 {
 		return appendRecord(dst, doc)
@@ -298,7 +298,7 @@ func (wanted picked) appendOf(dst []byte, value jsonwalk.Value) []byte {
 
 	dst = append(dst, '{')
 	for name, member := range value.Members() {
-		// A member may be wanted whole, and parts of it besides.
+		// A member may be requested whole and in parts.
 		var below picked
 		whole := false
 		for _, path := range wanted {

@@ -24,8 +24,8 @@ const (
 	storedNamespace = "pokemontcg"
 )
 
-// cardMembers are the members of a card in its file, in the order in which they are given. Images come
-// last, where a reply cuts them off.
+// cardMembers are the members of a card in its file, in the order of the response. Images come last,
+// where a response cuts them off.
 var cardMembers = []string{
 	"id", "name", "supertype", "subtypes", "level", "hp", "types", "evolvesFrom", "evolvesTo", "rules",
 	"ancientTrait", "abilities", "attacks", "weaknesses", "resistances", "retreatCost", "convertedRetreatCost",
@@ -66,8 +66,8 @@ func Has(sources []loader.Input) bool {
 	return slices.ContainsFunc(sources, func(in loader.Input) bool { return in.Kind == source.KindPokemonTCG })
 }
 
-// Section makes the companion of a built catalog: all cards of the files, and those of the catalog that the
-// files lack. What the newest day of a TCGCSV feed says besides market prices goes with it.
+// Section makes the companion of a built catalog: all cards of the files, and the catalog's cards that the
+// files lack. It includes the data of a TCGCSV feed's newest day other than market prices.
 func Section(
 	ctx context.Context, catalog *snapshot.Catalog, sources []loader.Input, options source.Options,
 ) (snapshot.Companion, error) {
@@ -154,10 +154,10 @@ func tidy(members map[string]jsontext.Value) {
 }
 
 var (
-	// otherWords are what the second dialect writes for words of the first, which has none of them.
+	// otherWords are the second dialect's words for words of the first dialect, which does not have them.
 	otherWords = strings.NewReplacer(`"Dark"`, `"Darkness"`, `"Basic Stage"`, `"Basic"`, `"Tool"`,
 		`"Pokémon Tool"`, `"Special Energy"`, `"Special"`)
-	// noType is what it has for a card without weaknesses.
+	// noType is its word for a card without weaknesses.
 	noType        = regexp.MustCompile(`^\s*\[\s*\{\s*"type"\s*:\s*""[^}]*\}\s*\]\s*$`)
 	wordsTogether = regexp.MustCompile(`([a-z])([A-Z])`)
 	// letters is the cost of an attack that is text and not a list. Quotes in other texts are escaped.
@@ -215,7 +215,7 @@ func (f *files) addCatalog(catalog *snapshot.Catalog) {
 			continue
 		}
 
-		// A set that the files have is theirs: what they lack of it stands among its cards.
+		// A set in the files is used unchanged: its missing cards are added to it.
 		id := catalog.Sets.ID.At(int(set))
 		ref := cmp.Or(setOf[id], id)
 		if _, known := f.setRow[ref]; !known {

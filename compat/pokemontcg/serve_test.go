@@ -27,7 +27,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// served is a server that answers the API, with a live key of a wide plan and one of a narrow plan.
+// served is a server of the API, with a live key of a wide plan and another of a narrow plan.
 type served struct {
 	t            *testing.T
 	store, state string
@@ -161,7 +161,7 @@ func (s *served) do(method, address, path, key, sent string) (status int, body s
 	return response.StatusCode, string(b), response.Header
 }
 
-// apiCard is a card or a set as the API answers it.
+// apiCard is a card or a set in the API's responses.
 type apiCard struct {
 	ID        string
 	TCGPlayer *struct {
@@ -169,7 +169,7 @@ type apiCard struct {
 	}
 }
 
-// page is a list as the API answers it.
+// page is a list in the API's responses.
 type page struct {
 	Data                              []apiCard
 	Page, PageSize, Count, TotalCount int
@@ -196,7 +196,7 @@ func madeSources(t *testing.T) []loader.Input {
 	return []loader.Input{{Kind: "native", Path: native}, {Kind: source.KindPokemonTCG, Path: files}}
 }
 
-// TestContract: what each route answers, and how it refuses.
+// TestContract: the response of each route, and its refusals.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	s := serves(t, func(*settings.Config) {}, madeSources(t)...)
@@ -277,7 +277,7 @@ func (s *served) counts(tenant string) map[string]int64 {
 	return counts
 }
 
-// pages walks over all cards: each comes once, in the usual order.
+// pages reads all pages of cards: each card comes once, in the usual order.
 func (s *served) pages() {
 	s.t.Helper()
 	whole := s.list("/v2/cards", url.Values{"select": {"id"}, "pageSize": {"250"}})
@@ -343,7 +343,8 @@ func (s *served) refusesMany() {
 	}
 }
 
-// TestAnonymous: callers without a key have the plan of the settings: its minute by address, its day together.
+// TestAnonymous: callers without a key have the plan of the settings: a minute limit by address,
+// and one day limit together.
 func TestAnonymous(t *testing.T) {
 	t.Parallel()
 	sources := madeSources(t)[1:]
@@ -359,7 +360,7 @@ func TestAnonymous(t *testing.T) {
 			t.Errorf("plan %s: one call more: %d %s", plan, status, body)
 		}
 
-		// Another address has a minute of its own, but no day; a network of IPv6 is one address.
+		// Another address has its own minute limit, but no day limit; a network of IPv6 is one address.
 		other := map[string]int{"open": 200, "day": 429}[plan]
 		if status, _, _ := s.getFrom("2001:db8::1", "/v2/cards/base1-2", ""); status != other {
 			t.Errorf("plan %s: another address: %d, want %d", plan, status, other)
@@ -370,7 +371,7 @@ func TestAnonymous(t *testing.T) {
 			}
 		}
 
-		// A key that is none is no anonymous call, and /v1 wants a key.
+		// An invalid key is no anonymous call, and /v1 requires a key.
 		if status, _, _ := s.get("/v2/cards/base1-2", "no-such-key"); status != 403 {
 			t.Errorf("plan %s: a wrong key: %d", plan, status)
 		}
@@ -388,7 +389,7 @@ func TestAnonymous(t *testing.T) {
 	}
 }
 
-// TestSwap: a publication is answered from without a restart.
+// TestSwap: a released snapshot is served without a restart.
 func TestSwap(t *testing.T) {
 	t.Parallel()
 	sources := madeSources(t)
@@ -425,7 +426,7 @@ func TestOff(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Load leaves out what LoadCompanion reads.
+	// Load omits the data that LoadCompanion reads.
 	store := snapshot.OpenStore(dir)
 	loaded, err := store.Load(t.Context(), made.ID, func() {})
 	if err != nil || loaded.Companion.Cards.JSON.Len() != 0 {

@@ -17,7 +17,7 @@ import (
 	"ninepocket/wire"
 )
 
-// Service answers the API from the current View of an engine.
+// Service serves the API from the current View of an engine.
 type Service struct {
 	store *snapshot.Store
 	dir   string
@@ -33,27 +33,27 @@ type state struct {
 	// card is the catalog's card of each record, -1 for none.
 	card   []int32
 	quotes snapshot.Quotes
-	// keys are what the API calls the variants of the catalog.
+	// keys are the API's names for the variants of the catalog.
 	keys []string
-	// columns are prices of all records that were asked for, by field.
+	// columns are the requested prices of all records, by field.
 	columns sync.Map
 }
 
-// New returns a service of a store's snapshots, which makes its indexes in a folder dir of its own. It answers
-// nothing before Prepare.
+// New returns a service of a store's snapshots, which makes its indexes in a folder dir. It is not ready
+// before Prepare.
 func New(store *snapshot.Store, dir string, log *slog.Logger) *Service {
 	return &Service{store: store, dir: dir, log: log}
 }
 
-// Follow prepares each View that becomes the current one, until the context ends. Until a View is ready, the
-// one before it answers. It calls tried when the first is ready or cannot be, and looks again when swapped is
-// sent to.
+// Follow prepares each View that becomes the current View, until the context ends. Until a View is ready, the
+// previous View is served. Follow calls tried when the first View is ready or failed. It looks again for each
+// message on swapped.
 func (s *Service) Follow(ctx context.Context, current func() *engine.View, swapped <-chan struct{}, tried func()) {
-	_ = os.RemoveAll(s.dir) // what a crash left; the next index names what is wrong with the folder
+	_ = os.RemoveAll(s.dir) // remains of a crash; the next index reports a fault of the folder
 	for {
 		view := current()
 		if err := s.Prepare(ctx, view); err != nil && ctx.Err() == nil {
-			s.log.Error("cannot answer the Pokémon TCG API from this snapshot", slog.String("snapshot_id", view.ID),
+			s.log.Error("Pokémon TCG API: cannot serve this snapshot", slog.String("snapshot_id", view.ID),
 				slog.Any("cause", err))
 		}
 		tried()
@@ -67,7 +67,7 @@ func (s *Service) Follow(ctx context.Context, current func() *engine.View, swapp
 	}
 }
 
-// Prepare makes a View the one that answers. It reads and indexes cards only when they are others than before.
+// Prepare makes a View the served View. It reads and indexes cards only if they have changed.
 func (s *Service) Prepare(ctx context.Context, view *engine.View) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Service) Prepare(ctx context.Context, view *engine.View) error {
 		return err
 	}
 
-	// Numbers of cards are others in each snapshot, and so are variants.
+	// Numbers of cards differ between snapshots, and variants do, too.
 	next.card = make([]int32, next.cards.n)
 	for doc := range next.card {
 		next.card[doc] = cardOf(view, next.from.Cards.Ref.At(doc))
@@ -128,7 +128,7 @@ func cardOf(view *engine.View, ref string) int32 {
 	return int32(cards[0])
 }
 
-// printing is what the API calls a variant: 1st_edition is 1stEditionNormal.
+// printing is the API's name for a variant: 1st_edition is 1stEditionNormal.
 func printing(variant string) string {
 	first, rest, _ := strings.Cut(variant, "_")
 	var b strings.Builder
@@ -144,7 +144,7 @@ func printing(variant string) string {
 	return b.String()
 }
 
-// quote is what is known of a lane, in cents.
+// quote is the known prices of a lane, in cents.
 type quote struct{ low, mid, high, market, direct int64 }
 
 // quotesOf yields the prices of a record's card by printing.
@@ -230,7 +230,7 @@ func (s *state) appendCard(dst []byte, doc uint32) []byte {
 	return append(s.appendPrices(dst, doc), '}')
 }
 
-// appendOwn appends what the record says of its card, with the operator's picture where there is one.
+// appendOwn appends the record's text of its card, with the operator's picture if there is one.
 func (s *state) appendOwn(dst []byte, doc uint32) []byte {
 	own := s.cardJSON(int(doc))
 	site := s.view.Site()
@@ -302,7 +302,7 @@ func appendDollars(dst []byte, name string, cents int64) []byte {
 // cutSet parts the name of a field of a card's set.
 func cutSet(path string) (below string, ofSet bool) { return strings.CutPrefix(path, "set.") }
 
-// comma parts a member or an element from the one before it, if there is one.
+// comma separates a member or an element from the previous one, if there is any.
 func comma(dst []byte) []byte {
 	if last := dst[len(dst)-1]; last == '[' || last == '{' {
 		return dst

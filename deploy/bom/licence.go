@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// unknown is the licence of a text that no rule knows.
+// unknown is the licence of a text that no rule matches.
 const unknown = "LicenseRef-unknown"
 
 // permissive are the licences that ask for no more than their text and the names of the authors.
@@ -13,13 +13,12 @@ var permissive = []string{
 
 // accepted are modules under another licence, each with the reason.
 var accepted = map[string]string{
-	// Linked by the reader of 7-Zip archives. MPL-2.0 covers the module's own files and nothing
-	// beside them; they are used unchanged, and their source is where the module's path says
-	// (section 3.2).
+	// Linked by the reader of 7-Zip archives. MPL-2.0 covers the module's own files and no
+	// others. They are used unchanged, and the module's path names their source (section 3.2).
 	"github.com/hashicorp/golang-lru/v2": "MPL-2.0",
 }
 
-// phrases tell licences by sentences that all copies share, whatever their lines and names.
+// phrases identify licences by sentences that all copies share, independent of lines and names.
 var phrases = []struct {
 	id       string
 	all, not []string

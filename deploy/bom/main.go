@@ -1,6 +1,6 @@
-// Command bom lists what a built ninepocket is made of: a CycloneDX bill of materials, and the
-// licences of all modules with their texts. It reads the module list out of the binary itself, so
-// that it is of the build and not of go.mod, and fails, naming the offenders, when a licence is not
+// Command bom lists the parts of a built ninepocket: a CycloneDX bill of materials, and the
+// licences of all modules with their texts. It reads the module list from the binary itself, so
+// that the list is the build's and not go.mod's. It fails, naming the modules, if a licence is not
 // permissive.
 //
 //	go run ./deploy/bom -binary bin/ninepocket -version v1.0.0 -sbom dist/sbom.cdx.json
@@ -79,10 +79,10 @@ func run(binary, version, sbom, licenses string, check bool) error {
 }
 
 func write(path string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // what is written is published
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // the output is published
 		return err
 	}
-	return os.WriteFile(path, text, 0o644) //nolint:gosec // what is written is published
+	return os.WriteFile(path, text, 0o644) //nolint:gosec // the output is published
 }
 
 // module is a module, or the standard library, that is part of the binary.
@@ -91,10 +91,10 @@ type module struct {
 	Texts              []text // of its licences, those of the folders whose packages are used included
 }
 
-// std is what the standard library is called among the modules.
+// std is the name of the standard library among the modules.
 const std = "std"
 
-// speciesNames are what the table loader/species_names.tsv is called among the modules: it is data that ships in the
+// speciesNames is the name of the table loader/species_names.tsv among the modules: it is data that ships in the
 // binary.
 const speciesNames = "pokeapi.co (names of species)"
 
@@ -178,7 +178,7 @@ func modulesOf(info *buildinfo.BuildInfo) ([]module, error) {
 
 func packagesOf(info *buildinfo.BuildInfo) ([]listed, error) {
 	args := []string{"list", "-deps", "-json=Dir,Standard,Module", info.Path}
-	cmd := exec.Command("go", args...) //nolint:gosec // the path in a binary of ours
+	cmd := exec.Command("go", args...) //nolint:gosec // the path in a binary of this program
 	cmd.Env = os.Environ()
 	cmd.Stderr = os.Stderr
 	for _, s := range info.Settings {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// thirdParty is the file that goes with every binary: who made what, under which licence, and each
-// text once.
+// thirdParty is the file that accompanies every binary: the authors, the licences, and each text
+// once.
 func thirdParty(modules []module) []byte {
 	var b bytes.Buffer
 	b.WriteString("ninepocket is built from its own sources (see LICENSE) and from the modules below. Their " +
@@ -31,7 +31,7 @@ func thirdParty(modules []module) []byte {
 		_, _ = fmt.Fprintf(&b, "%-*s  %s\n", width, names[i], strings.Join(modules[i].ids(), " AND "))
 	}
 
-	// Many modules share a text to the byte.
+	// Many modules have byte-identical texts.
 	type owned struct {
 		body   string
 		owners []string

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// answerTimeout is how long a process may take to answer on a busy machine.
+// answerTimeout is how long a process may take to respond on a busy machine.
 const answerTimeout = 90 * time.Second
 
 // ErrAddress reports an address in use, and says how to choose another.
@@ -47,7 +47,7 @@ type Fleet struct {
 	processes map[string]*process
 }
 
-// Start starts a fleet and returns when the proxy answers. After an error no process runs.
+// Start starts a fleet and returns when the proxy responds. After an error no process runs.
 func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
 	if err := Missing(); err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func (f *Fleet) startPostgres(ctx context.Context) error {
 	return f.roles(ctx)
 }
 
-// roles makes the roles of the database, and gives them what there is by now.
+// roles makes the roles of the database, and grants them the existing tables.
 func (f *Fleet) roles(ctx context.Context) error {
 	return f.as(ctx, f.processes[Postgres], "psql", "-X", "-q", "-h", f.Folder(Postgres), "-p", f.port(Postgres),
 		"-U", "np", "-d", "cards", "-v", "admin_password="+f.Password, "-v", "servers_password="+f.ServerPassword,
@@ -274,7 +274,7 @@ func (f *Fleet) publishFirst(ctx context.Context) error {
 	return f.Publish(ctx, f.options.Catalog, "0s")
 }
 
-// KeyFile returns the file of the key that signs publications.
+// KeyFile returns the file of the key that signs releases.
 func (f *Fleet) KeyFile() string { return filepath.Join(f.options.Folder, "publisher.key") }
 
 // Publish builds a snapshot of a native source directory and pushes it, to be activated after a
@@ -415,8 +415,8 @@ func (f *Fleet) await(ctx context.Context, name, what string, ok func() bool) er
 	return nil
 }
 
-// SendRedis sends a command to a Redis or a Sentinel and returns its answer, "" if it could not be
-// sent.
+// SendRedis sends a command to a Redis or a Sentinel and returns its response, "" if it could not
+// be sent.
 func (f *Fleet) SendRedis(name string, words ...string) string {
 	conn, err := net.DialTimeout("tcp", f.Places[name], time.Second)
 	if err != nil {
@@ -455,7 +455,7 @@ func sendRedis(conn io.Writer, words []string) {
 	}
 }
 
-// Names returns the processes in the order in which they started.
+// Names returns the processes in the order of their start.
 func (f *Fleet) Names() []string {
 	return slices.Concat(Redis, Sentinels, []string{Postgres, Store}, Servers, []string{Proxy})
 }

@@ -19,31 +19,31 @@ type call struct {
 	tenant   string
 	sent     time.Time
 	got      time.Time
-	status   int // 0: nobody knows what became of it
+	status   int // 0: the outcome is unknown
 	ours     bool
 	id       string // of the request
 	why      string // of a refusal by 503
 	snapshot string
 }
 
-// answer is what a batch answered under an idempotency key.
+// answer is the response of a batch under an idempotency key.
 type answer struct {
 	data   string
 	units  int
 	replay bool
 }
 
-// batch is what became of all tries of a batch.
+// batch has the outcomes of all tries of a batch.
 type batch struct {
 	answers []answer
-	unknown bool // of one of the tries nobody knows what became of it
+	unknown bool // the outcome of a try is unknown
 }
 
-// unknown reports whether nobody knows what became of the call: it was cut off, or the proxy answers
-// for a server that was.
+// unknown reports whether the outcome of the call is unknown: the connection was cut, or the proxy
+// responded for a server.
 func (one *call) unknown() bool { return one.status == 0 || !one.ours }
 
-// client asks a fleet, through its proxy and past it, and records what it saw.
+// client sends requests to a fleet, through its proxy and past it, and records the responses.
 type client struct {
 	fleet *fleet.Fleet
 	http  *http.Client
@@ -52,10 +52,10 @@ type client struct {
 
 	mu      sync.Mutex
 	calls   []call
-	bodies  map[string]string // what a path answered from a snapshot, without its cursor
+	bodies  map[string]string // the response of a path from a snapshot, without its cursor
 	batches map[string]*batch // by idempotency key
 	walks   []walk
-	faults  []string // what must not be
+	faults  []string // forbidden observations
 }
 
 func newClient(f *fleet.Fleet) *client {
@@ -68,7 +68,7 @@ func newClient(f *fleet.Fleet) *client {
 	}
 }
 
-// wrong notes what must not be.
+// wrong records a forbidden observation.
 func (c *client) wrong(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *client) anywhere() string {
 	return "http://" + c.fleet.Places[fleet.Servers[rand.IntN(len(fleet.Servers))]]
 }
 
-// ask sends a request somewhere and notes what became of it.
+// ask sends a request somewhere and records its outcome.
 func (c *client) ask(ctx context.Context, tenant, key, method, path, body, idempotency string) (one call, text string) {
 	one = call{tenant: tenant, sent: time.Now()}
 	req, err := http.NewRequestWithContext(ctx, method, c.anywhere()+path, strings.NewReader(body))
@@ -120,7 +120,7 @@ func (c *client) ask(ctx context.Context, tenant, key, method, path, body, idemp
 	return one, string(b)
 }
 
-// paths are what live tenants ask for; equal paths must have equal answers in equal snapshots.
+// paths are the requests of live tenants; equal paths must have equal responses in equal snapshots.
 var paths = []string{
 	"/v1/games", "/v1/cards?limit=50&sort=price_desc", "/v1/cards?limit=20&q=pikachu", "/v1/sets?limit=20",
 	"/v1/market/movers?direction=up&limit=20",
@@ -138,7 +138,7 @@ func (c *client) live(ctx context.Context, tenant, key string, pace time.Duratio
 	}
 }
 
-// same wants a path to answer the same from the same snapshot, wherever it is asked.
+// same checks that a path has one response in one snapshot, on every server.
 func (c *client) same(snapshot, path, text string) {
 	var body map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &body); err != nil {
@@ -182,7 +182,7 @@ func (c *client) partner(ctx context.Context, tenant, key string, products []str
 	}
 }
 
-// recordBatch records the answer of a batch.
+// recordBatch records the response of a batch.
 func (c *client) recordBatch(name string, one call, text string) {
 	var reply struct {
 		Data json.RawMessage
@@ -211,14 +211,14 @@ func (c *client) recordBatch(name string, one call, text string) {
 	}
 }
 
-// walk is what a client saw that turned all pages.
+// walk has the observations of a client that read all pages.
 type walk struct {
 	snapshots map[string]bool
 	cards     []string
 	whole     bool
 }
 
-// walker turns the pages of all cards, each page somewhere else, one walk after the other.
+// walker reads the pages of all cards, each page from another server, again and again.
 func (c *client) walker(ctx context.Context, tenant, key string, pace time.Duration) {
 	for ctx.Err() == nil {
 		w := walk{snapshots: map[string]bool{}}
@@ -263,7 +263,7 @@ func (c *client) walker(ctx context.Context, tenant, key string, pace time.Durat
 	}
 }
 
-// watch wants the epochs of each server to ascend, also over its restarts.
+// watch checks that the epochs of each server ascend, also over its restarts.
 func (c *client) watch(ctx context.Context, name string) {
 	last := uint64(0)
 	for ctx.Err() == nil {

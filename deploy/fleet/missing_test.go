@@ -9,7 +9,7 @@ import (
 	"ninepocket/deploy/fleet"
 )
 
-// TestMissing wants each program that is not there named with what installs it, and nothing started.
+// TestMissing checks that each missing program is reported with its package, and that nothing is started.
 func TestMissing(t *testing.T) {
 	empty := t.TempDir()
 	for _, name := range []string{"PATH", "HOME", "GOPATH"} {
@@ -28,7 +28,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestTakenAddress wants a fleet not to start where somebody listens, and to say what helps.
+// TestTakenAddress checks that a fleet does not start on an address in use, and reports the remedy.
 func TestTakenAddress(t *testing.T) {
 	if err := fleet.Missing(); err != nil {
 		t.Skip("a part of a fleet is not installed")

@@ -25,7 +25,7 @@ var (
 	rolesSQL string
 )
 
-// The processes of a fleet, in the order in which they start.
+// The processes of a fleet, in the order of their start.
 var (
 	Redis     = []string{"redis-1", "redis-2", "redis-3"}
 	Sentinels = []string{"sentinel-1", "sentinel-2", "sentinel-3"}
@@ -39,7 +39,7 @@ const (
 	Proxy    = "proxy"
 )
 
-// Bucket is the bucket of the publications.
+// Bucket is the bucket of the releases.
 const Bucket = "cards"
 
 // Plan has the addresses, folders and credentials of the processes of a fleet.
@@ -56,7 +56,7 @@ type Plan struct {
 	SentinelPassword string // password of the Sentinels
 	AccessKey        string // of the store
 	Secret           string
-	Publisher        string // key that may sign publications
+	Publisher        string // key that may sign releases
 	TrustedProxies   string
 
 	// Way returns the address at which a server reaches a process; nil = where it listens.
@@ -89,7 +89,7 @@ func (p *Plan) port(name string) string {
 // listen returns the address that a process binds.
 func (p *Plan) listen(name string) string { return net.JoinHostPort(p.Bind, p.port(name)) }
 
-// PublishTo returns the URL of the publications.
+// PublishTo returns the URL of the releases.
 func (p *Plan) PublishTo() string {
 	return "s3://" + Bucket + "/prod?endpoint=" + url.QueryEscape("http://"+p.Places[Store]) + "&region=us-east-1"
 }

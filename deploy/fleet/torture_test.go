@@ -34,10 +34,10 @@ var tenants = []struct {
 	{"walker", "business", 6000, 50 * time.Millisecond},
 }
 
-// credits of the second partner, who asks for more.
+// credits of the second partner, who requests more.
 const credits = 40
 
-// torture is a fleet under load, to which faults happen.
+// torture is a fleet under load with injected faults.
 type torture struct {
 	*testing.T
 	*fleet.Fleet
@@ -50,8 +50,8 @@ type torture struct {
 	revocations int // of keys that were held to two seconds
 }
 
-// TestTortureFleet kills and pauses each process of a fleet in turn, under load, and then holds what
-// clients saw against what is billed (docs/dev/FAULTS.md). It wants every engine.
+// TestTortureFleet kills and pauses each process of a fleet in turn, under load. Then it compares
+// the clients' observations with the bills (docs/dev/FAULTS.md). It requires every engine.
 func TestTortureFleet(t *testing.T) {
 	if os.Getenv("NINEPOCKET_TORTURE") == "" {
 		t.Skip("skipped: faults of a whole fleet, which make torture-fleet does")
@@ -96,7 +96,7 @@ func TestTortureFleet(t *testing.T) {
 	// Whichever it is by now.
 	w.killed(w.primary())
 	w.paused(w.primary())
-	// At the end: what a restart would mend shows.
+	// At the end: faults that a restart would repair show.
 	for round := range rounds {
 		w.restored(ctx, rounds+round)
 		faults++
@@ -277,7 +277,7 @@ func (w *torture) healed(after string, began time.Time) {
 	w.Logf("%s: well %s later", after, time.Since(began).Round(10*time.Millisecond))
 }
 
-// ill says what is not well, "" for nothing.
+// ill returns the unhealthy part, "" for none.
 func (w *torture) ill() string {
 	for _, name := range w.Names() {
 		if !w.Running(name) {
@@ -319,7 +319,7 @@ func (w *torture) primary() string {
 	return ""
 }
 
-// metrics are what a server measures.
+// metrics are a server's metrics.
 func (w *torture) metrics(name string) string {
 	resp, err := w.http.Get("http://" + w.Places[name+"/admin"] + "/metrics")
 	if err != nil {
@@ -338,8 +338,8 @@ func (w *torture) metrics(name string) string {
 	}
 }
 
-// together wants no server to have begun with the last publication long after its time. Before its
-// time none does, which tests of the engine show.
+// together checks that no server activated the last release long after its time. Tests of the
+// engine show that none does so before its time.
 func (w *torture) together() {
 	w.Helper()
 	for _, name := range fleet.Servers {
@@ -353,7 +353,7 @@ func (w *torture) together() {
 	}
 }
 
-// settled waits until all servers serve one more publication, and the ledger has everything.
+// settled waits until all servers serve one more release, and the ledger is complete.
 func (w *torture) settled() {
 	w.Helper()
 	before := uint64(0)

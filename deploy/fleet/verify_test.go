@@ -15,7 +15,7 @@ import (
 	"ninepocket/deploy/fleet"
 )
 
-// verify holds what clients saw against what is billed and what servers logged.
+// verify compares the clients' observations with the bills and the servers' logs.
 func (w *torture) verify() {
 	w.Helper()
 	for _, fault := range w.faults {
@@ -112,8 +112,8 @@ func TestInMinute(t *testing.T) {
 	}
 }
 
-// minutes wants no 60 seconds over the plan. A call was admitted between the moment when its request
-// was whole and the end of its answer: only calls that lie wholly in a span count in it.
+// minutes checks that no 60 seconds exceed the plan. A call was admitted between the arrival of its
+// whole request and the end of its response: only calls that lie wholly in a span count in it.
 func (w *torture) minutes(logged map[string]line) {
 	w.Helper()
 	for _, tenant := range tenants {
@@ -144,7 +144,7 @@ func (w *torture) minutes(logged map[string]line) {
 	}
 }
 
-// charges are what the ledger has of each tenant.
+// charges are the ledger's charges of each tenant.
 func (w *torture) charges() map[string]int64 {
 	w.Helper()
 	out, err := w.Ninepocket(w.Context(), "usage", "--control", w.Control(), "--totals", "--json")
@@ -168,8 +168,8 @@ func (w *torture) charges() map[string]int64 {
 	return all
 }
 
-// billed wants every answered call to be billed once, and nothing else but calls of which nobody
-// knows what became of them. The servers' own logs say the same as the database.
+// billed checks that every successful call is billed once, and that all other charges are for
+// calls of unknown outcome. The servers' own logs must agree with the database.
 func (w *torture) billed() {
 	w.Helper()
 	answered := map[string]int64{}
@@ -234,7 +234,7 @@ func (w *torture) billed() {
 	}
 }
 
-// replays wants the answers of a batch to be the same, and one of them at most to be charged.
+// replays checks that the responses of a batch are equal, and that at most one is charged.
 func (w *torture) replays() {
 	w.Helper()
 	repeated := 0
@@ -266,8 +266,8 @@ func (w *torture) replays() {
 	}
 }
 
-// walked wants each walk through one snapshot to show every card once. One that began before two
-// publications may have gone on in another snapshot, where a server was started since.
+// walked checks that each pagination of one snapshot shows every card once. If a server was
+// restarted, a pagination that began before two releases may have continued in another snapshot.
 func (w *torture) walked() {
 	w.Helper()
 	whole := 0

@@ -18,7 +18,7 @@ import (
 	"ninepocket/deploy/fleet"
 )
 
-// network is what a way does with bytes.
+// network is how a way treats bytes.
 type network string
 
 // The states of a way.
@@ -41,13 +41,13 @@ type way struct {
 	conns map[net.Conn]bool
 }
 
-// ways are those of all servers, by server and engine.
+// ways are the ways of all servers, by server and engine.
 type ways struct {
 	mu  sync.Mutex
 	all map[string]map[string]*way
 }
 
-// lead opens the way of a server to an engine, or returns the one that there is.
+// lead opens the way of a server to an engine, or returns the existing way.
 func (ws *ways) lead(server, name, address string) string {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -55,7 +55,7 @@ func (ws *ways) lead(server, name, address string) string {
 		ws.all[server] = map[string]*way{}
 	}
 
-	// A server that is started again goes the way of before.
+	// A restarted server uses its previous way.
 	w := ws.all[server][name]
 	if w == nil {
 		l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it returns at once
@@ -69,7 +69,7 @@ func (ws *ways) lead(server, name, address string) string {
 	return w.listener.Addr().String()
 }
 
-// set changes the ways of a server to engines, and ends their connections where nobody listens any more.
+// set changes the ways of a server to engines, and ends their connections if the way is cut.
 func (ws *ways) set(server string, state network, names ...string) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
@@ -79,7 +79,7 @@ func (ws *ways) set(server string, state network, names ...string) {
 		before := w.state
 		w.state = state
 		for conn := range w.conns {
-			// What was swallowed is gone: TCP would have sent it again.
+			// Swallowed bytes are gone: TCP would have sent them again.
 			if state == refuses || before == blackHole {
 				_ = conn.Close()
 			}
@@ -149,7 +149,7 @@ func (w *way) serve(conn net.Conn) {
 	w.pass(out, conn, true)
 }
 
-// pass copies what one side says. Sentinels name the Redis nodes: a server goes there by ways of its own, too.
+// pass copies the bytes of one side. Sentinels name the Redis nodes: a server reaches these by its own ways, too.
 func (w *way) pass(from, to net.Conn, answers bool) {
 	buffer := make([]byte, 64<<10)
 	for {
@@ -178,14 +178,14 @@ func (w *way) pass(from, to net.Conn, answers bool) {
 	}
 }
 
-// engines are what a server needs, by what is cut off together.
+// engines are the engines of a server, in groups that are cut off together.
 var engines = map[string][]string{
 	"redis":    slices.Concat(fleet.Redis, fleet.Sentinels),
 	"postgres": {fleet.Postgres},
 	"store":    {fleet.Store},
 }
 
-// cutOff makes one server's way to an engine bad for a while, and wants all to be well after it.
+// cutOff makes one server's way to an engine bad for a while, and checks that everything recovers.
 func (w *torture) cutOff(server, engine string, state network) {
 	w.Helper()
 	w.ways.set(server, state, engines[engine]...)
@@ -195,7 +195,7 @@ func (w *torture) cutOff(server, engine string, state network) {
 	w.healed(fmt.Sprintf("the way of %s to %s was %s", server, engine, state), began)
 }
 
-// revoked revokes a new key that all servers answered. Nobody may answer it two seconds later.
+// revoked revokes a new key that all servers accepted. No server may accept it two seconds later.
 func (w *torture) revoked(n int) (denied func(after string)) {
 	w.Helper()
 	tenant := fmt.Sprintf("gone-%d", n)
@@ -249,8 +249,8 @@ func (w *torture) revoked(n int) (denied func(after string)) {
 	return denied
 }
 
-// restored copies the database, lets the servers charge for a while, revokes a key, and puts the copy in its
-// place: the key stays revoked, and bills are right without any restart.
+// restored copies the database, lets the servers charge for a while, revokes a key, and restores the copy.
+// The key stays revoked, and bills are correct without any restart.
 func (w *torture) restored(ctx context.Context, n int) {
 	w.Helper()
 	dump := filepath.Join(w.folder, "dump.sql")
@@ -287,8 +287,8 @@ func postgresProgram(name string) (string, error) {
 	return found[len(found)-1], nil
 }
 
-// higherPlan starts a server again with a file of its own, whose free plan has ten times the limit. Until
-// plans stand in the database, the limit of the others holds there too.
+// higherPlan restarts a server with its own file, whose free plan has ten times the limit. Until plans
+// stand in the database, the limit of the others applies there too.
 func (w *torture) higherPlan(name string) {
 	w.Helper()
 	file := filepath.Join(w.folder, "higher.toml")

@@ -51,7 +51,7 @@ func open(dir string, on disk.FS) *bulk.Store {
 
 func step() {}
 
-// find is what is said of a file.
+// find returns the description of a file.
 func find(files *bulk.Files, name string) bulk.File {
 	return files.Files[slices.IndexFunc(files.Files, func(file bulk.File) bool { return file.Name == name })]
 }
@@ -64,7 +64,7 @@ func mustMake(t testing.TB, s *bulk.Store, v *engine.View) *bulk.Files {
 	return s.Of(v.ID)
 }
 
-// unpacked reads a file, and holds it against what is said of it.
+// unpacked reads a file, and compares it with its description.
 func unpacked(t testing.TB, dir string, files *bulk.Files, name string) string {
 	t.Helper()
 	packed, err := os.ReadFile(filepath.Join(dir, files.ID, name))
@@ -108,7 +108,7 @@ func table(t testing.TB, text string) [][]string {
 // priceKey names a lane as the files do, and in the words of a card's detail.
 type priceKey struct{ card, variant, condition string }
 
-// TestContent holds the files of random worlds against what the API answers: each card's detail, each set's
+// TestContent compares the files of random worlds with the API's responses: each card's detail, each set's
 // summary, each price of a detail, and the points of each lane that the catalog may show.
 func TestContent(t *testing.T) {
 	for seed := range uint64(8) {
@@ -215,7 +215,7 @@ func checkHistory(t testing.TB, c *snapshot.Catalog, rows [][]string) {
 	}
 }
 
-// TestEqualBytes wants two servers to make equal files, and one that rests at other times too.
+// TestEqualBytes checks that two servers make equal files, even if one rests at other times.
 func TestEqualBytes(t *testing.T) {
 	v := viewOf(t, 3, fixture.Size{Sets: 20, Cards: 2000, Days: 60})
 	files := mustMake(t, open(t.TempDir(), nil), v)
@@ -233,7 +233,7 @@ func TestEqualBytes(t *testing.T) {
 	}
 }
 
-// TestRestart wants a new process to take what is there, the newest two alone, and to make a damaged file again.
+// TestRestart checks that a new process takes existing files, the newest two alone, and makes a damaged file again.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	s := open(dir, nil)
@@ -280,7 +280,7 @@ func TestRestart(t *testing.T) {
 	mustMake(t, s, views[3])
 	unpacked(t, dir, s.Of(views[3].ID), bulk.Prices)
 
-	// One that is cut or gone while it is served is not sent, and is made again.
+	// A file that is cut or gone while it is served is not sent, and is made again.
 	if err := os.Truncate(name, 5); err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func TestForeignFolder(t *testing.T) {
 	}
 }
 
-// TestFailingDisk lets each call of the disk fail in turn: there are all files of a snapshot or none, those of before
+// TestFailingDisk lets each call of the disk fail in turn. There are all files of a snapshot or none, earlier files
 // stay, and the next try succeeds.
 func TestFailingDisk(t *testing.T) {
 	before := viewOf(t, 1, fixture.Small)

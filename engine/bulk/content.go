@@ -24,7 +24,7 @@ var Names = []string{Cards, Sets, Prices, History}
 // PricesHeader is the header line of Prices.
 const PricesHeader = "card_id,variant,condition,market_price_cents,price_updated_at,tcgplayer_id\n"
 
-// attribution names those who have to be named, each once.
+// attribution names the sources that must be named, each once.
 func attribution(c *snapshot.Catalog) string {
 	names := slices.DeleteFunc(slices.Collect(c.Feeds.Attribution.All()), func(name string) bool { return name == "" })
 	slices.Sort(names)

@@ -30,12 +30,12 @@ const (
 	retained = 2
 
 	// burst and rest divide the work, in place of package throttle, which works half of the time and whose rests
-	// hold a processor of the scheduler. Nobody waits for the files: 98 of 100 requests meet no work at all.
+	// hold a processor of the scheduler. No request waits for the files: 98 of 100 requests meet no work at all.
 	burst = 100 * time.Microsecond
 	rest  = 5 * time.Millisecond
 
 	manifestName = "manifest.json"
-	// format changes with what the files hold, so that a new program makes them again.
+	// format changes with the content of the files, so that a new program makes them again.
 	format = "1"
 )
 
@@ -50,7 +50,7 @@ type File struct {
 	Bytes     int64  `json:"bytes"`
 	Rows      int64  `json:"rows"` // without a header line
 	SHA256    string `json:"sha256"`
-	URL       string `json:"url,omitempty"` // in answers only
+	URL       string `json:"url,omitempty"` // only in responses
 }
 
 // Files are the files of a snapshot. It is never changed.
@@ -66,7 +66,7 @@ type Files struct {
 	Reserved bool `json:"-"`
 }
 
-// Describe returns what is known of a View's files before they are made.
+// Describe returns the known facts of a View's files before they are made.
 func Describe(v *engine.View) *Files {
 	urls := v.Site()
 	at := time.UnixMilli(v.Catalog.SnapshotAt).UTC().Truncate(time.Second)
@@ -81,7 +81,7 @@ func Describe(v *engine.View) *Files {
 type Store struct {
 	Options
 
-	// Wake makes Run look at the current View: what changes it sends, unless the channel is full.
+	// Wake makes Run look at the current View. It sends to the channel unless the channel is full.
 	Wake chan struct{}
 
 	mu       sync.Mutex
@@ -164,8 +164,8 @@ func (s *Store) forget(id string) {
 	s.all = slices.DeleteFunc(s.all, func(f *Files) bool { return f.ID == id })
 }
 
-// Run makes the files of each View that becomes the current one, until ctx is done. First it takes over
-// what an earlier process made.
+// Run makes the files of each View that becomes the current one, until ctx is done. First it adopts the
+// files of an earlier process.
 func (s *Store) Run(ctx context.Context, current func() *engine.View) {
 	began := time.Now()
 	step := func() {
@@ -185,7 +185,7 @@ func (s *Store) Run(ctx context.Context, current func() *engine.View) {
 			if err := s.Make(ctx, v, step); err != nil && ctx.Err() == nil {
 				again = time.After(retryAfter)
 				s.failures.Add(1)
-				s.Log.Error("cannot make the bulk files, trying again in a minute", slog.String("snapshot_id", v.ID),
+				s.Log.Error("cannot make the bulk files: trying again in a minute", slog.String("snapshot_id", v.ID),
 					slog.Any("cause", err))
 			}
 		}
@@ -219,10 +219,10 @@ func (s *Store) Make(ctx context.Context, v *engine.View, step func()) error {
 	return nil
 }
 
-// prefer makes files the newest, and removes those of snapshots beyond the newest. A download of removed
-// files goes on.
+// prefer makes files the newest, and removes the files of snapshots beyond the newest. A download of
+// removed files continues.
 func (s *Store) prefer(files *Files) {
-	// What must not be passed on any more stood in the earlier files, too.
+	// Data that must no longer be passed on stood in the earlier files, too.
 	count := retained
 	if files.Reserved {
 		count = 1
@@ -290,8 +290,8 @@ func (s *Store) write(ctx context.Context, v *engine.View, files *Files, step fu
 	return errors.Join(err, disk.Create(s.Disk, filepath.Join(place, manifestName), text, 0o600))
 }
 
-// Adopt takes over the files of an earlier process that are as its manifests say, those of the newest
-// snapshots, and removes the others. What is not ours stays.
+// Adopt adopts the files of an earlier process that agree with its manifests, for the newest
+// snapshots, and removes the others. Foreign files stay.
 func (s *Store) Adopt(ctx context.Context, step func()) {
 	var found []*Files
 	entries, _ := s.Disk.List(s.Dir) // there may be none yet
@@ -301,7 +301,7 @@ func (s *Store) Adopt(ctx context.Context, step func()) {
 			continue
 		}
 
-		// What does not verify is made again if it is wanted.
+		// Files that do not verify are made again if they are wanted.
 		files, err := s.verify(ctx, entry.Name(), step)
 		if ctx.Err() != nil {
 			return

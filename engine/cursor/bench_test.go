@@ -6,7 +6,7 @@ import (
 	"ninepocket/engine/cursor"
 )
 
-// BenchmarkAppend signs the cursor of a page, as nearly every answer with pages does.
+// BenchmarkAppend signs the cursor of a page, like nearly every response with pages.
 func BenchmarkAppend(b *testing.B) {
 	s := signer(b, key(1))
 	page := cursor.Page{Op: cursor.Cards, Position: make([]byte, 40)}

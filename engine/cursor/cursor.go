@@ -1,9 +1,9 @@
 // Package cursor signs and opens the positions that clients send back to get the next page
 // (decision 29).
 //
-// A cursor is base64url over: version, key id, operation, expiry, hash of the snapshot, hash of the
-// parameters that it is bound to, the position, and an HMAC-SHA256 over all of these, truncated to
-// 128 bits. Nothing in it is secret, and no client can change it.
+// A cursor is base64url over version, key id, operation, expiry, hash of the snapshot, hash of the
+// bound parameters, the position, and an HMAC-SHA256. The HMAC covers all other parts and is
+// truncated to 128 bits. Nothing in a cursor is secret, and no client can change it.
 package cursor
 
 import (
@@ -56,7 +56,7 @@ const (
 	Changes
 )
 
-// Key is a signing key; ID says which of several keys signed a cursor.
+// Key is a signing key; ID names the key in a cursor.
 type Key struct {
 	ID     uint8
 	Secret [KeyLen]byte
@@ -72,7 +72,7 @@ type signingKey struct {
 	macs *sync.Pool
 }
 
-// NewSigner returns a signer. It needs at least one key, each with an id of its own.
+// NewSigner returns a signer. It needs at least one key, each with a different id.
 func NewSigner(keys ...Key) (*Signer, error) {
 	s := &Signer{}
 	if err := s.Replace(keys...); err != nil {

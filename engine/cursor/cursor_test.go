@@ -147,7 +147,7 @@ func TestBinding(t *testing.T) {
 		}
 	}
 
-	// What is expired says so whatever it is asked for, and what is not signed never does.
+	// An expired cursor is reported as expired for any parameters, and an unsigned cursor never is.
 	if _, err := s.Open(token, cursor.Sets, 1, now.Add(time.Hour)); !errors.Is(err, cursor.ErrExpired) {
 		t.Errorf("expired and for another operation: %v", err)
 	}
@@ -221,7 +221,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, token string) {
 		page, err := s.Open(token, cursor.Cards, 42, now)
 		if err == nil {
-			// Nobody can make a cursor, so it is one that was issued: in its only spelling.
+			// Only issued cursors are valid, each in its only form.
 			if again := string(s.Append(nil, page, 42, now)); again != token {
 				t.Fatalf("%q is taken, and spelt %q", token, again)
 			}

@@ -37,7 +37,7 @@ func TestSource(t *testing.T, open func(t *testing.T) Store) {
 	}
 }
 
-// day returns a catalog for a test, different for each n and each later than the one before.
+// day returns a catalog for a test, different for each n and later than the previous.
 func day(n int) *snapshot.Catalog {
 	world := fixture.Random(uint64(n+1), fixture.Size{Sets: 2, Cards: 8, Sealed: 1, Days: 5})
 	c := world.Catalog()
@@ -58,7 +58,7 @@ func testCurrent(t *testing.T, s Store) {
 	}
 
 	last := snapshot.Current{}
-	// Back to the first is a publication too.
+	// A return to the first is a release, too.
 	for _, id := range []string{a, b, a} {
 		s.Publish(id)
 		cur, err := s.Current()
@@ -103,7 +103,7 @@ func testManifest(t *testing.T, s Store) {
 
 	if !slices.Equal(loaded.Lanes.Cents, c.Lanes.Cents) || !slices.Equal(loaded.Movers.Up, c.Movers.Up) ||
 		!slices.Equal(loaded.History.Points, c.History.Points) {
-		t.Error("what is loaded is not what was stored")
+		t.Error("the loaded catalog differs from the stored catalog")
 	}
 }
 
@@ -121,7 +121,7 @@ func testMissing(t *testing.T, s Store) {
 	}
 }
 
-// testPublished checks that Published lists what was published, and not what was only added.
+// testPublished checks that Published lists the released snapshots, and not the added ones.
 func testPublished(t *testing.T, s Store) {
 	t.Helper()
 	want := func(ids ...string) {

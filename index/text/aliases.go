@@ -6,14 +6,14 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// An Alias is another phrase for what is meant: words to search in its place, or a card.
+// An Alias is another phrase for words to search in its place, or for a card.
 type Alias struct {
 	Phrase      string
 	Replacement string // words; "" when it stands for a card
 	Card        int    // the card that it stands for, -1 for none
-	Game        int    // the only game in which it counts, -1 for all
-	// Translated reports a name of another language; it means nothing where it has no replacement
-	// either (docs/dev/SEARCH.md, Other languages).
+	Game        int    // the only game of the alias, -1 for all
+	// Translated reports a name of another language; without a replacement it means nothing
+	// (docs/dev/SEARCH.md, Other languages).
 	Translated bool
 }
 
@@ -21,7 +21,7 @@ type Alias struct {
 type alias struct {
 	words string
 	card  uint32 // or none
-	games uint64 // in which it has this meaning
+	games uint64 // the games of this meaning
 	// lo, with second behind it unless that is none, are words of the names that a translated phrase
 	// means; lo is none for other phrases.
 	lo, second uint32
@@ -115,7 +115,7 @@ func (b *builder) isName(tokens []token) bool {
 	return false
 }
 
-// readAliases replaces the aliases in the query by what they stand for, unless typed asks for the
+// readAliases replaces the aliases in the query by their meanings, unless typed asks for the
 // words as typed.
 func (q *query) readAliases(ix *Index, typed bool) {
 	q.rewritten = false
@@ -166,7 +166,7 @@ func (q *query) readAliases(ix *Index, typed bool) {
 	q.norm.read(string(text), maxTokens)
 }
 
-// A rewrite is a phrase of the query, as it was typed, that was replaced by words.
+// A rewrite is a phrase of the query, as typed, that was replaced by words.
 type rewrite struct {
 	from, til int    // of the phrase in the query
 	folded    string // of the phrase, if it is only a part of a word

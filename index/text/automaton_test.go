@@ -9,8 +9,7 @@ import (
 )
 
 // damerau is the distance of the search rules, computed the plain way: the optimal string alignment
-// of what was typed with a word, in which an error at the first letter costs 2 unless it swaps the
-// first two.
+// of a typed text with a word. An error at the first letter costs 2 unless it swaps the first two.
 func damerau(typed, word string) int {
 	d := make([][]int, len(word)+1)
 	for i := range d {
@@ -109,8 +108,8 @@ func TestAutomaton(t *testing.T) {
 	}
 }
 
-// TestExpand compares what bleve's dictionary and the automaton find with a plain look at every
-// known word.
+// TestExpand compares the words from bleve's dictionary and the automaton with a plain look at
+// every known word.
 func TestExpand(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(3, 3))

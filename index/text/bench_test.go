@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// synthetic makes a corpus of n cards with names as in the real games: about 1,000 creatures in
-// 30,000 cards, most with a suffix or an owner now and then, 150 cards a set.
+// synthetic makes a corpus of n cards with names as in the real games. There are about 1,000
+// creatures in 30,000 cards, most with a suffix or an owner now and then, and 150 cards a set.
 func synthetic(n int) Corpus {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
 	onset := []string{
@@ -89,7 +89,7 @@ func syntheticIndex(tb testing.TB, n int) *Index {
 const longQuery = "gradrasgrachadrasstardra vaigreedrachuvaigreedrachu shaidonmabraitashaidon brouzardstagrabrouzard " +
 	"chadrastalgonchadrastal mabraichuvaimabraichuvai stardraigonstardraigon drachumabraidrachumabra gradras"
 
-// broadQuery has the eight prefixes of two letters that the most names have.
+// broadQuery has the eight prefixes of two letters that most names have.
 func broadQuery(ix *Index) string {
 	size := map[string]int{}
 	for w := range uint32(ix.words.len()) {
@@ -103,7 +103,7 @@ func broadQuery(ix *Index) string {
 	return strings.Join(starts[:8], " ")
 }
 
-// commonQuery has words of which each is in many names, and no name has all.
+// commonQuery has words of many names, but no name has all of them.
 const commonQuery = "ex v gx vmax vstar dark radiant galarian"
 
 func BenchmarkSearch(b *testing.B) {

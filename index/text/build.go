@@ -41,15 +41,15 @@ type builder struct {
 
 	protectedNames []string
 	phrases        map[string]bool  // of the aliases, folded
-	meanings       map[string]alias // the same with what they mean
+	meanings       map[string]alias // their meanings, in this order
 	partGame       map[string]int   // by part of a translated name
 	isCode         map[string]bool
 	traits         traitReader
 }
 
-// Build makes the index of a corpus. It takes a few milliseconds for ten thousand cards, most of it
-// in bleve. It calls step every ten microseconds or so, so that background work can pause; a nil
-// step never pauses.
+// Build makes the index of a corpus. It takes a few milliseconds for ten thousand cards, mostly in
+// bleve. It calls step every ten microseconds or so, so that background work can pause; a nil step
+// never pauses.
 func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 	if step == nil {
 		step = func() {}
@@ -213,7 +213,7 @@ func (b *builder) addWords(to []posting, doc uint32, words []nameWord, core int)
 	return to
 }
 
-// An interner numbers texts in the order in which they are found.
+// An interner numbers texts in the order of their discovery.
 type interner struct {
 	ids   map[string]uint32
 	texts []string
@@ -277,7 +277,7 @@ func (b *builder) addSets() {
 	}
 }
 
-// addCode indexes a set under a code, and under its spelling without padding zeros: sv03, sv3.
+// addCode indexes a set under a code, and under its form without padding zeros: sv03, sv3.
 func (b *builder) addCode(set uint32, code string) {
 	for _, variant := range slices.Compact([]string{code, cardvocab.NumberKey(code)}) {
 		if variant != "" && len(code) <= maxWord {
@@ -356,8 +356,8 @@ func (b *builder) addProtectedName(words []nameWord) {
 	}
 }
 
-// addNumber indexes card i under its number, the number of which it is a parallel, and its number
-// within the set.
+// addNumber indexes card i under its number, its parallel's base number, and its number within
+// the set.
 func (b *builder) addNumber(i int) {
 	ix := b.index
 	printed := b.corpus.Number(i)

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestBuildLeavesNothing holds that an index has no goroutine of its own: bleve's end with Build.
+// TestBuildLeavesNothing checks that an index has no goroutine: bleve's end with Build.
 func TestBuildLeavesNothing(t *testing.T) {
-	smallIndex(t) // what bleve starts once for all
+	smallIndex(t) // bleve starts these once for all
 	before := runtime.NumGoroutine()
 	for range 5 {
 		smallIndex(t)
@@ -37,7 +37,7 @@ func TestEmptyCorpus(t *testing.T) {
 	}
 }
 
-// TestConcurrent lets many searches share an index.
+// TestConcurrent runs many searches on one index.
 func TestConcurrent(t *testing.T) {
 	ix := smallIndex(t)
 	queries := []string{"charizrd", "4/102", "luffy op05-119", "muk", "nidoran f", "base set", "mr 1", "exeggutr"}

@@ -136,9 +136,9 @@ func (s *search) markPossible() {
 	}
 }
 
-// prefilter adds the groups that have a rare term and lack no more than limit, whatever the class
-// of their terms and whatever sets add. Groups that also need a number are found by it: few cards
-// have it.
+// prefilter adds the groups that have a rare term and lack no more than limit, for any class of
+// their terms and any contribution of sets. Groups that also need a number are found by the
+// number: few cards have it.
 func (s *search) prefilter(rare uint8, limit int) {
 	s.prefiltered = true
 	s.markPossible()

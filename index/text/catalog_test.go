@@ -94,7 +94,7 @@ func (c *testCatalog) corpus() Corpus { // air: one value
 	})
 }
 
-// complete says nothing of what a corpus of a test leaves open.
+// complete sets the parts of a corpus that a test leaves open.
 func complete(corpus Corpus) Corpus {
 	nothing := func(int) string { return "" }
 	for _, text := range []*func(int) string{&corpus.SetCode, &corpus.Printing, &corpus.Rarity, &corpus.Series} {
@@ -182,8 +182,7 @@ func (c *testCatalog) search(q, game string) []*testCard {
 	return found
 }
 
-// dataFolder returns the folder of the real catalogs, which lies beside the module, or skips the
-// test.
+// dataFolder returns the folder of the real catalogs, next to the module, or skips the test.
 func dataFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -273,7 +272,7 @@ func officialCatalog(t *testing.T) *testCatalog {
 	return catalogs.official
 }
 
-// tcgcsvCatalog is the same games in the spelling of TCGCSV.
+// tcgcsvCatalog is the catalog of these games in the writing of TCGCSV.
 func tcgcsvCatalog(t *testing.T) *testCatalog {
 	t.Helper()
 	data := dataFolder(t)
@@ -289,9 +288,9 @@ func tcgcsvCatalog(t *testing.T) *testCatalog {
 	return catalogs.tcgcsv
 }
 
-// mentioned leaves of a list of cards, printed with a field a line, the fields that a card is made of:
-// what else a card has, its attacks and pictures, is nine tenths of the text, and slow to decode. A text
-// that is printed in another way is left as it is.
+// mentioned reduces a list of cards, printed with a field a line, to the fields that a card needs. The
+// rest, attacks and pictures, is nine tenths of the text, and slow to decode. A text in another format
+// is left unchanged.
 func mentioned(body []byte) []byte {
 	if !bytes.HasPrefix(body, []byte("[\n  {\n    \"")) {
 		return body
@@ -312,7 +311,7 @@ func mentioned(body []byte) []byte {
 	return append(bytes.TrimSuffix(out, []byte(",")), ']')
 }
 
-// cardFields begin the lines of a card that are read; what is inside a field is set in further.
+// cardFields are the starts of the lines that are read; fields inside a field are indented further.
 var cardFields = [][]byte{
 	[]byte(`    "id":`), []byte(`    "name":`), []byte(`    "number":`), []byte(`    "rarity":`),
 }

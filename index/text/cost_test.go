@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWorstCost holds that the steps of a search, whatever is asked, stay within a few passes over
-// the words of all names, and that queries with one rare word do not pay for their common ones.
+// TestWorstCost checks that the steps of any search stay within a few passes over the words of all
+// names, and that queries with one rare word do not pay for their common ones.
 func TestWorstCost(t *testing.T) {
 	ix := syntheticIndex(t, 30_000)
 	all := len(ix.names.doc) + len(ix.groupOf)
@@ -39,8 +39,8 @@ func TestWorstCost(t *testing.T) {
 	}
 }
 
-// stepsOf is how many postings and cards a search for q looks at, whose rounds it makes as run does: until
-// cards with all words are found, then for cards that lack some.
+// stepsOf is the number of postings and cards that a search for q visits. It makes the rounds of run:
+// until cards with all words are found, then for cards that lack some.
 func stepsOf(s *search, q string) (steps int) {
 	s.query.parse(s.ix, q, false)
 	if len(s.query.terms) == 0 {

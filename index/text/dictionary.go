@@ -62,8 +62,8 @@ func newDictionary(v *vocabulary, step func()) (_ dictionary, err error) {
 	return openDictionary(index)
 }
 
-// wordsPerDocument is how many words one bleve document has. bleve's work for a document costs as
-// much as ten words. bleve estimates the memory of a segment from the size of earlier documents.
+// wordsPerDocument is the number of words of a bleve document. bleve's work for a document costs as much as
+// ten words. bleve estimates the memory of a segment from the size of earlier documents.
 const wordsPerDocument = 64
 
 type wordDocument struct {
@@ -133,7 +133,7 @@ type automaton struct {
 }
 
 // A state packs two rows, the last byte, and the number of bytes taken, from the lowest bit on. The
-// rows are the last one and the one before it, each with the five cells around the diagonal (two
+// rows are the last row and the previous row, each with the five cells around the diagonal (two
 // bits each, 3 for "more than 2"). Two states are special.
 const (
 	rejected = -1
@@ -236,7 +236,7 @@ func (a *automaton) maySwap(i int, b byte, last int) bool {
 }
 
 // cell computes column j of row i, without swaps, from the cells diagonally before, above and to
-// the left of it.
+// the left.
 func (a *automaton) cell(i, j int, b byte, diagonal, above, left int) int {
 	change := 1
 	if a.pattern[j-1] == b {

@@ -16,11 +16,12 @@ type termExpansion struct {
 	second   uint32 // of a split; else none
 }
 
-// A pass is how far a search goes. Each pass runs only if the one before left words missing.
+// A pass is one of the searches for a query, from exact to tolerant. Each pass runs only if words
+// are still missing after the previous pass.
 type pass uint8
 
 const (
-	// passExact takes words as typed: exact, the last one also as a prefix, neighbours joined,
+	// passExact takes words as typed: exact, the last also as a prefix, neighbours joined,
 	// unknown words split; sets count by their whole names.
 	passExact pass = iota
 	// passFuzzy takes every word as a prefix or misspelled, and sets by any word of their names,
@@ -45,7 +46,7 @@ type termExpander struct {
 }
 
 // expand lists the expansions of every term, term by term, the best first (docs/dev/SEARCH.md, Expand).
-// It reports whether the pass can find more than the one before.
+// It reports whether the pass can find more than the previous pass.
 func (rd *termExpander) expand(by round) bool {
 	e := by.pass
 	rd.list = rd.list[:0]
@@ -183,7 +184,7 @@ func (rd *termExpander) expandPrefix(bit uint8, w []byte, id uint32) bool {
 	return lo < hi
 }
 
-// expandTypos takes a word for those of which it may be a misspelling.
+// expandTypos takes a word for similar words, of which it may be a misspelling.
 func (rd *termExpander) expandTypos(bit uint8, w []byte, starts bool) {
 	if allowedTypos(w) == 0 && len(w) != 3 {
 		return

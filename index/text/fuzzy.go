@@ -24,10 +24,10 @@ type nearWord struct {
 
 // A fuzzyExpander returns the known words near a word, and caches them.
 //
-// The cache is a table of fixed size whose slots are overwritten: it needs no goroutine and no
-// close, drops nothing that was just added, and is freed with its index. ristretto, which the
-// engine uses for whole pages, would cost two goroutines per index to stop, and more time per
-// lookup than the slot's load and compare.
+// The cache is a table of fixed size whose slots are overwritten. It needs no goroutine and no
+// close, drops no new entry at once, and is freed with its index. The engine's ristretto for
+// whole pages would cost two goroutines per index to stop, and more time per lookup than the
+// slot's load and compare.
 type fuzzyExpander struct {
 	words    *vocabulary
 	names    *postings // words of more names rank higher
@@ -56,10 +56,10 @@ const (
 	typoPrefix                  // words with a prefix that is one error away
 )
 
-// allowedTypos is the largest distance at which a word may be misspelled (docs/dev/SEARCH.md, Expand).
-// It is 0 under four letters or with anything but letters, and digits that may be misread ones; 1 up to
-// six, 2 from seven. Words of three letters are compared with the suffixes only (see lookup). Of three
-// syllables or Han, or four kana, each of three bytes, one may be another of its block.
+// allowedTypos is the largest distance at which a word may be misspelled (docs/dev/SEARCH.md, Expand). It
+// is 0 under four letters or with other characters than letters and digits that may be misread letters; 1
+// up to six, 2 from seven. Words of three letters are compared with the suffixes only (see lookup). In
+// three syllables or Han, or four kana, each of three bytes, one may be another of its block.
 func allowedTypos(w []byte) int {
 	switch {
 	case isWide(w) && len(w) <= maxWord && (characters(w) >= 4 || characters(w) == 3 && w[0] != firstOfKana):
@@ -87,7 +87,7 @@ func (ex *fuzzyExpander) expand(w []byte, kind fuzzyKind) []nearWord { return ex
 
 // entry returns the expansion of w with its aliases; do not change it.
 func (ex *fuzzyExpander) entry(w []byte, kind fuzzyKind) *fuzzyEntry {
-	// If two words share a slot, one of them is expanded again.
+	// If two words have one slot, one of them is expanded again.
 	slot := &ex.cache[(maphash.Bytes(ex.seed, w)^uint64(kind))&(1<<cacheBits-1)]
 	if known := slot.Load(); known != nil && known.kind == kind && known.word == string(w) {
 		return known
@@ -149,8 +149,8 @@ func (ex *fuzzyExpander) isNear(w []byte) bool {
 	return len(near) > 0 && near[0].distance == 1
 }
 
-// lookupAliases returns the phrases of one first character that are nearer to a word, which the catalog does not have,
-// than any word that it has: where both are as near, the catalog's is meant.
+// lookupAliases returns phrases near a word that the catalog does not have. They have one first character, and must be
+// nearer than any word of the catalog: if both are as near, the catalog's is meant.
 func (ex *fuzzyExpander) lookupAliases(w []byte, words []nearWord) (near []nearWord) {
 	limit := allowedTypos(w)
 	if len(words) > 0 {
@@ -169,7 +169,7 @@ func (ex *fuzzyExpander) lookupAliases(w []byte, words []nearWord) (near []nearW
 		for ; at < len(phrase) && state != rejected; at++ {
 			state = a.Accept(state, phrase[at])
 		}
-		// Neighbours begin alike, and none that begins so is near.
+		// Neighbours have a common prefix, and no near phrase has this prefix.
 		if state == rejected {
 			id = ex.aliases.phrases.prefixEnd(id, phrase[:at])
 			continue
@@ -228,11 +228,11 @@ func letterFor(digit byte) (letter byte, ok bool) {
 	return digit, false
 }
 
-// minLookalikes is the least length of a number without a total of which letters are read as digits.
+// minLookalikes is the least length of a number without a total whose letters are read as digits.
 const minLookalikes = 3
 
-// readLookalikes corrects numbers in which letters stand for digits, or digits for letters, where no
-// card has the number as typed (docs/dev/SEARCH.md, Numbers): "O11/198", "OPO5-119", "4/lO2".
+// readLookalikes corrects numbers with letters in place of digits, or digits in place of letters, if no
+// card has the number as typed (docs/dev/SEARCH.md, Numbers). Examples: "O11/198", "OPO5-119", "4/lO2".
 func (q *query) readLookalikes(ix *Index) {
 	tokens := q.norm.tokens
 	for i := 0; i < len(tokens); {
@@ -290,8 +290,8 @@ func (q *query) correctTotal(i int) {
 	}
 }
 
-// readAs replaces characters by what they look like, unless they are right already. It reports whether all
-// are right then.
+// readAs replaces characters by their lookalikes, unless they are already correct. It reports whether all
+// are correct then.
 func readAs(text []byte, like func(byte) (byte, bool), right func(byte) bool) bool {
 	for i, b := range text {
 		if right(b) {
@@ -311,8 +311,8 @@ func isLetter(b byte) bool { return b >= 'a' && b <= 'z' }
 // maxMisreadDigits is how many digits of a word may be misread letters.
 const maxMisreadDigits = 2
 
-// isMisread reports whether a word may be a word of letters some of which a scanner read as digits:
-// "squirt1e". Two digits at the end are a number.
+// isMisread reports whether a word may consist of letters, some of them read as digits by a
+// scanner: "squirt1e". Two digits at the end are a number.
 func isMisread(w []byte) bool {
 	digits := 0
 	for _, b := range w {

@@ -175,17 +175,17 @@ func (s *search) setOf(card uint32) *candidate {
 	return &s.sets[set]
 }
 
-// evidence is what a card matches of a query.
+// evidence is the part of a query that a card matches.
 type evidence struct {
 	all           matchClasses
 	missingWeight int        // the weight of the missing words
 	set           *candidate // nil where its set was not found
-	wholeSet      bool       // the query has the set's whole name, or a word of its own
+	wholeSet      bool       // the query has the set's whole name, or a word that only this set has
 	number        uint64     // how well its number matches: numberAndTotal and so on
 	numbers       uint8      // the terms that are its number
 }
 
-// collect computes what a card matches whose name group was found as f, nil if it was not found.
+// collect computes the matches of a card whose name group was found as f, nil if it was not found.
 func (ev *evidence) collect(s *search, card uint32, f *candidate) {
 	own := s.start
 	if f != nil {
@@ -236,8 +236,8 @@ func (ev *evidence) collect(s *search, card uint32, f *candidate) {
 	*ev = evidence{all, weight, set, wholeSet, number, numbers}
 }
 
-// gatherCard offers a card with what its set and number add. f is its name group, nil if that was
-// not found.
+// gatherCard offers a card with the contributions of its set and number. f is its name group, nil
+// if that was not found.
 func (s *search) gatherCard(card uint32, f *candidate) {
 	var ev evidence
 	ev.collect(s, card, f)
@@ -265,8 +265,8 @@ func matchesTooLittle(t *nameGroup, f *candidate) bool {
 	return 3*bits.OnesCount32(f.covered&t.nameBits) < bits.OnesCount32(t.nameBits)
 }
 
-// missesKeyTerm reports whether a heavy term is missing from a query of three or more, and less
-// than half of a name was found. So "blue eyes white dragon" is no Blue Dragon Seal Water Stream.
+// missesKeyTerm reports whether a heavy term is missing from a query of three or more, and less than half
+// of a name was found. So "blue eyes white dragon" is no card named "Blue Dragon" and more.
 func (q *query) missesKeyTerm(all matchClasses, t *nameGroup, f *candidate) bool {
 	if len(q.terms) < 3 || all.unmatched()&q.heavy == 0 {
 		return false
@@ -340,8 +340,8 @@ func (s *search) numberLevel(card uint32, number *numberCandidate) uint64 {
 	return s.totalLevel(card, number.total, total)
 }
 
-// totalLevel returns how well a card with the right number matches the total of the query. Its own
-// total is the same, or unknown (0).
+// totalLevel returns how well a card with the correct number matches the total of the query. Its
+// own total is equal, or unknown (0).
 func (s *search) totalLevel(card uint32, wanted, own uint16) uint64 {
 	set := s.ix.setOf[card]
 	if set < 0 {

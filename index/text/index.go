@@ -29,7 +29,7 @@ type Corpus struct {
 	Finishes   func(i int, each func(finish string))
 	SetAliases func(i int, each func(alias string))
 	Series     func(i int) string // of the card's set
-	Year       func(i int) int    // in which the card's set was released, 0 when not known
+	Year       func(i int) int    // the year of the set's release, 0 if unknown
 	Unpriced   bool               // no card has a price
 	Games      []string           // by number: a game's name
 	Aliases    []Alias
@@ -38,8 +38,8 @@ type Corpus struct {
 // An Index finds the cards that a free-text query means. It is immutable and safe for concurrent
 // use. It has neither goroutines nor open files, and need not be closed.
 //
-// Cards with the same words in their names share a name group; postings lead from words to groups,
-// and groups have their cards.
+// Cards with equal words in their names belong to one name group; postings lead from words to
+// groups, and groups have their cards.
 type Index struct {
 	words vocabulary
 	uses  []use    // by word
@@ -47,7 +47,7 @@ type Index struct {
 	sets  postings // by word: the sets that have it
 	codes postings // by word: the sets with this code
 
-	docTerms   postings // by name group: its words; names inverted
+	docTerms   postings // by name group: its words; the inverse of names
 	groups     []nameGroup
 	groupCards Grouping // by name group: its cards
 	groupOf    []uint32
@@ -62,9 +62,9 @@ type Index struct {
 	numbers        vocabulary
 	numberCard     Grouping // by number: its cards
 	numberOf       []uint32
-	baseOf         []uint32 // the number of which the card's is a parallel
+	baseOf         []uint32 // the base number of the card's number
 	tailOf         []uint32 // the number within its set, of a number that names the set too
-	aliasOf        []uint32 // by number: the number of which it is another spelling, mostly itself
+	aliasOf        []uint32 // by number: the number that it is another form of, mostly itself
 	totalOf        []uint16
 	gameOf         []uint8
 	traits         []cardvocab.Traits // by card
@@ -98,7 +98,7 @@ func (ix *Index) isSuffix(word uint32) bool {
 	return ix.isUsed(word, inName) && ix.weights[word] == weightSuffix
 }
 
-// A nameGroup is what the cards of one name share.
+// A nameGroup has the common properties of all cards of one name.
 type nameGroup struct {
 	termMask
 	// traitBits are the bits of qualifiers that state a rarity, finish or edition.
@@ -129,7 +129,7 @@ type Grouping struct {
 	rows  []uint32
 }
 
-// Of returns the rows of a key, in the order in which they were given. Do not change them.
+// Of returns the rows of a key, in their given order. Do not change them.
 func (col *Grouping) Of(key uint32) []uint32 { return col.rows[col.start[key]:col.start[key+1]] }
 
 // NewGrouping groups n entries by key: entry i puts rowOf(i) under keyOf(i), or nowhere if that is
@@ -166,8 +166,8 @@ func Identity(i int) uint32 { return uint32(i) }
 // itself.
 const qualifierBit = 1 << 31
 
-// postings are, for each word, the documents (name groups or sets) that have it, in ascending
-// order, and which of their words it is.
+// postings are, for each word, the documents (name groups or sets) that have it, ascending,
+// with the positions of the word.
 type postings struct {
 	start []uint32
 	doc   []uint32
@@ -188,7 +188,7 @@ func (ps *postings) adjacent(a, b uint32, found func(doc, mask uint32)) {
 	i, iEnd := ps.of(a)
 	j, jEnd := ps.of(b)
 
-	// Both lists ascend by document, so one merge finds all that they share.
+	// Both lists ascend by document, so one merge finds all common documents.
 	for i < iEnd && j < jEnd {
 		switch {
 		case ps.doc[i] < ps.doc[j]:

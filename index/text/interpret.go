@@ -16,7 +16,7 @@ type NoteKind uint8
 const (
 	Dropped       NoteKind = iota // the words were not searched
 	Replaced                      // an alias was replaced
-	Corrected                     // a word's spelling was corrected
+	Corrected                     // a word was corrected
 	Missing                       // the card does not have the word
 	MatchedSet                    // the words are of the card's set
 	MatchedNumber                 // the words are the card's number
@@ -29,13 +29,13 @@ const (
 	matchedName                   // the word is of the card's name; never reported
 )
 
-// IsOfQuery reports whether a note is about the query whatever card comes first.
+// IsOfQuery reports whether a note concerns the query, independent of the first card.
 func (kind NoteKind) IsOfQuery() bool { return kind == Dropped || kind >= Sorted }
 
 // A Note explains how one part of a query was interpreted.
 type Note struct {
 	Kind     NoteKind
-	From, To string // To is what the words were taken for, if that is something else
+	From, To string // To is the text that the words were taken for, if it differs
 }
 
 // Interpret appends notes that explain how a query matched card, its first hit. There are none if
@@ -66,7 +66,7 @@ func (of *rewrite) typed(query string) string {
 	return cardvocab.Unescape(query)[of.from:of.til]
 }
 
-// isPlain reports whether, by the score, all words were found in the name as they were typed.
+// isPlain reports whether, by the score, all words were found in the name as typed.
 func (hit Hit) isPlain() bool {
 	quality := QualityOf(hit.Score)
 	exact := hit.Score>>inexactAt&(1<<(setAt-inexactAt)-1) == 0 || hit.by.pass == passExact
@@ -85,8 +85,8 @@ func (q *query) spacedText(from, til int) string {
 	return string(text)
 }
 
-// explainRoles notes which words were dropped, preferred, or taken for a game; neighbours share a
-// note.
+// explainRoles notes the words that were dropped, preferred, or taken for a game; neighbours
+// share a note.
 func (ix *Index) explainRoles(dst []Note, q *query, card uint32) []Note {
 	for i := 0; i < len(q.roles); {
 		til := i + 1
@@ -140,7 +140,7 @@ func (s *search) explainTerms(dst []Note, hit Hit) []Note {
 		case name.classes.at(i) <= exactQualifier:
 			continue
 		case ev.numbers>>i&1 != 0:
-			// Words that are one number together share a note: "swsh 039".
+			// Words that form one number have one note: "swsh 039".
 			if number>>i&1 != 0 {
 				dst[len(dst)-1].From += " " + string(text)
 				continue
@@ -166,7 +166,7 @@ func (s *search) explainTerms(dst []Note, hit Hit) []Note {
 	return dst
 }
 
-// numberOf returns the terms of the card's numbers of which term i is a part.
+// numberOf returns the terms of the card's numbers that contain term i.
 func (s *search) numberOf(card uint32, i int) (terms uint8) {
 	for k := range s.query.numbers {
 		number := &s.query.numbers[k]
@@ -194,7 +194,7 @@ func (s *search) foundAs(card uint32, i int, all matchClasses) (NoteKind, string
 			return MatchedSet, "" // a code that was typed as two words: "swsh 07"
 
 		// A prefix is reported if it may also be a misspelling, except at the end, where the user
-		// may go on typing.
+		// may still be typing.
 		case begins && (r.class != typoName && r.class != twoTyposName || i == len(s.query.terms)-1):
 		case r.class >= typoName && (alone || r.bits&^all.phonetic() == 0):
 			return Corrected, string(s.ix.words.word(r.lo))
@@ -243,8 +243,8 @@ func (ix *Index) SetHasTerm(card, word uint32) bool {
 		slices.Contains(ix.codes.docs(word), uint32(set)))
 }
 
-// NumberGroup returns a number that a card shares with the cards of the same collector number,
-// parallels included; ok is false without a number.
+// NumberGroup returns a number common to the cards of an equal collector number, parallels
+// included; ok is false without a number.
 func (ix *Index) NumberGroup(card uint32) (group uint32, ok bool) {
 	return ix.baseOf[card], ix.baseOf[card] != none
 }

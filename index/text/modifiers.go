@@ -9,8 +9,8 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// Modifiers are what a query asks for beside the words that cards have (docs/dev/SEARCH.md, Orders, prices,
-// eras, sealed words).
+// Modifiers are the parts of a query that do not name cards (docs/dev/SEARCH.md, Orders, prices, eras,
+// sealed words).
 type Modifiers struct {
 	Rest     string         // the query without the words of modifiers
 	Order    string         // as a sort parameter, "" for none
@@ -39,8 +39,8 @@ func (ix *Index) ReadModifiers(text string, maybe bool) (found Modifiers, ok boo
 	return reader.found, len(reader.found.Remarks) > 0
 }
 
-// A modifierReader is the state of one ReadModifiers. Its methods that read something at a token return
-// the end of what they read, which is the token itself if there is nothing.
+// A modifierReader is the state of one ReadModifiers. Its reading methods take a token and return the
+// end of the part that they read. If they read nothing, they return the token itself.
 type modifierReader struct {
 	ix     *Index
 	query  *query
@@ -105,8 +105,8 @@ func (reader *modifierReader) isSingle(i int) bool {
 	return false
 }
 
-// phrase reads the longest phrase that begins at a token. What is in brackets, or part of a longer name,
-// is none.
+// phrase reads the longest phrase that begins at a token. Text in brackets, or within a longer name, is
+// no phrase.
 func (reader *modifierReader) phrase(i int) int {
 	q := reader.query
 	tokens := q.norm.tokens
@@ -162,13 +162,13 @@ func (reader *modifierReader) take(meaning cardvocab.Modifier, i, til int) int {
 	}
 }
 
-// order takes tokens for an order, of which the first counts.
+// order takes tokens for an order; the first order counts.
 func (reader *modifierReader) order(by string, i, til int) int {
 	reader.found.Order = cmp.Or(reader.found.Order, by)
 	return reader.add(Note{Kind: Sorted}, i, til)
 }
 
-// era takes tokens for an era, of which the first counts.
+// era takes tokens for an era; the first era counts.
 func (reader *modifierReader) era(meaning cardvocab.Modifier, i, til int) int {
 	when := cardvocab.EraAlways
 	end := til
@@ -198,8 +198,8 @@ func (reader *modifierReader) add(about Note, i, til int) int {
 	return til
 }
 
-// qualifies reports whether a name or set has the words of a product beside the same word as the query:
-// Ancient Booster, "(Tin Pack Set)".
+// qualifies reports whether a name or set has the words of a product next to an equal word of the
+// query: Ancient Booster, "(Tin Pack Set)".
 func (reader *modifierReader) qualifies(i, til int) bool {
 	found := false
 	roles := reader.query.roles
@@ -326,7 +326,7 @@ func (reader *modifierReader) amount(i int) (cents int64, end int, money bool) {
 	}
 }
 
-// bounded takes tokens for bounds of the price, of which the first count.
+// bounded takes tokens for bounds of the price; the first bounds count.
 func (reader *modifierReader) bounded(lo, hi int64, i, til int) int {
 	if reader.found.Min == noAmount {
 		reader.found.Min = lo

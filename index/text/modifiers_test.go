@@ -31,8 +31,8 @@ func modifierIndex(t *testing.T) *Index {
 	return ix
 }
 
-// modifierQueries say what queries ask for: order, bounds, era, sealed and alone, and what is left; nothing
-// where they ask for nothing.
+// modifierQueries have the meaning of queries: order, bounds, era, sealed and alone, and the remaining
+// words. It is empty for queries without modifiers.
 var modifierQueries = map[string]string{
 	"cheapest charizard":                   "price_asc | charizard",
 	"Charizard, price low to high":         "price_asc | charizard",

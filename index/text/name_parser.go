@@ -29,8 +29,8 @@ type nameWord struct {
 	tied bool // no space separates it from the previous word: "Ho-Oh"
 }
 
-// A nameParser parses names. TCGCSV's names contain what other sources have in other fields;
-// docs/dev/SEARCH.md, Normalise:
+// A nameParser parses names. TCGCSV's names contain parts that other sources have in other
+// fields; docs/dev/SEARCH.md, Normalise:
 //   - " - OP01-016", "(001)", "(#12)" and "(74 Delta)" repeat the card's own number, which is
 //     dropped;
 //   - "(Delta Species)", "(Prism Star)", "(Star)" and "Nidoran (F)" are symbols, and part of
@@ -136,7 +136,7 @@ func (parsed *name) qualify(printing []nameWord) {
 	}
 }
 
-// cutNumber removes the card's number from the front of a bracket or of the text behind a dash:
+// cutNumber removes the card's number from the front of a bracket or of the text after a dash:
 // "OP01-016", "001", "4/102", "#12", "74 Delta".
 func (reader *nameParser) cutNumber(tokens []token) (rest []token, cut bool) {
 	if reader.own == "" {
@@ -183,7 +183,7 @@ func (reader *nameParser) numberAtEnd(tokens []token, core int) int {
 	return core - first
 }
 
-// symbolWords returns how many of the words in a bracket spell out a symbol of the name before it.
+// symbolWords returns the number of words in a bracket that name a symbol of the name before it.
 func (reader *nameParser) symbolWords(tokens []token, core []nameWord) int {
 	if len(tokens) == 0 || len(tokens) > 2 || tokens[0].bracket == 0 || len(core) == 0 {
 		return 0
@@ -207,7 +207,7 @@ func (reader *nameParser) symbolWords(tokens []token, core []nameWord) int {
 	return 0
 }
 
-// genderOf spells out the letter that TCGCSV writes for the sign of Nidoran ♀ and Nidoran ♂.
+// genderOf returns the word for the letter that TCGCSV writes for the sign of Nidoran ♀ and Nidoran ♂.
 func genderOf(w []byte) []byte {
 	switch w[0] {
 	case 'f':

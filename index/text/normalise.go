@@ -12,7 +12,7 @@ type token struct {
 	start, end int
 	// stem is the length of the word without its possessive ending ("mistys": 5), or 0.
 	stem int
-	// before is the sign between the word and the previous one. It is ' ' for a space (or no
+	// before is the sign between the word and the previous word. It is ' ' for a space (or no
 	// previous word), '-', '_', '/', '.' for that sign alone, and 't' for any other.
 	before byte
 	// hash reports a number sign directly before the word.
@@ -49,9 +49,9 @@ func (norm *normaliser) words(text string) []string {
 	return words
 }
 
-// read splits a text into normalised words. It decodes HTML entities, spells out symbols,
-// decomposes characters, drops diacritics, apostrophes and the word "and", and separates words at
-// every other sign. Words are in lower case. It stops after limit words, or 400 folded bytes; 0
+// read splits a text into normalised words. It decodes HTML entities, writes symbols as words,
+// decomposes characters, and drops diacritics, apostrophes and the word "and". Every other sign
+// separates words. Words are in lower case. It stops after limit words, or 400 folded bytes; 0
 // means no limit.
 func (norm *normaliser) read(text string, limit int) {
 	norm.text = norm.text[:0]

@@ -141,7 +141,7 @@ func appendPhonetic(dst, word []byte) []byte {
 type phoneticScratch struct {
 	joined, sound []byte
 	trigrams      []uint32
-	shared        []uint8 // by sound: how many trigrams it shares with the typed sound
+	shared        []uint8 // by sound: the number of common trigrams with the typed sound
 	matches       []uint32
 	best          []phoneticMatch
 }
@@ -152,7 +152,7 @@ type phoneticMatch struct {
 	share int
 }
 
-// expandPhonetic takes up to four neighbouring words of letters for one that sounds like them.
+// expandPhonetic replaces one to four neighbouring words of letters by a word that sounds like them.
 func (rd *termExpander) expandPhonetic() {
 	scratch := &rd.phoneticScratch
 	tokens := rd.query.norm.tokens
@@ -194,7 +194,7 @@ func (rd *termExpander) termsWithin(i, til int) (bits uint8) {
 	return bits
 }
 
-// addPhonetic adds the words that share at least half of all trigrams with the sound.
+// addPhonetic adds the words whose sound has at least half of all trigrams in common.
 func (rd *termExpander) addPhonetic(bits uint8) {
 	index := &rd.ix.phonetic
 	scratch := &rd.phoneticScratch

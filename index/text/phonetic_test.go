@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSoundsThatRepeat looks for words in which the same letters come again and again, so that a word
-// and its sound share more runs than either has.
+// TestSoundsThatRepeat searches for words with repeated letters. In such a word, letters and sound
+// have more runs in common than either has.
 func TestSoundsThatRepeat(t *testing.T) {
 	c := testCatalog{cards: []testCard{{name: "Hahahahahaha"}, {name: "Zehahahahaha!"}, {name: "Charizard"}}}
 	ix, err := Build(context.Background(), c.corpus(), nil)

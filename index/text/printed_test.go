@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// checkFirst holds that a query finds a card of a shelf first, and no other card as well.
+// checkFirst checks that a query finds a card of a shelf first, and no other card as well.
 func checkFirst(t *testing.T, ix *Index, q string, want uint32) {
 	t.Helper()
 	hits := ix.Search(nil, q, nil)
@@ -16,7 +16,7 @@ func checkFirst(t *testing.T, ix *Index, q string, want uint32) {
 	}
 }
 
-// TestPrinted holds that what is printed on a card finds it, however many words that are.
+// TestPrinted checks that a card is found by its printed text, however many words that has.
 func TestPrinted(t *testing.T) {
 	const warlords = "Starter Deck 3: The Seven Warlords of The Sea"
 	ix := buildSmall(t, nil, [][4]string{
@@ -56,8 +56,8 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
-// TestSetsAlone holds that the whole name of a set means its cards, products of it left out, and
-// that none of them is better for its name.
+// TestSetsAlone checks that the whole name of a set means its cards without products, and that
+// none of them ranks higher for its name.
 func TestSetsAlone(t *testing.T) {
 	ix := buildSmall(t, nil, [][4]string{
 		{"Perilous Jungle", "156/162", "Temporal Forces", "Uncommon"},
@@ -93,8 +93,8 @@ func TestTagTeam(t *testing.T) {
 	checkFirst(t, ix, "tag team mewtwo mew gx", 1)
 }
 
-// TestOtherGames holds that a query of another game finds nothing, although cards have some of its
-// words, and that a name beside one more word is kept.
+// TestOtherGames checks that a query of another game finds nothing, although cards have some of
+// its words. A name next to one more word still counts.
 func TestOtherGames(t *testing.T) {
 	ix := buildSmall(t, nil, [][4]string{
 		{"Blue Dragon Seal Water Stream", "OP06-019", "Wings of the Captain", "UC"},
@@ -111,7 +111,7 @@ func TestOtherGames(t *testing.T) {
 	checkFirst(t, ix, "white kyurem poster", 1)
 }
 
-// TestNoiseInBrackets holds that a language in brackets is a name's where one has it.
+// TestNoiseInBrackets checks that a language in brackets belongs to a name that has it.
 func TestNoiseInBrackets(t *testing.T) {
 	ix := buildSmall(t, nil, [][4]string{
 		{"Pikachu", "58/102", "Base Set", "Common"},
@@ -122,7 +122,7 @@ func TestNoiseInBrackets(t *testing.T) {
 	checkFirst(t, ix, "pikachu (english)", 0)
 }
 
-// TestApartIsNoCode holds that a set and a number behind a space are no code, where a card fits them.
+// TestApartIsNoCode checks that a set and a number after a space are no code, if a card matches them.
 func TestApartIsNoCode(t *testing.T) {
 	ix := buildSmall(t, nil, [][4]string{
 		{"Charizard", "4", "Base", "Rare Holo"},

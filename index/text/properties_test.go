@@ -14,7 +14,7 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// typings are the ways in which people type a name.
+// typings are people's ways of typing a name.
 var typings = []struct {
 	name string
 	how  func(s string) string
@@ -84,7 +84,7 @@ func TestOwnName(t *testing.T) {
 	}
 }
 
-// plainNames respells the names that it meets, each once: most of a catalog is never among the first.
+// plainNames rewrites the names that it meets, each once: most of a catalog is never among the first.
 type plainNames struct {
 	*testCatalog
 	known map[string]string
@@ -94,14 +94,14 @@ func (p plainNames) of(name string) string {
 	plain, ok := p.known[name]
 	if !ok {
 		card := testCard{name: name}
-		card.respell()
+		card.simplify()
 		plain = card.name
 		p.known[name] = plain
 	}
 	return plain
 }
 
-// firstGroupHas says whether a card of the name is among the hits with the best score.
+// firstGroupHas reports whether a card of the name is among the hits with the best score.
 func (p plainNames) firstGroupHas(q, name string) bool {
 	hits := p.index.Search(nil, q, nil)
 	if len(hits) == 0 {
@@ -195,8 +195,8 @@ func TestFilter(t *testing.T) {
 	t.Logf("%d narrowed, %d without any of the best", narrowed, widened)
 }
 
-// TestOrderOfCards holds that neither the order of the cards in the catalog nor earlier searches
-// change an answer.
+// TestOrderOfCards checks that neither the order of the cards in the catalog nor earlier
+// searches change a result.
 func TestOrderOfCards(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(9, 9))

@@ -8,7 +8,7 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// Bounds of a query (docs/dev/SEARCH.md, Cost): the rest of it is not read.
+// Bounds of a query (docs/dev/SEARCH.md, Cost): the rest is not read.
 const (
 	maxQueryTerms = 8
 	maxTokens     = 24
@@ -60,12 +60,12 @@ type query struct {
 	overflow int
 	key      []byte
 
-	// What words are other than terms to search: roles.go.
+	// Words that are not search terms: roles.go.
 	roles          []role
 	preferences    []queryPreference // rarities, finishes and editions that it prefers
 	games          uint64            // the games that it names
-	cards          []uint32          // those of which the whole query is an alias, or a name with a wrong number
-	aliasGames     uint64            // the games in which its aliases count
+	cards          []uint32          // cards whose alias, or name with a wrong number, is the whole query
+	aliasGames     uint64            // the games of its aliases
 	rewrites       []rewrite         // its aliases
 	typed          bool              // no alias was replaced, and no name of another language read
 	pieces         []token           // scratch of splitNames
@@ -83,7 +83,7 @@ type termWeights struct {
 	weight    [maxQueryTerms]uint8
 	total     int
 	minWeight int          // the least weight of a term, 0 aside
-	keyTerms  matchClasses // the terms of which one must be found
+	keyTerms  matchClasses // the terms of which at least one must be found
 	heavy     matchClasses // those that weigh as much as words of names
 	stopTerms matchClasses // those with the weight of a stop word, all bits of each
 	known     uint8        // the terms that are words of the catalog
@@ -133,7 +133,7 @@ func (q *query) readTerms(ix *Index) {
 			u.stopClass = stopWords[string(u.text)]
 		}
 
-		// A total goes with its number and is no word of its own.
+		// A total belongs to its number and is no separate word.
 		i = u.til
 		if u.total > 0 && !u.inside {
 			i++
@@ -384,7 +384,7 @@ func (q *query) joinNumber(ix *Index, i, til int) {
 	}
 }
 
-// findNumber returns the number with this key, the number of which the key is another spelling, or
+// findNumber returns the number with this key, or the number with another form of the key, or
 // none.
 func (ix *Index) findNumber(key []byte) uint32 {
 	id := ix.numbers.find(key)

@@ -7,8 +7,8 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// A role is what a word of a query is. Terms and years are searched, words of the other kinds are not
-// (docs/dev/SEARCH.md, Words that are left out).
+// A role is the function of a word in a query. Terms and years are searched, words of the other kinds
+// are not (docs/dev/SEARCH.md, Words that are left out).
 type role struct {
 	kind       roleKind
 	game       uint8                // of roleGame
@@ -25,7 +25,7 @@ type roleKind uint8
 
 const (
 	roleTerm       roleKind = iota
-	roleStop                // not searched: the card is the same without it
+	roleStop                // not searched: it does not change the card
 	roleCopy                // a grade, a condition or another word about one copy: not searched
 	roleGame                // restricts the search to a game
 	rolePreference          // a rarity, finish or edition that is preferred
@@ -39,8 +39,8 @@ const maxPreferences = 7
 // aliases.
 const maxProtectedWords = 12
 
-// classifyTokens finds the role of every word of the query. A word that is part of a whole name or
-// set is a term whatever else it may be. If no term is left, restoreTerms makes some, where it can.
+// classifyTokens finds the role of every word of the query. A word of a whole name or set is a
+// term, whatever other role it may have. If no term is left, restoreTerms makes some if it can.
 func (q *query) classifyTokens(ix *Index) {
 	tokens := q.norm.tokens
 	q.roles = append(q.roles[:0], make([]role, len(tokens))...)
@@ -154,9 +154,9 @@ func (q *query) isNumberPart(i, til int) bool {
 	return tie(i) || til < len(tokens) && tie(til)
 }
 
-// gradeAt returns how many tokens from i on are a grader, with its grade if there is one: "psa",
-// "psa 10", "bgs 9.5", "psa10". Right after another word of roleCopy, a grade alone counts too. graded
-// reports whether there is such a word before i.
+// gradeAt returns the number of tokens from i on that are a grader, with its grade if there is one:
+// "psa", "psa 10", "bgs 9.5", "psa10". Right after another word of roleCopy, a grade alone counts too.
+// graded reports whether there is such a word before i.
 func (q *query) gradeAt(i int, graded bool) int {
 	tokens := q.norm.tokens
 	word := q.norm.word(tokens[i])
@@ -205,8 +205,8 @@ func (q *query) protectNames(ix *Index) {
 	}
 }
 
-// protectAdjacent makes terms of words for products, and of stop words and copy words in brackets, if
-// a name or a set has them next to the same term. Examples: "ancient booster", "premium booster", "pikachu
+// protectAdjacent makes terms of product words, and of stop words and copy words in brackets, if a name or
+// a set has them next to an equal term. Examples: "ancient booster", "premium booster", "pikachu
 // (portuguese)".
 func (q *query) protectAdjacent(ix *Index) {
 	adjacent := func(i, k int) bool {
@@ -273,8 +273,8 @@ func (q *query) protectStopNames(ix *Index) {
 }
 
 // restoreTerms makes terms of words with roles if nothing else is left to search: of years, else of
-// preferences, else of games. A single word is searched whatever its role, because it may be a name or
-// a prefix of one. Several stop words or copy words are not: "my lot of cards".
+// preferences, else of games. A single word is searched in any role, because it may be a name or a
+// prefix of a name. Several stop words or copy words are not: "my lot of cards".
 func (q *query) restoreTerms() {
 	if len(q.roles) == 1 {
 		q.roles[0] = role{wordID: q.roles[0].wordID}
@@ -318,7 +318,7 @@ func (q *query) collectRoles() {
 	q.limitAliasGames()
 }
 
-// limitAliasGames restricts the query to the games in which its aliases count, unless none is left.
+// limitAliasGames restricts the query to the games of its aliases, unless none is left.
 func (q *query) limitAliasGames() {
 	if games := q.games & q.aliasGames; games != 0 {
 		q.games = games
@@ -329,7 +329,7 @@ func (q *query) limitAliasGames() {
 type phraseDict map[string]role
 
 // newPhraseDict collects the stop words, the copy words, the conditions, the preferences, and the names
-// and abbreviations of the games of a catalog.
+// and abbreviations of a catalog's games.
 func newPhraseDict(games []string) phraseDict {
 	dict := phraseDict{}
 	roles := map[stopClass]role{
@@ -377,7 +377,7 @@ func (dict phraseDict) add(phrase string, m role) {
 	dict[words[0]] = first
 }
 
-// isCode reports whether a word is the code of a set, or another spelling of one.
+// isCode reports whether a word is the code of a set, or another form of the code.
 func (ix *Index) isCode(w []byte) bool {
 	id := ix.words.find(w)
 	return id != none && len(ix.codes.docs(id)) > 0

@@ -124,7 +124,7 @@ func (f *candidate) hit(set uint8, c matchClass, mask uint32, repeated uint8) {
 		return
 	}
 
-	// Words that are covered from left to right are in the order of the name.
+	// Words that are covered from left to right have the order of the name.
 	ahead := mask &^ (1<<(f.last+1) - 1)
 	if ahead == 0 {
 		f.swaps++
@@ -153,13 +153,13 @@ const (
 	numberAlone
 	numberLoose // a parallel of the query's number, or in a set that seems too small for the total
 	noNumber
-	numberOff // the number alone is right, the total is not; no level of a score
+	numberOff // the number alone is correct, the total is not; no level of a score
 )
 
 // Places of the levels of the order in docs/dev/SEARCH.md in a score, from the highest down.
 const (
 	missingAt     = 50 // the weight of the words that are missing
-	dropAt        = 42 // which words are missing: those on the right count least
+	dropAt        = 42 // the missing words; words on the right count least
 	typosAt       = 37
 	tieTermsAt    = 33 // tie terms and repeated words that the card does not have
 	partAt        = 32 // not the exact full name
@@ -174,8 +174,8 @@ const (
 	fitZero = 1 << 11
 )
 
-// Closeness returns the levels of a score that say how well a card fits the words, the exact name aside.
-// Hits that are equal in it may have another order (docs/dev/SEARCH.md, Orders, prices, eras, sealed words).
+// Closeness returns the levels of a score for how well a card matches the words, the exact name aside. Hits
+// with equal closeness may have another order (docs/dev/SEARCH.md, Orders, prices, eras, sealed words).
 func Closeness(score uint64) uint64 { return score >> inexactAt &^ (1 << (partAt - inexactAt)) }
 
 // missingTieTerms counts the tie terms, and the repeated words, that a card does not have, whose
@@ -284,8 +284,8 @@ func (q *query) score(ev *evidence, unmet uint64, t *nameGroup, f *candidate) ui
 type MatchQuality struct {
 	Missing         int // the weight of the query's words that the card does not have
 	UnmetPreference int // how far the card is from the preferred rarity, finish and edition
-	Typos           int // spelling errors in the other words
-	// OutsideName counts what matches outside the card's name: words of its set, bare integers as its
+	Typos           int // typing errors in the other words
+	// OutsideName counts matches outside the card's name: words of its set, bare integers as its
 	// number
 	OutsideName int
 	// WholeName says that the query has every word of the card's name, as typed; qualifiers may be missing

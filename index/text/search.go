@@ -6,9 +6,9 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// A Hit is a card that a query means. A smaller Score is a better hit: it packs the levels of the
-// order in docs/dev/SEARCH.md, each of which breaks only the ties of the levels before. Hits with equal
-// scores match equally well; their order is the catalog's (decision 22).
+// A Hit is a card that a query means. A smaller Score is a better hit: it packs the levels of the order
+// in docs/dev/SEARCH.md, each of which breaks only the ties of earlier levels. Hits with equal scores
+// match equally well; their order is the catalog's (decision 22).
 type Hit struct {
 	Card  uint32
 	by    round
@@ -22,8 +22,8 @@ type round struct {
 	noAliases bool // no alias was replaced
 }
 
-// HasTerms reports whether a query contains a search term. "And" alone, or an apostrophe alone, is
-// none: nothing is left of it.
+// HasTerms reports whether a query contains a search term. "And" alone, or an apostrophe alone,
+// leaves no term.
 func (ix *Index) HasTerms(text string) bool {
 	return ix.checkQuery(text, func(q *query) bool { return len(q.terms) > 0 })
 }
@@ -45,15 +45,15 @@ func (ix *Index) checkQuery(text string, is func(q *query) bool) bool {
 // Search appends to dst every card that q means and that accept accepts (nil accepts all), in no
 // order. A query without a letter or digit means no card.
 //
-// The whole catalog decides what q means: words count as misspelled only if no card has them all as
-// typed. Of the accepted cards, those with the fewest missing words are hits, but never one that
-// lacks more than half. So a filter narrows the result, and if it excludes the best cards, the next
-// best count; but only in the games of the best: "roronoa zoro" means no Pokémon card.
+// The whole catalog decides the meaning of q: words count as misspelled only if no card has them
+// all as typed. Of the accepted cards, those with the fewest missing words are hits, unless they
+// lack more than half. So a filter narrows the result, and if it excludes the best cards, the next
+// best count, but only in the games of the best: "roronoa zoro" means no Pokémon card.
 func (ix *Index) Search(dst []Hit, q string, accept func(card uint32) bool) []Hit {
 	return ix.search(dst, q, accept, passPhonetic)
 }
 
-// SearchAsTyped is Search without spelling correction, which is most of its cost.
+// SearchAsTyped is Search without spelling correction, which costs most of a search.
 func (ix *Index) SearchAsTyped(dst []Hit, q string, accept func(card uint32) bool) []Hit {
 	return ix.search(dst, q, accept, passExact)
 }
@@ -95,7 +95,7 @@ type search struct {
 	query      query
 	expansions termExpander
 
-	// What a round found: collect.
+	// Found in a round: collect.
 	stamp           uint32
 	start           matchClasses // of a name group or set before any match
 	groups          []candidate
@@ -108,12 +108,12 @@ type search struct {
 	possible        []uint8                 // by name group: the terms that it may have, for the prefilter
 	missingBounds   [1 << maxQueryTerms]int // by the terms that a group may have: the least weight that a card lacks
 
-	// What it makes of these: gather.
+	// Made from this: gather.
 	by          round
 	accept      func(card uint32) bool
 	dst         []Hit
 	base        int    // where the round's hits begin in dst
-	maxMissing  int    // the largest weight that a card may lack, which is what the hits in dst lack
+	maxMissing  int    // the largest weight that a card may lack, equal to the missing weight of the hits in dst
 	byNumber    bool   // fewer cards have the numbers than groups were found
 	bestMissing int    // the least weight that any card lacks, accepted or not; above the query's weight without a card
 	games       uint64 // games of the cards that lack least
@@ -247,7 +247,7 @@ func (s *search) expand(e pass, partial bool) bool {
 }
 
 // runRound makes one pass, with its hits behind base. It returns false, without a search, if the
-// pass is the same as the one before.
+// pass equals the previous pass.
 func (s *search) runRound(e pass, limit, base int) bool {
 	if !s.expand(e, limit > 0) {
 		return false
@@ -261,9 +261,9 @@ func (s *search) runRound(e pass, limit, base int) bool {
 }
 
 // searchUnfiltered searches further if the caller accepted none of the best hits, which pass e
-// found. A word that no card has as a word of its own may have been misspelled after all
-// ("ninetails" is Nine-Tails in one game and Ninetales in the other): then later passes may find
-// cards that have all words. Otherwise the next best cards count, in the games of the best.
+// found. A word that no card has as a separate word may have been misspelled ("ninetails" is
+// Nine-Tails in one game and Ninetales in the other). Then later passes may find cards that have
+// all words. Otherwise the next best cards count, in the games of the best.
 func (s *search) searchUnfiltered(e pass, begin int) {
 	if len(s.dst) > begin && s.maxMissing == s.bestMissing {
 		return

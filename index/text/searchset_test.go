@@ -12,7 +12,7 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// A row is a query with what its first hit must be: one line of a search set.
+// A row is a query with the requirements on its first hit: one line of a search set.
 type row struct {
 	query, game, name, number, set, tier, cat string
 }
@@ -55,7 +55,7 @@ func readRows(t *testing.T, file string) (rows []row) {
 	return rows
 }
 
-// misses says why the first hits of a row are wrong, or "".
+// misses returns the fault of a row's first hits, or "".
 func (r row) misses(found []*testCard) string {
 	if r.name == "^$" {
 		if len(found) == 0 {
@@ -79,7 +79,7 @@ func (r row) misses(found []*testCard) string {
 	return "found " + first.name + " | " + first.number + " | " + first.set
 }
 
-// runSearchSet runs a search set, logs the rows that fail and returns the share that pass, by tier.
+// runSearchSet runs a search set, logs the rows that fail and returns the fraction that passes, by tier.
 func runSearchSet(t *testing.T, c *testCatalog, rows []row) map[string]float64 {
 	t.Helper()
 	good := map[string]int{}
@@ -137,9 +137,9 @@ func TestSearchSet(t *testing.T) {
 	}
 }
 
-// TestSearchSetInTCGCSV runs the search sets over the same games in TCGCSV's spelling. A few rows
-// ask for what TCGCSV has twice or not at all (its Jumbo Cards repeat 58/102), so that the floors
-// lie a little lower.
+// TestSearchSetInTCGCSV runs the search sets over these games in TCGCSV's writing. A few rows
+// search for cards that TCGCSV has twice or not at all (its Jumbo Cards repeat 58/102), so the
+// floors are a little lower.
 func TestSearchSetInTCGCSV(t *testing.T) {
 	testsweep.OnlyFull(t)
 	plain := spelledPlainly(tcgcsvCatalog(t))
@@ -163,19 +163,18 @@ var (
 	signs      = strings.NewReplacer("Nidoran F", "Nidoran ♀", "Nidoran M", "Nidoran ♂", " Prism Star", " ◇")
 )
 
-// spelledPlainly is the catalog with its cards respelled; its index is the one of the cards as they
-// were.
+// spelledPlainly is the catalog with its cards rewritten; its index is that of the original cards.
 func spelledPlainly(c *testCatalog) *testCatalog {
 	plain := *c
 	plain.cards = slices.Clone(c.cards)
 	for i := range plain.cards {
-		plain.cards[i].respell()
+		plain.cards[i].simplify()
 	}
 	return &plain
 }
 
-// respell writes a card of TCGCSV the way the expectations of the search sets are written.
-func (c *testCard) respell() {
+// simplify writes a card of TCGCSV in the form of the search sets' expectations.
+func (c *testCard) simplify() {
 	delta := strings.Contains(c.name, "(Delta Species)") || strings.Contains(c.name, " Delta)")
 	c.name = brackets.Replace(c.name)
 	c.name = asides.ReplaceAllStringFunc(c.name, func(qualifier string) string {

@@ -9,7 +9,7 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// A stopClass is how little a word says (docs/dev/SEARCH.md, Words that are left out).
+// A stopClass is how little a word contributes (docs/dev/SEARCH.md, Words that are left out).
 type stopClass uint8
 
 const (

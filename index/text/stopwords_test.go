@@ -12,8 +12,8 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// TestNoiseAlone holds that a word that is left out, or weighs little, counts when it is typed alone:
-// where it is a whole card name, that card comes first. Few words are.
+// TestNoiseAlone checks that a word that is dropped, or weighs little, counts if it is typed alone.
+// If it is a whole card name, that card comes first. Few words are.
 func TestNoiseAlone(t *testing.T) {
 	words := map[string]stopClass{}
 	for phrase, kind := range stopWords {
@@ -44,7 +44,7 @@ func TestNoiseAlone(t *testing.T) {
 	}
 }
 
-// TestTypedSample asks the names that are printed most in forms of everyday; index has the whole.
+// TestTypedSample searches for the most frequent names in everyday forms; index has the whole.
 func TestTypedSample(t *testing.T) {
 	c := officialCatalog(t)
 	counts := map[string]int{}
@@ -152,7 +152,7 @@ func TestWordsBesideNames(t *testing.T) {
 		}
 	}
 
-	// Noise goes first, unless it is part of a whole name.
+	// Stop words are dropped first, unless they belong to a whole name.
 	f("the charizard", 0)
 	f("how much is my charizard worth?", 0)
 	f("psa 10 gem mint charizard", 0)
@@ -178,7 +178,7 @@ func TestWordsBesideNames(t *testing.T) {
 	f("rare will", 13)
 	f("will charizard", 0)
 
-	// Products are none, but where a name has them.
+	// Product words are dropped, except in names that have them.
 	f("dragonite booster pack", 7)
 	f("fossil booster pack", 7)
 	f("fossil booster box", 7)
@@ -199,7 +199,7 @@ func TestWordsBesideNames(t *testing.T) {
 	f("charizard lot", 0)
 	f("lot lotad", 10)
 
-	// Rarities are preferences, and words of names where a name has them.
+	// Rarities are preferences, or words of names that have them.
 	f("charizard ex sir", 2, 1)
 	f("charizard ex double rare", 1, 2)
 	f("umbreon vmax alt art", 9, 8)
@@ -207,7 +207,7 @@ func TestWordsBesideNames(t *testing.T) {
 	f("charizard manga rare", 0)
 	f("rare candy", 6)
 
-	// Sets, numbers, and what is mistyped in them.
+	// Sets, numbers, and typing errors in them.
 	f("charizard 151", 1, 2)
 	f("umbreon swsh7", 8)
 	f("charizard ex 199-165", 2)
@@ -220,14 +220,14 @@ func TestWordsBesideNames(t *testing.T) {
 	f("zard ex sir", 2)
 	f("moonbreon", 9)
 
-	// A word that nobody knows weighs more than a common one.
+	// An unknown word weighs more than a common word.
 	f("black lotus")
 	f("sky lotus diamond")
 	f("xyzzy")
 }
 
-// TestRarities holds that what a card has is told apart as what is asked for is: one name in every
-// rarity and art finds the one that is meant, whichever stands first in the catalog.
+// TestRarities checks that cards and queries are distinguished by equal rules. One name in every
+// rarity and art finds the requested card, independent of the catalog's order.
 func TestRarities(t *testing.T) {
 	const set = "OP01: Romance Dawn"
 	cards := [][4]string{
@@ -301,8 +301,8 @@ func TestNameBeforeSet(t *testing.T) {
 	}
 }
 
-// TestQualifiersAreNoNames holds that a name is not corrected so that a word is found which only
-// qualifies names, and that it is where there is no such name.
+// TestQualifiersAreNoNames checks that a name is not corrected to a word that only qualifies
+// names, unless there is no such name.
 func TestQualifiersAreNoNames(t *testing.T) {
 	ix := buildSmall(t, nil, [][4]string{
 		{"Pichu (Prerelease) [Staff]", "28/123", "Promos", "Promo"},
@@ -324,8 +324,8 @@ func TestQualifiersAreNoNames(t *testing.T) {
 	}
 }
 
-// TestPartsOfNames holds that no part of a whole name, or of a word that was typed as two, is read as
-// another name.
+// TestPartsOfNames checks that no part of a whole name, or of a word that was typed as two, is read
+// as another name.
 func TestPartsOfNames(t *testing.T) {
 	ix := buildSmall(t, []Alias{
 		{Phrase: "captain kid", Replacement: "eustass captain kid", Card: -1, Game: 1},
@@ -392,8 +392,8 @@ func TestInterpret(t *testing.T) {
 	f("drogon", 7, Note{Corrected, "drogon", "dragonite"})
 }
 
-// TestInterpretationMatchesScore holds that notes and score say the same: the words that are told
-// as missing weigh what the first hit lacks.
+// TestInterpretationMatchesScore checks that notes and score agree: the words noted as missing
+// have the weight that the first hit lacks.
 func TestInterpretationMatchesScore(t *testing.T) {
 	c := officialCatalog(t)
 	rng := rand.New(rand.NewPCG(12, 12))
@@ -421,13 +421,14 @@ func TestInterpretationMatchesScore(t *testing.T) {
 		}
 		weight := missing()
 
-		// A round in which words may lack makes those light that mostly qualify names.
+		// A round in which words may be missing gives little weight to words that mostly qualify names.
 		if QualityOf(hits[0].Score).Missing != weight && hits[0].by.partial {
 			parsed.reduceWeight(parsed.minorTerms(c.index))
 			weight = missing()
 		}
 
-		// What sounds like a name together with a word of it is no word of the card, and yet costs nothing.
+		// A sound that matches a name only together with a word of the name is no word of the card,
+		// and yet costs nothing.
 		lacks := QualityOf(hits[0].Score).Missing
 		if hits[0].by.pass == passPhonetic {
 			weight = min(weight, lacks)

@@ -8,7 +8,7 @@ import (
 )
 
 // A traitReader finds the traits of cards in their rarities, printings, names' qualifiers, sets and
-// finishes. It caches texts, of which a catalog has few.
+// finishes. It caches texts, because a catalog has few.
 type traitReader struct {
 	corpus Corpus
 	norm   normaliser
@@ -80,15 +80,15 @@ func (tr *traitReader) cached(
 }
 
 // lastFirstEdition is the last year in which first editions were marked. If no price decides, an
-// old set is a near match for one.
+// old set is a near match for a first edition.
 const lastFirstEdition = 2001
 
-// usualTraits are those of most cards: a card without one of them may still be what its whole name asks for.
+// usualTraits are the traits of most cards. A card without one of them may still be the exact match of its whole name.
 const usualTraits = cardvocab.Finishes | cardvocab.AnyRare | cardvocab.Uncommon | cardvocab.Common
 
-// unmet returns how far a card is from the preferences of a query. Each adds 0 for a card that has
-// it, 1 for a near match and 2 for none. The level says that the card is no whole answer, because it
-// does not have a rarity: the name's other cards that have it come first (docs/dev/SEARCH.md, Preferences).
+// unmet returns how far a card is from the preferences of a query. Each adds 0 for a card that has it, 1
+// for a near match and 2 for none. The level reports that the card is no complete match, because it lacks a
+// rarity: the name's other cards with the rarity come first (docs/dev/SEARCH.md, Preferences).
 func (s *search) unmet(card uint32) (sum, level uint64) {
 	for _, preference := range s.query.preferences {
 		if s.ix.traits[card]&preference.Exact != 0 || s.ix.inSetOfCode(card, preference.wordID) {

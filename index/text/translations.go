@@ -9,8 +9,7 @@ import (
 	"ninepocket/cardvocab"
 )
 
-// minTranslatedPrefix is the least number of Latin letters that a name of another language is found by the beginning
-// of.
+// minTranslatedPrefix is the least number of Latin letters of a prefix that finds a name in another language.
 const minTranslatedPrefix = 4
 
 // addTranslations adds the names of other languages that mean nothing in the catalog's own (docs/dev/SEARCH.md, Other
@@ -75,14 +74,14 @@ func (b *builder) addTranslation(given *Alias) {
 	name := string(b.parser.norm.text)
 	english := ix.words.findString(name) != none || b.isCode[name] || stopWords[name] != significant ||
 		ix.phrases[name].kind != roleTerm
-	// What a list of other names says of a phrase stands.
+	// A meaning from a list of other names stays.
 	if listed, known := b.meanings[name]; !english && (!known || strings.EqualFold(listed.words, of.words)) {
 		b.meanings[name] = of
 	}
 }
 
-// wordsOf returns words by which names with some English words are found: the last two, or all of them joined. lo is
-// none if the catalog has them nowhere.
+// wordsOf returns words that find names with some English words: the last two, or all of them joined. lo is none if
+// the catalog has them nowhere.
 func (b *builder) wordsOf(english string) (lo, second uint32) {
 	words := b.parser.norm.words(english)
 	find := b.index.words.findString
@@ -104,8 +103,8 @@ func (b *builder) wordsOf(english string) (lo, second uint32) {
 	return lo, second
 }
 
-// countParts counts what stands in the place of each wide part of a name in the English one. Where they do not have as
-// many parts, only the last ones are compared.
+// countParts counts which English words stand for each wide part of a name. If the numbers of parts differ, only the
+// last parts are compared.
 func (b *builder) countParts(parts map[string]map[string]int, given *Alias) {
 	names := b.parser.norm.words(given.Phrase)
 	english := b.parser.norm.words(given.Replacement)
@@ -133,8 +132,8 @@ func (b *builder) countParts(parts map[string]map[string]int, given *Alias) {
 	}
 }
 
-// splitNames divides words that hold a name of another language into it and what is glued to it: アローラロコン,
-// GlurakVMAX.
+// splitNames divides words that hold a name of another language into the name and the glued rest:
+// アローラロコン, GlurakVMAX.
 func (q *query) splitNames(ix *Index) {
 	for i := 0; i < len(q.norm.tokens); i++ {
 		tok := q.norm.tokens[i]
@@ -189,8 +188,8 @@ func (ix *Index) isTranslated(word []byte) bool {
 	return of != nil && of.lo != none
 }
 
-// splitWide divides a word without spaces between words: the longest names first, from the left. Particles beside a
-// name are left out; what is between names is a word of its own, and so is a name that is being typed.
+// splitWide divides a word without spaces between words: the longest names first, from the left. Particles next to
+// a name are dropped. Text between names is a separate word; a name that is still being typed is one, too.
 func (q *query) splitWide(ix *Index, tok token) {
 	word := q.norm.word(tok)
 	rest := 0 // where the word that is no name begins
@@ -281,7 +280,7 @@ func (q *query) addPiece(tok token, from, til int) {
 		part.before = 't'
 	}
 
-	// Where characters of the query have other lengths, the place of a part is not known.
+	// If characters of the query have other lengths, the place of a part is unknown.
 	if tok.til-tok.from == tok.end-tok.start {
 		part.from = tok.from + from
 		part.til = tok.from + til
@@ -291,7 +290,7 @@ func (q *query) addPiece(tok token, from, til int) {
 	q.pieces = append(q.pieces, part)
 }
 
-// expandTranslatedPrefix takes a word for the beginning of names in other languages.
+// expandTranslatedPrefix takes a word for the prefix of names in other languages.
 func (rd *termExpander) expandTranslatedPrefix(bit uint8, w []byte) {
 	if rd.query.typed || !isWide(w) && len(w) < minTranslatedPrefix {
 		return
@@ -320,7 +319,7 @@ func (rd *termExpander) addTranslatedTypos(bit uint8, names []nearWord) {
 	}
 }
 
-// addTranslated adds what a phrase means, if it is a name of another language.
+// addTranslated adds the meaning of a phrase, if it is a name of another language.
 func (rd *termExpander) addTranslated(bit uint8, c matchClass, phrase uint32) {
 	if of := &rd.ix.aliases.meanings[phrase]; of.lo != none {
 		rd.list = append(rd.list, termExpansion{bits: bit, class: c, lo: of.lo, hi: of.lo + 1, second: of.second})

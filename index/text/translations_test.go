@@ -31,8 +31,8 @@ var translatedCards = [][4]string{
 	{"Team Rocket's Mewtwo ex", "231/182", "Destined", "Special Illustration"}, // 21
 }
 
-// translated makes an alias of each name: the English one, and what it is elsewhere. Words that stand beside names,
-// and particles, hold in all games.
+// translated makes an alias of each name: the English name, and the name elsewhere. Words next to names, and
+// particles, apply in all games.
 func translated(game int, english string, names ...string) (all []Alias) {
 	for _, name := range names {
 		all = append(all, Alias{Phrase: name, Replacement: english, Card: -1, Game: game, Translated: true})
@@ -115,7 +115,7 @@ func TestTranslations(t *testing.T) {
 	}
 }
 
-// TestTranslationsAreExplained holds that a note has a name as it was typed, and what it is in English.
+// TestTranslationsAreExplained checks that a note has a name as typed, and its English name.
 func TestTranslationsAreExplained(t *testing.T) {
 	ix := translatedIndex(t)
 
@@ -144,8 +144,8 @@ func TestTranslationsAreExplained(t *testing.T) {
 	}
 }
 
-// TestDearTranslations holds that no query takes long to divide: a name of two characters as often as fits, and what
-// almost is one.
+// TestDearTranslations checks that no query takes long to divide: a name of two characters repeated to the limit,
+// and almost such a name.
 func TestDearTranslations(t *testing.T) {
 	ix := translatedIndex(t)
 	for _, q := range []string{strings.Repeat("皮皮", 66), strings.Repeat("皮皮", 65) + "皮艾", strings.Repeat("の", 133)} {

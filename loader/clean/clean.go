@@ -1,4 +1,4 @@
-// Package clean makes the text of feeds fit to be shown, and gathers what was refused.
+// Package clean makes the text of feeds fit to be shown, and gathers the refused values.
 package clean
 
 import (
@@ -65,7 +65,7 @@ func isPlain(s string) bool {
 	return len(s) == 0 || !space
 }
 
-// Record cleans the text of one record and notes what it refuses.
+// Record cleans the text of one record and notes refused values.
 type Record struct {
 	Into *Quarantine
 	At   source.Location
@@ -76,7 +76,7 @@ type Record struct {
 // Refuse notes that a value of the record is refused.
 func (c *Record) Refuse(reason, value string) { c.Into.Refuse(c.At, reason, c.Ref, value) }
 
-// text cleans text of at most bound code points; what is not clean or too long is quarantined.
+// text cleans text of at most bound code points; unclean or longer text is quarantined.
 func (c *Record) text(s string, bound int) (string, bool) {
 	// Cleaning shortens a text by far less: megabytes are refused before they are worked on.
 	if len(s) > maxRawFactor*bound {
@@ -101,10 +101,16 @@ func (c *Record) text(s string, bound int) (string, bool) {
 // the longest HTML entity has 33.
 const maxRawFactor = 64
 
-// Optional cleans text that a record can do without: what is refused is absent.
+// Optional cleans text that a record can do without: refused text is absent.
 func (c *Record) Optional(s string, bound int) string {
 	out, _ := c.text(s, bound)
 	return c.Pool.Of(out)
+}
+
+// Unique is Optional for a text that hardly another record has.
+func (c *Record) Unique(s string, bound int) string {
+	out, _ := c.text(s, bound)
+	return strings.Clone(out)
 }
 
 // Name cleans a name, which a record cannot do without.
@@ -138,9 +144,9 @@ func (c *Record) Identifiers(in []source.Identifier) []source.Identifier {
 	var out []source.Identifier
 	for _, id := range in {
 		ns := c.Optional(id.Namespace, maxNamespace)
-		value := c.Optional(id.Value, maxIdentifierValue)
+		value := c.Unique(id.Value, maxIdentifierValue)
 		if ns == "" || value == "" {
-			// What was too long or unclean is noted already.
+			// Values that are too long or unclean are noted already.
 			if id.Namespace == "" || id.Value == "" {
 				c.Refuse(source.ReasonBadIdentifier, id.Namespace+":"+id.Value)
 			}
@@ -176,7 +182,7 @@ func (p *Pool) Of(s string) string {
 	}
 
 	s = strings.Clone(s)
-	// Long texts hardly repeat: they are copied, and not remembered.
+	// Long texts hardly repeat: they are copied, and not stored.
 	if len(s) > 64 {
 		return s
 	}
@@ -195,8 +201,8 @@ const maxLines = 200_000
 // MaxValue bounds each text of a line, in bytes: file, ref and offending value.
 const MaxValue = 200
 
-// Quarantine gathers what was refused (decision 26), a JSON object a line in the order of the
-// input.
+// Quarantine gathers the refused records (decision 26), a JSON object a line in the order of
+// the input.
 type Quarantine struct {
 	Lines  bytes.Buffer
 	Counts map[string]int // by reason

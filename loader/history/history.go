@@ -18,7 +18,7 @@ const (
 const blockLists = 4096
 
 // run is a batch of encoded points, list k of the blocks being lane[k]'s. Prices are stored one
-// higher, so that 0 can stand for a day whose row has no price and hides what weaker layers have.
+// higher, so that 0 can stand for a day whose row has no price and hides the weaker layers.
 type run struct {
 	lane   []uint32
 	blocks []snapshot.History
@@ -120,7 +120,7 @@ func (h *Layers) AddWide(lane int32, points []snapshot.Point) {
 	}
 }
 
-// flush packs what waits into a run.
+// flush packs the waiting rows into a run.
 func (h *Layers) flush(lanes int) {
 	if len(h.pending) == 0 {
 		return
@@ -160,7 +160,7 @@ func (h *Layers) pack(rows []dailyRow) []snapshot.Point {
 	return h.points
 }
 
-// compact packs all daily runs into one and forgets what is too old.
+// compact packs all daily runs into one and drops rows that are too old.
 func (h *Layers) compact(lanes int) {
 	reader := &Reader{daily: h.daily, from: h.oldest, to: h.oldest + snapshot.HistoryDays - 1}
 	var out run
@@ -187,13 +187,14 @@ type Reader struct {
 	base     *snapshot.Catalog
 	from, to snapshot.Day
 
-	// over is what layers say of a lane that lie over its lowest one, NoCents for a day without a price.
+	// over has the points of a lane's layers above its lowest one, NoCents for a day without a price.
 	// The others are room for a layer and for two in one.
 	over, points, merged []snapshot.Point
+	recent               []snapshot.Point // the last result of Splice
 }
 
-// Read reads the dates in [from, to]; base is what lies between the two layers, nil for nothing. Nothing
-// is added afterwards.
+// Read reads the dates in [from, to]; base lies between the two layers, nil for none. Nothing is added
+// afterwards.
 func (h *Layers) Read(base *snapshot.Catalog, lanes int, from, to snapshot.Day) *Reader {
 	h.flush(lanes)
 	if len(h.daily) > 1 {
@@ -241,12 +242,12 @@ func (r *Reader) Size() int {
 	return bytes
 }
 
-// Splice appends a lane's points to stored ones: its layers lie over each other, weakest first.
-// baseLane is the lane in the base, -1 for none. Of the days in again, which this build read as a
-// whole, the base says nothing. It returns the points from a day on too, which stay until the next call.
+// Splice appends a lane's points to stored ones: its layers lie over each other, weakest first. baseLane
+// is the lane in the base, -1 for none. For the days in again, which this build read as a whole, the
+// base does not count. It also returns the points from a day on, which stay until the next call.
 //
-// The lowest layer is mostly the only one but for the newest days: up to the first day that another
-// one speaks of, its bytes are taken as they are.
+// The lowest layer is mostly the only one but for the newest days: up to the first day of another
+// layer, its bytes are copied unchanged.
 func (r *Reader) Splice(
 	dst []byte, lane, baseLane int32, again []snapshot.Day, recent snapshot.Day,
 ) (stored []byte, points []snapshot.Point) {
@@ -256,12 +257,23 @@ func (r *Reader) Splice(
 		until = max(r.over[0].Day, r.from)
 	}
 
-	start := len(dst)
-	dst, last := snapshot.CutPoints(dst, lowest, shift, r.from, until)
-	r.merged = merge(r.merged[:0], r.decode(lowest, shift, until), r.over)
+	// A list is long, and decoded once.
+	var last snapshot.Point
+	var rest []byte
+	dst, r.recent, last, rest = snapshot.CutPoints(dst, r.recent[:0], lowest, shift, r.from, recent, until)
+	if last.Day == snapshot.NoDay {
+		r.decode(lowest, shift, until)
+	} else {
+		r.points = snapshot.NextPoints(r.points[:0], last, rest, r.to)
+	}
+
+	r.merged = merge(r.merged[:0], r.points, r.over)
 	tail := slices.DeleteFunc(r.merged, func(point snapshot.Point) bool { return point.Cents < 0 })
 	dst = snapshot.ExtendPoints(dst, last, tail)
-	return dst, r.decode(dst[start:], 0, recent)
+	k, _ := slices.BinarySearchFunc(tail, recent,
+		func(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) })
+	r.recent = append(r.recent, tail[k:]...)
+	return dst, r.recent
 }
 
 // overlayAll lays the layers of a lane over its lowest one, and returns that one.
@@ -292,14 +304,14 @@ func (r *Reader) overlayAll(lane, baseLane int32, again []snapshot.Day) (lowest 
 	return lowest, shift
 }
 
-// overlayDaily lays the daily runs of a lane over what is there.
+// overlayDaily lays the daily runs of a lane over the present points.
 func (r *Reader) overlayDaily(lane int32) {
 	for i := range r.daily {
 		r.overlay(r.daily[i].of(lane), 1)
 	}
 }
 
-// overlay lays a stored list over what is there, but for some days; stored prices are shift too high.
+// overlay lays a stored list over the present points, but for some days; stored prices are shift too high.
 func (r *Reader) overlay(stored []byte, shift int64, except ...snapshot.Day) {
 	if len(stored) > 0 {
 		points := r.decode(stored, shift, r.from)
@@ -307,7 +319,7 @@ func (r *Reader) overlay(stored []byte, shift int64, except ...snapshot.Day) {
 	}
 }
 
-// lay lays points over what is there.
+// lay lays points over the present points.
 func (r *Reader) lay(points []snapshot.Point) {
 	r.merged = merge(r.merged[:0], r.over, points)
 	r.over, r.merged = r.merged, r.over // air: a swap

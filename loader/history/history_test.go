@@ -16,7 +16,7 @@ const (
 	from = date - snapshot.HistoryDays + 1
 )
 
-// plain is a lane's history as a list of what was said, the later over the earlier: no layer, no bytes.
+// plain is a lane's history as a list of rows, the later over the earlier: no layer, no bytes.
 type plain map[snapshot.Day]int64
 
 func (p plain) lay(points []snapshot.Point) {
@@ -58,8 +58,8 @@ func drawPoints(t *rapid.T, last snapshot.Day) (points []snapshot.Point) {
 	return points
 }
 
-// TestSpliceEqualsOverlay splices lanes out of random layers: lists of history files, a base, days that
-// are read again, daily rows that come late, hide a day or are too old.
+// TestSpliceEqualsOverlay splices lanes from random layers: lists of history files, a base, and days
+// that are read again. Daily rows come late, hide a day or are too old.
 func TestSpliceEqualsOverlay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		lanes := rapid.IntRange(1, 4).Draw(t, "lanes")
@@ -123,8 +123,8 @@ func TestSpliceEqualsOverlay(t *testing.T) {
 	})
 }
 
-// BenchmarkSplice splices a year of a lane and the newest day: of a base alone, and of a base over a
-// history file, whose layers meet on every day.
+// BenchmarkSplice splices a year of a lane and the newest day. One case has a base alone, the other
+// a base over a history file, whose layers meet on every day.
 func BenchmarkSplice(b *testing.B) {
 	var points []snapshot.Point
 	for day := from - 1; day < date; day++ {

@@ -1,4 +1,4 @@
-// Package slug gives sets and cards the names by which addresses know them.
+// Package slug gives sets and cards their names in addresses.
 package slug
 
 import (
@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// maxStem bounds the slug's part that is made of names, in bytes, so that a slug with its tail
-	// stays well below the 200 characters that a path may have (decision 4).
+	// maxStem bounds the slug's part that is made from names, in bytes, so that a slug with its
+	// tail stays well below the 200 characters that a path may have (decision 4).
 	maxStem = 150
 	// shortTail is how many characters of the id's tail distinguish two equal stems.
 	shortTail = 6
 )
 
-// reservedSlug is the one name that the API has next to the slugs of cards: /v1/cards/batch is an
-// operation, and a card of that slug could not be asked for.
+// reservedSlug is the only API name next to the slugs of cards: /v1/cards/batch is an operation,
+// and a card of that slug could not be requested.
 const reservedSlug = "batch"
 
 // symbolWords are signs of card names with a spoken form. The table is the slug's own and frozen: a
@@ -68,11 +68,11 @@ type Request struct {
 	ID    string
 	Tail  string   // of the id
 	Prior string   // the slug in the base, "" for none
-	Stems []string // what the slug may be without a tail, best first; not empty
+	Stems []string // the possible slugs without a tail, best first; not empty
 }
 
-// candidate is the slug a want may have at a level: its stems, then the last stem with a part of
-// the id's tail, then with the whole of it. No level depends on any other item.
+// candidate is the possible slug of a want at a level: its stems, then the last stem with a part
+// of the id's tail, then the whole tail. No level depends on any other item.
 func (w *Request) candidate(level int) string {
 	if level < len(w.Stems) {
 		return w.Stems[level]
@@ -89,8 +89,8 @@ func (w *Request) candidate(level int) string {
 
 func (w *Request) levels() int { return len(w.Stems) + 2 }
 
-// retainsPrior reports whether the base's slug still says what the item is called: it is one of the
-// candidates, or the last one with a counter.
+// retainsPrior reports whether the base's slug still matches the item's name: it is one of the
+// candidates, or the last candidate with a counter.
 func (w *Request) retainsPrior() bool {
 	if w.Prior == "" {
 		return false
@@ -107,15 +107,16 @@ func (w *Request) retainsPrior() bool {
 	return ok && err == nil
 }
 
-// Assign gives every want a slug (decision 24). Who keeps its base slug is served first; the
-// others take the first candidate that nobody else wants at that level, that is not taken, and that
-// never led to another item. The result does not depend on the order of wants. A slug holds no
-// underscore, so it never equals an id.
+// Assign gives every want a slug (decision 24). Items that keep their base slug are served first.
+// The others take the first candidate that no other item wants at that level, that is not taken,
+// and that never led to another item. The result does not depend on the order of wants. A slug has
+// no underscore, so it never equals an id.
 func Assign(wants []Request, former map[string]string) []string {
 	slugs := make([]string, len(wants))
 	taken := make(map[string]bool, len(wants)+1)
 	taken[reservedSlug] = true
 	var open []int
+	lost := map[string]string{} // slugs of the base that do not stay with their items
 	for i := range wants {
 		// Published slugs come first, so that nobody loses one to a newcomer.
 		if wants[i].retainsPrior() && !taken[wants[i].Prior] {
@@ -123,11 +124,15 @@ func Assign(wants []Request, former map[string]string) []string {
 			taken[slugs[i]] = true
 		} else {
 			open = append(open, i)
+			lost[wants[i].Prior] = wants[i].ID
 		}
 	}
 
 	free := func(slug, id string) bool {
-		owner, was := former[slug]
+		owner, was := lost[slug]
+		if !was {
+			owner, was = former[slug]
+		}
 		return slug != "" && !taken[slug] && (!was || owner == id)
 	}
 	give := func(i int, slug string) {
@@ -147,7 +152,7 @@ func Assign(wants []Request, former map[string]string) []string {
 				return false
 			}
 
-			// Of several who want one slug, nobody gets it: the order of items must not matter.
+			// If several want one slug, none of them gets it: the order of items must not matter.
 			slug := wants[i].candidate(level)
 			ours := rivals[slug] == 1 && free(slug, wants[i].ID)
 			if ours {
@@ -172,7 +177,7 @@ func Assign(wants []Request, former map[string]string) []string {
 	return slugs
 }
 
-// slugDemand counts who wants each slug at a level, nobody above the last one.
+// slugDemand counts the wants of each slug at a level, none above the last level.
 func slugDemand(level int, wants []Request, open []int) map[string]int {
 	rivals := make(map[string]int, len(open))
 	for _, i := range open {

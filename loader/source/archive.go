@@ -52,7 +52,7 @@ func (t *tarFolder) each(ctx context.Context, want func(string) bool, visit func
 	}
 	defer plain.Close() //nolint:errcheck // only read
 
-	// What is read last distinguishes a whole archive from one that was cut between entries.
+	// The end of an archive distinguishes a whole archive from one that was cut between entries.
 	tail := &tailReader{r: &limitReader{r: plain, n: t.lim.total}}
 	tr := tar.NewReader(tail)
 	for n := 0; ; n++ {
@@ -86,7 +86,7 @@ func (t *tarFolder) each(ctx context.Context, want func(string) bool, visit func
 
 		body := &errorReader{r: tr}
 		err = visit(f, body)
-		// What the visitor made of a broken stream is an error of the archive, not of its file.
+		// The visitor's error about a broken stream is an error of the archive, not of its file.
 		if body.err != nil {
 			return fmt.Errorf("entry %q: %w", clip(f.name), damaged(body.err))
 		}
@@ -115,7 +115,7 @@ func (t *tarFolder) open() (io.ReadCloser, error) {
 	return &unpackedFile{plain, raw}, nil
 }
 
-// unpackedFile is what a file holds after decompression.
+// unpackedFile is a file's content after decompression.
 type unpackedFile struct {
 	io.ReadCloser
 	raw *os.File
@@ -123,7 +123,7 @@ type unpackedFile struct {
 
 func (u *unpackedFile) Close() error { return errors.Join(u.ReadCloser.Close(), u.raw.Close()) }
 
-// tarEntry distinguishes a file to read from one to skip, and refuses what has no place in a catalog.
+// tarEntry distinguishes a file to read from one to skip, and refuses entries that have no place in a catalog.
 func tarEntry(header *tar.Header) (f file, skip bool, err error) {
 	name, err := safeName(header.Name)
 	if err != nil {
@@ -145,9 +145,9 @@ func tarEntry(header *tar.Header) (f file, skip bool, err error) {
 // errTruncated is the cause where a tar ends without its end marker.
 var errTruncated = errors.New("ends without the end-of-archive marker")
 
-// finish reads what follows the last entry, so that checksums of the compression are checked, and
-// looks for the marker of two zero blocks (one is tolerated, as tar itself does), without which an
-// archive was cut between entries.
+// finish reads to the end, so that checksums of the compression are checked. It looks for the end
+// marker of two zero blocks (one is tolerated, as in tar itself). Without the marker, an archive
+// was cut between entries.
 func finish(tail *tailReader) error {
 	if tail.zeros < 512 {
 		return damaged(errTruncated)
@@ -158,7 +158,7 @@ func finish(tail *tailReader) error {
 	return nil
 }
 
-// damaged words what is wrong with an archive as a whole.
+// damaged describes the fault of an archive as a whole.
 func damaged(err error) error {
 	switch {
 	case errors.As(err, new(*unpackError)):
@@ -172,7 +172,7 @@ func damaged(err error) error {
 	}
 }
 
-// tailReader counts the zero bytes at the end of what was read.
+// tailReader counts the zero bytes at the end of the read bytes.
 type tailReader struct {
 	r     io.Reader
 	zeros int

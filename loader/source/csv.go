@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -21,7 +20,7 @@ import (
 // line a few hundred bytes.
 const maxLine = 1 << 20
 
-// errLongLine is the error of a line over maxLine; the reader goes on with the next one.
+// errLongLine is the error of a line over maxLine; the reader continues with the next line.
 var errLongLine = errors.New("line too long")
 
 // lines reads a text file line by line. LF and CRLF both end a line, the last one may lack either,
@@ -75,8 +74,8 @@ func (l *lines) next() ([]byte, error) {
 	return bytes.TrimSuffix(line, []byte("\r")), nil
 }
 
-// each calls use with every further line that is not empty, and refuses those that are too long or
-// in which use finds an error.
+// each calls use with every further line that is not empty. It refuses lines that are too long,
+// and lines in which use finds an error.
 func (l *lines) each(ctx context.Context, file string, to Sink, use func(at Location, line []byte) *recordError) error {
 	for {
 		line, err := l.next()
@@ -137,7 +136,7 @@ func readTable(
 
 	width := len(fields)
 	return in.each(ctx, file, to, func(at Location, line []byte) *recordError {
-		// The fields of all rows share one slice.
+		// The fields of all rows reuse one slice.
 		fields, ok = splitRow(fields[:0], line)
 		if !ok || len(fields) != width {
 			return &recordError{reason: ReasonBadRow, value: string(line)}
@@ -146,38 +145,38 @@ func readTable(
 	})
 }
 
-var comma = []byte{','}
-
-// splitRow appends the fields of a CSV line (RFC 4180) to dst. No value of ours has a line break,
-// so a quoted field ends on its line or the row is bad. Fields point into line, which is changed
-// where a quoted field has quotes in it.
+// splitRow appends the fields of a CSV line (RFC 4180) to dst. No value has a line break, so a
+// quoted field ends on its line or the row is bad. Fields point into line, which is changed if a
+// quoted field contains quotes.
 func splitRow(dst [][]byte, line []byte) ([][]byte, bool) {
 	// Nearly no line has quotes, and of such a line a comma ends every field.
-	plain := bytes.IndexByte(line, '"') < 0
-	for {
-		var field []byte
-		var more bool
-		ok := true
-		if plain {
-			field, line, more = bytes.Cut(line, comma)
-		} else {
-			field, line, more, ok = cutField(line)
+	if bytes.IndexByte(line, '"') < 0 {
+		from := 0
+		for i, b := range line {
+			if b == ',' {
+				dst = append(dst, line[from:i])
+				from = i + 1
+			}
 		}
+		return append(dst, line[from:]), true
+	}
+
+	for more := true; more; {
+		var field []byte
+		var ok bool
+		field, line, more, ok = cutField(line)
 		if !ok {
 			return dst, false
 		}
-
 		dst = append(dst, field)
-		if !more {
-			return dst, true
-		}
 	}
+	return dst, true
 }
 
 // cutField cuts the first field off a line; more says that a comma followed it.
 func cutField(line []byte) (field, rest []byte, more, ok bool) {
 	if len(line) == 0 || line[0] != '"' {
-		field, rest, more = bytes.Cut(line, comma)
+		field, rest, more = bytes.Cut(line, []byte{','})
 		return field, rest, more, bytes.IndexByte(field, '"') < 0
 	}
 
@@ -207,8 +206,14 @@ func cutField(line []byte) (field, rest []byte, more, ok bool) {
 
 // parseCents reads a whole number of cents: digits only, as many as MaxCents has, and at most that.
 func parseCents(b []byte) (int64, bool) {
-	v, err := strconv.ParseUint(string(b), 10, 63)
-	return int64(v), err == nil && len(b) <= 16 && v <= snapshot.MaxCents
+	var v int64
+	for _, c := range b[:min(len(b), 16)] {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		v = v*10 + int64(c-'0')
+	}
+	return v, len(b) > 0 && len(b) <= 16 && v <= snapshot.MaxCents
 }
 
 // parseDay reads a date from 1970 on; the stored form has no earlier ones.
@@ -225,7 +230,7 @@ func plainText(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// maxRef bounds a reference in code points: what a path id may have (decision 4).
+// maxRef bounds a reference in code points: the length of a path id (decision 4).
 const maxRef = 200
 
 // validRef reports whether text may be a reference: plain, not empty, not padded with spaces,

@@ -18,8 +18,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// limits bound what an input may expand to, so that a hostile or broken archive is an error and not
-// a full machine.
+// limits bound the expansion of an input, so that a hostile or broken archive is an error and not a
+// full machine.
 type limits struct {
 	entries int   // files and folders of one archive
 	entry   int64 // bytes of one file after decompression
@@ -28,15 +28,15 @@ type limits struct {
 	unpack []string // Options.Unpack
 }
 
-// defaultLimits leave room for a year of whole TCGCSV days in one archive (about 600 files and 10
-// MB a day for two games, and ten times that for all of its games, which we pass over), and for the
-// wide history of a million cards.
+// defaultLimits leave room for a year of whole TCGCSV days in one archive, and for the wide history
+// of a million cards. Such a year has about 600 files and 10 MB a day for two games, and ten times
+// that for all games of the feed, which are skipped.
 var defaultLimits = limits{entries: 4 << 20, entry: 4 << 30, total: 64 << 30}
 
 const (
 	// maxWhole bounds a file that is read into memory at once: the largest real one is 3 MB.
 	maxWhole = 64 << 20
-	// maxWindow is the largest zstd window taken: what `zstd --long=27` makes.
+	// maxWindow is the largest zstd window accepted: that of `zstd --long=27`.
 	maxWindow = 1 << 27
 	// maxDepth bounds how deep the folders of a directory are followed.
 	maxDepth = 16
@@ -54,7 +54,7 @@ type file struct {
 type folder interface {
 	// files lists the regular files in the order in which each visits them.
 	files() []file
-	// each hands the files that want accepts to visit, which must be done with r when it returns.
+	// each passes the files that want accepts to visit, which must be done with r when it returns.
 	each(ctx context.Context, want func(name string) bool, visit func(f file, r io.Reader) error) error
 }
 
@@ -76,7 +76,7 @@ func openFolder(name string, lim limits) (folder, error) {
 	case hasSuffix(name, archiveSuffixes):
 		return openTar(name, lim)
 	default:
-		return nil, fmt.Errorf("cannot tell what %q is: give a directory or a file ending in %s", name,
+		return nil, fmt.Errorf("cannot read %q: give a directory or a file ending in %s", name,
 			strings.Join(archiveSuffixes, ", "))
 	}
 }
@@ -104,7 +104,7 @@ func openDir(name string) (*dirFolder, error) {
 			return err
 		}
 
-		// Names are the same whatever system the build runs on.
+		// Names do not depend on the system that runs the build.
 		rel = filepath.ToSlash(rel)
 		if entry.IsDir() {
 			if rel != "." && strings.HasPrefix(entry.Name(), ".") {
@@ -164,8 +164,8 @@ func (d *dirFolder) visit(f file, visit func(file, io.Reader) error) error {
 }
 
 // safeName checks the name of an archive's entry and returns it cleaned. Nothing is written to
-// disk, so a name cannot do harm here; an archive that holds such a name is refused because it was
-// made to do harm or is broken.
+// disk, so a name cannot do harm here. An archive with such a name is refused because it was made
+// to do harm or is broken.
 func safeName(name string) (string, error) {
 	switch {
 	case name == "":
@@ -217,7 +217,7 @@ type readError struct{ error }
 
 func (u readError) Unwrap() error { return u.error }
 
-// readWhole reads a file that must fit maxWhole.
+// readWhole reads a file of at most maxWhole.
 func readWhole(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(&limitReader{r: r, n: maxWhole})
 	if err != nil && !errors.Is(err, errTooBig) {
@@ -226,8 +226,7 @@ func readWhole(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// unpacked returns a reader of what a file with this name holds after decompression by the end of
-// the name.
+// unpacked returns a reader of a file's content, decompressed by the end of its name.
 func unpacked(name string, r io.Reader) (io.ReadCloser, error) {
 	lower := strings.ToLower(name)
 	switch {

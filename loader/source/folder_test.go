@@ -215,7 +215,7 @@ func TestDamagedArchivesAreRefused(t *testing.T) {
 			bad := slices.Clone(data)
 			bad[i] ^= 0x55
 			rec, _, err := readAll(KindTCGCSV, save(t, name, bad), Options{})
-			// What is not noticed must not matter.
+			// Unnoticed damage must not matter.
 			if err == nil && (len(rec.prices) != 1 || rec.prices[0].Cents != 100) && len(rec.refused) == 0 {
 				t.Errorf("%s with byte %d flipped gave %+v", name, i, rec.prices)
 			}

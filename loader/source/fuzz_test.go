@@ -19,7 +19,7 @@ type checked struct {
 	n int
 }
 
-// Missing takes what an input lacks.
+// Missing checks a missing group.
 func (c *checked) Missing(m MissingFile) {
 	c.expect(m.Game != "" && m.SetRef != "", "a group of no game or without a key", m)
 }
@@ -218,8 +218,8 @@ func FuzzCents(f *testing.F) {
 	})
 }
 
-// scratch is a file whose content changes with every execution. It stays open: making a file, or
-// writing one anew, takes longer than all that is done with it.
+// scratch is a file whose content changes with every execution. It stays open: making or
+// rewriting a file takes longer than everything that is done with it.
 type scratch struct{ *os.File }
 
 func newScratch(f *testing.F, name string) *scratch {
@@ -245,7 +245,7 @@ func (s *scratch) with(t *testing.T, data []byte) string {
 	return s.Name()
 }
 
-// FuzzArchive opens bytes as each kind of archive and reads all of it.
+// FuzzArchive opens bytes as each kind of archive and reads the whole archive.
 func FuzzArchive(f *testing.F) {
 	tree := files{"2026-04-20/3/1/prices": pricesFile(tcgRow(1, "Normal", "1.00")), "b": ""}
 	packed := tree.tar(f)

@@ -12,12 +12,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// recordError is what is wrong with one record.
+// recordError is the fault of one record.
 type recordError struct{ reason, ref, value string }
 
 func (f *recordError) Error() string { return f.reason + ": " + f.value }
 
-// record is one element of a file's list: what was read, or why it was refused.
+// record is one element of a file's list: the read value, or the reason of its refusal.
 type record[T any] struct {
 	line int // 1-based
 	rec  T
@@ -117,7 +117,7 @@ func readObject(dec *jsontext.Decoder, each func(name string) error) error {
 	return err
 }
 
-// readEnd reports what follows the document, which must be nothing.
+// readEnd reports text after the document, which must be none.
 func readEnd(dec *jsontext.Decoder) error {
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("data follows the document at byte %d", dec.InputOffset())

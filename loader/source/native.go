@@ -17,13 +17,13 @@ import (
 )
 
 // native is the operator's own directory (docs/NATIVE.md): source.toml, a catalog in JSON lines,
-// prices by day, wide history. Any of it but source.toml may be absent, as in a day's increment.
+// prices by day, wide history. All but source.toml may be absent, as in a day's increment.
 type native struct {
 	opts    Options
 	in      folder
 	prefix  string // the folder that holds source.toml
 	about   nativeAbout
-	tables  map[string]bool // which of the catalog's files are there
+	tables  map[string]bool // the existing files of the catalog
 	history []string
 	prices  []nativeDay  // ascending
 	refused []Quarantine // files in prices/ whose names are no days, or days that prices has already
@@ -54,7 +54,7 @@ const (
 const maxNamespace, maxAlias = 100, 200
 
 func newNative(in folder, _ string, o Options) (Source, error) {
-	// The directory may be wrapped in others, as an archive of it is.
+	// The directory may be inside other folders, as in its archive.
 	prefix, found, err := findOnlyFolder(in, nativeToml)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (s *native) sortFiles() {
 		case dir == "history/" && hasSuffix(base, wideSuffixes):
 			s.history = append(s.history, f.name)
 		case dir == "prices/" && hasSuffix(base, wideSuffixes):
-			// The name says which day it is; the rows do not.
+			// The name gives the day; the rows do not.
 			stem, _, _ := strings.Cut(base, ".")
 			day, ok := parseDay(stem)
 			if !ok {
@@ -146,7 +146,7 @@ func (s *native) sortFiles() {
 
 	slices.Sort(s.history)
 	slices.SortStableFunc(s.prices, func(a, b nativeDay) int { return int(a.day) - int(b.day) })
-	// Of a day that is there twice, the first file by name counts.
+	// If a day is there twice, the first file by name counts.
 	prices := s.prices[:0]
 	for _, day := range s.prices {
 		if n := len(prices); n > 0 && prices[n-1].day == day.day {

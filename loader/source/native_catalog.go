@@ -48,14 +48,14 @@ type nativeSealedLine struct {
 	Edition     string         `json:"edition"`
 }
 
-// nativeName is what every line begins with.
+// nativeName is the start of every line.
 type nativeName struct {
 	Ref  string `json:"ref"`
 	Game string `json:"game"`
 	Name string `json:"name"`
 }
 
-// nativeItem is what cards and sealed products have in common.
+// nativeItem has the common fields of cards and sealed products.
 type nativeItem struct {
 	nativeName
 
@@ -142,7 +142,7 @@ func (c *validator) must(ok bool, reason, value string) {
 	}
 }
 
-// cell is must for a cell of a row, of which there are millions: it is copied when it is wrong alone.
+// cell is must for a cell of a row, of which there are millions: only a wrong cell is copied.
 func (c *validator) cell(ok bool, reason string, cell []byte) {
 	if !ok {
 		c.must(false, reason, string(cell))
@@ -161,7 +161,7 @@ func (c *validator) text(member, value string, limit int, due bool) {
 	}
 }
 
-// name checks what every record begins with.
+// name checks the start of every record.
 func (c *validator) name(n *nativeName) {
 	c.must(n.Ref != "", ReasonMissingValue, "ref")
 	c.must(validRef(n.Ref), ReasonBadRef, n.Ref)

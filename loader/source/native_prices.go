@@ -27,8 +27,8 @@ const (
 // nativeColumns says where in a file's rows each of the columns is.
 type nativeColumns [len(nativePriceColumns)]int
 
-// readDays reads the price files by day. Each file is read twice: a lane that it has twice is
-// refused with all its rows, and the first pass finds those lanes at the cost of 8 bytes a row
+// readDays reads the price files by day. Each file is read twice. A lane that it has twice is
+// refused with all its rows. The first pass finds those lanes at the cost of 8 bytes a row
 // instead of the rows themselves.
 func (s *native) readDays(ctx context.Context, to Sink) error {
 	// Days ascend, and history is built in that order.
@@ -191,7 +191,7 @@ func (p *priceReader) row(at Location, fields [][]byte) (Price, *recordError) {
 		return price, &recordError{reason: ReasonBadRef, value: price.Ref}
 	}
 
-	// The first error is the one that is reported.
+	// The first error is reported.
 	var c validator
 	price.Variant = p.variants.read(&c, p.get(fields, colVariant))
 	price.Condition = readCondition(&c, price.Variant, p.get(fields, colCondition))
@@ -216,8 +216,8 @@ func (p *priceReader) readTimes(c *validator, price *Price, collected, asOf []by
 	price.CollectedAt, ok = p.time(0, collected)
 	c.cell(ok, ReasonBadTime, collected)
 
-	// What the operator asserts for the feed fills in what a row leaves open, unless it is later
-	// than the row.
+	// The operator's assertion for the feed fills empty times of a row, unless it is later than
+	// the row.
 	price.SourceAsOf = snapshot.NoTime
 	if p.asOf <= price.CollectedAt {
 		price.SourceAsOf = p.asOf
@@ -248,7 +248,7 @@ func (p *priceReader) time(col int, text []byte) (int64, bool) {
 // and copied once.
 type variantReader struct {
 	names bool              // the column holds names to make codes of
-	codes map[string]string // by what the column says
+	codes map[string]string // by the column's text
 }
 
 func newVariantReader(names bool) variantReader { return variantReader{names, map[string]string{}} }
@@ -267,7 +267,7 @@ func (v *variantReader) read(c *validator, raw []byte) string {
 
 	ok := IsCode(code) || code == "" && !v.names
 	c.cell(ok, ReasonBadVariant, raw)
-	// Bad ones are not remembered: there is no end to them.
+	// Bad values are not cached: there is no end to them.
 	if ok {
 		v.codes[string(raw)] = code
 	}

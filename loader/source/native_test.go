@@ -415,7 +415,7 @@ func TestNativePriceRows(t *testing.T) {
 		SourceAsOf: ms(t, "2026-08-22T20:00:00Z"), CollectedAt: ms(t, "2026-08-22T20:00:00Z") + 500,
 	}})
 
-	// What the operator asserts fills in what a row leaves open.
+	// The operator's assertions fill empty cells.
 	asserted := time.Date(2026, 8, 22, 6, 0, 0, 0, time.UTC)
 	for _, o := range []Options{{AsOf: asserted}, {AsOf: asserted.AddDate(0, 0, 1)}} {
 		rec = read(head+good+"b,normal,near_mint,5,2026-08-22T10:00:00Z,2026-08-22T20:00:00Z,\n", o)

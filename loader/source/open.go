@@ -21,8 +21,8 @@ type Kind struct {
 	Open func(path string, o Options) (Source, error)
 }
 
-// Kinds is the one table of the kinds of sources. The command line, the loader and their messages
-// read it.
+// Kinds is the only table of the kinds of sources. The command line, the loader and their
+// messages read it.
 var Kinds = []Kind{
 	{KindTCGCSV, opening(newTCGCSV, "")},
 	{KindPokemonTCG, opening(newPokemonTCG, "")},
@@ -80,8 +80,8 @@ const (
 )
 
 // Open opens an input: a directory, an archive (.tar, .tar.zst, .tar.gz, .7z) or, for tcgcsv and
-// pokemon-tcg-data, a wide history file (.csv, .csv.zst). It lists the input and reads what the
-// Feed needs; records are read later.
+// pokemon-tcg-data, a wide history file (.csv, .csv.zst). It lists the input and reads the parts
+// that the Feed needs; records are read later.
 func Open(kind, path string, o Options) (Source, error) {
 	o.limits = defaultLimits
 	src, err := open(kind, path, o)
@@ -115,7 +115,7 @@ func msOf(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// historyIn are the names of the wide history files right in a directory.
+// historyIn are the names of the wide history files directly in a directory.
 func historyIn(in folder) (names []string) {
 	if _, ok := in.(*dirFolder); !ok {
 		return nil
@@ -130,7 +130,7 @@ func historyIn(in folder) (names []string) {
 	return names
 }
 
-// readHistory reads the wide history files right in a directory.
+// readHistory reads the wide history files directly in a directory.
 func readHistory(ctx context.Context, in folder, layout wideLayout, o Options, to Sink) error {
 	return eachInOrder(ctx, in, historyIn(in), func(f file, r io.Reader) error {
 		// Progress is reported in bytes of the file on disk, whose size is known.

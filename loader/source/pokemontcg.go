@@ -61,7 +61,7 @@ func newPokemonTCG(in folder, _ string, o Options) (Source, error) {
 	return &pokemonTCG{opts: o, in: in, prefix: prefix, hasCatalog: found}, nil
 }
 
-// findOnlyFolder finds the one folder that holds a file, whatever folders the input is wrapped in.
+// findOnlyFolder finds the only folder that holds a file, below any folders around it.
 func findOnlyFolder(in folder, name string) (prefix string, found bool, err error) {
 	for _, f := range in.files() {
 		if f.name != name && !strings.HasSuffix(f.name, "/"+name) {
@@ -133,7 +133,7 @@ func checkPTCGSet(set *ptcgSet) *recordError {
 
 func checkPTCGCard(card *ptcgCard) *recordError { return checkNamed(card.ID, card.Name) }
 
-// checkNamed wants what every record of these catalogs must have: an id and a name.
+// checkNamed checks for the fields that every record of these catalogs must have: an id and a name.
 func checkNamed(id, name string) *recordError {
 	switch {
 	case !validRef(id):
@@ -151,8 +151,8 @@ func parsePTCGDate(text string) snapshot.Day {
 	return day
 }
 
-// parsePTCGTime reads "2022/10/10 15:12:00", which is taken for UTC. It is the set's, and the
-// nearest thing to an answer for its cards, which have none.
+// parsePTCGTime reads "2022/10/10 15:12:00", which is taken for UTC. It is the set's time, and
+// the nearest value for its cards, which have no time.
 func parsePTCGTime(text string) int64 {
 	at, _ := instantOf("2006/01/02 15:04:05", text)
 	return at

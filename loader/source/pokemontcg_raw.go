@@ -18,7 +18,7 @@ type RawRecord struct {
 	name string
 }
 
-// UnmarshalJSON keeps the bytes beside the members that every record must have.
+// UnmarshalJSON stores the bytes next to the members that every record must have.
 func (r *RawRecord) UnmarshalJSON(raw []byte) error {
 	var named struct {
 		ID   string `json:"id"`
@@ -35,8 +35,8 @@ func (r *RawRecord) UnmarshalJSON(raw []byte) error {
 
 func checkRaw(r *RawRecord) *recordError { return checkNamed(r.ID, r.name) }
 
-// ReadRaw reads the sets and cards of a pokemon-tcg-data source as its files have them. What is wrong
-// with a record was reported by Catalog, and is passed over.
+// ReadRaw reads the sets and cards of a pokemon-tcg-data source in the form of its files. A faulty
+// record was reported by Catalog, and is skipped.
 func ReadRaw(ctx context.Context, src Source, use func(RawRecord)) error {
 	files, ok := src.(*pokemonTCG)
 	if !ok {

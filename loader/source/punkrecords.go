@@ -17,8 +17,8 @@ import (
 // no prices.
 //
 // A print's id is the printed number, with "_p1" and on for parallels and "_r1" and on for
-// reprints. The id is also the Number: it is what people type, and it keeps the prints of one
-// number separately.
+// reprints. The id is also the Number: people type it, and it distinguishes the prints of one
+// number.
 type punkRecords struct {
 	opts   Options
 	in     folder
@@ -153,8 +153,8 @@ func deref(s *string) string {
 	return *s
 }
 
-// set turns a pack into a set. Its label is the code; other sources write "OP-01" as "OP01", and
-// "OP14-EB04" as "OP14", so these are aliases, and so is the whole title.
+// set turns a pack into a set. Its label is the code. Other sources write "OP-01" as "OP01", and
+// "OP14-EB04" as "OP14", so these are aliases; the whole title is an alias, too.
 func (p *punkPack) set(at Location) Set {
 	set := Set{
 		At: at, Ref: p.ID, Game: onePiece, Name: p.name(), Series: deref(p.Parts.Prefix), Code: deref(p.Parts.Label),
@@ -176,7 +176,7 @@ func (p *punkPack) set(at Location) Set {
 	return set
 }
 
-// printingOf says which print of its number a card is, from the tail of its id; "" for the first.
+// printingOf names the print of a number that a card is, from the tail of its id; "" for the first.
 func printingOf(id string) string {
 	_, tail, _ := strings.Cut(id, "_")
 	if len(tail) < 2 || strings.Trim(tail[1:], "0123456789") != "" {

@@ -71,7 +71,7 @@ func TestPunkRecords(t *testing.T) {
 			card("12.json", 3, "12", "TT01-002_r2", "Brine &quot;Salt&quot;", "Super Rare", "Reprint 2"),
 			card("15.json", 1, "15", "TT15-001", "Coral", "Treasure Rare", ""),
 			card("90.json", 1, "90", "TT01-001_p1", "Marrow", "Promo",
-				"Parallel 1"), // which of the two is right is for identity to say
+				"Parallel 1"), // identity decides between the two
 		})
 
 		if feed := src.Feed(); !feed.HasCatalog || feed.Namespace != "punk-records" {

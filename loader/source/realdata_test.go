@@ -87,9 +87,9 @@ func TestRealTCGCSV(t *testing.T) {
 		}
 	}
 
-	// 215 + 83 groups; 32,569 + 7,008 products, of which 2,919 + 380 have neither number nor
-	// rarity, 1,845 + 214 a rarity only, and 1,252 of these are code cards; 45,157 + 7,008 price
-	// rows.
+	// The catalog has 215 + 83 groups and 32,569 + 7,008 products. 2,919 + 380 products have
+	// neither number nor rarity. 1,845 + 214 have a rarity only, and 1,252 of the latter are
+	// code cards. There are 45,157 + 7,008 price rows.
 	f("sets", sets, map[string]int{pokemon: 215, onePiece: 83})
 	f("cards", cards, map[string]int{pokemon: 32569 - 2919 - 1252, onePiece: 7008 - 380})
 	f("sealed", sealed, map[string]int{pokemon: 2919, onePiece: 380})

@@ -1,26 +1,25 @@
 package source
 
-// Reasons of quarantine (decision 26). They are what the summary counts by and what the quarantine
-// file carries, so they never change once released; the comment of each explains it to an operator.
-// The loader adds records under the same names for what only it can see: identities, times against
+// Reasons of quarantine (decision 26). The summary counts by them and the quarantine file contains
+// them, so they never change once released; the comment of each explains it to an operator. The
+// loader adds records under these names for faults that only it can see: identities, times against
 // the snapshot, and text after cleaning.
 const (
-	// ReasonMissingFile means: a file that the input's own listing calls for is not there; the rest
-	// was read.
+	// ReasonMissingFile means: a file in the input's own listing is not there; the rest was read.
 	ReasonMissingFile = "missing_file"
-	// ReasonBrokenFile means: a file cannot be read as what its name says, so none of it was used;
+	// ReasonBrokenFile means: a file cannot be read in the format of its name and was not used;
 	// the rest was read.
 	ReasonBrokenFile = "broken_file"
 	// ReasonEmptyFile means: a file has no records where some are expected.
 	ReasonEmptyFile = "empty_file"
-	// ReasonDuplicateDay means: an input holds the same day twice; the live tree or else the first
-	// was used.
+	// ReasonDuplicateDay means: an input has one day twice; the live feed or else the first was
+	// used.
 	ReasonDuplicateDay = "duplicate_day"
-	// ReasonUnlistedFile means: a file belongs to a set that the input does not list, so none of it
-	// was used.
+	// ReasonUnlistedFile means: a file belongs to a set that the input does not list, so it was not
+	// used.
 	ReasonUnlistedFile = "unlisted_file"
-	// ReasonFailedReply means: a file holds a reply that says it failed (success is not true), so
-	// none of it was used.
+	// ReasonFailedReply means: a file reports its own failure (success is not true), so it was
+	// not used.
 	ReasonFailedReply = "failed_reply"
 
 	// ReasonBadRow means: a row does not have the fields of the header, or its quotes do not close.
@@ -91,11 +90,11 @@ const (
 
 // Reasons why a group has no prices of a day, in addition to those of quarantine (decision 3402).
 const (
-	// ReasonImplausible means: more than half of the group's prices moved as no day moves them.
+	// ReasonImplausible means: more than half of the group's prices moved further than in any real day.
 	ReasonImplausible = "implausible"
 	// ReasonUnlisted means: the feed does not list the group any more.
 	ReasonUnlisted = "unlisted"
 )
 
-// Duplicates are the reasons by which two records claim one identity.
+// Duplicates are the reasons for two records that claim one identity.
 var Duplicates = []string{ReasonDuplicateID, ReasonProductOnTwoCards}

@@ -11,9 +11,9 @@ import (
 // perSetFiles are the files of a catalog that has one file of records for each set.
 type perSetFiles[T any] struct {
 	in    folder
-	label string          // what the report puts before names
+	label string          // the report's prefix of names
 	there map[string]bool // the names of those that are in the folder
-	none  string          // what none of them being usable is called
+	none  string          // the name of the failure if none is usable
 	read  func(io.Reader) ([]record[T], error)
 	use   func(rec *T, at Location, set string) *recordError
 	// missing receives the sets whose files are missing, empty or of no use; may be nil.
@@ -90,7 +90,7 @@ func (s *perSetFiles[T]) records(ctx context.Context, to Sink, listed []perSetFi
 	}
 
 	for _, file := range listed {
-		// What is listed and not there is reported: a catalog that shrinks must not do so unseen.
+		// Listed but missing files are reported: a catalog must not shrink unseen.
 		if !s.there[file.name] {
 			quarantineFile(to, path.Join(s.label, file.name), ReasonMissingFile, file.title)
 			if s.missing != nil {
@@ -128,8 +128,8 @@ func emit[T any](to Sink, name string, list []record[T], use func(rec *T, at Loc
 	return usable
 }
 
-// readListing reads the file of a folder that lists the sets of a catalog, and hands each one that
-// is usable to use. thing is what the source calls a set.
+// readListing reads the file of a folder that lists the sets of a catalog, and passes each usable
+// set to use. thing is the source's word for a set.
 func readListing[T any](
 	ctx context.Context, in folder, name, thing string, to Sink,
 	parse func(data []byte) ([]record[T], error), use func(rec *T, at Location) *recordError,

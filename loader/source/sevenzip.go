@@ -17,21 +17,21 @@ import (
 	"github.com/bodgit/sevenzip"
 )
 
-// The library makes room for what a 7z archive announces before it looks whether that can be: a
-// forged number of files costs it minutes and tens of gigabytes. So a process of its own unpacks an
-// archive, within bounds that hold for all of it, and passes the files on as a tar stream.
+// The library allocates memory by a 7z archive's header before it checks that the memory is
+// possible. A forged number of files costs it minutes and tens of gigabytes. So a separate process
+// unpacks an archive, within bounds for its whole content, and passes the files on as a tar stream.
 
 const (
-	// unpackMemory bounds the memory of that process, on Linux. A dictionary of 256 MB fits twice.
+	// unpackMemory bounds the memory of that process, on Linux. It holds a dictionary of 256 MB twice.
 	unpackMemory = 1 << 30
-	// unpackTimeout is how long that process may take until the next bytes come out of it.
+	// unpackTimeout is how long that process may take until its next bytes.
 	unpackTimeout = time.Minute
-	// cannotUnpack begins what that process says about an archive.
+	// cannotUnpack begins that process's message about an archive.
 	cannotUnpack = "cannot unpack the archive: "
 )
 
-// ServeUnpacking is what the process does that Options.Unpack starts: it reads the 7z archive in
-// and writes a tar archive of its files to out. Afterwards the process is good for nothing else.
+// ServeUnpacking is the work of the process that Options.Unpack starts: it reads the 7z archive
+// in and writes a tar archive of its files to out. Afterwards the process has no other use.
 func ServeUnpacking(in *os.File, out io.Writer) error {
 	if err := limitMemory(); err != nil {
 		return err
@@ -42,8 +42,8 @@ func ServeUnpacking(in *os.File, out io.Writer) error {
 	return nil
 }
 
-// unpackSevenZip writes the files of a 7z archive as a tar archive. The library indexes by what an
-// archive says and panics where a forged one lies, so a panic is damage like any other.
+// unpackSevenZip writes the files of a 7z archive as a tar archive. The library uses values of an
+// archive as indexes and panics on forged ones, so a panic is damage like any other.
 func unpackSevenZip(in *os.File, out io.Writer) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -70,8 +70,8 @@ func unpackSevenZip(in *os.File, out io.Writer) (err error) {
 	return packed.Close()
 }
 
-// repack copies one entry. Whether it has a place in a catalog is for the reader of the tar archive
-// to say.
+// repack copies one entry. The reader of the tar archive decides whether the entry has a place in a
+// catalog.
 func repack(to *tar.Writer, entry *sevenzip.File) error {
 	header := &tar.Header{Name: entry.Name, ModTime: entry.Modified, Typeflag: tar.TypeFifo}
 	switch mode := entry.FileInfo().Mode(); {
@@ -107,8 +107,8 @@ func repack(to *tar.Writer, entry *sevenzip.File) error {
 }
 
 // openSevenZip opens the files of a 7z archive as a tar stream, which a process with this command
-// line makes. Without one this process does, and nothing but its own memory bounds what a forged
-// archive costs.
+// line makes. Without a command line this process does, and only its own memory bounds the cost
+// of a forged archive.
 func openSevenZip(path string, command []string) (io.ReadCloser, error) {
 	archive, err := os.Open(path)
 	if err != nil {
@@ -157,8 +157,8 @@ type unpacking struct {
 	err     error        // once the process has ended
 }
 
-// Read returns what the process writes. Once there is no more, the process says by its exit
-// whether that was all.
+// Read returns the output of the process. At the end, the exit status of the process shows
+// whether the output is complete.
 func (u *unpacking) Read(p []byte) (int, error) {
 	if u.err != nil {
 		return 0, u.err
@@ -215,7 +215,7 @@ func (u *unpacking) Close() error {
 // itself may fault instead of saying so; a fault of the library is a panic, which is damage.
 var outOfMemory = []string{"out of memory", "cannot allocate memory", "SIGSEGV: segmentation violation"}
 
-// unpackError is what a process that unpacks says is wrong with an archive.
+// unpackError is the unpacking process's message about an archive.
 type unpackError struct{ text string }
 
 func (e *unpackError) Error() string { return e.text }

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// inAProcess are limits with a process of its own that unpacks.
+// inAProcess are limits with a separate unpacking process.
 func inAProcess(t *testing.T) limits {
 	t.Helper()
 	if raceEnabled {
@@ -41,13 +41,13 @@ func inAProcess(t *testing.T) limits {
 	return lim
 }
 
-// sevenHeaderOf is the header of an archive, and the packed streams before it.
+// sevenHeaderOf is the header of an archive, and the packed streams before the header.
 func sevenHeaderOf(archive []byte) (packed, header []byte) {
 	offset := binary.LittleEndian.Uint64(archive[12:])
 	return archive[32 : 32+offset], archive[32+offset:]
 }
 
-// sevenWrapped is an archive whose header lies in a stream of its own, as most have it.
+// sevenWrapped is an archive whose header lies in its own stream, as in most archives.
 func sevenWrapped(archive []byte) []byte {
 	packed, header := sevenHeaderOf(archive)
 	size := sevenNumber(uint64(len(header)))
@@ -121,7 +121,7 @@ func TestAProcessThatCannotUnpack(t *testing.T) {
 	f("/nowhere/at/all", "cannot start")
 	f("cat /nowhere/at/all", "/nowhere/at/all")
 
-	// A runtime that gets no page for itself faults; so does the stand-in.
+	// A runtime that gets no page for itself faults; the stand-in does, too.
 	ended := filepath.Join(t.TempDir(), "ended")
 	script := "#!/bin/sh\necho 'SIGSEGV: segmentation violation' >&2\nexit 2\n"
 	if err := os.WriteFile(ended, []byte(script), 0o700); err != nil {

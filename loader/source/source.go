@@ -9,10 +9,9 @@ import (
 
 // Source reads one input of a build. A Source is used once, by one goroutine: Catalog, then Prices.
 //
-// Both hand every record to the sink in the order of the input, which is the same each time. What
-// is wrong with one record goes to Sink.Quarantine and the reading goes on; what is wrong with the
-// input as a whole (a truncated archive, a file that is not JSON where the catalog should be) is
-// the returned error.
+// Both pass every record to the sink in the order of the input, which never varies. A faulty
+// record goes to Sink.Quarantine and the reading continues. A fault of the input as a whole (a
+// truncated archive, a file that is not JSON in place of the catalog) is the returned error.
 type Source interface {
 	// Feed describes whose records these are. It is known after Open.
 	Feed() Feed
@@ -30,7 +29,7 @@ type Skipper interface {
 	Skipped() []string
 }
 
-// Feed is what all records of a source have in common.
+// Feed has the common properties of all records of a source.
 type Feed struct {
 	Namespace   string // of refs: the identity of an item is Namespace and Ref (decision 25)
 	Attribution string // shown with every observation
@@ -41,7 +40,7 @@ type Feed struct {
 	ProductRefs bool
 }
 
-// Sink takes what a source reads.
+// Sink takes the records of a source.
 type Sink interface {
 	Set(Set)
 	Card(Card)
@@ -50,12 +49,12 @@ type Sink interface {
 	Series(Series)
 	Missing(MissingFile)
 	Quarantine(Quarantine)
-	// Progress says how much of the input was read. It gets a phase for people, and how many of its
-	// total units are done (total 0 when not known).
+	// Progress reports the read part of the input. It gets a phase for people, and how many of its
+	// total steps are done (total 0 when not known).
 	Progress(phase string, done, total int64)
 }
 
-// Discard is a sink for what nobody asked for. A sink that wants some of it embeds one.
+// Discard is a sink that ignores everything. A sink that wants some records embeds one.
 type Discard struct{}
 
 // Set passes over sets.
@@ -73,10 +72,10 @@ func (Discard) Price(Price) {}
 // Series passes over series.
 func (Discard) Series(Series) {}
 
-// Missing passes over what is missing.
+// Missing ignores missing groups.
 func (Discard) Missing(MissingFile) {}
 
-// Quarantine passes over what was refused.
+// Quarantine ignores refused records.
 func (Discard) Quarantine(Quarantine) {}
 
 // Progress passes over progress.
@@ -142,8 +141,8 @@ type Sealed struct {
 // Price is one row of a day's price file.
 //
 // TCGCSV prices sealed products under a variant too, and its price files do not distinguish them from
-// cards: there the variant and condition of a sealed product's row are as a card's would be, and
-// mean nothing. The same holds for Series.
+// cards. There a sealed product's row has variant and condition like a card's row, and they mean
+// nothing. This is true for Series, too.
 type Price struct {
 	At          Location
 	Ref         string // an item's Ref; a TCGCSV row whose category is not known carries the product id alone
@@ -154,7 +153,7 @@ type Price struct {
 	SourceAsOf  int64 // ms, snapshot.NoTime when not known
 	CollectedAt int64 // ms
 	Licensed    bool
-	// What the feed says besides, in cents or NoCents: of TCGCSV trees alone.
+	// Further prices of the feed, in cents or NoCents: only from TCGCSV.
 	Low, Mid, High, DirectLow int64
 }
 
@@ -181,8 +180,8 @@ type MissingFile struct {
 	CollectedAt int64
 	// Reason is why the file cannot be used: a reason of quarantine.
 	Reason string
-	// Empty says that the file is there and has no record, which is right for a group that never had
-	// one.
+	// Empty says that the file is there and has no record, which is correct for a group that never
+	// had one.
 	Empty bool
 }
 

@@ -255,7 +255,7 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 	f("pokeca", empty, Options{}, "pokeca", "tcgcsv, pokemon-tcg-data, punk-records, native")
 	f(KindTCGCSV, empty, Options{}, "no TCGCSV files")
 	f(KindTCGCSV, filepath.Join(empty, "none"), Options{}, "no such file")
-	f(KindTCGCSV, save(t, "prices.rar", nil), Options{}, "cannot tell what", ".tar.zst")
+	f(KindTCGCSV, save(t, "prices.rar", nil), Options{}, "cannot read", ".tar.zst")
 	f(KindTCGCSV, empty, Options{DefaultCondition: "mint"}, `"mint"`)
 	f(KindPokemonTCG, empty, Options{}, "sets/en.json")
 	f(KindPunkRecords, empty, Options{}, "packs.json")
@@ -265,7 +265,7 @@ func TestOpenRefusesWhatItCannotRead(t *testing.T) {
 	f(KindNative, files{"a/source.toml": "", "b/source.toml": ""}.dir(t), Options{}, "more than one source.toml")
 }
 
-// reasons are all reasons of quarantine with what the source says of each.
+// reasons are all reasons of quarantine with the source's comment on each.
 var reasons = sync.OnceValue(func() map[string]string {
 	tree, err := parser.ParseFile(token.NewFileSet(), "reasons.go", nil, parser.ParseComments)
 	if err != nil {

@@ -92,10 +92,9 @@ func newTCGCSV(in folder, name string, o Options) (Source, error) {
 	return csv, nil
 }
 
-// sortTrees puts the trees in order, keeps one of each day, and picks the one whose catalog counts:
-// the newest.
+// sortTrees sorts the trees, keeps one for each day, and picks the newest, whose catalog counts.
 func (s *tcgCSV) sortTrees() {
-	// Of one day the live tree comes first, because it is the one that is used.
+	// The live tree comes first on its day, because it is the used one.
 	place := func(t *tcgTree) int {
 		if t.has("groups") {
 			return 0
@@ -161,7 +160,7 @@ func (s *tcgCSV) addTrees(in folder, label, diskPath string) error {
 		return err
 	}
 
-	// One archive may hold many days, each below a prefix of its own.
+	// One archive may have many days, each below its own prefix.
 	trees := map[string]*tcgTree{}
 	first := len(s.trees)
 	for _, f := range in.files() {
@@ -199,7 +198,7 @@ func (s *tcgCSV) addTrees(in folder, label, diskPath string) error {
 	return nil
 }
 
-// lastUpdated is the file in which TCGCSV says when its tree was made.
+// lastUpdated is the file with the time of TCGCSV's build.
 const lastUpdated = "last-updated.txt"
 
 // dateTree decides when a tree was collected (decision 18): its last-updated.txt, else the archive

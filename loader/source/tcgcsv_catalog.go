@@ -52,7 +52,7 @@ func (p *tcgProduct) attribute(name string) string {
 	return ""
 }
 
-// errFailedReply is the error of a file that holds a reply which says that it failed.
+// errFailedReply is the error of a file that reports its own failure.
 var errFailedReply = errors.New("the reply says that it failed (success is not true)")
 
 // readReply reads a file of TCGCSV's: an object whose results are the records. Members it does not
@@ -136,7 +136,7 @@ func checkProduct(p *tcgProduct) (bad *recordError) {
 // maxRawName bounds a name before its words are read, in bytes: expressions over megabytes take seconds.
 const maxRawName = 64 * snapshot.MaxName
 
-// checkTCGID wants what groups and products must have: an id and a name.
+// checkTCGID checks for the fields that groups and products must have: an id and a name.
 func checkTCGID(v jsontext.Value, name string) (id string, bad *recordError) {
 	id, ok := wholeNumber(v)
 	switch {
@@ -152,8 +152,8 @@ func checkTCGID(v jsontext.Value, name string) (id string, bad *recordError) {
 }
 
 // readGroups reads the groups files of a tree into s.groups, once. Without them there is no
-// catalog, so whatever is wrong with one of these files as a whole is an error. to takes the bad
-// elements; it is nil when nobody asks.
+// catalog, so a fault of one of these files as a whole is an error. to takes the bad elements;
+// it is nil if they are not needed.
 func (s *tcgCSV) readGroups(ctx context.Context, t *tcgTree, to Sink) error {
 	if s.groups != nil {
 		return nil
@@ -175,7 +175,7 @@ func (s *tcgCSV) readGroups(ctx context.Context, t *tcgTree, to Sink) error {
 	// Groups of a category without a listing would be lost without a word.
 	for _, c := range slices.Sorted(maps.Keys(complete)) {
 		if !complete[c] {
-			return fmt.Errorf("cannot read the sets of category %s: there is no groups file beside its groups in %q",
+			return fmt.Errorf("cannot read the sets of category %s: there is no groups file next to its groups in %q",
 				c, t.at(t.prefix))
 		}
 	}
@@ -240,7 +240,7 @@ func (s *tcgCSV) Catalog(ctx context.Context, to Sink) error {
 		files.there[l.name] = true
 	}
 
-	// The listing says what should be there, the tree what is.
+	// The listing names the expected files, the tree has the actual files.
 	var listed []perSetFile
 	for _, g := range s.listed {
 		listed = append(listed, perSetFile{name: t.pathOf(g, "products"), set: g.ref(), title: g.Name})
@@ -254,7 +254,7 @@ func (t *tcgTree) pathOf(g *tcgGroup, kind string) string {
 	return path.Join(t.prefix, g.ref(), kind)
 }
 
-// readReplyFile reads a file that holds one of TCGCSV's replies.
+// readReplyFile reads a file with one of TCGCSV's responses.
 func readReplyFile[T any](r io.Reader, check func(*T) *recordError) ([]record[T], error) {
 	data, err := readWhole(r)
 	if err != nil {
@@ -276,8 +276,8 @@ func (s *tcgCSV) setOf(t *tcgTree, g *tcgGroup, at Location) Set {
 	return set
 }
 
-// releaseOf reads publishedOn. Groups that TCGplayer has no date for carry the time of the fetch
-// instead, with seven fractional digits; a date within a day of the fetch is taken for one of those
+// releaseOf reads publishedOn. Groups without a date in TCGplayer have the time of the fetch
+// instead, with seven fractional digits. A date within a day of the fetch is taken for a fetch time
 // (decision 25).
 func releaseOf(text string, collected int64) snapshot.Day {
 	if len(text) < len("2006-01-02") {
@@ -299,7 +299,7 @@ func releaseOf(text string, collected int64) snapshot.Day {
 	return day
 }
 
-// product emits one product as what it is (decision 27).
+// product emits one product as a card or a sealed product (decision 27).
 func (s *tcgCSV) product(to Sink, g *tcgGroup, p *tcgProduct, at Location) {
 	ref := g.category + "/" + p.id
 	number := p.attribute("Number")

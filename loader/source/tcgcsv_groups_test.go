@@ -18,7 +18,7 @@ func TestEqualRowsAreOne(t *testing.T) {
 	}
 }
 
-// TestPricesOfTheWrongType: a file most of whose prices are text gives no price and is missing; one bad
+// TestPricesOfTheWrongType: a file mostly without numeric prices gives no price and is missing; one bad
 // price among good ones is refused alone.
 func TestPricesOfTheWrongType(t *testing.T) {
 	good := tcgRow(1, "Normal", "1.00")

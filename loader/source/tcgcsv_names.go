@@ -9,11 +9,10 @@ import (
 )
 
 // cutNumber moves the number that TCGplayer puts at the end of many names to the number (decision
-// 25): "Shaymin VSTAR - 014/172" with Number "014/172" is "Shaymin VSTAR". Only what trails the
-// whole name is cut, so that "Machamp - 59/108 (Prerelease)" stays as the feed has it. The text
-// is only taken for a number when it is the card's Number, its part before the slash, or completes
-// it ("Leafeon - 11/116" with Number "11"): "Castaway - 2008" and "Seviper - Darkrai Deck" are left
-// alone.
+// 25): "Shaymin VSTAR - 014/172" with Number "014/172" is "Shaymin VSTAR". Only text at the end of
+// the whole name is cut, so that "Machamp - 59/108 (Prerelease)" stays unchanged. The text counts
+// as a number only if it is the card's Number, its part before the slash, or completes it ("Leafeon
+// - 11/116" with Number "11"). "Castaway - 2008" and "Seviper - Darkrai Deck" are left alone.
 func cutNumber(name, number string) (string, string) {
 	if number == "" {
 		return name, number
@@ -27,7 +26,7 @@ func cutNumber(name, number string) (string, string) {
 			continue
 		}
 
-		// From the end of the name to its beginning: the last dash that parts a number wins.
+		// From the end of the name to its start: the last dash that separates a number wins.
 		text := strings.TrimSpace(name[i+1:])
 		head := strings.TrimRight(name[:i], " -")
 		got := looseNumber(text)
@@ -78,7 +77,7 @@ func setAlias(name string) string {
 	return name[at[1]:]
 }
 
-// series is two to four capitals with up to two digits, as "SWSH09" is, and what parts it from a name.
+// series is two to four capitals with up to two digits, like "SWSH09", and the separator from a name.
 var series = regexp.MustCompile(`^[A-Z]{2,4}[0-9]{0,2}(: | - )`)
 
 // The words of sealed products (docs/API.md, Product).
@@ -100,10 +99,10 @@ var (
 // MaxUnits bounds units_per_package: the column is 32 bits wide, and no package holds a million.
 const MaxUnits = 1_000_000
 
-// packageRules are the ends of names that are sure: whole words, with no more than qualifiers in
-// brackets after them. So "Code Card - … Elite Trainer Box" (no sealed product at all), "… Elite
-// Trainer Box Case", "… Half Booster Box", "… Sleeved Booster Case" and "… Booster Bundle Display"
-// are none of them; an operator's mapping may say more.
+// packageRules are ends of names that are certain: whole words, followed only by qualifiers in
+// brackets. So these are excluded: "Code Card - … Elite Trainer Box" (no sealed product at all),
+// "… Elite Trainer Box Case", "… Half Booster Box", "… Sleeved Booster Case" and "… Booster Bundle
+// Display". An operator's mapping may add more.
 var packageRules = []struct{ end, kind, unit string }{
 	{"booster box case", BoosterCase, BoosterBox},
 	{"booster box", BoosterBox, BoosterPack},
@@ -112,16 +111,15 @@ var packageRules = []struct{ end, kind, unit string }{
 	{"elite trainer box plus", EliteTrainerBox, BoosterPack},
 }
 
-// ambiguousWords are words that make a name mean something else in spite of its end: several
-// products in one, a part of one, or a thing with the same name (the bundles of miniature Halloween
-// packs).
+// ambiguousWords are words that give a name another meaning in spite of its end: several products
+// in one, a part of one, or a thing of that name (the bundles of miniature Halloween packs).
 var ambiguousWords = []string{
 	"half", "enhanced", "sleeved", "display", "set of", "costco", "with", "bulk",
 	"trick or trade", "code card", "deck",
 }
 
-// packageOf reads a sealed product's package type and unit kind from its name, "" when the name
-// does not make it sure (decision 27). How many units are in it no feed says.
+// packageOf reads a sealed product's package type and unit kind from its name, "" if the name
+// is not certain (decision 27). Feeds do not have the number of packs.
 func packageOf(name string) (kind, unit string) {
 	words := plainWords(outsideBrackets(name))
 	all := plainWords(name)
@@ -146,7 +144,7 @@ func editionOf(name string) string {
 	return snapshot.StandardEdition
 }
 
-// outsideBrackets is text without what stands in brackets and parentheses.
+// outsideBrackets is text without the parts in brackets and parentheses.
 func outsideBrackets(s string) string {
 	out := make([]byte, 0, len(s))
 	depth := 0

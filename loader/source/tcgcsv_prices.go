@@ -58,7 +58,7 @@ func checkPrice(price *tcgPrice) *recordError {
 	return nil
 }
 
-// quote reads a price that is no market price: what is no amount is not known.
+// quote reads a price that is no market price: a value that is no amount is unknown.
 func quote(v jsontext.Value) int64 {
 	if cents, ok := centsOf(string(v)); ok {
 		return cents
@@ -215,7 +215,7 @@ func (s *tcgCSV) prices(to Sink, t *tcgTree, l tcgFile, list []record[tcgPrice])
 		return again
 	})
 
-	// A file most of whose prices are none is not read for the few that look right.
+	// A file whose prices are mostly missing is not read for the few that look correct.
 	if badPrices*2 > len(list) {
 		quarantineFile(to, name, ReasonBadPrice, fmt.Sprintf("%d of %d rows", badPrices, len(list)))
 		s.missing(to, t, l.category+"/"+l.group, MissingFile{Prices: true, Reason: ReasonBadPrice})

@@ -157,8 +157,8 @@ func TestTCGCSVTree(t *testing.T) {
 		t.Errorf("progress %v", want.progress)
 	}
 
-	// The same from an archive, and with the path one folder further in, where last-updated.txt may
-	// lie beside.
+	// The same content from an archive, and with the path one folder further in, with
+	// last-updated.txt next to it.
 	packed := tcgTreeFixture().tar(t)
 	for name, data := range map[string][]byte{
 		"t.tar": packed, "t.tar.zst": zstdOf(t, packed),
@@ -386,7 +386,7 @@ func TestTCGCSVDamage(t *testing.T) {
 	f(set("products", `{"new": {"a": [1, {}]}, "results": [{"productId": 5, "name": "Kept", "extendedData": `+
 		`[{"name": "Number", "value": 25, "new": 1}], "new": null}]}`),
 		map[string]int{}, 4, 6)
-	// Both of two products with one id are handed on; which is right is for identity to say.
+	// Both of two products with one id are passed on; identity decides between them.
 	f(func(f files) { f["tcgplayer/3/2/products"] = reply(tcgItem(11, "Fox again", "Number", "9")) },
 		map[string]int{}, 6, 6)
 	f(func(f files) {
@@ -429,7 +429,7 @@ func TestTCGCSVErrors(t *testing.T) {
 	}, "no prices file")
 }
 
-// A file that cannot be read is no matter for quarantine: nobody knows what is in it.
+// An unreadable file is no matter for quarantine: its content is unknown.
 func TestUnreadableFilesAreErrors(t *testing.T) {
 	in := &memFolder{tree: tcgTreeFixture(), broken: "tcgplayer/3/1/prices"}
 	for _, name := range slices.Sorted(maps.Keys(in.tree)) {
@@ -481,7 +481,7 @@ func TestTCGCSVDays(t *testing.T) {
 	equal(t, "tar", got(mustRead(t, KindTCGCSV, save(t, "d.tar", days.tar(t)), Options{})), want)
 	equal(t, "7z", got(mustRead(t, KindTCGCSV, save(t, "d.7z", days.sevenZip(t)), Options{})), want)
 
-	// An archive packed in another order is read in the order of the days all the same.
+	// An archive packed in another order is still read in the order of the days.
 	var headers []tarHeader
 	for _, name := range []string{
 		"x/2026-04-20/3/1/prices", "x/2026-04-18/3/1/prices", "x/2026-04-19/3/1/prices",
@@ -495,8 +495,8 @@ func TestTCGCSVDays(t *testing.T) {
 	equal(t, "shuffled tar", got(mustRead(t, KindTCGCSV, save(t, "d.tar.gz", gzipOf(t, packTar(t, headers...))),
 		Options{})), want)
 
-	// A directory of archives, one a day, with one day twice, a live tree of a later day and a
-	// history file beside.
+	// A directory of archives, one a day, with one day twice, a live feed of a later day and a
+	// history file.
 	one := func(d, cents string) files { return files{d + "/3/1/prices": row(cents)} }
 	root := files{
 		"b.tar.zst":   string(zstdOf(t, one("2026-04-18", "18").tar(t))),
@@ -574,7 +574,7 @@ func TestCutNumber(t *testing.T) {
 	f("Fox V 100/159", "100/159", "Fox V 100/159", "100/159")
 	f("Fox 128/202 (Base Set)", "128/202", "Fox 128/202 (Base Set)", "128/202")
 	f("Fox - 049/68 (#26 Stamped)", "049/068", "Fox - 049/68 (#26 Stamped)", "049/068")
-	// What is no number of the card stays.
+	// Text that is no number of the card stays.
 	f("Fox - 2008 (Someone)", "72/100", "Fox - 2008 (Someone)", "72/100")
 	f("Fox - Dark Deck", "137/193", "Fox - Dark Deck", "137/193")
 	f("Fox - Armarouge 50", "198/198", "Fox - Armarouge 50", "198/198")

@@ -11,7 +11,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// wideLayout is how one kind of source keys its wide history files: the contract's
+// wideLayout is one kind of source's keys of its wide history files: the contract's
 // "productId,subTypeName", "cardId,subTypeName" and "ref,variant[,condition]".
 type wideLayout struct {
 	key, variant string // headers of the key columns; the variant's column may be missing, for sealed products
@@ -109,7 +109,7 @@ func readWide(ctx context.Context, r io.Reader, name string, layout wideLayout, 
 
 // row reads one lane.
 func (w *wideReader) row(at Location, fields [][]byte) *recordError {
-	// The key is copied once: series and messages share the copy.
+	// The key is copied once: series and messages use one copy.
 	ref := string(fields[0])
 	if !w.layout.refOK(ref) {
 		return &recordError{reason: ReasonBadRef, value: ref}

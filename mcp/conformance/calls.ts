@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 type Result = { content: { type: string; text: string }[]; structuredContent?: any; isError?: boolean };
 
-// What the clients of both generations have.
+// The methods that clients of both generations have.
 export interface Caller {
   listTools(): Promise<{ tools: { name: string }[] }>;
   callTool(params: { name: string; arguments: Record<string, unknown> }): Promise<unknown>;

@@ -1,5 +1,5 @@
-// Calls the tools with the TypeScript client that knows both kinds of protocol versions, in each of its three modes, and
-// counts what it sends before the first call.
+// Calls the tools with the TypeScript client of both kinds of protocol versions, in each of its
+// three modes. It counts the requests before the first call.
 //
 //   node client2.ts http://127.0.0.1:8080/mcp KEY
 import assert from "node:assert/strict";
@@ -27,7 +27,7 @@ for (const { name, mode, version, connecting } of modes) {
   });
 
   await client.connect(transport);
-  // An older client asks for a stream besides, when it finds the time.
+  // An older client also asks for a stream at some time.
   for (let waited = 0; sent.length < connecting.length && waited < 60_000; waited += 10) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

@@ -1,5 +1,5 @@
-// Forwards http://127.0.0.1:PORT to the server and adds the API key, because the conformance suite cannot send one.
-// Host and Origin go through as they came: the suite tests what the server makes of them.
+// Forwards http://127.0.0.1:PORT to the server and adds the API key, because the conformance suite
+// cannot send one. Host and Origin stay unchanged: the suite tests the server's checks of them.
 //
 //   node forward.mjs http://127.0.0.1:8080 KEY   prints its own address on the first line
 import http from "node:http";

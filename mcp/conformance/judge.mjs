@@ -1,5 +1,6 @@
-// Compares what the newer conformance suite found with what is expected, check by check: its own baseline knows scenarios
-// only, and one that fails for a missing feature would hide a check of the same scenario that fails for a mistake.
+// Compares the results of the newer conformance suite with the expected results, check by check.
+// The suite's own baseline knows scenarios only: a scenario that fails for a missing feature would
+// hide a check that fails for a mistake.
 //
 //   node judge.mjs RESULTS EXPECTED
 import fs from "node:fs";

@@ -1,5 +1,5 @@
-// The second JSON Schema validator of the property test: reads {"schema":…,"values":[…]} a line, and answers a line
-// with a list of what AJV says of each value, as draft-07 and as 2020-12: both must agree.
+// The second JSON Schema validator of the property test. It reads a line {"schema":…,"values":[…]}
+// and writes a line with AJV's verdict on each value, by draft-07 and by 2020-12: both must agree.
 import readline from "node:readline";
 import Ajv from "ajv";
 import Ajv2020 from "ajv/dist/2020.js";

@@ -1,5 +1,5 @@
-// Lets a chart answer: the price and the day under a pointer, a finger or the arrow keys, and the lines of other
-// variants. Without this file the picture and the table are there.
+// Makes a chart interactive: the price and the day under a pointer, a finger or the arrow keys, and
+// the lines of other variants. Without this file the picture and the table are there.
 (() => {
   const chart = document.getElementById('chart')
   if (!chart) return
@@ -27,7 +27,8 @@
   const drawn = line => line.chosen && line.points.length > 0
   const original = { svg: svg.innerHTML, axis: axis.innerHTML }
 
-  // What the server drew: the axis of site/chart.go. It is measured from the labels, so that both agree.
+  // The server's drawing: the axis of site/chart.go. It is measured from the labels, so that both
+  // agree.
   const cents = text => Math.round(parseFloat(text.replace(/[$,]/g, '')) * 100)
   let base, top
   const measure = () => { base = scale(cents(axis.lastElementChild.textContent)); top = scale(cents(axis.firstElementChild.textContent)) }

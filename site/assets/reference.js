@@ -8,7 +8,7 @@
   try { key.value = sessionStorage.getItem(kept) ?? '' } catch {}
   key.addEventListener('input', () => { try { sessionStorage.setItem(kept, key.value.trim()) } catch {} })
 
-  // What is linked to is open.
+  // An operation that the address names is open.
   const reveal = () => {
     const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1))
     if (target instanceof HTMLDetailsElement) target.open = true

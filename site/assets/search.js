@@ -1,4 +1,5 @@
-// Type-ahead of the search box, an ARIA combobox whose options are links. Without this file the form works as it is.
+// Type-ahead of the search box, an ARIA combobox whose options are links. Without this file the
+// plain form works.
 (() => {
   const box = document.getElementById('q'), list = document.getElementById('options')
   if (!box || !list) return

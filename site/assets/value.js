@@ -1,6 +1,7 @@
-// Values a list of any length. The list stays in this browser, which posts it in pieces and adds up what comes back; the
-// server stores nothing. Pieces and choices are in IndexedDB under an id of this tab, so that a reload and Back find
-// them; a list is deleted a day later. Without this file the form works as it is.
+// Values a list of any length. The list stays in this browser, which posts it in pieces and adds up
+// the responses; the server stores nothing. Pieces and choices are in IndexedDB under an id of this
+// tab, so that a reload and Back find them; a list is deleted a day later. Without this file the
+// form works as it is.
 (() => {
   const form = document.querySelector('form.value')
   if (!form) return
@@ -39,7 +40,7 @@
   const store = (name, value) => stored(parts => parts.put(value, list.id + name))
   const parts = id => IDBKeyRange.bound(id + '/', id + '0') // "0" is the sign after "/"
 
-  // Where a piece ends that begins at a byte: after so many lines, or so many bytes of whole lines.
+  // The end of a piece that begins at a byte: after so many lines, or so many bytes of whole lines.
   const cut = (from, lines) => {
     const text = list.text, limit = Math.min(text.length, from + pieceBytes - list.header)
     let end = from
@@ -264,7 +265,7 @@
     const text = (file ? await file.text() : form.elements.lines.value).replace(/\r\n?/g, '\n').replace(/\0|^(\s*\n)+/g, '')
     const bytes = new TextEncoder().encode(text)
 
-    // The server answers what is empty, and says how large a list is that is too long.
+    // The server responds to an empty list, and reports the size of a list that is too long.
     const rows = text.includes('"') ? 0 : text.trimEnd().split('\n', maxRows + 2).length // a quoted cell may have several lines
     if (!text.trim() || bytes.length > maxBytes || rows > maxRows + 1) return form.submit()
     stop?.abort()

@@ -1,6 +1,7 @@
-// What people come for, done in every way: at three widths, with a pointer in both schemes, with the keyboard alone, without
-// script. Each errand holds what the page says against the API. A run does a sample, every errand once; with
-// TEST_DEPTH=whole it does all and prints them as a table. NAME=real asks for cards of the real catalog. See run.sh.
+// The tasks of visitors, done in every way: at three widths, with a pointer in both schemes, with
+// the keyboard alone, without script. Each task compares the page with the API. A run does a
+// sample, every task once; with TEST_DEPTH=whole it does all and prints them as a table. NAME=real
+// asks for cards of the real catalog. See run.sh.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -29,8 +30,8 @@ const texts = async locator => (await locator.allTextContents()).map(text => tex
 const tab = (page, name) => page.getByRole('main').getByRole('link', { name, exact: true }).first()
 const site = (page, name) => page.getByRole('navigation', { name: 'Site' }).getByRole('link', { name })
 
-// priceOf is the price that a page of a card should show: the highest of its current prices is not always the display
-// price, so the list of the API is asked, which has it.
+// priceOf is the price that a page of a card should show. The highest of its current prices is not
+// always the display price, so the price comes from the API's list.
 const cardsOf = async query => {
   const all = []
   for (let cursor = ''; ;) {
@@ -52,7 +53,7 @@ const theSet = async () => {
   return { ...rest, slug: url.split('/').at(-1), cards, cents: cards.reduce((sum, card) => sum + (card.price?.market_price_cents ?? 0), 0) }
 }
 
-// shows says that the page is that of a card, at the price of the API.
+// shows checks that the page is that of a card, at the price of the API.
 async function shows(page, card) {
   assert.equal(new URL(page.url()).pathname, new URL(card.url).pathname)
   assert.ok((await page.locator('h1').textContent()).startsWith(card.name.split(' ')[0]))
@@ -432,7 +433,7 @@ const errands = {
   },
 }
 
-// onTheAxis holds the end of each line of a chart against its price: it is where the labels beside it say.
+// onTheAxis compares the end of each line of a chart with its price, by the labels next to it.
 async function onTheAxis(page, paths, prices) {
   const drawn = await page.locator('.chart ' + paths).evaluateAll(all => all.map(path => path.getAttribute('d')))
   const ends = drawn.map(path => Number(/ (-?[\d.]+)(?:h0)?$/.exec(path)[1]))
@@ -446,7 +447,7 @@ async function onTheAxis(page, paths, prices) {
   }
 }
 
-// printed is what the sheets of a printed page hold.
+// printed returns the contents of the sheets of a printed page.
 async function printed(page) {
   const text = (await page.pdf({ format: 'A4' })).toString('latin1')
   return [...text.matchAll(/obj\s([\s\S]*?)endobj/g)].map(([, body]) => body)
@@ -470,7 +471,7 @@ after(async () => {
   }
 })
 
-// does runs an errand in one way, and judges what the browser said meanwhile.
+// does runs a task in one way, and checks the browser's messages.
 function does(name, errand, mode) {
   test(`${name}: ${mode.name}`, async () => {
     const got = results.get(name) ?? new Map()
@@ -502,7 +503,7 @@ function does(name, errand, mode) {
 }
 
 const wanted = (ONLY ?? '').split(',').filter(Boolean)
-// Of a sample two at a time, each in a profile of its own: much of an errand is waiting.
+// A sample runs two at a time, each in a separate profile: a task mostly waits.
 describe('errands', { concurrency: whole ? 1 : 2 }, () => {
   for (const [i, [name, errand]] of Object.entries(errands).entries()) {
     if (wanted.length && !wanted.some(word => name.includes(word))) continue

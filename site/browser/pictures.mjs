@@ -1,4 +1,5 @@
-// Makes pictures for cards of a real catalog, none of which is a real one: a folder for serve --images. See run.sh.
+// Makes pictures for cards of a real catalog, none of them a real picture: a folder for serve
+// --images. See run.sh.
 import { mkdirSync } from 'node:fs'
 import { chromium } from 'playwright-core'
 

@@ -1,6 +1,6 @@
-// Back, reload and a shared link on every kind of page: after each, the page says what it said. Nothing is taken from the
-// browser's own store of whole pages, which is switched off here, as it is for many visitors. A run does a sample;
-// TEST_DEPTH=whole does all.
+// Back, reload and a shared link on every kind of page: after each, the page has its former
+// content. The browser's own store of whole pages is switched off here, as it is for many visitors.
+// A run does a sample; TEST_DEPTH=whole does all.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { chromium } from 'playwright-core'
@@ -14,14 +14,15 @@ before(async () => {
 })
 after(() => browser?.close())
 
-// says is what a page tells and what its controls have, as a visitor sees it.
+// says is the visible content of a page and of its controls.
 const says = page => page.evaluate(() => [
   location.pathname + location.search,
   document.querySelector('main').innerText.replace(/\s+/g, ' '),
   ...[...document.querySelectorAll('input:not([type=file]):not([type=hidden]), select, textarea')].map(control => control.type === 'checkbox' ? control.checked : control.value),
 ])
 
-// A kind has an address, what a visitor does there, and what of it another one does not see by the address.
+// A kind has an address, a visitor's actions there, and the parts that another visitor does not get
+// from the address.
 const kinds = {
   home: { path: '/' },
   card: { path: `/cards/${card}?days=180` },
@@ -131,7 +132,7 @@ for (const [i, [name, { path, act, link = 'main a[href*="/cards/"]', own, empty,
 
       if (link) await awayAndBack(wanted, address)
 
-      // Another visitor has the address alone. What is a visitor's own is not in it.
+      // Another visitor has the address alone, without the first visitor's own entries.
       const other = await browser.newContext(options)
       try {
         const shared = await other.newPage()

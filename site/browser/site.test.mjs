@@ -1,5 +1,5 @@
-// What a visitor does, in a real browser. Every test also wants no error in the console, no request to another host and
-// no page that scrolls sideways. See run.sh.
+// Visitors' actions in a real browser. Every test also checks for no error in the console, no
+// request to another host and no page that scrolls sideways. See run.sh.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -18,7 +18,7 @@ before(async () => {
 })
 after(() => browser?.close())
 
-// visit runs a test in a browser profile of its own and judges what the browser said meanwhile.
+// visit runs a test in a separate browser profile and checks the browser's messages.
 function visit(name, options, steps) {
   test(name, async () => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
@@ -42,8 +42,8 @@ const open = (page, path) => page.goto(BASE + path)
 const scrollsSideways = page => page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
 const focused = page => page.evaluate(() => document.activeElement.textContent.trim() || document.activeElement.id)
 
-// suggests types a term and waits for its options. On a slow machine the beginning of a term is asked for, too, and its
-// options would be replaced while they are used: here it has none.
+// suggests types a term and waits for its options. On a slow machine the first letters of a term
+// would be requested, too, and their options replaced while they are used: here they have none.
 async function suggests(page, term, type) {
   const asks = url => url.searchParams.has('q') && url.searchParams.get('q') !== term
   await page.route(asks, route => route.request().resourceType() === 'fetch' ? route.fulfill({ status: 204 }) : route.continue())
@@ -166,8 +166,8 @@ visit('a chart answers the pointer, the arrow keys and a finger, and compares va
   await check(page, 'a chart with two lines')
 })
 
-// reads is what a chart says of the first, the middle and the last row of its table, and at its ends by the keys, with what
-// it should say: a day and a price.
+// reads returns a chart's text for the first, the middle and the last row of its table, and at its
+// ends by the keys, with the expected text: a day and a price.
 const reads = page => page.evaluate(() => {
   const chart = document.getElementById('chart')
   if (!chart) return []
@@ -210,7 +210,7 @@ visit('a chart tells each day its own price, on 60 cards, in every range, and so
       }
     }
 
-    // The line of another variant says what the table of its own page does.
+    // The line of another variant agrees with the table of that variant's page.
     const others = page.locator('.lines label:not(:has(:checked)):not(:has(:disabled))')
     if (lines >= 20 || !(await others.count())) continue
     const variant = (await others.first().textContent()).trim()
@@ -330,7 +330,7 @@ async function aCollection(rows) {
 }
 const ask = async (path, options = {}) => (await fetch(BASE + path, { ...options, headers: { 'X-API-Key': KEY, ...options.headers } })).json()
 
-// worth is what the API says of an export, in parts of 1,000 rows.
+// worth is the API's value of an export, in parts of 1,000 rows.
 async function worth(text) {
   const header = text.slice(0, text.indexOf('\n') + 1), sums = { exact_cents: 0, assumed_cents: 0, priced: 0, quantity: 0 }
   const rows = text.slice(header.length).match(/(?:"(?:[^"]|"")*"|[^"\n])+\n/g).filter(row => row.trim())
@@ -359,7 +359,7 @@ visit('a collection of 5,000 rows: its total, choices, undo, reload, Back, a tab
   await check(page, '/value with a collection')
   assert.ok(!(await scrollsSideways(page)))
 
-  // Open lines come first, and one that is answered stays where it is, on the screen as well.
+  // Open lines come first, and a settled line stays in its place, on the screen as well.
   const lines = page.locator('.valued > li')
   assert.equal(await lines.count(), 100)
   assert.equal(await lines.first().locator('.none, .ask').count() > 0, true)
@@ -380,7 +380,7 @@ visit('a collection of 5,000 rows: its total, choices, undo, reload, Back, a tab
   await third.getByRole('button', { name: 'Undo this choice' }).waitFor()
   assert.equal(await amount.textContent(), after)
 
-  // A reload asks the server for nothing of it again, and neither does Back.
+  // A reload requests nothing from the server again, and Back does not either.
   posts.length = 0
   await page.reload()
   await page.locator('.answered').waitFor()

@@ -2,8 +2,9 @@
 // by errands.test.mjs.
 import assert from 'node:assert/strict'
 
-// ways are how a visitor may use the pages, and modes are all of them at three widths: with a pointer in both schemes, which
-// an accessibility checker judges, the others in each by turns.
+// ways are how a visitor may use the pages. modes combine all ways with three widths: with a
+// pointer in both schemes, which an accessibility checker judges, the others in each scheme by
+// turns.
 export const ways = {
   pointer: {}, keys: { keys: true }, 'no script': { noScript: true }, 'keys, no script': { keys: true, noScript: true },
 }
@@ -20,7 +21,8 @@ export class Visitor {
     return this.page.goto(this.base + path)
   }
 
-  // reach goes on with Tab until an element has the focus. Each stop on the way has to be seen, with a ring.
+  // reach presses Tab until an element has the focus. Each stop on the way must be visible, with a
+  // ring.
   async reach(target) {
     await target.waitFor({ state: 'attached' })
     const wanted = await target.elementHandle()

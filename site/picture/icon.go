@@ -6,7 +6,7 @@ import (
 	"image/png"
 )
 
-// iconGrid is the width of the icon in units, as in its SVG.
+// iconGrid is the width of the icon in grid squares, as in its SVG.
 const iconGrid = 32
 
 // Icon returns the icon of the site as PNG: nine pockets, one with a card of another colour. width

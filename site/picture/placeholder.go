@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// The size of a placeholder, in units of half a millimetre.
+// The size of a placeholder, in half millimetres.
 const (
 	Width  = 126
 	Height = 176
@@ -83,7 +83,7 @@ func breakLines(text string, maxLines int, fits func(string) bool) (lines []stri
 			taken++
 		}
 
-		// The last line has the rest of the text, as far as it fits.
+		// The last line has as much of the rest as it can hold.
 		if len(lines) == maxLines-1 {
 			taken = len(words)
 		}

@@ -30,7 +30,7 @@ const (
 // quality is the JPEG quality by size. A picture in a pocket is looked at more closely.
 var quality = map[Size]int{Small: 70, Medium: 78, Large: 78, Full: 82}
 
-// maxPixels bounds what is decoded, because a file of a few bytes can declare any size.
+// maxPixels bounds the decoded pixels, because a file of a few bytes can declare any size.
 const maxPixels = 24 << 20
 
 var errTooLarge = errors.New("it has too many pixels")

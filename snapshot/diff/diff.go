@@ -1,9 +1,8 @@
-// Package diff says what changed from one catalog to another: what an operator looks at before
-// publishing, and what the guards judge by.
+// Package diff lists the changes from one catalog to another: for an operator before
+// publishing, and for the guards' verdicts.
 //
-// Cards, sets and sealed products are the same in both catalogs when their ids are equal; prices
-// are compared lane by lane, that is by item, variant and condition, whether they may be
-// distributed or not.
+// Cards, sets and sealed products with equal ids are matched. Prices are compared lane by lane,
+// that is by item, variant and condition, even if they may not be distributed.
 package diff
 
 import (
@@ -17,8 +16,8 @@ import (
 // MovedPercent is how far a price must go for the guards to count it as moved.
 const MovedPercent = 60
 
-// Options say which prices have moved, and how much a Diff lists. With the zero value every change is
-// a move, and all of them are listed.
+// Options define which prices have moved, and the length of a Diff's lists. With the zero value every
+// change is a move, and all changes are listed.
 type Options struct {
 	// Prefix begins the ids of sealed products (decision 25); "" means prd.
 	Prefix string
@@ -29,13 +28,13 @@ type Options struct {
 	Limit      int // how many things of each list, 0 for all; counts are of everything
 }
 
-// hasMoved is the one rule for counts and lists.
+// hasMoved is the only rule for counts and lists.
 func (o *Options) hasMoved(pair *Pair) bool {
 	far := float64(pair.distance())*100 > o.MinPercent*float64(pair.From)
 	return pair.From != pair.To && pair.distance() >= o.MinCents && far
 }
 
-// Diff is what changed from one catalog to another.
+// Diff is the changes from one catalog to another.
 type Diff struct {
 	From     string   `json:"from"` // snapshot ids
 	To       string   `json:"to"`
@@ -92,12 +91,12 @@ type Prices struct {
 	Moved      int     `json:"moved"`
 	MinPercent float64 `json:"min_percent"`
 	MinCents   int64   `json:"min_cents"`
-	// Largest are those that moved, by percent if the options ask for percent, else by cents; then those
-	// that appeared and disappeared.
+	// Largest are the moved prices, by percent if the options ask for percent, else by cents; then
+	// prices that appeared and disappeared.
 	Largest []Move `json:"largest"`
 }
 
-// Cents is a price as a Move has it: nil where there is none.
+// Cents is a price in a Move: nil without a price.
 func Cents(cents int64) *int64 {
 	if cents == snapshot.NoCents {
 		return nil
@@ -124,7 +123,7 @@ type Coverage struct {
 	PricedAfter  int `json:"priced_after"`
 }
 
-// Compare says what changed from catalog a to catalog b.
+// Compare lists the changes from catalog a to catalog b.
 func Compare(a, b *snapshot.Catalog, o Options) *Diff {
 	d := &Diff{From: a.ID, To: b.ID}
 	o.Prefix = cmp.Or(o.Prefix, "prd") + "_"
@@ -241,7 +240,7 @@ func (o *Options) comparePrices(pairs *Pairs) Prices {
 		prices.MedianPercent = new(round2((percents[(n-1)/2] + percents[n/2]) / 2))
 	}
 
-	// The largest are what an operator wants to see first, by the measure that he asked for.
+	// The largest come first, by the operator's measure.
 	size := func(pair *Pair) float64 {
 		if o.MinPercent > 0 {
 			return float64(pair.distance()) / float64(pair.From)
@@ -260,14 +259,14 @@ func (o *Options) comparePrices(pairs *Pairs) Prices {
 // round2 rounds to two decimals, half away from zero (decision 8).
 func round2(v float64) float64 { return math.Round(v*100) / 100 }
 
-// Row is a change as a row of a table. Of what came, went or is renamed it has id and name alone.
+// Row is a change as a row of a table. Things that came, went or were renamed have id and name alone.
 type Row struct {
 	Change, Kind string
-	Was          string // the former name of what is renamed
+	Was          string // the former name of a renamed thing
 	Move
 }
 
-// Rows are all changes that are listed: what came, went or has another name, then prices.
+// Rows are all listed changes: things that came, went or were renamed, then prices.
 func (d *Diff) Rows() (rows []Row) {
 	for i, of := range []*Changes{&d.Cards, &d.Sets, &d.Sealed} {
 		kind := []string{"card", "set", "sealed"}[i]

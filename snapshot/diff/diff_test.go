@@ -65,7 +65,7 @@ func next(w *fixture.World, dice *rand.Rand) *fixture.World {
 	return n
 }
 
-// plain is what a diff is expected to count, found in the plainest way.
+// plain is the expected count of a diff, computed in the plainest way.
 type plain struct {
 	Added, Removed, Renamed                         int
 	Compared, Changed, Appeared, Disappeared, Moved int
@@ -235,8 +235,8 @@ var conditionCodes = []string{
 	snapshot.FactorySealed.Code(),
 }
 
-// TestCompare holds Compare against counts over the plain rows, with every kind of threshold: what it
-// counts is what it lists.
+// TestCompare compares Compare with counts over the plain rows, with every kind of threshold: the
+// counted changes are the listed changes.
 func TestCompare(t *testing.T) {
 	for seed := range uint64(120) {
 		dice := rand.New(rand.NewPCG(seed, 3))
@@ -270,7 +270,7 @@ func TestCompare(t *testing.T) {
 			t.Errorf("seed %d: the largest moves do not descend: %+v", seed, d.Prices.Largest)
 		}
 
-		// Lists are cut, counts are not, and rows are what is listed.
+		// Lists are cut, counts are not, and rows are the listed changes.
 		o.Limit = 1 + dice.IntN(5)
 		cut := diff.Compare(a.Catalog(), b.Catalog(), o)
 		if want := d.Prices.Largest[:min(o.Limit, len(d.Prices.Largest))]; cut.Prices.Moved != d.Prices.Moved ||

@@ -11,8 +11,8 @@ import (
 	"ninepocket/snapshot/diff"
 )
 
-// Records below these numbers are not judged by their share: the catalogs of a shelf, a test or a
-// new game move in jumps.
+// Below these numbers, records are not judged by their fraction: the catalogs of a shelf, a test
+// or a new game move in jumps.
 const (
 	minCards  = 5  // cards gone, new or changed
 	minPrices = 5  // prices gone or moved
@@ -22,7 +22,7 @@ const (
 	smallSet  = 5  // cards or prices of a set, before losing them empties it
 )
 
-// comparison is a snapshot and the one that it replaces, with what the guards measure.
+// comparison is a snapshot and its predecessor, with the guards' measurements.
 type comparison struct {
 	current, next *snapshot.StoredSnapshot // current may be nil
 	duplicates    []string
@@ -31,8 +31,8 @@ type comparison struct {
 
 	diff *diff.Diff // nil without a current one
 
-	// What a Diff does not have: cards in both, and of those the ones with another name, number or
-	// set, and the ones that no source lists any more.
+	// Counts that a Diff lacks: cards in both, those with another name, number or set, and those
+	// that no source lists any more.
 	both, changed, unlisted int
 
 	// missing are the ids of the sets whose prices a feed lacks on the next catalog's date. They are so
@@ -52,8 +52,8 @@ func compare(current, next *snapshot.StoredSnapshot, o Options) *comparison {
 	return d
 }
 
-// compareCards counts the cards that are in both and are not what they were. A card that is no longer
-// listed is not counted where its group is missing as a whole: that is judged by itself (decision 3401).
+// compareCards counts the changed cards among those in both. A card that is no longer listed is not
+// counted if its group is missing as a whole: another guard judges that (decision 3401).
 func (d *comparison) compareCards() {
 	a := d.current.Catalog
 	b := d.next.Catalog
@@ -79,7 +79,7 @@ func (d *comparison) compareCards() {
 // setOf is the id of a card's set, "" without one.
 func setOf(c *snapshot.Catalog, card int) string { return c.OfSet(&c.Sets.ID, card) }
 
-// setCounts is what a set has that a source lists.
+// setCounts is the number of a set's records that a source lists.
 type setCounts struct{ cards, priced int }
 
 func countSets(c *snapshot.Catalog) map[string]setCounts {
@@ -114,8 +114,8 @@ func (d *comparison) days() float64 {
 	return math.Abs(d.next.Manifest.SnapshotAt.Sub(d.current.Manifest.SnapshotAt).Hours()) / 24
 }
 
-// share is the finding that so many of a whole are affected. A few are no share of anything, and
-// not judged. The format takes both numbers, the share and the limit.
+// share is the finding that so many of a whole are affected. A few are not judged by their
+// fraction. The format takes both numbers, the fraction and the limit.
 func (d *comparison) share(part, whole, floor int, format string) finding {
 	figure := 0.0
 	if whole > 0 {
@@ -151,8 +151,8 @@ func (d *comparison) older() finding {
 		at.Format(time.RFC3339), was.Format(time.RFC3339))
 }
 
-// future is how far ahead of the clock the snapshot is, further than the current one is: a mistyped
-// date would make every right day after it look old.
+// future is how far ahead of the clock the snapshot is, beyond the current one: a mistyped date
+// would make every correct day after it look old.
 func (d *comparison) future() finding {
 	at := d.next.Manifest.SnapshotAt
 	ahead := max(0, at.Sub(d.now)) - max(0, d.current.Manifest.SnapshotAt.Sub(d.now))
@@ -173,7 +173,7 @@ func (d *comparison) cardsRemoved() finding {
 	return d.share(changes.Removed, changes.Before, minCards, "%d of %d cards are gone (%s, at most %s may)")
 }
 
-// cardsUnlisted is the share of the listed cards that no source lists any more.
+// cardsUnlisted is the fraction of the listed cards that no source lists any more.
 func (d *comparison) cardsUnlisted() finding {
 	a := d.current.Catalog
 	return d.share(d.unlisted, a.Cards.ID.Len()-len(a.Unlisted.Item), minCards,
@@ -182,11 +182,11 @@ func (d *comparison) cardsUnlisted() finding {
 
 func (d *comparison) cardsAdded() finding {
 	changes := d.diff.Cards
-	// Beside nothing, all are new.
+	// If there were none before, all are new.
 	if changes.Before == 0 {
 		return finding{}
 	}
-	return d.share(changes.Added, changes.Before, minNew, "%d cards are new beside %d (%s, at most %s may be)")
+	return d.share(changes.Added, changes.Before, minNew, "%d cards are new next to %d (%s, at most %s may be)")
 }
 
 func (d *comparison) cardsChanged() finding {
@@ -226,8 +226,8 @@ func (d *comparison) pricesLost() finding {
 		"%d of %d prices are gone (%s, at most %s may)")
 }
 
-// maxMoved is how far the days between two snapshots can raise the limit of prices_moved: over
-// months a third of all prices may move by so much, a wrong unit moves nearly all.
+// maxMoved is how far the days between two snapshots can raise the limit of prices_moved. Over
+// months a third of all prices may move by so much, but a wrong currency unit moves nearly all.
 const maxMoved = 0.5
 
 // movedLimit is the limit of prices_moved over some days: more moves within more time.
@@ -263,7 +263,7 @@ func (d *comparison) findMissing() {
 			}
 			d.missingNames = append(d.missingNames, name)
 		} else if c.Gaps.Group.At(i) == "" {
-			// The day is missing as a whole, and no group of it has a row.
+			// The day is missing as a whole, and no group has a row.
 			for set, game := range c.Sets.Game {
 				if game == c.Gaps.Game[i] {
 					d.missing[c.Sets.ID.At(set)] = true
@@ -275,8 +275,8 @@ func (d *comparison) findMissing() {
 	}
 }
 
-// groupsMissing is the share of the sets whose prices a feed lacks on the snapshot's date. One group
-// may always be lost: its prices stand for a while.
+// groupsMissing is the fraction of the sets whose prices a feed lacks on the snapshot's date. One
+// group may always be lost: its prices stand for a while.
 func (d *comparison) groupsMissing() finding {
 	const floor = 2
 	return d.share(d.missingGroups, d.next.Catalog.Sets.ID.Len(), floor,
@@ -284,8 +284,8 @@ func (d *comparison) groupsMissing() finding {
 			strings.ReplaceAll(join(d.missingNames), "%", "%%"))
 }
 
-// valueMissing is the share of the value of all prices that missing groups have. One group may always
-// be lost.
+// valueMissing is the fraction of the value of all prices that missing groups have. One group may
+// always be lost.
 func (d *comparison) valueMissing() finding {
 	c := d.next.Catalog
 	carried := int64(0)
@@ -319,7 +319,7 @@ func (d *comparison) unpriced() finding {
 			without++
 		}
 	}
-	// A catalog without any price feed is as it was meant.
+	// A catalog without any price feed is intended.
 	if len(c.Lanes.Cents) == 0 && d.next.Manifest.Counts.Quarantined < minLines {
 		return finding{}
 	}
@@ -329,7 +329,7 @@ func (d *comparison) unpriced() finding {
 func (d *comparison) quarantined() finding {
 	now := d.next.Manifest.Counts
 	if d.current == nil {
-		// Without a measure, refused lines are a share of all that were read.
+		// Without a measure, refused lines are a fraction of all lines read.
 		return d.share(now.Quarantined, now.Cards+now.Lanes+now.Quarantined, minLines,
 			"%d of %d cards, prices and refused lines were quarantined (%s, at most %s may)")
 	}

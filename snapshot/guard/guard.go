@@ -1,10 +1,10 @@
-// Package guard judges a snapshot before it is published: whether what changed since the current
-// one can be a day in the life of a catalog, or must be a broken feed.
+// Package guard judges a snapshot before it is published: its changes can be one day of a
+// catalog, or must come from a broken feed.
 //
 // Every guard measures one figure and compares it with a limit that operators may change. The
-// defaults are far above what real feeds do from one day to the next (docs/GUARDS.md has the
-// measurements) and far below what a bad day does. A guard that compares shares says nothing about
-// a handful of records: one card of three is not a third of a catalog that went missing.
+// defaults are far above the daily changes of real feeds (docs/GUARDS.md has the measurements), and
+// far below those of a bad day. A guard that compares fractions ignores a handful of records: one
+// card of three is not a third of a catalog that went missing.
 package guard
 
 import (
@@ -18,7 +18,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Limits are the configured limits by guard; what is left out keeps its default.
+// Limits are the configured limits by guard; omitted guards have their defaults.
 type Limits map[string]float64
 
 // guard is one row of the table.
@@ -28,7 +28,7 @@ type guard struct {
 	kind  kind
 	judge func(*comparison) finding
 	help  string
-	todo  string // what to do when it refuses; CURRENT and NEXT stand for the snapshots' ids
+	todo  string // the remedy after a refusal; CURRENT and NEXT stand for the snapshots' ids
 }
 
 func row(name string, limit float64, kind kind, judge func(*comparison) finding, help, todo string) guard {
@@ -39,13 +39,13 @@ func row(name string, limit float64, kind kind, judge func(*comparison) finding,
 type kind uint8
 
 const (
-	upperBound   kind = iota // the limit is what the figure may be at most
-	lowerBound               // the limit is what the figure must reach
+	upperBound   kind = iota // the figure may not exceed the limit
+	lowerBound               // the figure must reach the limit
 	onlyWithBase             // as upperBound, where there is a current snapshot to compare with
 	onlyFirst                // as upperBound, where there is none
 )
 
-// finding is what a guard found; the zero finding is that there is nothing to judge.
+// finding is a guard's finding; the zero finding means that there is nothing to judge.
 type finding struct {
 	figure float64
 	judged bool // false when there is nothing or too little to judge
@@ -62,11 +62,11 @@ const (
 	repeatedFeedName = "repeated_feed"
 	pricesMovedName  = "prices_moved"
 	setsRepricedName = "sets_repriced"
-	// feedPartlyOldName sets the pulled tree aside when it refuses.
+	// feedPartlyOldName sets the pulled feed aside when it refuses.
 	feedPartlyOldName = "feed_partly_old"
 )
 
-// compareHint shows an operator what changed.
+// compareHint shows an operator the changes.
 const compareHint = "ninepocket snapshot diff CURRENT NEXT --store STORE"
 
 // guards are judged and shown in this order.
@@ -145,11 +145,11 @@ func Names() []string {
 	return names
 }
 
-// Description is what an operator reads about a guard.
+// Description describes a guard for an operator.
 type Description struct {
 	Name  string
 	Limit float64 // the default
-	Help  string  // what the guard measures
+	Help  string  // the guard's measure
 }
 
 // Describe returns the guards in order.
@@ -187,7 +187,7 @@ func (l Limits) Validate() error {
 			problem("cannot set guard %q: the guards are %s", name, strings.Join(Names(), ", "))
 		}
 
-		// What is not a number is not from 0 on either.
+		// Not a number is not from 0 on either.
 		if v := l[name]; !(v >= 0) {
 			problem("cannot set guard %q to %v: want a number from 0 on", name, v)
 		} else if name == setsRepricedName && v < 1 {
@@ -203,7 +203,7 @@ func (l Limits) Validate() error {
 type Options struct {
 	Limits Limits
 	Now    time.Time
-	// Duplicates are the reasons of quarantine by which two records claim one identity.
+	// Duplicates are the reasons of quarantine for two records that claim one identity.
 	Duplicates []string
 	// Store is the folder that commands in a message name; "" leaves the word STORE.
 	Store string

@@ -63,7 +63,7 @@ func stored(w *fixture.World) *snapshot.StoredSnapshot {
 // clock is the day after the shelf's.
 var clock = time.UnixMilli(fixture.Random(1, fixture.Size{}).At).Add(36 * time.Hour)
 
-// verdict is what one guard says.
+// verdict is the verdict of one guard.
 func verdict(t *testing.T, verdicts []snapshot.GuardResult, name string) snapshot.GuardResult {
 	t.Helper()
 	for _, v := range verdicts {
@@ -85,7 +85,7 @@ func refusals(verdicts []snapshot.GuardResult) (names []string) {
 	return names
 }
 
-// TestEdges probes each guard right at its limit and one beyond.
+// TestEdges probes each guard exactly at its limit and one beyond.
 func TestEdges(t *testing.T) {
 	const n = 1000
 	f := func(name string, edge int, change func(w *fixture.World, k int)) {
@@ -169,14 +169,14 @@ func TestEdges(t *testing.T) {
 
 	f("older", 0, func(w *fixture.World, k int) {
 		for i := range w.Cards {
-			w.Cards[i].Lanes[0].CollectedAt = snapshot.NoTime // whatever the time, this is not what is judged
+			w.Cards[i].Lanes[0].CollectedAt = snapshot.NoTime // at any time, another guard judges this
 			w.Cards[i].Lanes[0].CollectedAt = w.At - 86_400_000 - 1000*int64(k)
 		}
 		w.At -= 86_400_000 + 1000*int64(k)
 	})
 }
 
-// TestRepeatedFeed is told from a quiet day by there being nothing new at all.
+// TestRepeatedFeed distinguishes a repeated feed from a quiet day: nothing is new at all.
 func TestRepeatedFeed(t *testing.T) {
 	f := func(what, want string, cards int, change func(w *fixture.World)) {
 		t.Helper()
@@ -238,7 +238,7 @@ func TestFuture(t *testing.T) {
 	f(302*day, 300*day, snapshot.Refused)
 }
 
-// TestFirst: the first publication is judged by itself alone.
+// TestFirst: the first release is judged without a comparison.
 func TestFirst(t *testing.T) {
 	verdicts := guard.Judge(nil, stored(shelf(3)), guard.Options{Now: clock})
 	if got := refusals(verdicts); len(got) > 0 {
@@ -312,8 +312,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestDaysBetween: what may move grows with the days between two snapshots, up to half of all
-// prices.
+// TestDaysBetween: the permitted changes grow with the days between two snapshots, up to half
+// of all prices.
 func TestDaysBetween(t *testing.T) {
 	for days, limit := range map[int]int{1: 50, 7: 50, 14: 100, 28: 200, 365: 500} {
 		for _, k := range []int{limit, limit + 1} {
@@ -330,7 +330,7 @@ func TestDaysBetween(t *testing.T) {
 	}
 }
 
-// oneSet multiplies the prices of the set of a card by a factor, on a shelf of cheap and dear sets.
+// oneSet multiplies the prices of the set of a card by a factor, on a shelf of cheap and expensive sets.
 func oneSet(w *fixture.World, set string, factor float64) (prices int) {
 	for i := range w.Cards {
 		if c := &w.Cards[i]; c.Set == set {
@@ -341,7 +341,7 @@ func oneSet(w *fixture.World, set string, factor float64) (prices int) {
 	return prices
 }
 
-// TestOneSetInAnotherUnit: one set of forty hides below the share of all prices that may move.
+// TestOneSetInAnotherUnit: one set of forty stays below the fraction of all prices that may move.
 func TestOneSetInAnotherUnit(t *testing.T) {
 	base := shelf(4000)
 	for s := 10; s < 40; s++ {
@@ -416,7 +416,7 @@ func TestOneSetInAnotherUnit(t *testing.T) {
 			}
 		}
 
-		for i := range w.Cards { // so that the other guards have nothing to say of the cards that moved
+		for i := range w.Cards { // so that the other guards have no finding about the cards that moved
 			if w.Cards[i].Set == "set_008" && i%40 == 7 {
 				w.Cards[i].Set = "set_007"
 				w.Cards[i].Lanes[0].Cents = snapshot.NoCents

@@ -22,9 +22,9 @@ func join(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// duplicateKeys counts identities that two records claim: cards that nothing distinguishes, and what
-// the build quarantined because another record has its key. What the current snapshot has of them
-// is known and stays.
+// duplicateKeys counts identities that two records claim: indistinguishable cards, and records that
+// the build quarantined because another record has their key. Those of the current snapshot are
+// known and stay.
 func (d *comparison) duplicateKeys() finding {
 	twins := d.newTwins()
 	n := len(twins)
@@ -49,11 +49,11 @@ func (d *comparison) duplicateKeys() finding {
 	return judged(float64(n), "%s", strings.Join(found, "; "))
 }
 
-// identity is what distinguishes a card from another one.
+// identity is the part of a card that distinguishes it from others.
 type identity struct{ set, name, number, printing string }
 
-// newTwins names the cards that share their identity with another one, where the current snapshot
-// has fewer of them.
+// newTwins names the cards whose identity another card has, too, if the current snapshot has
+// fewer of them.
 func (d *comparison) newTwins() []string {
 	before := identities(d.current.Catalog)
 	after := identities(d.next.Catalog)
@@ -73,12 +73,12 @@ func (d *comparison) newTwins() []string {
 func identities(c *snapshot.Catalog) map[identity][]string {
 	m := make(map[identity][]string, c.Cards.ID.Len())
 	for i := range c.Cards.ID.Len() {
-		// A product that a shop lists again under another id stands beside the one that it was.
+		// A product that a shop lists again under another id stands next to the earlier product.
 		if c.UnlistedSince(i) != snapshot.NoDay {
 			continue
 		}
 		k := identity{setOf(c, i), c.Cards.Name.At(i), c.Cards.Number.At(i), c.Cards.Printing.At(i)}
-		// Energies and promos without a number share names.
+		// Energies and promos without a number have equal names.
 		if k.set != "" && k.number != "" {
 			m[k] = append(m[k], c.Cards.ID.At(i))
 		}

@@ -9,19 +9,18 @@ import (
 	"ninepocket/snapshot"
 )
 
-// minUnchanged is how many groups of a game are unchanged at least before their share says anything:
-// one quiet set of three is no half of a feed.
+// minUnchanged is the least number of a game's unchanged groups before their fraction counts: one
+// quiet set of three is no half of a feed.
 const minUnchanged = 5
 
-// unchanged is how many groups of a game with enough prices there are, and those of which not one
-// price is another.
+// unchanged counts the groups of a game with enough prices, and those without any changed price.
 type unchanged struct {
 	game   uint8
 	groups int
 	sets   []int32
 }
 
-// share is the share of the unchanged groups, 0 for too few.
+// share is the fraction of the unchanged groups, 0 for too few.
 func (u *unchanged) share() float64 {
 	if len(u.sets) < minUnchanged {
 		return 0
@@ -29,7 +28,7 @@ func (u *unchanged) share() float64 {
 	return float64(len(u.sets)) / float64(u.groups)
 }
 
-// unchangedGroups judges sets by whether each price is the one of the day before; games ascend.
+// unchangedGroups judges sets by whether each price equals the previous day's; games ascend.
 func unchangedGroups(sets map[int32][]Change) []unchanged {
 	games := map[uint8]*unchanged{}
 	for set, changes := range sets {
@@ -56,12 +55,12 @@ func unchangedGroups(sets map[int32][]Change) []unchanged {
 	return all
 }
 
-// feedPartlyOld finds games of which too many groups have the prices of the day before, one and all: a
-// part of the feed is yesterday's (decision 3405). Real days leave 4 % of the groups as they were, and
-// 11 % of a game's at most.
+// feedPartlyOld finds games in which too many groups have exactly the previous day's prices: a part of
+// the feed is yesterday's (decision 3405). Real days leave 4 % of the groups unchanged, and 11 % of a
+// game's at most.
 func (d *comparison) feedPartlyOld() finding {
 	b := d.next.Catalog
-	// A second tree of one day may change little.
+	// A rebuilt feed of one day may change little.
 	if b.Date() <= d.current.Catalog.Date() {
 		return finding{}
 	}

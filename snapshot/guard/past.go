@@ -8,24 +8,23 @@ import (
 	"ninepocket/snapshot/diff"
 )
 
-// Change is a price of a past day next to the nearest one of its lane that is known, in cents.
+// Change is a price of a past day next to the nearest known price of its lane, in cents.
 type Change struct {
 	Game     uint8
 	Set      int32 // row of the card's set, snapshot.NoSet without one and of sealed products
 	From, To int64
-	// Published is that the price is in the history of the day already: it is right, and says nothing of
+	// Published is that the price is already in the history of the day: it is correct, and does not show
 	// whether the feed was rebuilt.
 	Published bool
 }
 
-// repeats reports whether a price is that of the day before.
+// repeats reports whether a price equals the previous day's.
 func (change *Change) repeats() bool { return change.From == change.To && !change.Published }
 
 // Past judges a day's prices before they are built into a history, by the limits of the guards
 // prices_moved, sets_repriced, repeated_feed and feed_partly_old. The day is at most so many days away
-// from those of the prices that it is compared with. why says why no day can have its
-// prices, "" when one can; wrong are the sets whose prices no day can have, with the reason. The changes
-// are not the caller's any more.
+// from those of the compared prices. why is the reason if the prices cannot be real, "" otherwise; wrong
+// are the sets with impossible prices, with the reason. Past takes over the slice of changes.
 func (l Limits) Past(changes []Change, days float64) (why string, wrong map[int32]string) {
 	sets := map[int32][]Change{}
 	for _, change := range changes {
@@ -42,7 +41,7 @@ func (l Limits) Past(changes []Change, days float64) (why string, wrong map[int3
 		}
 	}
 
-	// Sets that are wrong as a whole say nothing about the others.
+	// Sets that are wrong as a whole do not count for the others.
 	all := countMoves(changes)
 	others := countMoves(slices.DeleteFunc(changes, func(change Change) bool { return wrong[change.Set] != "" }))
 	limit = movedLimit(l.of(pricesMovedName), days) * float64(others.of)

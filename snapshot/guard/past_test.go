@@ -10,9 +10,8 @@ import (
 	"ninepocket/snapshot/guard"
 )
 
-// TestPastIsJudgedAlike holds what is said of a past day against what the guards say of a publication of
-// the same prices: right at their limits and beyond, as they are and as an operator raised them, over
-// some days.
+// TestPastIsJudgedAlike compares the verdicts on a past day with the guards' verdicts on a release of
+// equal prices. It does so at their limits and beyond, for default and raised limits, over some days.
 func TestPastIsJudgedAlike(t *testing.T) {
 	const cards = 200
 	for _, limits := range []guard.Limits{

@@ -11,16 +11,16 @@ import (
 	"ninepocket/snapshot/diff"
 )
 
-// minInSet is how many prices a set must have in both snapshots before its middle one is judged: of
-// fewer, a handful of thin listings is the middle.
+// minInSet is the number of prices that a set must have in both snapshots before its middle price
+// is judged: with fewer, a handful of thin listings is the middle.
 const minInSet = 10
 
-// maxRepriced is how far the days between two snapshots can raise the limit of sets_repriced: no
-// real set went as far in half a year, and a wrong unit goes twice as far.
+// maxRepriced is how far the days between two snapshots can raise the limit of sets_repriced. No
+// real set went as far in half a year, and a wrong currency unit goes twice as far.
 const maxRepriced = 50
 
-// zeroPrice stands for a price of zero, in cents, where a factor is wanted: cheap cards whose cents
-// are read as a hundredth of what they are come out as zero.
+// zeroPrice stands for a price of zero, in cents, in a factor: cheap cards whose cents are read as
+// a hundredth of their value become zero.
 const zeroPrice = 0.1
 
 // repricedLimit is the limit of sets_repriced over some days. Prices wander: over n days they go about
@@ -49,9 +49,9 @@ func middleFactor(changes []Change) (middle float64, judged bool) {
 	return factors[(len(factors)-1)/2], true
 }
 
-// setsRepriced finds sets more than half of whose prices went up or down by a large factor. A set
-// that is read in a wrong unit hides among many: it is far below the share of all prices that may
-// move. Its own prices all go one way by a hundred, and those of no real set do.
+// setsRepriced finds sets more than half of whose prices went up or down by a large factor. A set that is
+// read in a wrong currency unit hides among many: it is far below the fraction of all prices that may move.
+// Its own prices all change a hundredfold in one direction, unlike those of any real set.
 func (d *comparison) setsRepriced() finding {
 	d.limit = repricedLimit(d.limit, d.days())
 	sets := d.changesBySet(func(int) bool { return true })

@@ -1,5 +1,6 @@
-// Reads each bulk file of a running server with DuckDB as it is, and holds the guide's query against the API: for each
-// set, the biggest move of a year of a price that stands today. Arguments: the ready file, and the query's file.
+// Reads each bulk file of a running server with DuckDB unchanged, and compares the guide's query
+// with the API: for each set, the biggest move of a year of a price that exists today. Arguments:
+// the ready file, and the query's file.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { DuckDBInstance } from "@duckdb/node-api";

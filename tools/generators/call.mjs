@@ -1,5 +1,6 @@
-// Calls every operation of a document (whole, live, preview) of a running server with the clients that were made from it,
-// and wants 200 and data from each. Arguments are the document's examples, with ids that the server has.
+// Calls every operation of a document (whole, live, preview) of a running server with the generated
+// clients, and expects 200 and data from each. Arguments are the document's examples, with the
+// server's ids.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
@@ -74,9 +75,9 @@ for (const [generator, invoke] of Object.entries(generators)) {
     for (const [method, operation] of Object.entries(methods)) {
       for (const call of calls(path, method, operation)) {
         for (const p of Object.keys(call.pathParameters)) call.pathParameters[p] = await idOf(call, p);
-        // What changed is asked for since a snapshot that the server has.
+        // Changes are requested since a snapshot that the server has.
         if (call.query.since) call.query.since = await idOf({ ...call, path: "/v1/bulk" });
-        if (generator === "orval" && call.isFile) continue; // its code reads every answer as text
+        if (generator === "orval" && call.isFile) continue; // its code reads every response as text
         try {
           const { status, data } = await invoke(call);
           if (status !== 200 || !data || (!call.isFile && Object.keys(data).length === 0)) throw new Error(`${status} ${JSON.stringify(data)}`);

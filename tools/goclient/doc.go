@@ -1,5 +1,5 @@
-// Package goclient keeps what clients that oapi-codegen generates import in this module's
-// requirements. run.sh generates one from the OpenAPI document and compiles it.
+// Package goclient holds the imports of clients that oapi-codegen generates in this module's
+// requirements. run.sh generates such a client from the OpenAPI document and compiles it.
 package goclient
 
-import _ "github.com/oapi-codegen/runtime" // what generated clients stand on
+import _ "github.com/oapi-codegen/runtime" // generated clients import these

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// operation is what a call needs to know of an operation of a document.
+// operation is the part of a document's operation that a call needs.
 type operation struct {
 	ID         string `json:"operationId"`
 	Parameters []struct {
@@ -31,7 +31,7 @@ type operation struct {
 // A caller calls operations of a server as the document shows them, with ids that the server has.
 type caller struct{ server ready }
 
-// callAll calls every operation of a document with a generated client, and wants 200 and a body.
+// callAll calls every operation of a document with a generated client, and expects 200 and a body.
 func (c caller) callAll(t *testing.T, client any, document string, key keyed) {
 	t.Helper()
 	text, err := os.ReadFile("generated/documents/openapi-" + document + ".json")
@@ -55,7 +55,7 @@ func (c caller) callAll(t *testing.T, client any, document string, key keyed) {
 				}
 			}
 			id := c.id(t, address, key)
-			// What changed is asked for since a snapshot that the server has.
+			// Changes are requested since a snapshot that the server has.
 			for i := range op.Parameters {
 				if op.Parameters[i].Name == "since" {
 					op.Parameters[i].Example, _ = json.Marshal(c.id(t, "/v1/bulk/{snapshot_id}", key)) // a text
@@ -102,7 +102,7 @@ func (c caller) id(t *testing.T, address string, key keyed) string {
 	return found.Data[0].ID
 }
 
-// call calls the method of an operation, whatever arguments it has.
+// call calls the method of an operation with any arguments.
 func (c caller) call(t *testing.T, client any, op operation, id string) {
 	t.Helper()
 	name := strings.ReplaceAll(op.ID, "_", "") + "WithResponse"

@@ -21,7 +21,7 @@ const (
 type air struct {
 	lines, blank, comment int // of the bodies
 	ifs, outerIfs         int // outer: the init assigns to an existing variable
-	assigns, parallel     int // parallel: two or more left sides and as many right sides
+	assigns, parallel     int // parallel: two or more left sides and an equal number of right sides
 	allLines, wide        int // of the files
 	airless               int // bodies over 15 lines without a blank one
 }
@@ -187,7 +187,7 @@ func printLargest(out *bufio.Writer, title string, all []sized, n int) {
 	}
 }
 
-// percent formats a share.
+// percent formats a fraction.
 func percent(part, of int) string {
 	if of == 0 {
 		return "-"

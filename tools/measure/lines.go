@@ -23,8 +23,8 @@ func (f *file) codeLines() int {
 	return n
 }
 
-// printClients prints the lines of code of each client, which are no product: what is written by hand,
-// without tests, programs and what was generated.
+// printClients prints the handwritten lines of code of each client, which are not product code:
+// without tests, programs and generated files.
 func printClients(root string, out io.Writer) {
 	for _, client := range []struct{ language, pattern, comment string }{
 		{"Go", "clients/go/*.go", "//"},
@@ -33,7 +33,7 @@ func printClients(root string, out io.Writer) {
 	} {
 		total := 0
 
-		names, _ := filepath.Glob(filepath.Join(root, client.pattern)) // the patterns are right
+		names, _ := filepath.Glob(filepath.Join(root, client.pattern)) // the patterns are valid
 		for _, name := range names {
 			text, err := os.ReadFile(name)
 			if err != nil || strings.HasSuffix(name, "_test.go") || generated.Match(text) {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// A meaning is a type of ours that a one-letter name stands for, and the first position where it
-// does.
+// A meaning is a type of the module that a one-letter name stands for, and the first position
+// where it does.
 type meaning struct{ of, where string }
 
 // shortNames has the meanings of one-letter names: in each package, and for types of other packages
@@ -29,9 +29,9 @@ type shortNames struct {
 // identifier.
 const leftAlone = "abxy_"
 
-// runNames fails if a letter means two things: two types of ours in one package, or two types of
-// other packages in the whole module. Receivers are exempt: their type is next to them, and methods
-// of other types never use them.
+// runNames fails if a letter means two things: two types of one package, or two types of other
+// packages in the whole module. Receivers are exempt: their type is next to them, and methods of
+// other types never use them.
 func runNames(root string, out io.Writer) error {
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedModule | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
@@ -109,7 +109,7 @@ func receiversOf(file *ast.File) map[*ast.Ident]bool {
 	return receivers
 }
 
-// typeOf returns the type of ours that a variable has or points to, "" for another type.
+// typeOf returns the module's type that a variable has or points to, "" for another type.
 func (s *shortNames) typeOf(v *types.Var) string {
 	t := strings.TrimPrefix(types.TypeString(v.Type(), nil), "*")
 	// A generic type has one meaning for all type arguments.

@@ -1,5 +1,5 @@
-// A sample client that only has to compile: it uses the generated types the way a caller would, so that a change of the
-// document that breaks callers breaks this file.
+// A sample client that only has to compile. It uses the generated types like a caller, so that a
+// change of the document that breaks callers breaks this file.
 import type { components, operations, paths } from "./generated/openapi";
 
 type Schemas = components["schemas"];

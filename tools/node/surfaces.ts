@@ -1,5 +1,5 @@
-// What callers of one surface write against the types of its document: the plain object is there, and nothing of the
-// other surface.
+// Code of callers of one surface against the types of its document: the plain object is there, and
+// no part of the other surface.
 import type * as live from "./generated/openapi-live";
 import type * as preview from "./generated/openapi-preview";
 

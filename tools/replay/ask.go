@@ -20,7 +20,7 @@ type request struct {
 	body                string
 }
 
-// exchange is a request, by its name, with its response; what is unique in each run is masked.
+// exchange is a request, by its name, with its response; texts unique to a run are masked.
 type exchange struct {
 	name   string
 	status int

@@ -1,10 +1,10 @@
-// Command replay sends the same requests to two builds of ninepocket and prints the differences of
-// their responses: status, headers and every byte of the body, except what is unique in each run
-// (request ids, dates, rate headers, keys, signed cursors).
+// Command replay sends equal requests to two builds of ninepocket and prints the differences of
+// their responses. It compares status, headers and every byte of the body, except texts that are
+// unique in each run (request ids, dates, rate headers, keys, signed cursors).
 //
-// Each program serves its demo with the same seed and date, one after the other on the same port,
-// so that the two catalogs and all URLs in responses are equal. The requests cover all operations,
-// both surfaces, errors, the versions of MCP, and the pages. Those that depend on a response
+// Each program serves its demo with one seed and date, one after the other on one port, so that
+// the two catalogs and all URLs in responses are equal. The requests cover all operations, both
+// surfaces, errors, the versions of MCP, and the pages. Requests that depend on a response
 // (cursors, validators, replays) are made from the response of the same program.
 //
 //	go -C tools run ./replay -old OLD -new NEW

@@ -11,7 +11,7 @@ import (
 	webhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// message is a message as it was received.
+// message is a message as received.
 type message struct {
 	Secret  string
 	Headers http.Header
@@ -39,6 +39,6 @@ func verify(decoder *json.Decoder) error {
 	if err != nil {
 		return err
 	}
-	// The tests have a clock of their own.
+	// The tests have their own clock.
 	return library.VerifyIgnoringTimestamp([]byte(got.Body), got.Headers)
 }

@@ -1,12 +1,11 @@
 // Package openapi has the OpenAPI document. It is written by hand and defines the service's
 // responses.
 //
-// The document as written describes both surfaces. A part with the extension "x-surface" belongs to
-// that surface alone, be it an operation, a parameter, a header, a media type, an example, a
-// property or a component; with "both" it is of the whole document only. "x-live-description" replaces the
-// description in the document of live keys and "x-preview-description" in that of preview keys; any
-// other member is replaced likewise. "x-required-on" names the surface on which an otherwise
-// optional header is always present.
+// The document as written describes both surfaces. A part with the extension "x-surface" belongs to that
+// surface alone: an operation, a parameter, a header, a media type, an example, a property or a component.
+// A part with "both" belongs to the whole document only. "x-live-description" replaces the description in
+// the document of live keys, "x-preview-description" in that of preview keys; any other member is replaced
+// likewise. "x-required-on" names the surface on which an otherwise optional header is always present.
 package openapi
 
 import (
@@ -47,9 +46,9 @@ const (
 	Preview Scope = "preview"
 )
 
-// Render returns the document for a server at baseURL, a program of a version: compact, with that
-// server in "servers". Members stay in the order of the document. The document of one surface has
-// nothing of the other, nor components that nothing refers to.
+// Render returns the document for a server at baseURL and a program's version: compact, with that
+// server in "servers". Members keep the order of the document. The document of one surface omits
+// the other surface, and components without a reference.
 func Render(baseURL, version string, scope Scope) ([]byte, error) {
 	text := jsontext.Value(strings.Replace(document, writtenGames, snapshot.GamesInWords(), 1))
 	if err := text.Compact(); err != nil {
@@ -95,8 +94,8 @@ var (
 	outsideBuild    = regexp.MustCompile(`[^0-9A-Za-z.-]+`)
 )
 
-// semantic returns a program's version as a semantic version. That of a build without a number is
-// 0.0.0-dev, with what identifies the build behind it.
+// semantic returns a program's version as a semantic version. A build without a number gets
+// 0.0.0-dev, followed by its build identifier.
 func semantic(version string) string {
 	number := strings.TrimPrefix(version, "v")
 	if semanticVersion.MatchString(number) {
@@ -116,7 +115,7 @@ func WithProductPrefix(rendered []byte, prefix string) []byte {
 	return bytes.ReplaceAll(rendered, []byte("prd_"), []byte(prefix+"_"))
 }
 
-// A rendering copies the document value by value, without the parts that are not of its scope.
+// A rendering copies the document value by value, without the parts outside its scope.
 type rendering struct {
 	scope        Scope
 	dropped      map[string]bool                     // references to components of another scope

@@ -378,9 +378,9 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestGamesOfDocument compares the document with the table of games: the written lists equal the
-// table, so that rendering does not change them, and a third game appears wherever the two are
-// named.
+// TestGamesOfDocument compares the document with the table of games. The written lists equal the
+// table, so that rendering does not change them; a third game appears in each place that names
+// games.
 func TestGamesOfDocument(t *testing.T) {
 	const (
 		codes    = "/components/schemas/GameCode/enum"

@@ -11,11 +11,11 @@ import (
 	"ninepocket/wire/openapi"
 )
 
-// shared are the operations that both surfaces have; every other one is marked as one surface's.
+// shared are the operations of both surfaces; every other operation is marked for one surface.
 var shared = []string{"prices_batch", "usage_get"}
 
-// TestScopes compares the operations of each document with the marks of the written one, and wants
-// nothing of a surface in the document of the other.
+// TestScopes compares the operations of each document with the marks of the written document, and
+// checks that no part of one surface is in the other's document.
 func TestScopes(t *testing.T) {
 	documents := renderings(t)
 	want := map[string][]string{}
@@ -63,8 +63,8 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestSharedBodiesOfOneSurface wants the plain object where the whole document has a choice between
-// the surfaces, and required what a surface always has.
+// TestSharedBodiesOfOneSurface checks for the plain object where the whole document has a choice
+// between the surfaces. Members that a surface always has must be required.
 func TestSharedBodiesOfOneSurface(t *testing.T) {
 	const (
 		post   = "/paths/~1v1~1prices~1batch/post"
@@ -90,9 +90,9 @@ func TestSharedBodiesOfOneSurface(t *testing.T) {
 	f("preview", "/components/parameters/IdempotencyKey/required", "true")
 }
 
-// TestNamesForGenerators checks what generators of clients need: a choice is a named component, as
-// an anonymous one has no type to fill; a component is not called as a type that a language has; a
-// header is a shared component; JSON is the first of several media types that are taken.
+// TestNamesForGenerators checks the needs of client generators. A choice is a named component,
+// because an anonymous one has no type to fill. No component has the name of a language's type. A
+// header is a shared component, and JSON is the first of several accepted media types.
 func TestNamesForGenerators(t *testing.T) {
 	taken := strings.Fields("Array BigInt Blob Boolean Cache Class Comment Date Dictionary Document Error Event " +
 		"Exception File Float Function Headers Image Int Integer Iterator List Long Map Math Number Object Option " +

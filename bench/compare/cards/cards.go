@@ -120,7 +120,7 @@ func Fold(s string) string {
 var symbols = strings.NewReplacer("♀", " female", "♂", " male", "δ", " delta", "★", " star", "☆", " star", "◇",
 	" prism star")
 
-// Text returns the texts by which a card is found.
+// Text returns the texts that searches for a card compare.
 func (c *Exported) Text() (name, number, set string) {
 	if c.Number != nil {
 		number = Fold(*c.Number)

@@ -1,6 +1,6 @@
 // Asks MiniSearch rows in other languages, with the names of the species as a field of each card:
-// node languages.mjs DUMP SPECIES_NAMES.tsv ONE_PIECE_NAMES.tsv ROWS.tsv
-// The rows are those of index/testdata/blind; it prints the hits among the first answers by category.
+// node languages.mjs DUMP SPECIES_NAMES.tsv ONE_PIECE_NAMES.tsv ROWS.tsv. The rows are those of
+// index/testdata/blind. It prints the hits among the first results by category.
 import { readFileSync } from 'node:fs'
 import MiniSearch from 'minisearch'
 

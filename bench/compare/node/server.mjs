@@ -22,8 +22,9 @@ for await (const line of createInterface({ input: createReadStream(dump) })) {
 
 const search = engine === 'orama' ? await orama() : await minisearch()
 
-// Every word must be found, the last as a beginning, with up to two typos in long words; when no card has them all, any
-// of them will do. An exact name comes first; among equals the dearest, which the dump begins with.
+// Every word must be found, the last as a prefix, with up to two typos in long words; if no card
+// has them all, any of them will do. An exact name comes first; among equals the most expensive,
+// with which the dump begins.
 async function minisearch() {
   const { default: MiniSearch } = await import('minisearch')
   const index = new MiniSearch({ fields: ['name', 'number', 'set'], processTerm: (term) => term, tokenize: (text) => text.split(' ') })

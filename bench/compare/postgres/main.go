@@ -121,8 +121,8 @@ func startPostgres(programs, folder string) (stop func(), err error) {
 		return nil, fmt.Errorf("cannot make a cluster: %w", err)
 	}
 
-	// The whole catalog fits into the buffers. JIT would only slow down queries this short. Nothing
-	// is written during the measurement.
+	// The buffers hold the whole catalog. JIT would only slow down queries this short. Nothing is
+	// written during the measurement.
 	server := command("postgres", "-D", data, "-k", folder, "-c", "listen_addresses=", "-c", "shared_buffers=1GB",
 		"-c", "work_mem=32MB",
 		"-c", "maintenance_work_mem=512MB", "-c", "jit=off", "-c", "fsync=off", "-c", "max_connections=50", "-c",

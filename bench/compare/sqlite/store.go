@@ -137,7 +137,7 @@ func (s *store) Prices(ctx context.Context, ids []string) ([]cards.Entry, error)
 	return cards.InOrder(ids, found, func(e *cards.Entry) string { return e.ID }), rows.Err()
 }
 
-// hit is a summary with its folded name, by which it is ranked.
+// hit is a summary with its folded name, which decides its rank.
 type hit struct {
 	cards.Summary
 	folded string

@@ -25,7 +25,7 @@ func trigrams(text string) map[string]bool {
 	return grams
 }
 
-// rankBySimilarity orders hits by the share of trigrams that their name, number and set have in
+// rankBySimilarity orders hits by the part of trigrams that their name, number and set have in
 // common with the query.
 func rankBySimilarity(hits []hit, wanted map[string]bool, limit int) []hit {
 	type scored struct {

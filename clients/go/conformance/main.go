@@ -13,7 +13,7 @@ import (
 	ninepocket "ninepocket/clients/go"
 )
 
-// order is what to do.
+// order is a job.
 type order struct {
 	Job         string                      `json:"job"`
 	BaseURL     string                      `json:"base_url"`
@@ -30,7 +30,7 @@ type order struct {
 	Pause       float64                     `json:"pause"`
 }
 
-// outcome is what came of it.
+// outcome is the result of a job.
 type outcome struct {
 	Rows     []string `json:"rows"`
 	NotFound []string `json:"not_found"`
@@ -163,7 +163,7 @@ func (out *outcome) run(ctx context.Context, o *order) error {
 	return nil
 }
 
-// each adds a row for each entry of a walk, with the pause asked for.
+// each adds a row for each entry of a pagination, with the requested pause.
 func each[T any](out *outcome, o *order, all iter.Seq2[T, error], id func(T) string) error {
 	for entry, err := range all {
 		if err != nil {

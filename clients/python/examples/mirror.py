@@ -1,4 +1,4 @@
-"""Keeps a local copy of the catalog in a folder, and shows the dearest cards from it. Run it once a day."""
+"""Keeps a local copy of the catalog in a folder, and shows its most expensive cards. Run it once a day."""
 
 import os
 import sys

@@ -10,7 +10,7 @@ seen: set[tuple[str, int | None]] = set()
 done = 0
 with Client(os.environ["API"], os.environ["KEY"]) as client:
     while True:
-        # As long as nothing was published the answer is a 304, which takes nothing from the day.
+        # Until the next release the response is a 304, which does not count against the day.
         for mover in client.movers(direction="up", limit=50):
             percent = mover["price_change_percent"] or 0
             if percent > 10 and (mover["id"], mover["market_price_cents"]) not in seen:

@@ -1,6 +1,6 @@
-"""A partner's nightly prices: every card product in each lane, into a CSV. Run again, it goes on where it was.
+"""A partner's nightly prices: every card product in each lane, into a CSV. If it is run again, it resumes.
 
-Each part is stored before the next is asked for, and the job id makes a part that was charged but not
+Each part is stored before the next is requested, and the job id makes a part that was charged but not
 stored a replay. So nothing is charged twice, however often it is interrupted within ten minutes.
 """
 

@@ -1,4 +1,4 @@
-"""A scanner at a counter: completes a name that is typed, then prices what a camera read, a line for each.
+"""A scanner at a counter: completes a typed name, then prices the lines that a camera read.
 
 Lines of the input: `? words` completes words, `name;number;set` prices a card.
 """

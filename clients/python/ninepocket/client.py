@@ -14,10 +14,10 @@ from . import types as t
 from .errors import CursorExpired, NinepocketError, SnapshotGone, Unreachable
 from .transport import VERSION, Answer, Transport, retry_after
 
-# What the server takes in one request.
+# The server's limits of one request.
 _CARDS, _PRICES, _HISTORIES, _SELECTIONS, _ITEMS = 200, 100, 50, 50, 1000
 _BODY = 250_000  # bytes of a body, a little below its bound
-_RESTARTS = 3  # how often a walk begins again
+_RESTARTS = 3  # how often a pagination starts again
 _IDEMPOTENT = 540.0  # seconds in which a preview batch may be repeated; the server knows its key for 600
 
 
@@ -44,7 +44,7 @@ class Client:
         """Closes the connections."""
         self.transport.close()
 
-    # One answer each. They are asked for conditionally, so that an unchanged one is not sent again.
+    # One response each. Requests are conditional, so that an unchanged response is not sent again.
 
     def games(self) -> list[t.Game]:
         """All games."""
@@ -83,10 +83,10 @@ class Client:
         return self._get("/v1/products/" + _segment(product_id))["data"]
 
     def usage(self) -> t.UsageReport:
-        """What was used, and what is left. It is free."""
+        """The usage of the plan, and the rest. It is free."""
         return _decode(self.transport.call("GET", "/v1/usage"))
 
-    # Walks over all pages.
+    # Pagination over all pages.
 
     def cards(self, **filters: Unpack[t.CardsSearchParams]) -> Iterator[t.CardSummary]:
         """All cards that the filters find, each once."""
@@ -101,7 +101,7 @@ class Client:
         return self._walk("/v1/products", filters)
 
     def _walk(self, path: str, filters: Mapping[str, object]) -> Iterator[Any]:
-        """Yields the rows of all pages. When a cursor expires it begins again, without the rows that it gave."""
+        """Yields the rows of all pages. If a cursor expires it starts again, without rows already yielded."""
         query = {"limit": 50, **filters}
         given: set[str] = set()
         restarts = 0
@@ -128,21 +128,21 @@ class Client:
         self, ids: Iterable[str] = (), identifiers: Iterable[str] = (), *,
         fields: Sequence[str] | None = None, chunk: int = _CARDS,
     ) -> t.CardBatch:
-        """Cards with their prices, in the order asked for."""
+        """Cards with their prices, in the given order."""
         return self._batch("/v1/cards/batch", chunk, ids, identifiers, {"fields": fields}, {})
 
     def prices_batch(
         self, ids: Iterable[str] = (), identifiers: Iterable[str] = (), *,
         fields: Sequence[str] | None = None, chunk: int = _PRICES,
     ) -> t.PriceBatch:
-        """Display prices, in the order asked for."""
+        """Display prices, in the given order."""
         return self._batch("/v1/prices/batch", chunk, ids, identifiers, {"fields": fields}, {})
 
     def histories_batch(
         self, ids: Iterable[str] = (), identifiers: Iterable[str] = (), *,
         days: int = 90, variant: str | None = None, chunk: int = _HISTORIES,
     ) -> t.HistoryBatch:
-        """Price histories in columns, in the order asked for."""
+        """Price histories in columns, in the given order."""
         more = {"days": days, "variant": variant}
         return self._batch("/v1/prices/history/batch", chunk, ids, identifiers, {}, more)
 
@@ -183,7 +183,7 @@ class Client:
         self, path: str, size: int, ids: Iterable[str], identifiers: Iterable[str],
         query: Mapping[str, object], more: Mapping[str, object], headers: Mapping[str, str],
     ) -> list[Answer]:  # fmt: skip
-        """The answers of one batch in chunks of what the server takes; a string sent twice counts once."""
+        """The responses of one batch, in chunks within the server's limit; a repeated string counts once."""
         asked = [("ids", ref) for ref in dict.fromkeys(ids)]
         asked += [("identifiers", ref) for ref in dict.fromkeys(identifiers)]
         bodies: list[bytes] = []
@@ -197,7 +197,7 @@ class Client:
     def _post_all(
         self, path: str, query: Mapping[str, object], bodies: Sequence[bytes], headers: Mapping[str, str]
     ) -> list[Answer]:
-        """The answers to all bodies from one snapshot. When that is gone, they begin again."""
+        """The responses to all bodies from one snapshot. If that is gone, they start again."""
         for last in (False, True):
             pinned = dict(headers)
             answers: list[Answer] = []
@@ -211,15 +211,15 @@ class Client:
                     raise
         raise AssertionError("unreachable")
 
-    # Valuations: `index` counts through the whole list, and the totals are of all of it.
+    # Valuations: `index` counts through the whole list, and the totals cover all of it.
 
     def value(self, items: Iterable[t.ValuationItem], *, chunk: int = _ITEMS) -> t.Valuation:
-        """What a list of cards is worth."""
+        """The worth of a list of cards."""
         parts = _grouped([json.dumps(item) for item in items], 20, chunk)
         return self._value([('{"items":[' + ",".join(part) + "]}").encode() for part in parts], _JSON)
 
     def value_csv(self, text: str, *, chunk: int = _ITEMS) -> t.Valuation:
-        """What the export of an app is worth. Its rows are not changed, and quoted ones may have line ends."""
+        """The worth of an app's export. Its rows are not changed, and quoted rows may have line ends."""
         lines: list[str] = []
         for line in text.lstrip("\ufeff").splitlines(keepends=True):
             if lines and lines[-1].count('"') % 2:
@@ -247,7 +247,7 @@ class Client:
     def preview_prices(self, job_id: str, selections: Iterable[t.PriceSelection]) -> Iterator[t.PriceResult]:
         """Prices selections for a partner, in their order. A job that is repeated within ten minutes is free.
 
-        After ten minutes the server has forgotten: a job that may be resumed later stores what it has.
+        After ten minutes the server has forgotten it: a job that may be resumed later stores its results.
         """
         asked = [(_lane(selection), selection) for selection in selections]
         distinct = list(dict(asked).items())
@@ -270,12 +270,12 @@ class Client:
     # Changes and bulk files; a Mirror uses both.
 
     def changes(self, since: str, kind: str, *, up_to: str | None = None) -> Iterator[t.Change]:
-        """All rows that changed since a snapshot, each once, up to the one of the first page, or `up_to`."""
+        """All rows that changed since a snapshot, each once, up to the first page's snapshot, or `up_to`."""
         for page in self.change_pages(since, kind, up_to):
             yield from page["data"]
 
     def change_pages(self, since: str, kind: str, up_to: str | None = None) -> Iterator[t.ChangePage]:
-        """The same in pages, which name the snapshot that they lead to."""
+        """These rows in pages, which name the snapshot that they lead to."""
         query: dict[str, object] = {"since": since, "kind": kind, "limit": 5000 if kind == "prices" else 1000}
         given: set[object] = set()
         restarts = 0
@@ -300,7 +300,7 @@ class Client:
                 return
 
     def bulk(self) -> tuple[t.BulkList, float]:
-        """The files of the whole catalog, and the seconds to wait for them where there are none yet."""
+        """The files of the whole catalog, and the seconds to wait if there are none yet."""
         answer = self.transport.call("GET", "/v1/bulk")
         return _decode(answer), retry_after(answer.headers.get("Retry-After")) or 0
 
@@ -336,7 +336,7 @@ def _segment(name: str) -> str:
 
 
 def _grouped(texts: Sequence[str], around: int, longest: int) -> list[list[str]]:
-    """Cuts texts into groups that each fit one valuation by number and bytes."""
+    """Cuts texts into groups, each within the limits of one valuation by number and bytes."""
     groups: list[list[str]] = []
     size = 0
     for text in texts:
@@ -350,5 +350,5 @@ def _grouped(texts: Sequence[str], around: int, longest: int) -> list[list[str]]
 
 
 def _lane(selection: t.PriceSelection) -> str:
-    """A selection as the Idempotency-Key has it; the clients of all languages agree on it."""
+    """A selection in the form of the Idempotency-Key; the clients of all languages agree on it."""
     return "\t".join(str(selection.get(name, "")) for name in ("kind", "product_id", "variant", "condition"))

@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions that say what to do."""
+"""All failures, as exceptions with their remedy."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class NinepocketError(Exception):
 
 
 class Unreachable(NinepocketError):
-    """No whole answer came, however often it was tried."""
+    """No whole response came, after all tries."""
 
     def __init__(self, what: str, tries: int, cause: object):
-        super().__init__(f"cannot get a whole answer to {what} in {tries} tries: {cause!r}; look at the address and the network")
+        super().__init__(f"cannot get a whole response to {what} in {tries} tries: {cause!r}; look at the address and the network")
 
 
 class MirrorError(NinepocketError):
@@ -37,7 +37,7 @@ class MirrorError(NinepocketError):
 
 
 class APIError(NinepocketError):
-    """An answer that is an error. `code` is one of the error table; `problems` has each reason."""
+    """A response that is an error. `code` is one of the error table; `problems` has each reason."""
 
     def __init__(self, status: int, code: str, detail: str, request_id: str, retry_after: float | None = None):
         self.status, self.code, self.detail, self.request_id = status, code, detail, request_id
@@ -65,7 +65,7 @@ class Forbidden(APIError):
 
 
 class PlanLimit(Forbidden):
-    """The plan does not allow this, or not so much of it."""
+    """The plan does not allow this, or only a smaller amount."""
 
 
 class NotFound(APIError):
@@ -77,7 +77,7 @@ class IdempotencyConflict(APIError):
 
 
 class SnapshotGone(APIError):
-    """The snapshot asked for is not held any more."""
+    """The requested snapshot is no longer on the server."""
 
 
 class RateLimited(APIError):
@@ -89,7 +89,7 @@ class QuotaExceeded(RateLimited):
 
 
 class Unavailable(APIError):
-    """The service cannot answer now."""
+    """The service cannot respond now."""
 
 
 _BY_CODE: dict[str, type[APIError]] = {
@@ -104,8 +104,8 @@ _BY_STATUS: dict[int, type[APIError]] = {
 
 
 def from_answer(status: int, body: bytes, request_id: str, retry_after: float | None, cursor: bool) -> APIError:
-    """Makes the exception of an answer of either surface, or of a proxy that knows neither."""
-    code, detail = "http_%d" % status, "the answer is no error of this service"
+    """Makes the exception of a response of either surface, or of a proxy that knows neither."""
+    code, detail = "http_%d" % status, "the response is not an error of this service"
     try:
         said: Any = json.loads(body)
         fields = cast("dict[str, Any]", said.get("error", said))
@@ -115,7 +115,7 @@ def from_answer(status: int, body: bytes, request_id: str, retry_after: float | 
     except (ValueError, KeyError, AttributeError, TypeError):
         pass
 
-    # A page that was asked for with the service's own cursor has nothing else that can be wrong.
+    # A page requested with the service's own cursor has no other possible fault.
     if cursor and status == 400:
         return CursorExpired(status, code, detail, request_id, retry_after)
     kind = _BY_CODE.get(code) or _BY_STATUS.get(status) or (Unavailable if status >= 500 else APIError)

@@ -1,4 +1,4 @@
-"""A local copy of the catalog that is brought up to date by what changed."""
+"""A local copy of the catalog that is updated by changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from . import types as t
 from .client import Client
 from .errors import CursorExpired, Forbidden, MirrorError, NotFound, SnapshotGone
 
-_ATTEMPTS = 3  # how often a copy begins again because a publication came between
+_ATTEMPTS = 3  # how often a copy starts again because a release came between
 _RECORDS = ("cards", "sets")
 _MOVING = ("change_7d_cents", "change_7d_percent", "change_30d_cents", "change_30d_percent")
 
@@ -26,8 +26,8 @@ _MOVING = ("change_7d_cents", "change_7d_percent", "change_30d_cents", "change_3
 class Mirror:
     """A folder with all cards, prices and sets of one snapshot. One process at a time may `sync` it.
 
-    The first copy comes from the bulk files where the plan has them and zstd can be read here: by Python
-    3.14, or by the program `zstd`. Otherwise it is a walk through the catalog, in some 900 requests, and
+    The first copy comes from the bulk files if the plan has them and zstd can be read here: by Python
+    3.14, or by the program `zstd`. Otherwise it is pagination through the catalog, in some 900 requests, and
     `made_by` says so. A later day takes up to seven requests. All is held in memory, about 1 kB a card.
     """
 
@@ -51,7 +51,7 @@ class Mirror:
 
     @property
     def made_by(self) -> str | None:
-        """`bulk` or `walk`: where the last whole copy came from."""
+        """`bulk` or `walk` (pagination): the source of the last whole copy."""
         return self._state.get("made_by")
 
     def card(self, card_id: str) -> t.CardDetail | None:
@@ -80,10 +80,10 @@ class Mirror:
     def sync(self) -> bool:
         """Brings the mirror up to the served snapshot, and returns whether anything was new.
 
-        What stands in the folder is always whole: of the old snapshot or of the new one.
+        The folder is always whole: of the old snapshot or of the new snapshot.
         """
         since = self.snapshot_id
-        if since is not None and since == self._client.served()[0]:  # which is free to ask
+        if since is not None and since == self._client.served()[0]:  # which is free
             return False
         try:
             if since is not None:
@@ -95,7 +95,7 @@ class Mirror:
         return True
 
     def _copy(self) -> None:
-        """Takes the whole catalog: by the files where that is possible, otherwise by a walk."""
+        """Takes the whole catalog: by the files if that is possible, otherwise by pagination."""
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 listed = self._listed() if zstd_readable() else None
@@ -105,7 +105,7 @@ class Mirror:
                     raise
 
     def _listed(self) -> t.BulkList | None:
-        """The list of files once they are made, or None where the plan or the server has none."""
+        """The list of files once they are made, or None if the plan or the server has none."""
         end = time.monotonic() + self._client.transport.deadline
         while True:
             try:
@@ -121,7 +121,7 @@ class Mirror:
             time.sleep(wait)
 
     def _take(self, listed: t.BulkList) -> None:
-        """Downloads cards and sets, and puts them in the place of what was there."""
+        """Downloads cards and sets, and replaces the earlier ones."""
         files = {file["name"]: file for file in listed["files"]}
         parts: dict[str, Path] = {}
         for name in _RECORDS:
@@ -133,22 +133,22 @@ class Mirror:
         self._store(listed["snapshot_id"], {**listed, "made_by": "bulk"})
 
     def _download(self, url: str, part: Path, file: t.BulkFile) -> None:
-        """Gets the rest of one file, behind what an earlier run got of it."""
+        """Gets the rest of one file, after the bytes of an earlier run."""
         for _ in range(2):
             with part.open("ab+") as into:
-                # The sum says in the end whether the parts belong together.
+                # The sum shows in the end whether the parts belong together.
                 self._client.transport.download(url, cast("BinaryIO", into), file["bytes"])
                 into.seek(0)
                 if hashlib.file_digest(into, "sha256").hexdigest() == file["sha256"]:
                     return
             part.unlink()
-        raise MirrorError(f"cannot copy {file['name']}: it is not what its sha256 says, twice")
+        raise MirrorError(f"cannot copy {file['name']}: it differs from its sha256, twice")
 
     def _walk(self) -> None:
-        """Takes ids by a walk, cards in batches, and then what changed since the walk began.
+        """Takes ids by pagination, cards in batches, and then the changes since it began.
 
-        A row of what changed is as it is now, so that it does not matter between which two
-        publications a batch was answered.
+        A row of the changes has the present values, so that it does not matter between which two
+        releases a batch was answered.
         """
         began = self._client.served()[0]
         ids = [card["id"] for card in self._client.cards(fields="id", sort="name")]
@@ -159,7 +159,7 @@ class Mirror:
         self._follow(began, {"cards": cards, "sets": sets}, made_by="walk")
 
     def _follow(self, since: str, base: dict[str, dict[str, bytes]], **more: str) -> None:
-        """Applies what changed of all three kinds since a snapshot, up to one that the first kind names."""
+        """Applies the changes of all three kinds since a snapshot, up to the snapshot of the first kind."""
         up_to: str | None = None
         changes: dict[str, list[t.Change]] = {}
         for kind in ("cards", "sets", "prices"):
@@ -169,7 +169,8 @@ class Mirror:
                 changes[kind] += page["data"]
         assert up_to is not None
 
-        # Nothing is touched before all of it is here. Prices come last: they are of cards that are there.
+        # Nothing is changed before everything is here. Prices come last, because their cards must
+        # be there.
         self._records = base
         lanes: dict[str, list[t.Change]] = {}
         for row in changes["prices"]:
@@ -210,7 +211,7 @@ class Mirror:
         self._change("cards", card_id, {**card, "prices": list(prices.values())})
 
     def _store(self, snapshot: str, about: Mapping[str, Any]) -> None:
-        """Writes the files, and last the state that names them; then removes what it does not name."""
+        """Writes the files, and last the state that names them; then removes all other files."""
         state = {name: value for name, value in {**self._state, **about}.items() if name != "files"}
         state |= {"version": 1, "snapshot_id": snapshot}
         for name in _RECORDS:
@@ -230,7 +231,7 @@ def _by_id(lines: Iterable[bytes]) -> dict[str, bytes]:
 
 
 def _coded(card: t.CardDetail) -> bytes:
-    """A card of a batch or a file as the mirror has it: its conditions are codes, as those of changes are."""
+    """A card of a batch or a file in the mirror's form: its conditions are codes, as in changes."""
     prices = [{**price, "condition": price["condition"].lower().replace(" ", "_")} for price in card["prices"]]
     return _dumped({**card, "prices": prices})
 
@@ -250,7 +251,7 @@ def _replace(path: Path, content: bytes) -> None:
 
 
 def zstd_readable() -> bool:
-    """Whether this Python, or a program beside it, reads zstd."""
+    """Whether this Python, or a program next to it, reads zstd."""
     return _zstd_module() is not None or shutil.which("zstd") is not None
 
 

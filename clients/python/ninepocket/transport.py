@@ -1,4 +1,4 @@
-"""Requests that are repeated until an answer is whole, within one deadline."""
+"""Requests that are repeated until a response is whole, within one deadline."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ T = TypeVar("T")
 _REPEATED = frozenset((429, 502, 503, 504))
 _CUT = (OSError, http.client.HTTPException, EOFError, zlib.error)
 _IDLE = 60.0  # seconds; the server closes a connection after 74
-_REMEMBERED, _REMEMBERED_BYTES, _LONGEST = 256, 8 << 20, 1 << 20  # answers for conditional requests
-_FIRST_WAIT, _LONGEST_WAIT = 0.25, 8.0  # seconds between tries, where the server names none
+_REMEMBERED, _REMEMBERED_BYTES, _LONGEST = 256, 8 << 20, 1 << 20  # responses for conditional requests
+_FIRST_WAIT, _LONGEST_WAIT = 0.25, 8.0  # seconds between tries, if the server names none
 
 
 class Answer(NamedTuple):
-    """A whole answer that is no error."""
+    """A whole response that is no error."""
 
     status: int
     headers: Message
@@ -37,7 +37,7 @@ class Answer(NamedTuple):
 
 
 class Transport:
-    """Kept connections to one server. Threads may share it."""
+    """Keep-alive connections to one server. Threads may share them."""
 
     def __init__(self, base_url: str, key: str, deadline: float, try_timeout: float, max_tries: int, user_agent: str):
         url = urlsplit(base_url)
@@ -57,7 +57,7 @@ class Transport:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Closes the connections that nobody uses."""
+        """Closes the idle connections."""
         with self._lock:
             idle, self._idle = self._idle, []
         for connection, _ in idle:
@@ -67,7 +67,7 @@ class Transport:
         self, method: str, path: str, query: Mapping[str, object] | None = None, body: bytes | None = None,
         headers: Mapping[str, str] | None = None, cached: bool = False, longest: float | None = None,
     ) -> Answer:  # fmt: skip
-        """Sends one request until its answer is whole, or raises what the last try met."""
+        """Sends one request until its response is whole, or raises the error of the last try."""
         target = self._prefix + path
         given = [(name, _text(value)) for name, value in query.items() if value is not None] if query else []
         if given:
@@ -86,7 +86,7 @@ class Transport:
         return answer
 
     def repeat(self, what: str, once: Callable[[float], T], longest: float | None = None) -> T:
-        """Does something again while that helps: what it raises says so, and how long to wait."""
+        """Repeats something while that helps: its error decides that, and the wait."""
         end = time.monotonic() + (longest or self.deadline)
         for tried in itertools.count(1):
             try:
@@ -100,7 +100,7 @@ class Transport:
                 self.close()
                 failure, named = Unreachable(what, tried, cut), None
 
-            # Full jitter where the server names no time, and a little behind the time that it names.
+            # Full jitter if the server names no time, and a little after the named time.
             longest_wait = min(_LONGEST_WAIT, _FIRST_WAIT * 2**tried)
             wait = random.random() * longest_wait if named is None else named + random.random() * max(0.25, named / 10)
             if tried >= self._max_tries or time.monotonic() + wait >= end:
@@ -109,7 +109,7 @@ class Transport:
         raise AssertionError("unreachable")
 
     def download(self, path: str, into: BinaryIO, size: int) -> None:
-        """Writes the rest of a file behind what is there. Only tries that come no further count."""
+        """Appends the rest of a file to the present bytes. Only tries without progress count."""
         have = into.seek(0, 2)
         while have < size:
             try:
@@ -128,7 +128,7 @@ class Transport:
         with closing(connection):
             if response.status not in (200, 206):
                 raise _refusal(response, response.read(), False)
-            # A server that sends the whole file makes what is there useless.
+            # A server that sends the whole file makes earlier bytes useless.
             if response.status == 200:
                 into.truncate(0)
             while block := response.read(1 << 16):
@@ -137,7 +137,7 @@ class Transport:
     def _open(
         self, method: str, target: str, body: bytes | None, fields: Mapping[str, str], limit: float
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """Sends a request over a connection, a kept one where there is one, and reads the head of the answer."""
+        """Sends a request over a connection, an idle one if there is any, and reads the response's head."""
         connection = None
         with self._lock:
             while self._idle and connection is None:
@@ -170,7 +170,7 @@ class Transport:
     def _once(
         self, method: str, target: str, body: bytes | None, fields: Mapping[str, str], left: float, paging: bool
     ) -> Answer:
-        """One try: a whole answer, or an exception."""
+        """One try: a whole response, or an exception."""
         if left <= 0:
             raise TimeoutError("the deadline has passed")
         limit = min(left, self._try_timeout)
@@ -191,7 +191,7 @@ class Transport:
         return Answer(response.status, response.headers, text)
 
     def _remember(self, target: str, answer: Answer) -> None:
-        """Keeps an answer for the next conditional request, in place of the one unused for longest."""
+        """Stores a response for the next conditional request, in place of the least recently used."""
         tag = answer.headers.get("ETag")
         with self._lock:
             old = self._cache.pop(target, None)
@@ -204,14 +204,14 @@ class Transport:
 
 
 def _whole(response: http.client.HTTPResponse, end: float) -> bytes:
-    """Reads a body to its end, and not a moment longer than allowed, however slowly it drips."""
+    """Reads a body to its end, within the allowed time, even if it arrives slowly."""
     text = response.read1()
     if response.length != 0:
         parts = [text]
         while block := response.read1():
             parts.append(block)
             if time.monotonic() > end:
-                raise TimeoutError("the answer came too slowly")
+                raise TimeoutError("the response came too slowly")
         text = b"".join(parts)
     if response.length:
         raise http.client.IncompleteRead(text, response.length)
@@ -238,7 +238,7 @@ def retry_after(said: str | None) -> float | None:
 
 
 def _text(value: object) -> str:
-    """A parameter as the query has it: lists are joined by commas, and true and false are words."""
+    """A parameter in the form of the query: lists are joined by commas, and true and false are words."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (list, tuple)):

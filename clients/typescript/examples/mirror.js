@@ -1,4 +1,5 @@
-// Keeps a local copy of the catalog in a folder, and shows the dearest cards from it. Run it once a day.
+// Keeps a local copy of the catalog in a folder, and shows its most expensive cards. Run it once a
+// day.
 import { Client } from "ninepocket";
 import { Mirror } from "ninepocket/mirror";
 

@@ -7,7 +7,7 @@ const pause = Number(process.env.PAUSE ?? 300);
 const client = new Client(process.env.API ?? "", process.env.KEY ?? "");
 const seen = new Set();
 for (let done = 1; ; done++) {
-  // As long as nothing was published the answer is a 304, which takes nothing from the day.
+  // Until the next release the response is a 304, which does not count against the day.
   for (const { id, name, number, url, market_price_cents, price_change_percent } of await client.movers({ direction: "up", limit: 50 })) {
     const percent = price_change_percent ?? 0;
     if (percent <= 10 || seen.has(`${id} ${market_price_cents}`)) continue;

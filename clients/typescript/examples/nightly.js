@@ -1,6 +1,7 @@
-// A partner's nightly prices: every card product in each lane, into a CSV. Run again, it goes on where it was.
+// A partner's nightly prices: every card product in each lane, into a CSV. If it is run again, it
+// resumes.
 //
-// Each part is stored before the next is asked for, and the job id makes a part that was charged but not stored a
+// Each part is stored before the next is requested, and the job id makes a part that was charged but not stored a
 // replay. So nothing is charged twice, however often it is interrupted within ten minutes.
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join, parse } from "node:path";
@@ -17,7 +18,7 @@ const parts = join(parse(target).dir, `${parse(target).name}.${job}`);
 await mkdir(parts, { recursive: true });
 
 /**
- * What a file has, or what is made and stored in it if there is none.
+ * The content of a file; without a file, the content is made and stored.
  * @template T
  * @param {string} name
  * @param {() => Promise<T[]>} make

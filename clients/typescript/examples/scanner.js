@@ -1,5 +1,5 @@
-// A scanner at a counter: completes a name that is typed, then prices what a camera read, a line for each.
-// Lines of the input: `? words` completes words, `name;number;set` prices a card.
+// A scanner at a counter: completes a typed name, then prices the lines that a camera read. Lines
+// of the input: `? words` completes words, `name;number;set` prices a card.
 import { createInterface } from "node:readline";
 import { APIError, Client } from "ninepocket";
 

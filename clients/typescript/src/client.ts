@@ -7,7 +7,7 @@ import { type Answer, Asked, type Options, Transport } from "./transport.js";
 export type Schemas = components["schemas"];
 type Query<Operation extends keyof operations> = operations[Operation] extends { parameters: { query?: infer Q } } ? NonNullable<Q> : never;
 
-/** What a batch asks for: `ids` come before `identifiers`. `chunk` is for plans with smaller batches. */
+/** The request of a batch: `ids` come before `identifiers`. `chunk` is for plans with smaller batches. */
 export interface ByIds {
   ids?: readonly string[];
   identifiers?: readonly string[];
@@ -22,17 +22,17 @@ interface Page<T> {
   next_cursor: string | null;
 }
 
-// What the server takes in one request.
+// The server's limits of one request.
 const sizes = { cards: 200, prices: 100, histories: 50 };
 const batchPaths = { cards: "/v1/cards/batch", prices: "/v1/prices/batch", histories: "/v1/prices/history/batch" } as const;
 const [selectionsOfChunk, itemsOfChunk, bytesOfBody] = [50, 1000, 250_000];
 const restartsOfWalk = 3;
-const once: RequestInit = { cache: "no-store" }; // an answer that is not remembered
+const once: RequestInit = { cache: "no-store" }; // a response that is not cached
 const json = { "Content-Type": "application/json" };
 
 /** A client of one server with one key. */
 export class Client {
-  /** The calls of openapi-fetch with our tries and errors, for what has no method here. */
+  /** The calls of openapi-fetch with our tries and errors, for operations without a method here. */
   readonly api: Fetcher<paths>;
   /** @internal */
   readonly transport: Transport;
@@ -47,7 +47,7 @@ export class Client {
     });
   }
 
-  // One answer each. They are asked for conditionally, so that an unchanged one is not sent again.
+  // One response each. Requests are conditional, so that an unchanged response is not sent again.
 
   /** All games. */
   async games(): Promise<Schemas["Game"][]> {
@@ -59,7 +59,7 @@ export class Client {
     return this.get<"facets_list">("/v1/facets");
   }
 
-  /** Completes what somebody types. `signal` gives a request up whose words are not current any more. */
+  /** Completes typed words. `signal` aborts a request whose words are no longer current. */
   async suggest(query: Query<"suggest_list">, signal: AbortSignal | null = null): Promise<Schemas["Suggestion"][]> {
     return (await this.get<"suggest_list">("/v1/suggest", query, { signal })).data;
   }
@@ -94,7 +94,7 @@ export class Client {
     return (await this.get<"products_get">(`/v1/products/${named(id)}`)).data;
   }
 
-  /** What was used, and what is left. It is free. */
+  /** The usage of the plan, and the rest. It is free. */
   usage(): Promise<Schemas["UsageReport"]> {
     return this.get<"usage_get">("/v1/usage", {}, once);
   }
@@ -106,13 +106,13 @@ export class Client {
     return { id: answer.headers.get("X-Snapshot-Id") ?? "", at: meta.snapshot_at };
   }
 
-  /** The files of the whole catalog, and the seconds to wait for them where there are none yet. */
+  /** The files of the whole catalog, and the seconds to wait if there are none yet. */
   async bulk(): Promise<{ list: Schemas["BulkList"]; wait: number }> {
     const answer = await this.ask("/v1/bulk", {}, once);
     return { list: (await answer.json()) as Schemas["BulkList"], wait: retryAfter(answer.headers) ?? 0 };
   }
 
-  // Walks over all pages. They are not remembered, since each page is asked for once.
+  // Pagination over all pages. They are not cached, since each page is requested once.
 
   /** All cards that the filters find, each once. */
   cards(filters: Query<"cards_search"> = {}): AsyncGenerator<Schemas["CardSummary"], void, void> {
@@ -132,12 +132,12 @@ export class Client {
     });
   }
 
-  /** All rows that changed since a snapshot, each once, up to the one of the first page, or `upTo`. */
+  /** All rows that changed since a snapshot, each once, up to the first page's snapshot, or `upTo`. */
   async *changes(since: string, kind: Query<"changes_list">["kind"], upTo?: string): AsyncGenerator<Schemas["Change"], void, void> {
     for await (const page of this.changePages(since, kind, upTo)) yield* page.data;
   }
 
-  /** The same in pages, which name the snapshot that they lead to. */
+  /** These rows in pages, which name the snapshot that they lead to. */
   async *changePages(since: string, kind: Query<"changes_list">["kind"], upTo?: string): AsyncGenerator<Schemas["ChangePage"], void, void> {
     const query: Query<"changes_list"> = { since, kind, limit: kind === "prices" ? 5000 : 1000 };
     const given = new Set<string>();
@@ -161,17 +161,17 @@ export class Client {
 
   // Batches of any length, each of one snapshot.
 
-  /** Cards with their prices, in the order asked for. */
+  /** Cards with their prices, in the given order. */
   async cardsBatch(asked: ByIds, query: Query<"cards_batch"> = {}): Promise<Schemas["CardBatch"]> {
     return joined<Schemas["CardBatch"]>(await this.batch("cards", asked, {}, query), { data: [], not_found: [] });
   }
 
-  /** Display prices, in the order asked for. */
+  /** Display prices, in the given order. */
   async pricesBatch(asked: ByIds, query: Query<"prices_batch"> = {}): Promise<Schemas["PriceBatch"]> {
     return joined<Schemas["PriceBatch"]>(await this.batch("prices", asked, {}, query), { data: [], not_found: [] });
   }
 
-  /** Price histories in columns, in the order asked for. */
+  /** Price histories in columns, in the given order. */
   async historiesBatch(asked: ByIds & { days?: number; variant?: string }): Promise<Schemas["HistoryBatch"]> {
     const { days, variant } = asked;
     const none: Schemas["HistoryBatch"] = { days: 0, dates: [], data: [], not_found: [] };
@@ -197,7 +197,7 @@ export class Client {
     return this.postAll(batchPaths[kind], bodies, query, accept ? { Accept: accept } : {});
   }
 
-  /** The answers to all bodies from one snapshot. When that is gone they begin again, once. */
+  /** The responses to all bodies from one snapshot. If that is gone they start again, once. */
   private async postAll(path: string, bodies: string[], query: object, headers: Record<string, string>): Promise<unknown[]> {
     for (let again = false; ; again = true) {
       const answers: unknown[] = [];
@@ -215,15 +215,15 @@ export class Client {
     }
   }
 
-  // Valuations: `index` counts through the whole list, and the totals are of all of it.
+  // Valuations: `index` counts through the whole list, and the totals cover all of it.
 
-  /** What a list of cards is worth. */
+  /** The worth of a list of cards. */
   value(items: readonly Schemas["ValuationItem"][], chunk = itemsOfChunk): Promise<Schemas["Valuation"]> {
     const parts = groupsOf(items.map((item) => JSON.stringify(item)), chunk, 20);
     return this.valueAll(parts.map((part) => `{"items":[${part.join(",")}]}`), {});
   }
 
-  /** What the export of an app is worth. Its rows are not changed, and quoted ones may have line ends. */
+  /** The worth of an app's export. Its rows are not changed, and quoted rows may have line ends. */
   valueCSV(text: string, chunk = itemsOfChunk): Promise<Schemas["Valuation"]> {
     const lines: string[] = [];
     for (const line of text.replace(/^\uFEFF/, "").match(/[^\n]*\n|[^\n]+$/g) ?? []) {
@@ -249,7 +249,7 @@ export class Client {
 
   /**
    * Prices selections for a partner, in their order. A job that is repeated within ten minutes is free.
-   * After ten minutes the server has forgotten: a job that may be resumed later stores what it has.
+   * After ten minutes the server has forgotten it: a job that may be resumed later stores its results.
    */
   async *previewPrices(jobId: string, selections: readonly Schemas["PriceSelection"][]): AsyncGenerator<Schemas["PriceResult"], void, void> {
     const distinct = [...new Map(selections.map((selection) => [laneOf(selection), selection]))];
@@ -279,7 +279,7 @@ export class Client {
   }
 }
 
-/** The rows of all pages. When a cursor expires it begins again, without the rows that it gave. */
+/** The rows of all pages. If a cursor expires it starts again, without rows already yielded. */
 async function* walk<T extends { id: string }, Q extends { limit?: number; cursor?: string }>(filters: Q, get: (query: Q) => Promise<Page<T>>): AsyncGenerator<T, void, void> {
   const query = { limit: 50, ...filters };
   const given = new Set<string>();
@@ -314,7 +314,7 @@ function joined<T extends { data: unknown[]; not_found: string[] }>(parts: unkno
   return { ...none, ...all[0], data: all.flatMap((part) => part.data), not_found: all.flatMap((part) => part.not_found) };
 }
 
-/** Cuts entries into groups that each fit one request by number and bytes. */
+/** Cuts entries into groups, each within the limits of one request by number and bytes. */
 function groupsOf<T>(entries: readonly T[], longest: number, around = 0): T[][] {
   const groups: T[][] = [];
   let size = 0;
@@ -330,7 +330,7 @@ function groupsOf<T>(entries: readonly T[], longest: number, around = 0): T[][] 
   return groups;
 }
 
-/** Fields of CSV, of which those in quotes may have commas, quotes and line ends. */
+/** Fields of CSV. Quoted fields may have commas, quotes and line ends. */
 function rowsOf(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -342,7 +342,7 @@ function rowsOf(text: string): string[][] {
   return rows;
 }
 
-/** A selection as the Idempotency-Key has it; the clients of all languages agree on it. */
+/** A selection in the form of the Idempotency-Key; the clients of all languages agree on it. */
 function laneOf(selection: Schemas["PriceSelection"]): string {
   const lane = selection.kind === "card" ? [selection.variant, selection.condition] : ["", ""];
   return [selection.kind, selection.product_id, ...lane].join("\t");

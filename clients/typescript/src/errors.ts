@@ -1,4 +1,4 @@
-// What can go wrong, as errors that say what to do.
+// All failures, as errors with their remedy.
 
 const keyAdvice = "the key was refused: it may have been rotated or revoked, so give the client the new one";
 const planAdvice = "use a key or plan that has it, or ask for less";
@@ -20,20 +20,20 @@ export class NinepocketError extends Error {
   override name = "NinepocketError";
 }
 
-/** No whole answer came, however often it was tried. `cause` has the last reason. */
+/** No whole response came, after all tries. `cause` has the last reason. */
 export class Unreachable extends NinepocketError {
   override name = "Unreachable";
 
   constructor(operation: string, tries: number, cause: unknown) {
     const reason = cause instanceof Error ? String(cause.cause ?? cause) : String(cause);
-    super(`cannot get a whole answer to ${operation} in ${tries} tries: ${reason}; look at the address and the network`, { cause });
+    super(`cannot get a whole response to ${operation} in ${tries} tries: ${reason}; look at the address and the network`, { cause });
   }
 }
 
-/** An answer that is an error. Branch on `code`, which is one of the error table. */
+/** A response that is an error. Branch on `code`, which is one of the error table. */
 export class APIError extends NinepocketError {
   override name = "APIError";
-  /** What to do about it, or empty where the detail says it. */
+  /** The remedy, or empty if the detail has it. */
   readonly advice: string;
   /** Each reason that the server names. */
   readonly problems: string[];
@@ -43,9 +43,9 @@ export class APIError extends NinepocketError {
     readonly code: string,
     readonly detail: string,
     readonly requestId: string,
-    /** Seconds to wait, where the server names them. */
+    /** Seconds to wait, if the server names them. */
     readonly retryAfter: number | undefined,
-    /** Whether a page was asked for by a cursor, which then is too old. */
+    /** Whether a page was requested by a cursor, which then is too old. */
     readonly cursorExpired: boolean,
   ) {
     const advice = advices[code] ?? "";
@@ -55,10 +55,10 @@ export class APIError extends NinepocketError {
   }
 }
 
-/** The error of an answer of either surface, or of a proxy that knows neither. */
+/** The error of a response of either surface, or of a proxy that knows neither. */
 export function refusal(status: number, headers: Headers, text: string, paging: boolean): APIError {
   let code = `http_${status}`;
-  let detail = "the answer is no error of this service";
+  let detail = "the response is not an error of this service";
   let requestId = headers.get("X-Request-Id") ?? "";
   try {
     const said = JSON.parse(text);

@@ -1,4 +1,4 @@
-// A local copy of the catalog that is brought up to date by what changed. For Node; a page has no folder.
+// A local copy of the catalog that is updated by changes. For Node; a page has no folder.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -9,7 +9,7 @@ import * as zlib from "node:zlib";
 import type { Client, Schemas } from "./client.js";
 import { APIError, NinepocketError, Unreachable } from "./errors.js";
 
-/** A card as the API has it; variant and condition of its prices are codes, and changes may be null. */
+/** A card in the API's form; variant and condition of its prices are codes, and changes may be null. */
 export type MirrorCard = Omit<Schemas["CardDetail"], "ref">;
 
 interface State {
@@ -24,15 +24,15 @@ interface State {
 }
 type Records = Record<"cards" | "sets", Map<string, string>>;
 
-const attempts = 3; // how often a copy begins again because a publication came between
+const attempts = 3; // how often a copy starts again because a release came between
 const zstd = (zlib as { createZstdDecompress?: () => NodeJS.ReadWriteStream & Readable }).createZstdDecompress;
 const moving = { change_7d_cents: null, change_7d_percent: null, change_30d_cents: null, change_30d_percent: null };
 
 /**
  * A folder with all cards, prices and sets of one snapshot. One process at a time may `sync` it.
  *
- * The first copy comes from the bulk files where the plan has them and zstd can be read here: by Node 22.15,
- * or by the program `zstd`. Otherwise it is a walk through the catalog, in some 900 requests, and `madeBy`
+ * The first copy comes from the bulk files if the plan has them and zstd can be read here: by Node 22.15,
+ * or by the program `zstd`. Otherwise it is pagination through the catalog, in some 900 requests, and `madeBy`
  * says so. A later day takes up to seven requests. All is held in memory, about 1 kB a card.
  */
 export class Mirror {
@@ -65,7 +65,7 @@ export class Mirror {
     return this.state?.snapshot_id;
   }
 
-  /** `bulk` or `walk`: where the last whole copy came from. */
+  /** `bulk` or `walk` (pagination): the source of the last whole copy. */
   get madeBy(): string | undefined {
     return this.state?.made_by;
   }
@@ -99,11 +99,11 @@ export class Mirror {
 
   /**
    * Brings the mirror up to the served snapshot, and returns whether anything was new.
-   * What stands in the folder is always whole: of the old snapshot or of the new one.
+   * The folder is always whole: of the old snapshot or of the new snapshot.
    */
   async sync(): Promise<boolean> {
     if (this.state !== undefined) {
-      if (this.state.snapshot_id === (await this.client.served()).id) return false; // which is free to ask
+      if (this.state.snapshot_id === (await this.client.served()).id) return false; // which is free
       try {
         await this.follow(this.state.snapshot_id, this.records, {});
         return true;
@@ -122,7 +122,7 @@ export class Mirror {
     }
   }
 
-  /** The list of files once they are made, or undefined where the plan or the server has none. */
+  /** The list of files once they are made, or undefined if the plan or the server has none. */
   private async listed(): Promise<Schemas["BulkList"] | undefined> {
     const end = performance.now() + this.client.transport.deadline * 1000;
     for (;;) {
@@ -140,7 +140,7 @@ export class Mirror {
     throw new NinepocketError("cannot copy: the bulk files are still being made; try again in a minute");
   }
 
-  /** Downloads cards and sets, and puts them in the place of what was there. */
+  /** Downloads cards and sets, and replaces the earlier ones. */
   private async take(list: Schemas["BulkList"]): Promise<void> {
     const records: Partial<Records> = {};
     for (const name of ["cards", "sets"] as const) {
@@ -156,7 +156,7 @@ export class Mirror {
     await this.store(list.snapshot_id, { snapshot_at, use_until, attribution, made_by: "bulk" });
   }
 
-  /** Gets the rest of one file, behind what an earlier run got of it. Only tries that come no further count. */
+  /** Gets the rest of one file, after the bytes of an earlier run. Only tries without progress count. */
   private async download(path: string, part: string, file: Schemas["BulkFile"]): Promise<void> {
     const { transport } = this.client;
     const have = async () => (await stat(part).catch(() => ({ size: 0 }))).size;
@@ -174,7 +174,7 @@ export class Mirror {
       for await (const block of createReadStream(part)) hash.update(block as Buffer);
       if (hash.digest("hex") === file.sha256) return;
       await unlink(part);
-      if (last) throw new NinepocketError(`cannot copy ${file.name}: it is not what its sha256 says, twice`);
+      if (last) throw new NinepocketError(`cannot copy ${file.name}: it differs from its sha256, twice`);
     }
   }
 
@@ -185,10 +185,10 @@ export class Mirror {
     const into = await open(part, "a");
     try {
       const { size } = await into.stat();
-      // The sum says in the end whether the parts belong together.
+      // The sum shows in the end whether the parts belong together.
       const range: Record<string, string> = size > 0 ? { Range: `bytes=${size}-` } : {};
       const response = await this.client.transport.open(path, { ...range, "Accept-Encoding": "identity" }, control.signal);
-      if (response.status === 200) await into.truncate(0); // the whole file comes, so that what is there is of no use
+      if (response.status === 200) await into.truncate(0); // the whole file comes, so that earlier bytes are useless
       for await (const block of response.body as unknown as AsyncIterable<Uint8Array>) {
         clearTimeout(timer);
         timer = setTimeout(cut, this.client.transport.tryTimeout * 1000);
@@ -201,8 +201,8 @@ export class Mirror {
   }
 
   /**
-   * Takes ids by a walk, cards in batches, and then what changed since the walk began. A row of what
-   * changed is as it is now, so that it does not matter between which publications a batch was answered.
+   * Takes ids by pagination, cards in batches, and then the changes since it began. A row of the changes
+   * has the present values, so that it does not matter between which releases a batch was answered.
    */
   private async walk(): Promise<void> {
     const { id: began } = await this.client.served();
@@ -217,7 +217,7 @@ export class Mirror {
     await this.follow(began, records, { made_by: "walk" });
   }
 
-  /** Applies what changed of all three kinds since a snapshot, up to one that the first kind names. */
+  /** Applies the changes of all three kinds since a snapshot, up to the snapshot of the first kind. */
   private async follow(since: string, base: Records, about: Partial<State>): Promise<void> {
     let upTo: string | undefined;
     const changes: Record<"cards" | "sets" | "prices", Schemas["Change"][]> = { cards: [], sets: [], prices: [] };
@@ -228,7 +228,8 @@ export class Mirror {
       }
     }
 
-    // Nothing is touched before all of it is here. Prices come last: they are of cards that are there.
+    // Nothing is changed before everything is here. Prices come last, because their cards must be
+    // there.
     this.records = base;
     for (const row of changes.sets) put(base.sets, row.id, row.set);
     for (const row of changes.cards) put(base.cards, row.id, row.card && { ...row.card, prices: this.prices(row.id) });
@@ -256,7 +257,7 @@ export class Mirror {
     put(this.records.cards, id, { ...card, prices: [...prices.values()] });
   }
 
-  /** Writes the files, and last the state that names them; then removes what it does not name. */
+  /** Writes the files, and last the state that names them; then removes all other files. */
   private async store(snapshot: string, about: Partial<State>): Promise<void> {
     const names = { cards: `cards-${snapshot}.jsonl`, sets: `sets-${snapshot}.jsonl` };
     for (const name of ["cards", "sets"] as const) {
@@ -280,7 +281,7 @@ function put(records: Map<string, string>, id: string, record: object | null | u
   else records.delete(id);
 }
 
-/** A card of a batch or a file as the mirror has it: its conditions are codes, as those of changes are. */
+/** A card of a batch or a file in the mirror's form: its conditions are codes, as in changes. */
 function coded(card: Schemas["CardDetail"]): string {
   const prices = card.prices.map((price) => ({ ...price, condition: price.condition.toLowerCase().replace(" ", "_") }));
   return JSON.stringify({ ...card, prices });
@@ -315,7 +316,7 @@ async function replace(path: string, parts: string[]): Promise<void> {
   await rename(path + ".new", path);
 }
 
-/** Whether this Node, or a program beside it, reads zstd. */
+/** Whether this Node, or a program next to it, reads zstd. */
 export async function zstdReadable(): Promise<boolean> {
   if (zstd) return true;
   return new Promise((resolve) => {

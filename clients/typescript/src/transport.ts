@@ -1,4 +1,4 @@
-// Requests that are repeated until an answer is whole, within one deadline.
+// Requests that are repeated until a response is whole, within one deadline.
 import { APIError, NinepocketError, refusal, Unreachable } from "./errors.js";
 
 export const version = "0.1.0";
@@ -14,7 +14,7 @@ export interface Options {
   userAgent?: string;
 }
 
-/** A whole answer, as much of a Response as openapi-fetch looks at. */
+/** A whole response, with the members that openapi-fetch reads. */
 export interface Answer {
   status: number;
   ok: boolean;
@@ -23,7 +23,7 @@ export interface Answer {
   json(): Promise<unknown>;
 }
 
-/** What openapi-fetch makes in place of a Request, which is dear and would be made twice. */
+/** The value that openapi-fetch makes in place of a Request, which is expensive and would be made twice. */
 export class Asked {
   readonly method: string;
 
@@ -36,8 +36,8 @@ export class Asked {
 }
 
 const repeated = new Set([429, 502, 503, 504]);
-const [firstWait, longestWait] = [0.25, 8]; // seconds between tries, where the server names none
-const [remembered, rememberedLength, longestRemembered] = [256, 8 << 20, 1 << 20]; // answers, for conditional requests
+const [firstWait, longestWait] = [0.25, 8]; // seconds between tries, if the server names none
+const [remembered, rememberedLength, longestRemembered] = [256, 8 << 20, 1 << 20]; // responses, for conditional requests
 const idempotent = 540; // seconds in which a preview batch may be repeated; the server knows its key for 600
 
 const inNode = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
@@ -64,7 +64,7 @@ export class Transport {
     if (inNode) this.headers["User-Agent"] = options.userAgent ?? `ninepocket-typescript/${version}`;
   }
 
-  /** Sends what openapi-fetch made until its answer is whole; throws what the last try met. */
+  /** Sends the value of openapi-fetch until its response is whole; throws the error of the last try. */
   readonly fetch = async (asked: Asked): Promise<Answer> => {
     const given = asked.init.headers;
     const headers: Record<string, string> = { ...(given instanceof Headers ? Object.fromEntries(given) : (given as Record<string, string>)), ...this.headers };
@@ -87,13 +87,13 @@ export class Transport {
     return { status: 200, ok: true, headers: answer.headers, text: async () => text, json: async () => parsed(operation, text) };
   };
 
-  /** Does something again while that helps: what it throws says so, and how long to wait. */
+  /** Repeats something while that helps: its error decides that, and the wait. */
   async repeat<T>(operation: string, longest: number, cancel: AbortSignal | null | undefined, once: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const end = performance.now() + longest * 1000;
     for (let tried = 1; ; tried++) {
       const control = new AbortController();
       const stop = () => control.abort(cancel?.reason);
-      const timer = setTimeout(() => control.abort(new Error("the answer came too slowly")), Math.min(this.tryTimeout * 1000, end - performance.now()));
+      const timer = setTimeout(() => control.abort(new Error("the response came too slowly")), Math.min(this.tryTimeout * 1000, end - performance.now()));
       cancel?.addEventListener("abort", stop);
       let failure: unknown;
       try {
@@ -107,7 +107,7 @@ export class Transport {
         cancel?.removeEventListener("abort", stop);
       }
 
-      // Full jitter where the server names no time, and a little behind the time that it names.
+      // Full jitter if the server names no time, and a little after the named time.
       const named = failure instanceof APIError ? failure.retryAfter : undefined;
       const wait = named === undefined ? Math.random() * Math.min(longestWait, firstWait * 2 ** tried) : named + Math.random() * Math.max(0.25, named / 10);
       if (tried >= this.maxTries || performance.now() + wait * 1000 >= end) throw failure;
@@ -115,7 +115,7 @@ export class Transport {
     }
   }
 
-  /** Sends one request whose answer is a file, and hands the answer on before its body is here. */
+  /** Sends one request for a file, and returns the response before its body is here. */
   async open(path: string, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
     const response = await fetch(this.base + path, { headers: { ...this.headers, ...headers }, signal, redirect: "error" });
     if (!response.ok) throw refusal(response.status, response.headers, await response.text(), false);

@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// options are what a demo is asked for.
+// options are the options of a demo.
 type options struct {
 	fleet.Options
 	cards int
@@ -105,7 +105,7 @@ func day(o *options, n int) error {
 	return synth.Write(o.Catalog, synth.Options{Cards: o.cards, HistoryDays: 30, SnapshotAt: first, Day: n})
 }
 
-// printUsage prints what can be tried.
+// printUsage prints commands to try.
 func printUsage(running *fleet.Fleet, key string, every time.Duration) {
 	fmt.Printf("\nA fleet of three servers is ready. Try this, as often as you like:\n\n"+
 		"  curl -H 'X-API-Key: %s' '%s/v1/cards?limit=3'\n\n", key, running.BaseURL)

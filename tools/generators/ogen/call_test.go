@@ -16,7 +16,7 @@ import (
 	"ninepocket/tools/generators/ogen/preview"
 )
 
-// operation is what a call needs to know of an operation of a document.
+// operation is the part of a document's operation that a call needs.
 type operation struct {
 	ID         string `json:"operationId"`
 	Parameters []struct {
@@ -31,7 +31,7 @@ type operation struct {
 	} `json:"requestBody"`
 }
 
-// transport adds a key and keeps the status of the last answer.
+// transport adds a key and stores the status of the last response.
 type transport struct {
 	key    string
 	status int
@@ -46,7 +46,7 @@ func (tr *transport) Do(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// liveKey and previewKey are what generated code asks for a key; bearer is left to X-API-Key.
+// liveKey and previewKey supply a key to generated code; bearer is left to X-API-Key.
 type (
 	liveKey    string
 	previewKey string
@@ -95,7 +95,7 @@ func TestEveryOperation(t *testing.T) {
 	callAll(t, typed, "preview", ready.API, partner)
 }
 
-// callAll calls every operation of a document and wants 200 of each.
+// callAll calls every operation of a document and expects 200 from each.
 func callAll(t *testing.T, client any, document, api string, tr *transport) {
 	t.Helper()
 	text, err := os.ReadFile("../generated/" + document + ".json")
@@ -138,7 +138,7 @@ func plain(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
-// firstID returns the id of the first entry of a list, of the bulk that of the snapshot that is served.
+// firstID returns the id of the first entry of a list; for the bulk, the id of the served snapshot.
 func firstID(t *testing.T, list string, tr *transport) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, list, nil)
@@ -165,7 +165,7 @@ func firstID(t *testing.T, list string, tr *transport) string {
 	return found.Data[0].ID
 }
 
-// call calls the method of an operation, whatever arguments it has.
+// call calls the method of an operation with any arguments.
 func call(t *testing.T, client any, op operation, given map[string]string, tr *transport) {
 	t.Helper()
 	var method reflect.Value

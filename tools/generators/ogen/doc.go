@@ -1,9 +1,9 @@
 // Package ogen calls a server with the clients that ogen makes from the documents of its surfaces.
-// It is a module of its own: nothing of the product stands on what it requires.
+// It is a separate module, so that the product does not depend on its requirements.
 package ogen
 
 import (
-	_ "github.com/go-faster/errors" // these are what generated clients stand on
+	_ "github.com/go-faster/errors" // generated clients import these
 	_ "github.com/go-faster/jx"
 	_ "github.com/ogen-go/ogen/conv"
 	_ "github.com/ogen-go/ogen/otelogen"

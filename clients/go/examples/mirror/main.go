@@ -1,4 +1,4 @@
-// Command mirror keeps a local copy of the catalog in a folder, and shows the dearest cards from it. Run
+// Command mirror keeps a local copy of the catalog in a folder, and shows its most expensive cards. Run
 // it once a day.
 package main
 

@@ -23,7 +23,7 @@ func main() {
 
 	seen := map[string]bool{}
 	for done := 1; ; done++ {
-		// As long as nothing was published the answer is a 304, which takes nothing from the day.
+		// Until the next release the response is a 304, which does not count against the day.
 		movers, err := client.Movers(context.Background(), ninepocket.MarketMoversParams{Direction: "up", Limit: 50})
 		if err != nil {
 			log.Fatal(err)

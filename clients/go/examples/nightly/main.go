@@ -1,7 +1,7 @@
-// Command nightly writes a partner's nightly prices: every card product in each lane, into a CSV. Run
-// again, it goes on where it was.
+// Command nightly writes a partner's nightly prices: every card product in each lane, into a CSV. If
+// it is run again, it resumes.
 //
-// Each part is stored before the next is asked for, and the job id makes a part that was charged but
+// Each part is stored before the next is requested, and the job id makes a part that was charged but
 // not stored a replay. So nothing is charged twice, however often it is interrupted within ten
 // minutes.
 package main
@@ -104,7 +104,7 @@ func write(target string, prices []ninepocket.PriceResult) error {
 	return file.Close()
 }
 
-// load reads what an earlier run stored, if it did.
+// load reads the results of an earlier run, if there are any.
 func load(name string, into any) bool {
 	text, err := os.ReadFile(name)
 	return err == nil && json.Unmarshal(text, into) == nil

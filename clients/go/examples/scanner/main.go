@@ -1,5 +1,5 @@
-// Command scanner is a scanner at a counter: it completes a name that is typed, then prices what a
-// camera read, a line for each.
+// Command scanner is a scanner at a counter: it completes a typed name, then prices the lines that
+// a camera read.
 //
 // Lines of the input: `? words` completes words, `name;number;set` prices a card.
 package main
@@ -30,7 +30,7 @@ func main() {
 
 		var refused *ninepocket.Error
 		if errors.As(err, &refused) && refused.Code == "invalid_request" {
-			fmt.Println(refused.Detail) // the next line may be right
+			fmt.Println(refused.Detail) // the next line may be valid
 		} else if err != nil {
 			log.Fatal(err)
 		}
