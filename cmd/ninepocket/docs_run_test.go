@@ -226,7 +226,7 @@ func (d *docsKit) watches(admin string) {
 // demonstrates pastes what the README and the API page show of the demo, and a client of MCP by hand.
 func (d *docsKit) demonstrates() {
 	d.t.Helper()
-	// make demo runs this; make test runs these tests.
+	// small is the demo in place of make demo, with no tests in place of make test.
 	const small = "ninepocket demo --cards 300 --listen 127.0.0.1:0 --admin 127.0.0.1:0"
 	two := strings.NewReplacer("make demo", small, "make test", ": make test").
 		Replace(d.block("README.md", "make demo"))

@@ -234,8 +234,8 @@ func snapshotRollback() *cobra.Command {
 	var configured settings.Merged
 	cmd := &cobra.Command{
 		Use: "rollback [ID]", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
-		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the snapshot that the\n" +
-			"current one replaced at its publication; a second rollback goes one further back. Guards are not run.\n" +
+		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the snapshot that\n" +
+			"the current one replaced at its publication; a second rollback goes one further back. No guard runs.\n" +
 			"With --to it is then pushed, as by snapshot push; --freeze keeps the next daily push out.\n\n" +
 			"The next build fills the day from its archived file, but not with --discard-day: CURRENT has the\n" +
 			"day, and the file goes into the folder aside of feed.into. Until a later day is published, after a\n" +

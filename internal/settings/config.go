@@ -59,7 +59,7 @@ type Config struct {
 
 	Surfaces              []string `toml:"surfaces" help:"enabled surfaces: live, preview"`
 	DefaultSurface        string   `toml:"default_surface" help:"surface of a shared path for calls without a key"`
-	ProductPrefix         string   `toml:"product_prefix" help:"prefix of product ids: 1 to 16 lower-case letters, digits"`
+	ProductPrefix         string   `toml:"product_prefix" help:"prefix of product ids: 1 to 16 lower-case letters, digits"` // air: a tag is one text
 	CORSOrigins           []string `toml:"cors_origins" help:"CORS: origins whose pages may read responses"`
 	MaxIdempotencyRecords int      `toml:"replies_max" help:"idempotent responses stored for a tenant, beyond those of its plan in ten minutes"`  // air: a tag is one text
 	AdminHosts            []string `toml:"admin_hosts" help:"host names with a dot that may address the admin listener, besides localhost"`       // air: a tag is one text
