@@ -24,9 +24,9 @@ import (
 // their help, are the tags of its fields.
 type Config struct {
 	Store string `toml:"store" flag:"snapshot store: <DIR>, or s3://BUCKET/PREFIX for a fleet"`
-	// Publications of a bucket are stored in a folder, and accepted if one of the keys signed them.
+	// Releases of a bucket are stored in a folder, and accepted if one of the keys signed them.
 	StoreCache string   `toml:"store_cache" flag:"<DIR> for snapshots from a store s3://…"`
-	Publishers []string `toml:"publishers" help:"keys ID:KEY that may sign publications of a store s3://…"`
+	Publishers []string `toml:"publishers" help:"keys ID:KEY that may sign releases of a store s3://…"`
 
 	State string `toml:"state" flag:"<DIR> with keys and metering; one server at a time"`
 	// Many servers share these two; without them one machine needs only its state directory.
@@ -173,7 +173,7 @@ type Metrics struct {
 	Tenants bool `toml:"tenants" help:"also count calls by tenant, with a label"`
 }
 
-// DefaultRetention is how many of the newest snapshots a publication retains in the store, unless
+// DefaultRetention is how many of the newest snapshots a release retains in the store, unless
 // configured: a month of daily ones.
 const DefaultRetention = 30
 
