@@ -96,7 +96,7 @@ func (r *Request) openProductCursor(bound uint64) (after string, pending bool) {
 		return "", false
 	}
 
-	// Pagination must not mix two catalogs, but a publication may leave all products unchanged.
+	// Pagination must not mix two catalogs, but a release may leave all products unchanged.
 	switch view := r.Service.Retained(page.Snapshot); {
 	case view != nil:
 		r.View = view

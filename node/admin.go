@@ -189,7 +189,7 @@ type snapshotStatus struct {
 	LastFailure *publishFailure `json:"last_failure,omitempty"`
 }
 
-// publishFailure is the last publication that was not served, or not at the first try.
+// publishFailure is the last release that was not served, or not at the first try.
 type publishFailure struct {
 	At         time.Time `json:"at"`
 	SnapshotID string    `json:"snapshot_id,omitempty"`
@@ -208,7 +208,7 @@ func (n *Node) describeSnapshot() snapshotStatus {
 		Cards: v.Catalog.Cards.ID.Len(), Sets: v.Catalog.Sets.ID.Len(), Degraded: stats.Degraded, Behind: stats.Behind,
 	}
 
-	// It stays after a successful publication: an operator may look late.
+	// It stays after a successful release: an operator may look late.
 	if failed := stats.LastFailure; failed != nil {
 		out.LastFailure = &publishFailure{
 			At: failed.At.UTC(), SnapshotID: failed.ID, Epoch: failed.Epoch, Reason: failed.Reason.String(),

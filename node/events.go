@@ -79,6 +79,7 @@ func (events eventLog) meteringChanged(err error) {
 	case errors.Is(err, state.ErrLogLost):
 		events.log.Error("the metering log was removed while in use: its content goes into a checkpoint now",
 			slog.Any("cause", err))
+
 	case errors.Is(err, access.ErrUnavailable):
 		events.log.Error("metering is down: requests get 503 until the log can be written",
 			slog.Any("cause", err))

@@ -239,13 +239,13 @@ func (events eventLog) limiterChanged(err error) {
 	}
 }
 
-// engineStats returns the engine's stats. A server is also behind if it should serve a publication
+// engineStats returns the engine's stats. A server is also behind if it should serve a release
 // that it has not even downloaded.
 func (n *Node) engineStats(now time.Time) engine.Stats {
 	stats := n.engine.Stats()
 	if n.mirror != nil {
 		published, _ := n.mirror.Published()
-		// The engine does not know a publication that is not downloaded.
+		// The engine does not know a release that is not downloaded.
 		stats.Behind = stats.Behind || published.Epoch > stats.Epoch && !now.Before(published.ActivateAt)
 	}
 	return stats

@@ -288,7 +288,7 @@ func recentGaps(catalog *snapshot.Catalog) (days int, newest time.Time, groups i
 
 func (out sink) engine(stats engine.Stats, now time.Time) {
 	out.ageGauge("snapshot_live_seconds", "Time since the served snapshot went live here.", now, stats.Live)
-	gauge(out, "snapshot_epoch", "Number of the publication that is served; 0 for a fallback at the start.",
+	gauge(out, "snapshot_epoch", "Number of the release that is served; 0 for a fallback at the start.",
 		stats.Epoch)
 	// There is no manifest before the first snapshot, nor for a View that is not from the source.
 	if stats.Manifest != nil {
@@ -314,7 +314,7 @@ func (out sink) engine(stats engine.Stats, now time.Time) {
 
 	gauge(out, "snapshot_behind", "1 when another snapshot is published than is served.", flag(stats.Behind))
 	gauge(out, "degraded",
-		"1 while an earlier publication is served because the published snapshot could not be loaded at the start.",
+		"1 while an earlier release is served because the published snapshot could not be loaded at the start.",
 		flag(stats.Degraded))
 	out.ageGauge("store_check_age_seconds", "Time since the snapshot store last said what is published.", now,
 		stats.Checked)
@@ -412,7 +412,7 @@ func (out sink) mirror(stats mirror.Stats, made engine.Stats, now time.Time) {
 		now, stats.AnsweredAt)
 	counter(out, "fleet_download_bytes_total", "Bytes of sections that were downloaded.", stats.Downloaded)
 	counter(out, "fleet_download_seconds_total", "Time that pulls of new snapshots took.", stats.PullTime.Seconds())
-	gauge(out, "fleet_trusted_epoch", "Epoch of the publication that was activated last.", stats.Epoch)
+	gauge(out, "fleet_trusted_epoch", "Epoch of the release that was activated last.", stats.Epoch)
 	gauge(out, "fleet_prepared", "1 while a snapshot is made ready and waits for its time.", flag(made.Prepared != ""))
 	gauge(out, "fleet_activation_late_seconds",
 		"By how much the last snapshot came live after the time that all servers were given.", made.Late.Seconds())
@@ -420,7 +420,7 @@ func (out sink) mirror(stats mirror.Stats, made engine.Stats, now time.Time) {
 		stats.PublishedEpoch)
 
 	for i, reason := range mirror.RefusalReasons {
-		counter(out, "fleet_publications_refused_total", "Publications that this server refused to load.",
+		counter(out, "fleet_publications_refused_total", "Releases that this server refused to load.",
 			stats.Refused[i], "reason", reason)
 	}
 	gauge(out, "fleet_trust_version", "Version of the list of publishers that holds here; 0 before the first.",

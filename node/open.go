@@ -160,7 +160,7 @@ func (n *Node) openImages(context.Context) (err error) {
 // firstPullTimeout is how long a start waits for the store if an earlier snapshot is here to serve.
 const firstPullTimeout = 5 * time.Second
 
-// openMirror pulls the publication if the snapshot store is a bucket. A start needs no network if
+// openMirror pulls the release if the snapshot store is a bucket. A start needs no network if
 // an earlier snapshot is here.
 func (n *Node) openMirror(ctx context.Context) error {
 	if !n.Config.UsesBucket() {
@@ -222,7 +222,7 @@ func (n *Node) openEngine(context.Context) error {
 	if n.images != nil {
 		options.Images = n.images.List
 	}
-	// A publication is known before it is downloaded.
+	// A release is known before it is downloaded.
 	if n.mirror != nil {
 		options.RemoteStatus = func() engine.RemoteStatus {
 			cur, asked := n.mirror.Published()

@@ -63,7 +63,7 @@ func lateGroups(catalog *snapshot.Catalog) (all []lateGroup) {
 	return all
 }
 
-// recordPublication stores the events of a publication; current is nil for the first one.
+// recordPublication stores the events of a release; current is nil for the first one.
 func (t *Terms) recordPublication(cur *snapshot.Current, current, next *snapshot.StoredSnapshot) {
 	key := strconv.FormatUint(cur.Epoch, 10) + " " + cur.ID
 	data := map[string]any{

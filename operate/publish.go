@@ -28,7 +28,7 @@ type Terms struct {
 	Now           func() time.Time
 	// Override writes the command that publishes a refused snapshot despite the guards.
 	Override func(refused *snapshot.RefusedError) string
-	// OnWarning receives messages for an operator about a publication that continues; may be nil.
+	// OnWarning receives messages for an operator about a release that continues; may be nil.
 	OnWarning func(text string)
 
 	compared *diff.Diff // with what was current; nil if nobody compared
@@ -96,7 +96,7 @@ func Servable(prefix string, onWarning func(text string)) func(*snapshot.Catalog
 	}
 }
 
-// GuardResults returns the guard results of a snapshot's last publication, else those of now.
+// GuardResults returns the guard results of a snapshot's last release, else those of now.
 func (t *Terms) GuardResults(ctx context.Context, next *snapshot.StoredSnapshot) []snapshot.GuardResult {
 	store := snapshot.OpenStore(t.Store)
 	past, _ := store.Publications()

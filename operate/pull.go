@@ -17,13 +17,13 @@ type Pull struct {
 	Again string // the command that pulls the same again
 }
 
-// PullError is the error of a failed pull; earlier trees are unchanged.
+// PullError is the error of a failed pull; earlier downloads are unchanged.
 type PullError struct{ Err error }
 
 func (e *PullError) Error() string { return e.Err.Error() }
 func (e *PullError) Unwrap() error { return e.Err }
 
-// Run pulls the feed's newest tree. The error is a *PullError.
+// Run pulls the feed. The error is a *PullError.
 func (p *Pull) Run(ctx context.Context) (*feed.Result, error) {
 	// A copy: a second run begins with the same options.
 	pulling := p.Options
@@ -41,7 +41,7 @@ func (p *Pull) Run(ctx context.Context) (*feed.Result, error) {
 		text := fmt.Sprintf("%s of group %s/%s (%s) could not be had: %s", missing.File, missing.Category,
 			missing.Group, missing.Name, missing.Why)
 		if missing.UsedPrevious {
-			text += "; those of the tree before stand in"
+			text += "; those of the previous download stand in"
 		}
 		each = append(each, text)
 	}

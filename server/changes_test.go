@@ -77,7 +77,7 @@ func encoded(tb testing.TB, v any) string {
 	return string(text)
 }
 
-// publications is a store whose publications a test makes, and a server of it.
+// publications is a store whose releases a test makes, and a server of it.
 type publications struct {
 	*world
 	dice   *rand.Rand
@@ -373,9 +373,9 @@ func (h *publications) bulk() *mirrored {
 	return m
 }
 
-// TestChangesOracle has clients take the bulk once, at any of 45 publications, and then only
+// TestChangesOracle has clients take the bulk once, at any of 45 releases, and then only
 // changes. They must have today's rows, and every answer must list just the rows that differ.
-// Publications are days with new, changed, unlisted and removed cards, rollbacks, and the same
+// Releases are days with new, changed, unlisted and removed cards, rollbacks, and the same
 // snapshot again.
 func TestChangesOracle(t *testing.T) {
 	for seed := range uint64(40 / testsweep.Stride(10)) {
@@ -391,7 +391,7 @@ func TestChangesOracle(t *testing.T) {
 			}
 		}
 
-		// Those that are within the last 30 publications catch up at once. Another cursor is
+		// Those that are within the last 30 releases catch up at once. Another cursor is
 		// refused.
 		for _, m := range others {
 			if h.knows(m.since) {
@@ -452,7 +452,7 @@ func TestChangesOfBrokenChain(t *testing.T) {
 	h.update(t, second)
 }
 
-// TestChangesWalk wants pagination to stay on its snapshot through publications, and an error once
+// TestChangesWalk wants pagination to stay on its snapshot through releases, and an error once
 // the snapshot is gone.
 func TestChangesWalk(t *testing.T) {
 	h := newPublications(t, 5)
@@ -504,7 +504,7 @@ func TestChangesWalk(t *testing.T) {
 	}
 }
 
-// TestChangesOfAdoptedView wants a publication that was undone between two looks at the store to be among what is
+// TestChangesOfAdoptedView wants a release that was undone between two looks at the store to be among what is
 // known: another server may have served it.
 func TestChangesOfAdoptedView(t *testing.T) {
 	h := newPublications(t, 8)

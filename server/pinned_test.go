@@ -57,7 +57,7 @@ func TestPinnedSnapshot(t *testing.T) {
 	w.try(t, scenario{path: "/v1/products?limit=1", key: "preview", header: []string{"X-Snapshot-Id: none"}})
 }
 
-// TestNextPublication wants usage to name the next publication, and copies of answers to end with it.
+// TestNextPublication wants usage to name the next release, and copies of answers to end with it.
 func TestNextPublication(t *testing.T) {
 	w := newWorld(t, setup{still: true})
 	if r := w.get(t, "/v1/usage"); strings.Contains(string(r.body), "next_publication_at") {

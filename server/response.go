@@ -174,7 +174,7 @@ func (x *exchange) answerHead(encoding string) {
 		head.Set(fasthttp.HeaderCacheControl, x.surface.private)
 		head.SetInt(fasthttp.HeaderRetryAfter, int64(x.reply.RetryAfter))
 	case x.op.Cacheable && x.surface == &liveSurface && !next.IsZero() && left < maxAge:
-		// A copy must not outlive the snapshot. The clock may be a moment ahead of the publication's.
+		// A copy must not outlive the snapshot. The clock may be a moment ahead of the release's.
 		head.Name(fasthttp.HeaderCacheControl)
 		head.Append(func(dst []byte) []byte {
 			return wire.AppendInt(dst, "private, max-age=", max(1, int64(left/time.Second)))

@@ -96,7 +96,7 @@ func (m *member) looks(t *testing.T, now time.Time) {
 	}
 }
 
-// another is a catalog with the same content under another id: publications of one day do that.
+// another is a catalog with the same content under another id: releases of one day do that.
 func another(c *snapshot.Catalog) *snapshot.Catalog {
 	other := *c
 	other.ID = "20991231T000000Z-" + strings.Repeat("a", 16)

@@ -39,9 +39,9 @@ const (
 // lockTimeout is how long a writer waits for another one.
 const lockTimeout = 10 * time.Second
 
-// LockWriters lets one command at a time write the keys file or the server id of a state directory,
-// whether or not a server runs there. The lock has its own file, because each change replaces the keys
-// file.
+// LockWriters lets one command at a time write the keys file or the server id of a state directory.
+// It is independent of a running server. The lock has its own file, because each change replaces
+// the keys file.
 func LockWriters(stateDir string) (*disk.Lock, error) {
 	return disk.TakeLock(filepath.Join(stateDir, keysLockName), 0o600, lockTimeout)
 }

@@ -215,7 +215,7 @@ func (h *feedStore) price(product int) (cents int64, day string) {
 }
 
 // TestNoDayIsLost publishes three days, rolls two of them back, has one refused, and wants the next
-// publication to hold them all.
+// release to hold them all.
 func TestNoDayIsLost(t *testing.T) {
 	t.Parallel()
 	h := newFeedStore(t, 12, 6)

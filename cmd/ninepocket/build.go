@@ -218,7 +218,7 @@ func printBuilt(w *bufio.Writer, out *operate.Built) {
 	printCounts(w, "sealed products left out", out.Report.SealedLeftOut)
 	// Of all missing data, an operator can look up this.
 	if n := out.Report.SealedLeftOut["units_per_package"]; n > 0 {
-		fmt.Fprintf(w, "%d of them lack packs per box: fill in units in sealed.csv (rows: ninepocket mapping suggest)\n", n)
+		fmt.Fprintf(w, "%d of them lack packs per box: fill in units in sealed.csv, see mapping suggest\n", n)
 	}
 	printCounts(w, "cards that are not products", out.Report.CardsUnverified)
 	printQuarantine(w, out.Quarantine, out.QuarantineFile)

@@ -242,7 +242,7 @@ func TestDailyAfterARollback(t *testing.T) {
 }
 
 // TestDailyAfterALostJournal wants a day that was rolled back to stay unpublished when the record
-// of publications is gone or damaged. It does so once, and for days that were rolled back one after
+// of releases is gone or damaged. It does so once, and for days that were rolled back one after
 // the other. The next day is published.
 func TestDailyAfterALostJournal(t *testing.T) {
 	t.Parallel()

@@ -30,7 +30,7 @@ func snapshotDiff() *cobra.Command {
 		Use: "diff [A B] --store DIR", Short: "Show the changes from one snapshot to another",
 		Long: "Shows cards, sets and sealed products that were added, removed or renamed, prices that moved, are\n" +
 			"new or are gone, and how many cards have a price. A and B are ids, or current, previous or latest.\n" +
-			"Without them the current snapshot is compared with the previous publication. A price has moved if it\n" +
+			"Without them the current snapshot is compared with the previous release. A price has moved if it\n" +
 			"went up or down by more than --min-percent, and by --min-cents or more. A rise from zero is more\n" +
 			"than any percentage.",
 		Example: "  ninepocket snapshot diff --min-percent 50 --store store\n" +
@@ -75,7 +75,7 @@ func (flags *diffFlags) check(cmd *cobra.Command) error {
 
 func (flags *diffFlags) run(cmd *cobra.Command, args []string) error {
 	var both [2]*snapshot.Catalog
-	// Without arguments it is what the last publication changed.
+	// Without arguments it is what the last release changed.
 	for i, id := range append(args, "previous", "current")[:2] {
 		id, err := operate.Resolve(flags.folder, id)
 		if err == nil {

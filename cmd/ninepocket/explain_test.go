@@ -58,7 +58,7 @@ func TestOneScreen(t *testing.T) {
 	}
 }
 
-// TestWhatChanged asks which cards moved by more than half since the publication before, in each format.
+// TestWhatChanged asks which cards moved by more than half since the release before, in each format.
 func TestWhatChanged(t *testing.T) {
 	t.Parallel()
 	h := newFeedStore(t, 4, 5)

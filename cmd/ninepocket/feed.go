@@ -116,16 +116,16 @@ func pullFailure(err error, pull *operate.Pull) error {
 
 	switch {
 	case hint != "":
-		hint += "; then go on by: " + pull.Again
+		hint += "; then resume by: " + pull.Again
 	case errors.Is(err, context.Canceled):
-		hint = "to go on where it was run: " + pull.Again
+		hint = "to resume run: " + pull.Again
 	case errors.Is(err, feed.ErrBusy):
-		hint = "wait for the other one"
+		hint = "wait for the other pull"
 	case errors.Is(err, feed.ErrUndated):
 		at := time.Now().UTC().Format(time.RFC3339)
 		hint = "if its prices are those of now, run: " + pull.Again + " --collected-at " + at
 	default:
-		hint = "the current tree is as it was, and what was fetched is kept; later run: " + pull.Again
+		hint = "finished downloads are reused: check the network and the feed's address, then run: " + pull.Again
 	}
 	return fail(exitFailure, hint, err)
 }

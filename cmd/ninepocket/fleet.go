@@ -57,9 +57,9 @@ func fleetCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "check", Short: "Check PostgreSQL, Redis and store of a fleet; exit 3 for a fault",
 		Long: "Checks PostgreSQL: access, version, durable writes, clock and password. Then it lists servers that\n" +
-			"do not report, and differences in keys, publication, clock and card images. With --metering it also\n" +
+			"do not report, and differences in keys, release, clock and card images. With --metering it also\n" +
 			"checks Redis: version, memory, replicas or disk, clock and passwords, and a test grant. With --store\n" +
-			"s3://… it reads the publication, as a server does. Each fault is followed by a command.",
+			"s3://… it reads the release, as a server does. Each fault is followed by a command.",
 		Example: "  ninepocket fleet check --config /etc/ninepocket/ninepocket.toml",
 		Args:    cobra.NoArgs,
 	}
@@ -69,7 +69,7 @@ func fleetCheck() *cobra.Command {
 	cmd.Flags().IntVar(&redis.Replicas, "replicas", 1, "replicas that must have a grant, with --acks replica")
 	flags.define(cmd)
 	cmd.Flags().StringVar(&redis.Prefix, "prefix", settings.Default().Fleet.Prefix, "fleet.prefix of the servers")
-	cmd.Flags().StringVar(&store, "store", "", "`URL` of the publications, s3://…"+ofConfiguration)
+	cmd.Flags().StringVar(&store, "store", "", "`URL` of the store, s3://…"+ofConfiguration)
 	cmd.Flags().StringSliceVar(&publishers, "publishers", nil, "`ID:KEY` that may sign them"+ofConfiguration)
 	for key := range strings.FieldsSeq("metering fleet.acks fleet.replicas fleet.prefix store publishers") {
 		configured(cmd, optional, key)

@@ -13,7 +13,7 @@ import (
 	"ninepocket/internal/s3test"
 )
 
-// TestFleetScript runs the commands for publications of many servers, with a server that follows.
+// TestFleetScript runs the commands for releases of many servers, with a server that follows.
 // The script reaches into the store for what only a thief or an accident does.
 func TestFleetScript(t *testing.T) {
 	path := scriptPath(t)
@@ -61,7 +61,7 @@ func serveWith(ts *testscript.TestScript, neg bool, args []string) {
 	serveScript(ts, neg, args)
 }
 
-// live waits until the server serves a publication: live ID EPOCH
+// live waits until the server serves a release: live ID EPOCH
 func live(ts *testscript.TestScript, _ bool, args []string) {
 	for range 600 {
 		getScript(ts, false, []string{"200", "-", ts.Getenv("ADMIN") + "/-/snapshot"})

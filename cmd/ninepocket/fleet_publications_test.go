@@ -22,7 +22,7 @@ import (
 	"ninepocket/wire"
 )
 
-// follower is the part of a server that follows publications: from the store of many servers into a
+// follower is the part of a server that follows releases: from the store of many servers into a
 // folder, and from there into memory.
 type follower struct {
 	cache  *mirror.Follower
@@ -30,7 +30,7 @@ type follower struct {
 }
 
 // TestPublicationsTogether pushes to three servers, each with a folder and a clock of its own: none
-// begins with a publication before its time, and all serve it then. How close to each other they are
+// begins with a release before its time, and all serve it then. How close to each other they are
 // is measured in make torture-fleet, on a machine that does nothing else.
 func TestPublicationsTogether(t *testing.T) {
 	strict := os.Getenv("NINEPOCKET_TORTURE") != ""

@@ -344,7 +344,7 @@ func TestFleetHooks(t *testing.T) {
 		next.ServeHTTP(rw, r)
 	})
 	_, stderr = c.does(exitOK, push...)
-	says(t, stderr, "hooks hear of it with the next push")
+	says(t, stderr, "hooks get the event with the next push")
 	model.Set(nil)
 	c.does(exitOK, push...)
 	out, _ = c.does(exitOK, "notify", "--once", "--config", bucket)

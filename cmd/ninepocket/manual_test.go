@@ -82,8 +82,9 @@ func TestPagesOfProgramAndServe(t *testing.T) {
 			t.Errorf("%v: the page has a date", args)
 		}
 	}
-	f(nil, ".SH EXIT STATUS", "verification failed or a guard refused")
-	f([]string{"serve"}, ".SH CONFIGURATION", "NINEPOCKET_PLANS__NAME__STATS_WINDOW", `\fBplans.NAME.per_minute\fP`,
+	f(nil, ".SH EXIT STATUS\n.TP\n\\fB0\\fP\nsuccess\n", "verification failed or a guard refused")
+	f([]string{"serve"}, ".SH CONFIGURATION", "\n.TP\n\\fBstore\\fP\nNINEPOCKET_STORE: ",
+		"NINEPOCKET_PLANS__NAME__STATS_WINDOW", `\fBplans.NAME.per_minute\fP`,
 		"NINEPOCKET_BASE_URL. Flags win")
 }
 

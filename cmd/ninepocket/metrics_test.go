@@ -268,13 +268,13 @@ func metricsOf(scrape string) map[string]bool {
 	return known
 }
 
-// TestWatching runs a server with keys, publishes, breaks a publication, and reads what the admin
+// TestWatching runs a server with keys, publishes, breaks a release, and reads what the admin
 // listener says.
 func TestWatching(t *testing.T) {
 	t.Parallel()
 	w := watchedServer(t)
 	w.traffic()
-	// A publication and a refusal happened; the day after the synthetic one is missing.
+	// A release and a refusal happened; the day after the synthetic one is missing.
 	w.eventually("the hook is told", func() bool {
 		return w.hooked.Load() == 3 && sample(w.scrape(), `ninepocket_hook_deliveries_total{result="sent"}`) == "3"
 	})

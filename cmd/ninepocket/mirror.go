@@ -80,13 +80,13 @@ func openBucket(text string) (*mirror.Bucket, error) {
 	return mirror.Open(place), nil
 }
 
-// pushFlags are the flags of a push, alone and after a publication.
+// pushFlags are the flags of a push, alone and after a release.
 type pushFlags struct {
 	mirror.PushOptions // check sets Key
 	to, key            string
 }
 
-// The time until servers activate a publication. In that time they read CURRENT, download at random
+// The time until servers activate a release. In that time they read CURRENT, download at random
 // moments, and load it. A rollback is urgent, and the snapshot is in their folders.
 const (
 	defaultLead  = time.Minute
@@ -104,7 +104,7 @@ func (flags *pushFlags) add(cmd *cobra.Command, lead time.Duration) {
 	f.BoolVar(&flags.Freeze, "freeze", false, "refuse every push after this one, until one with --release")
 	f.BoolVar(&flags.Unfreeze, "release", false, "publish although the last push was one with --freeze")
 	f.BoolVar(&flags.ForceReplace, "replace", false,
-		"replace a publication without a trusted signature, after all keys were lost")
+		"replace a release without a trusted signature, after all keys were lost")
 
 	// The old name of --freeze.
 	f.BoolVar(&flags.Freeze, "hold", false, "as --freeze")
@@ -120,7 +120,7 @@ func (flags *pushFlags) check(cmd *cobra.Command) error {
 	for _, name := range []string{"key", "activate-in", "above", "freeze", "hold", "release", "replace"} {
 		wrong.AddIf(flags.to == "" && given(name), "cannot use --%s without --to", name)
 	}
-	wrong.AddIf(flags.to != "" && flags.key == "", "cannot push without --key: servers load signed publications only")
+	wrong.AddIf(flags.to != "" && flags.key == "", "cannot push without --key: servers load signed releases only")
 	wrong.AddIf(flags.Lead < 0 || flags.Lead > mirror.MaxLead, "cannot use --activate-in %s: want 0s to %s",
 		flags.Lead, mirror.MaxLead)
 	if err := wrong.Err(); err != nil || flags.to == "" {
@@ -143,7 +143,7 @@ func readKey(path string) (*mirror.Key, error) {
 	return key, err
 }
 
-// push pushes the publication of the directory store, and the events of it.
+// push pushes the release of the directory store, and the events of it.
 func (flags *pushFlags) push(cmd *cobra.Command, dir *snapshot.Store) (done mirror.PushResult, err error) {
 	bucket, err := openBucket(flags.to)
 	if err != nil {
@@ -161,14 +161,14 @@ func (flags *pushFlags) push(cmd *cobra.Command, dir *snapshot.Store) (done mirr
 	if err != nil {
 		return done, withMirrorHint(err, flags.to)
 	}
-	// The publication is already made.
+	// The release is already made.
 	if err := bucket.PushEvents(cmd.Context(), dir, flags.Key); err != nil {
 		cmd.PrintErrf("note: hooks get the event with the next push: %v\n", err)
 	}
 	return done, nil
 }
 
-// pushAfter pushes if --to is given, after a publication or rollback in the directory store. A
+// pushAfter pushes if --to is given, after a release or rollback in the directory store. A
 // script gets one document about both.
 func (flags *pushFlags) pushAfter(cmd *cobra.Command, store *storeFlags, row publishedRow) error {
 	var pushed mirror.PushResult
@@ -410,7 +410,7 @@ func trustAdd() *cobra.Command {
 		Use: "add PUBLISHER --to URL --key FILE", Short: "Add a publisher key",
 		Args: cobra.ExactArgs(1),
 		Long: "PUBLISHER is the output of `ninepocket snapshot trust init NAME --key OTHER` for the new key. --key\n" +
-			"is a key that may sign already. Servers load the change with the next publication.",
+			"is a key that may sign already. Servers load the change with the next release.",
 	}, func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key, arg string) (mirror.Trust, error) {
 		added, err := mirror.ParsePublisher(arg)
 		if err != nil {
@@ -424,7 +424,7 @@ func trustRetire() *cobra.Command {
 	var flags trustFlags
 	return flags.addChange(&cobra.Command{
 		Use: "retire NAME --to URL --key FILE", Short: "Revoke a publisher key", Args: cobra.ExactArgs(1),
-		Long: "The key that signed the current publication is not retired: push with another key first. Also remove\n" +
+		Long: "The key that signed the current release is not retired: push with another key first. Also remove\n" +
 			"the retired key from the publishers of the servers, because a server without its cache trusts those.",
 	}, func(ctx context.Context, bucket *mirror.Bucket, key *mirror.Key, arg string) (mirror.Trust, error) {
 		return bucket.RetireTrustedKey(ctx, key, arg, time.Now())

@@ -264,7 +264,7 @@ func TestServeTLS(t *testing.T) {
 
 	second := certificatetest.Write(t, cert, key, 2)
 	p.signal(t, syscall.SIGHUP)
-	p.eventually(t, "take the new certificate", p.logs("certificate changed"))
+	p.eventually(t, "load the new certificate", p.logs("certificate changed"))
 	sees(tlsClient(second), 2, false)
 	sees(firstClient, 1, true)
 

@@ -234,8 +234,8 @@ func snapshotRollback() *cobra.Command {
 	var configured settings.Merged
 	cmd := &cobra.Command{
 		Use: "rollback [ID]", Short: "Serve an earlier snapshot again", Args: cobra.MaximumNArgs(1),
-		Long: "Makes an earlier snapshot the current one, as a new publication. Without ID it is the snapshot that the\n" +
-			"current one replaced at its publication; a second rollback goes one further back. Guards are not run.\n" +
+		Long: "Makes an earlier snapshot the current one, as a new release. Without ID it is the snapshot that\n" +
+			"the current one replaced at its release; a second rollback goes one further back. No guard runs.\n" +
 			"With --to it is then pushed, as by snapshot push; --freeze keeps the next daily push out.\n\n" +
 			"The next build fills the day from its archived file, but not with --discard-day: CURRENT has the\n" +
 			"day, and the file goes into the folder aside of feed.into. Until a later day is published, after a\n" +
@@ -335,7 +335,7 @@ func currentUser() string {
 // logRow is a row of snapshot log.
 type logRow struct {
 	At     time.Time              `json:"at"`
-	Action string                 `json:"action"` // of a publication, or actionRefuse
+	Action string                 `json:"action"` // of a release, or actionRefuse
 	ID     string                 `json:"id"`
 	Epoch  uint64                 `json:"epoch,omitempty"`
 	By     string                 `json:"by,omitempty"`
@@ -346,7 +346,7 @@ type logRow struct {
 func snapshotLog() *cobra.Command {
 	var flags storeFlags
 	return flags.addStored(&cobra.Command{
-		Use: "log", Short: "List publications, rollbacks and refusals with user and reason, newest first",
+		Use: "log", Short: "List releases, rollbacks and refusals with user and reason, newest first",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rows, err := storeLog(flags.dir())
@@ -358,7 +358,7 @@ func snapshotLog() *cobra.Command {
 	})
 }
 
-// storeLog returns publications, rollbacks and refusals, the newest first.
+// storeLog returns releases, rollbacks and refusals, the newest first.
 func storeLog(store *snapshot.Store) ([]logRow, error) {
 	past, err := store.Publications()
 	if err != nil && !errors.Is(err, snapshot.ErrNoCurrent) {
@@ -388,7 +388,7 @@ func storeLog(store *snapshot.Store) ([]logRow, error) {
 	return rows, nil
 }
 
-// actionRefuse is the action of guards, next to the actions of publications.
+// actionRefuse is the action of guards, next to the actions of releases.
 const actionRefuse = "refuse"
 
 func (l logRow) cells() []any {

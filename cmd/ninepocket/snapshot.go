@@ -106,9 +106,9 @@ type inspectResult struct {
 	Sections   []sectionRow    `json:"sections"`
 	Quarantine map[string]int  `json:"quarantine"`
 	Games      []gameRow       `json:"games"`
-	// Guards are the guard results of the publication, else those that it would get now.
+	// Guards are the guard results of the release, else those that it would get now.
 	Guards []snapshot.GuardResult `json:"guards"`
-	// Publications are its publications and rollbacks.
+	// Publications are its releases, rollbacks included.
 	Publications []snapshot.Publication `json:"publications"`
 	Pinned       bool                   `json:"held"`
 	// QuarantineFile has the quarantined lines.

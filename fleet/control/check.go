@@ -146,7 +146,7 @@ func (db *DB) differences(ctx context.Context, servers []Server) (all []Finding,
 			find("clock", "has a clock that is %.1f s from the database's: run chrony there",
 				float64(*server.ClockMillis)/1000)
 		}
-		// Servers that are well take a publication within seconds of each other.
+		// Servers that are well take a release within seconds of each other.
 		if server.Epoch < epoch {
 			find("publication", "serves epoch %d, others %d: look at its log", server.Epoch, epoch)
 		}

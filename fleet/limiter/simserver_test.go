@@ -53,7 +53,7 @@ func simDir(w *world) string {
 	return dir
 }
 
-// server id identifies the disk.
+// serverID identifies the disk.
 func (s *simServer) serverID() string { return fmt.Sprintf("i%dd%d", s.id, s.lostDisks) }
 
 // open opens the usage log.

@@ -17,7 +17,7 @@ func changesKind(epoch uint64) string { return fmt.Sprintf("%s%d", kindChanges, 
 
 const kindChanges = "CHANGES "
 
-// sendChanges sends what the next publication changes, signed, before servers see that. The push goes on where it
+// sendChanges sends what the next release changes, signed, before servers see that. The push goes on where it
 // cannot: clients then take the bulk again.
 func (b *Bucket) sendChanges(ctx context.Context, dir *snapshot.Store, next *Pointer, o *PushOptions) {
 	cur := next.current()
@@ -34,12 +34,12 @@ func (b *Bucket) sendChanges(ctx context.Context, dir *snapshot.Store, next *Poi
 	_ = b.remove(ctx, changesName(next.Epoch-min(next.Epoch, snapshot.MaxDeltas)))
 }
 
-// pullChanges copies what the publications after an epoch changed into the directory store, the newest first and
+// pullChanges copies what the releases after an epoch changed into the directory store, the newest first and
 // no more than it has room for. A server serves without them.
 func (c *Follower) pullChanges(ctx context.Context, after uint64, next *Pointer) {
 	for epoch := next.Epoch; epoch > after && epoch+snapshot.MaxDeltas > next.Epoch; epoch-- {
 		err := c.pullDelta(ctx, epoch)
-		// An earlier program sent none, and a publication of the same snapshot has none.
+		// An earlier program sent none, and a release of the same snapshot has none.
 		if err != nil && !errors.Is(err, errNotFound) {
 			c.options.Log.Warn("cannot pull changes: clients may have to download the bulk files again",
 				slog.Uint64("epoch", epoch), slog.Any("cause", err))

@@ -8,9 +8,9 @@ import (
 	"ninepocket/snapshot"
 )
 
-// TestChanges sends what publications change through a bucket: to a server that follows, and to one
+// TestChanges sends what releases change through a bucket: to a server that follows, and to one
 // that begins later. Changes that a trusted key did not sign under their epoch are ignored, and
-// never stop a publication.
+// never stop a release.
 func TestChanges(t *testing.T) { throughBucket(t, s3test.Start(t).Store) }
 
 func TestChangesOfARealStore(t *testing.T) { throughBucket(t, s3test.Versity(t)) }
@@ -39,7 +39,7 @@ func throughBucket(t *testing.T, store *s3test.Store) {
 	a := w.build(1)
 	b := w.build(2)
 
-	// A rollback is a publication, and the same snapshot again has no delta.
+	// A rollback is a release, and the same snapshot again has no delta.
 	var want [][2]string
 	last := ""
 	epoch := uint64(0)

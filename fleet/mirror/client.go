@@ -35,7 +35,7 @@ var (
 	errPreconditionFailed = errors.New("the condition does not hold")
 )
 
-// Bucket is a bucket with publications. It is safe for concurrent use.
+// Bucket is a bucket with releases. It is safe for concurrent use.
 type Bucket struct {
 	location Location
 	client   *s3.Client

@@ -47,7 +47,7 @@ func (p *Publisher) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Key is a private key that signs publications.
+// Key is a private key that signs releases.
 type Key struct {
 	ID      string
 	private ed25519.PrivateKey

@@ -183,7 +183,7 @@ func lifecycle(t *testing.T, store *s3test.Store) {
 		t.Errorf("the pointer of the server is %+v, want it to activate at %s", cur, want)
 	}
 
-	// Going back is a publication of its own, and moves no section.
+	// Going back is a release of its own, and moves no section.
 	done = w.push(first)
 	if done.Epoch != 3 || done.Sent != 0 || done.Previous != second {
 		t.Errorf("the push of an earlier snapshot: %+v", done)

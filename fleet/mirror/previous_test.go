@@ -33,8 +33,8 @@ func (w *world) fresh() *Follower {
 	})
 }
 
-// TestPullPrevious starts a server while all others still serve the previous publication. It pulls
-// that publication, too, and accepts nothing without a signature.
+// TestPullPrevious starts a server while all others still serve the previous release. It pulls
+// that release, too, and accepts nothing without a signature.
 func TestPullPrevious(t *testing.T) {
 	model := s3test.Start(t)
 	w, first, next, done := aheadOf(t, model)

@@ -22,7 +22,7 @@ import (
 // the previous one, and one to go back to without a network.
 const retainedSnapshots = 3
 
-// maxEpochsBack is how many epochs a server searches for the previous publication.
+// maxEpochsBack is how many epochs a server searches for the previous release.
 const maxEpochsBack = 8
 
 // ErrNoPublication reports a bucket without a CURRENT.
@@ -43,10 +43,10 @@ type FollowerOptions struct {
 	Log   *slog.Logger // nil logs nothing
 }
 
-// ErrBelowFleet reports a publication that is older than what other servers of the fleet served.
+// ErrBelowFleet reports a release that is older than what other servers of the fleet served.
 var ErrBelowFleet = errors.New("refused as a rollback; publish again, with --above that one")
 
-// Follower copies the publications of a bucket to a directory store. It is safe for concurrent use.
+// Follower copies the releases of a bucket to a directory store. It is safe for concurrent use.
 type Follower struct {
 	bucket  *Bucket
 	dir     *snapshot.Store
@@ -81,7 +81,7 @@ type Stats struct {
 	TrustVersion   uint64        // of the accepted TRUST
 	Epoch          uint64        // that was installed last
 	PublishedEpoch uint64        // of the last valid CURRENT of the bucket
-	// Refused counts refused publications, by RefusalReasons.
+	// Refused counts refused releases, by RefusalReasons.
 	Refused [len(RefusalReasons)]uint64
 }
 
@@ -130,7 +130,7 @@ type PullResult struct {
 	Downloaded int64  `json:"downloaded_bytes"` // of sections
 }
 
-// Pull reads CURRENT once and installs a new publication. It checks the signature, the epoch, the
+// Pull reads CURRENT once and installs a new release. It checks the signature, the epoch, the
 // manifest, and each section. An error leaves the directory store unchanged.
 func (c *Follower) Pull(ctx context.Context) (PullResult, error) {
 	return c.pull(ctx, false)
@@ -234,7 +234,7 @@ func (c *Follower) checkCurrent(ctx context.Context) (done PullResult, tag strin
 	return done, tag, nil
 }
 
-// mustWait reports whether this server downloads a publication later: a thousand servers must not
+// mustWait reports whether this server downloads a release later: a thousand servers must not
 // download the same sections in the same second. Meanwhile the server continues to read CURRENT.
 func (c *Follower) mustWait(tag string, next *Pointer, now time.Time) bool {
 	if c.downloadSlot.tag != tag {
@@ -253,7 +253,7 @@ func jitter(next *Pointer, now time.Time) time.Duration {
 	return time.Duration(rand.Int64N(int64(lead)/4 + 1)) //nolint:gosec // it spreads load, and hides nothing
 }
 
-// install copies a publication to the directory store and makes it current there.
+// install copies a release to the directory store and makes it current there.
 func (c *Follower) install(ctx context.Context, next *Pointer, by string) error {
 	here, _ := c.dir.Current() // nothing, if it cannot be read
 	cur := next.current()
@@ -273,7 +273,7 @@ func (c *Follower) install(ctx context.Context, next *Pointer, by string) error 
 	return c.dir.PublishFrom(cur, by, snapshot.Retention{RetainCount: retainedSnapshots, MinAge: c.options.RetainFor})
 }
 
-// previous finds the signed CURRENT of the previous publication, which has the hash of its manifest. It
+// previous finds the signed CURRENT of the previous release, which has the hash of its manifest. It
 // is needed if it is not installed, while cursors may still name it or other servers still serve it.
 func (c *Follower) previous(ctx context.Context, next *Pointer) (before Pointer, found bool) {
 	if next.Previous == "" || time.Since(next.PreviousUntil) >= c.options.RetainFor || c.dir.Has(next.Previous) {

@@ -287,7 +287,7 @@ func TestPullRollback(t *testing.T) {
 	model.Put("prod/CURRENT", stored[2])
 	w.pulls(server, last, 3)
 
-	// The same epoch with another snapshot is no publication that follows.
+	// The same epoch with another snapshot is no release that follows.
 	other := Pointer{
 		Format: pointerVersion, Epoch: 3, ID: w.build(9), ManifestSHA256: strings.Repeat("ab", 32), PublishedAt: day,
 	}
@@ -299,7 +299,7 @@ func TestPullRollback(t *testing.T) {
 	w.refuses(server, nil, "epoch 3 is published as snapshot")
 }
 
-// TestPullUnknownKey wants every publication without a trusted signature refused.
+// TestPullUnknownKey wants every release without a trusted signature refused.
 func TestPullUnknownKey(t *testing.T) {
 	w := newWorld(t, s3test.Start(t).Store)
 	w.push(w.build(1))
@@ -384,7 +384,7 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// TestDownloadSlot lets a server wait for its turn of a publication that begins in a day. One that
+// TestDownloadSlot lets a server wait for its turn of a release that begins in a day. One that
 // takes it back does not wait behind it.
 func TestDownloadSlot(t *testing.T) {
 	w, first, next, _ := aheadOf(t, s3test.Start(t))

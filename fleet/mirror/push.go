@@ -44,7 +44,7 @@ type PushOptions struct {
 	Freeze, Unfreeze bool
 	// OnWarning receives messages for an operator about a push that continues; may be nil.
 	OnWarning func(text string)
-	// AfterEpoch is the highest epoch that servers have seen, if the store lost it: a new publication
+	// AfterEpoch is the highest epoch that servers have seen, if the store lost it: a new release
 	// gets a greater one.
 	AfterEpoch uint64
 	// ForceReplace replaces a CURRENT that no trusted key signed, after all keys were lost.
@@ -170,7 +170,7 @@ type verifiedCurrent struct {
 }
 
 // readPublished reads CURRENT and its ETag, which is "" if nothing is published. The error is ErrFrozen
-// if publications are frozen.
+// if releases are frozen.
 func (b *Bucket) readPublished(ctx context.Context, ring *Trust, o *PushOptions) (old verifiedCurrent, tag string,
 	err error,
 ) {
@@ -255,7 +255,7 @@ func (b *Bucket) publish(ctx context.Context, ring *Trust, next *Pointer, tag st
 		return err
 	}
 
-	// The copy is a record, and the next push after a lost CURRENT continues from it. The publication
+	// The copy is a record, and the next push after a lost CURRENT continues from it. The release
 	// is valid without it.
 	err = b.putImmutable(ctx, epochName(next.Epoch), signed)
 	if errors.Is(err, ErrContentDiffers) {

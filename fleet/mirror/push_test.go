@@ -134,7 +134,7 @@ func TestPushLostAnswer(t *testing.T) {
 		w.pulls(w.server(), second, 2)
 	}
 
-	// A write that never came is no publication, and the next push succeeds.
+	// A write that never came is no release, and the next push succeeds.
 	for _, object := range []string{"prod/CURRENT", "prod/manifests/", "prod/blobs/", "prod/probes/"} {
 		model := s3test.Start(t)
 		w := newWorld(t, model.Store)

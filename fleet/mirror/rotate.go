@@ -48,7 +48,7 @@ func (b *Bucket) AddTrustedKey(ctx context.Context, key *Key, added Publisher, n
 }
 
 // RetireTrustedKey writes a TRUST without a key. That must not be the key that signs it, nor the key of
-// the present CURRENT: servers would then refuse the publication.
+// the present CURRENT: servers would then refuse the release.
 func (b *Bucket) RetireTrustedKey(ctx context.Context, key *Key, id string, now time.Time) (Trust, error) {
 	if id == key.ID {
 		return Trust{}, fmt.Errorf("cannot retire key %q: sign with another one: %w", id, ErrInUse)

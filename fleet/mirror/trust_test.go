@@ -147,7 +147,7 @@ func TestTrustRefusals(t *testing.T) {
 	}
 }
 
-// TestTrustOverOthers wants no key to start a TRUST over another key's publication: servers would
+// TestTrustOverOthers wants no key to start a TRUST over another key's release: servers would
 // refuse it, and the publisher could not continue.
 func TestTrustOverOthers(t *testing.T) {
 	w := newWorld(t, s3test.Start(t).Store)

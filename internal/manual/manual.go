@@ -83,14 +83,14 @@ func description(cmd *cobra.Command) string {
 			"success", "failure", "a mistake in the command line or the configuration",
 			"verification failed or a guard refused", "serve lacks keys or a snapshot that loads",
 		} {
-			fmt.Fprintf(&b, "**%d**\n\t%s\n\n", code, meaning)
+			fmt.Fprintf(&b, "**%d**\n: %s\n\n", code, meaning)
 		}
 	case "serve":
 		b.WriteString("\n\n# CONFIGURATION\nKeys of the file that --config names, and the environment variables " +
 			"that win over them:\n\n")
 		for _, setting := range settings.Settings {
 			help := strings.ReplaceAll(setting.Help, "`", "")
-			fmt.Fprintf(&b, "**%s**\n\t%s: %s\n\n",
+			fmt.Fprintf(&b, "**%s**\n: %s: %s\n\n",
 				markdown.Replace(setting.Key), markdown.Replace(setting.EnvName()), markdown.Replace(help))
 		}
 	}

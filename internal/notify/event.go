@@ -1,5 +1,5 @@
 // Package notify sends the events of a store to a webhook and to a command. They are signed as in
-// Standard Webhooks, tried for three days, and never delay a publication.
+// Standard Webhooks, tried for three days, and never delay a release.
 package notify
 
 import (

@@ -23,7 +23,7 @@ import (
 
 // Options are the receivers and their events. They are the [notify] table of the configuration.
 type Options struct {
-	URL     string   `toml:"url" help:"https URL for events (publications, refusals, missing days); none for no webhook"` // air: a tag is one text
+	URL     string   `toml:"url" help:"https URL for events (releases, refusals, missing days); none for no webhook"` // air: a tag is one text
 	Secret  string   `toml:"secret" help:"whsec_ and 24 to 64 bytes in base64, which sign what is sent"`
 	Events  []string `toml:"events" help:"types that are sent, such as snapshot.refused; none for all"`
 	Command []string `toml:"command" help:"program and arguments that are run with each event on standard input"`

@@ -24,9 +24,9 @@ import (
 // their help, are the tags of its fields.
 type Config struct {
 	Store string `toml:"store" flag:"snapshot store: <DIR>, or s3://BUCKET/PREFIX for a fleet"`
-	// Publications of a bucket are stored in a folder, and accepted if one of the keys signed them.
+	// Releases of a bucket are stored in a folder, and accepted if one of the keys signed them.
 	StoreCache string   `toml:"store_cache" flag:"<DIR> for snapshots from a store s3://…"`
-	Publishers []string `toml:"publishers" help:"keys ID:KEY that may sign publications of a store s3://…"`
+	Publishers []string `toml:"publishers" help:"keys ID:KEY that may sign releases of a store s3://…"`
 
 	State string `toml:"state" flag:"<DIR> with keys and metering; one server at a time"`
 	// Many servers share these two; without them one machine needs only its state directory.
@@ -59,7 +59,7 @@ type Config struct {
 
 	Surfaces              []string `toml:"surfaces" help:"enabled surfaces: live, preview" public:"live preview"`
 	DefaultSurface        string   `toml:"default_surface" help:"surface of a shared path for calls without a key" public:"live preview"` // air: a tag is one text
-	ProductPrefix         string   `toml:"product_prefix" help:"prefix of product ids: 1 to 16 lower-case letters, digits"`
+	ProductPrefix         string   `toml:"product_prefix" help:"prefix of product ids: 1 to 16 lower-case letters, digits"`               // air: a tag is one text
 	CORSOrigins           []string `toml:"cors_origins" help:"CORS: origins whose pages may read responses"`
 	MaxIdempotencyRecords int      `toml:"replies_max" help:"idempotent responses stored for a tenant, beyond those of its plan in ten minutes" public:"yes"` // air: a tag is one text
 	AdminHosts            []string `toml:"admin_hosts" help:"host names with a dot that may address the admin listener, besides localhost"`                   // air: a tag is one text
@@ -173,7 +173,7 @@ type Metrics struct {
 	Tenants bool `toml:"tenants" help:"also count calls by tenant, with a label" public:"yes"`
 }
 
-// DefaultRetention is how many of the newest snapshots a publication retains in the store, unless
+// DefaultRetention is how many of the newest snapshots a release retains in the store, unless
 // configured: a month of daily ones.
 const DefaultRetention = 30
 

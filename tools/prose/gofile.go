@@ -21,8 +21,8 @@ var (
 	message   = regexp.MustCompile(`^[A-Za-z%"'][^<>{}\[\]=;$|\\]*$`)
 )
 
-// readGo reads the comments and strings of a Go file. Comments of a package are one group, and so are
-// all help texts, log lines, metric help and messages.
+// readGo reads the comments and strings of a Go file. The groups are the comments of a package,
+// and all help texts, log lines, metric help and messages.
 func readGo(name string, content []byte) ([]text, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, content, parser.ParseComments|parser.SkipObjectResolution)
