@@ -11,7 +11,7 @@ import (
 )
 
 // Products finds the verified products of one catalog: cards and sealed products that a batch of
-// prices may ask for (docs/API.md). It is immutable and safe for concurrent use.
+// prices may ask for (docs/API.md, Product). It is immutable and safe for concurrent use.
 type Products struct {
 	c     *snapshot.Catalog
 	cards *refs

@@ -11,7 +11,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Bounds of text that the snapshot does not bound itself, in code points (docs/API.md, Limits).
+// Bounds of text that the snapshot does not bound itself, in code points (docs/API.md, Product).
 const (
 	maxRarity = 100
 	maxCode   = 64

@@ -2,7 +2,7 @@ package snapshot
 
 import "slices"
 
-// StatWindows are the windows of price statistics in days (docs/API.md).
+// StatWindows are the windows of price statistics in days (docs/API.md, Statistics).
 var StatWindows = [...]int{7, 30, 90}
 
 // PriceSummary describes the points of a window. Prices are cents; Mean rounds half away from zero

@@ -51,8 +51,8 @@ func (a *Appraiser) byWords(r *Result, f *parsedLine) bool {
 }
 
 // addPinned adds, to the cards that match a line, those that one of its numbers names and that have
-// every one of its words, in whatever order and however their sets are written. docs/VALUATION.md
-// has the rule: the printed name, set and number of a card mean that card.
+// every one of its words, in whatever order and however their sets are written. docs/VALUATION.md,
+// One card: what is printed of a card is read back as that card.
 func (a *Appraiser) addPinned(f *parsedLine, fits []uint32) []uint32 {
 	if f.item.Line == "" || f.noSet || f.noGame || !f.plain || len(f.words) > maxWords {
 		return fits

@@ -13,7 +13,7 @@ import (
 
 // reread returns a line that no card matches as it may have been meant: without chat, with the digits
 // that a scanner mistook for letters, spoken numbers as digits, and names by their other names
-// (docs/VALUATION.md). It is false if that is the same line.
+// (docs/VALUATION.md, Words of a line). It is false if that is the same line.
 func (a *Appraiser) reread(f *parsedLine) (*Item, bool) {
 	if !f.item.onlyLine || f.item.reread || len(f.item.Line) > maxLetters {
 		return nil, false

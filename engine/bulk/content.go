@@ -10,7 +10,7 @@ import (
 	"ninepocket/wire"
 )
 
-// The names of the files (docs/API.md).
+// The names of the files (docs/API.md, Files of the whole catalog).
 const (
 	Cards   = "cards.jsonl.zst"
 	Sets    = "sets.jsonl.zst"

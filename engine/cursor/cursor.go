@@ -22,7 +22,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Lifetime is how long a cursor is valid after its issue, to the millisecond (docs/API.md, Limits).
+// Lifetime is how long a cursor is valid after its issue, to the millisecond (docs/API.md, Paging).
 const Lifetime = 15 * time.Minute
 
 const (

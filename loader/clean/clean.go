@@ -16,7 +16,8 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Bounds of text that the snapshot does not bound itself, in code points (docs/API.md).
+// Bounds of text that the snapshot does not bound itself, in code points (docs/API.md, Identifier;
+// Product).
 const (
 	maxRef             = 200
 	maxNamespace       = 100

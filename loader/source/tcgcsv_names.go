@@ -81,7 +81,7 @@ func setAlias(name string) string {
 // series is two to four capitals with up to two digits, as "SWSH09" is, and what parts it from a name.
 var series = regexp.MustCompile(`^[A-Z]{2,4}[0-9]{0,2}(: | - )`)
 
-// The words of sealed products (docs/API.md).
+// The words of sealed products (docs/API.md, Product).
 const (
 	BoosterBundle    = "booster_bundle"
 	EliteTrainerBox  = "elite_trainer_box"

@@ -2,8 +2,8 @@
 //
 //	decisions [-root DIR]
 //
-// A decision is a heading "## NUMBER. TITLE" with a line "Status: …", or a row of a table that begins with
-// an anchor of its number.
+// A decision is a heading "## NUMBER", a line "**TITLE**" and a line "Status: …", or a row of the table
+// "Moved" that begins with an anchor of its number.
 package main
 
 import (
@@ -22,12 +22,12 @@ import (
 
 // A decision is one row of the index.
 type decision struct {
-	number              int
-	page, title, status string
+	number                      int
+	page, anchor, title, status string
 }
 
 var (
-	heading = regexp.MustCompile(`(?m)^## (\d+)\. (.+)\n\nStatus: ([^\n]+)\.$`)
+	heading = regexp.MustCompile(`(?m)^## (\d+)\n\n\*\*(.+)\*\*\n\nStatus: ([^\n]+)\.$`)
 	row     = regexp.MustCompile(`(?m)^\| <a id="\d+"></a>(\d+) \| ([^:|]+): [^|]+ \| ([^|\n]+) \|$`)
 	link    = regexp.MustCompile(`\[(\d+)\]\([^)]*\)`)
 )
@@ -72,7 +72,7 @@ func run(folder string) error {
 		if i > 0 && all[i-1].number == d.number {
 			return fmt.Errorf("decision %d stands in %s and in %s", d.number, all[i-1].page, d.page)
 		}
-		fmt.Fprintf(index, "| [%d](%s#%d) | %s | %s |\n", d.number, d.page, d.number, d.title, d.status)
+		fmt.Fprintf(index, "| [%d](%s#%s) | %s | %s |\n", d.number, d.page, d.anchor, d.title, d.status)
 	}
 	return os.WriteFile(filepath.Join(folder, "README.md"), index.Bytes(), 0o644)
 }
@@ -82,7 +82,11 @@ func decisions(page, text string) (found []decision) {
 	for _, expression := range []*regexp.Regexp{heading, row} {
 		for _, part := range expression.FindAllStringSubmatch(text, -1) {
 			number, _ := strconv.Atoi(part[1]) // the expressions take digits alone
-			found = append(found, decision{number, page, part[2], link.ReplaceAllString(part[3], "$1")})
+			anchor := part[1]
+			if expression == row {
+				anchor = "moved"
+			}
+			found = append(found, decision{number, page, anchor, part[2], link.ReplaceAllString(part[3], "$1")})
 		}
 	}
 	return found
