@@ -25,7 +25,7 @@ var (
 	pageHeading   = regexp.MustCompile(`(?m)^#+ +(.+?) *$`)
 )
 
-// tracked returns the repository's files with an ending, without what tests read and what is generated.
+// tracked returns the repository's files with one of the endings, without test data.
 func tracked(t *testing.T, endings ...string) (names []string) {
 	t.Helper()
 	out, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
