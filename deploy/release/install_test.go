@@ -162,8 +162,8 @@ func (m *machine) configures() (key string) {
 // key makes a tenant's key on a large plan.
 func (m *machine) key(tenant string) string {
 	m.t.Helper()
-	said := m.pastes("ninepocket keys create --config /etc/ninepocket/ninepocket.toml --state /var/lib/ninepocket/state " +
-		"--surface live --plan unlimited --tenant " + tenant)
+	said := m.pastes("ninepocket keys create --config /etc/ninepocket/ninepocket.toml " +
+		"--state /var/lib/ninepocket/state --surface live --plan unlimited --tenant " + tenant)
 	return regexp.MustCompile(`npk_live_\w+`).FindString(said)
 }
 
