@@ -27,7 +27,7 @@ func (b *builder) continueSets(m *merged) {
 		return
 	}
 
-	refs := b.refsOfBase(allItems)
+	refs := b.refsOfBase(nil)
 	homes := b.homesOf(m, gone, refs)
 	for row := range int32(base.Sets.ID.Len()) {
 		to, found := homes[row]

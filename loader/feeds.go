@@ -182,25 +182,13 @@ func (b *builder) findItemsOfBase() {
 	}
 
 	// An id that is still somebody's counts more than a reference that had it.
-	byRef := map[string]int32{}
+	byRef := b.merged.itemsByRef()
 	for i, row := range b.rowOfRef {
-		if row >= 0 && !b.staying[row] {
-			byRef[base.Registry.Ref.At(i)] = -1
+		if row < 0 || b.staying[row] {
+			continue
 		}
-	}
-	for i := range b.merged.numItems() {
-		for _, ref := range b.merged.item(i).refs {
-			if _, wanted := byRef[ref]; wanted {
-				byRef[ref] = int32(i)
-			}
-		}
-	}
-
-	isCard := func(item int32, cards int) bool { return int(item) < cards }
-	for i, row := range b.rowOfRef {
-		at, moved := byRef[base.Registry.Ref.At(i)]
-		moved = moved && row >= 0 && !b.staying[row] && at >= 0
-		if moved && isCard(at, len(b.merged.cards)) == isCard(row, base.Cards.ID.Len()) {
+		at, listed := byRef[base.Registry.Ref.At(i)]
+		if listed && (int(at) < len(b.merged.cards)) == (int(row) < base.Cards.ID.Len()) {
 			b.itemOf[row] = at
 		}
 	}

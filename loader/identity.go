@@ -48,7 +48,6 @@ type registry struct {
 	items, sets map[string]string // full reference → tail
 	former      map[string]string // former slug of a card → its id
 	formerSets  map[string]string // the same of sets
-	base        *snapshot.Catalog
 	derive      func(full string) string
 }
 
@@ -56,7 +55,7 @@ type registry struct {
 func newRegistry(base *snapshot.Catalog) *registry {
 	registry := &registry{
 		items: make(map[string]string, base.Registry.Ref.Len()), sets: map[string]string{},
-		former: map[string]string{}, formerSets: map[string]string{}, base: base, derive: tailOf,
+		former: map[string]string{}, formerSets: map[string]string{}, derive: tailOf,
 	}
 
 	for i := range base.Registry.Ref.Len() {
@@ -207,13 +206,13 @@ func toColumns(pairs []pair) (keys, ids snapshot.Strings) {
 	return keys, ids
 }
 
-// history returns the registry of the new catalog: all references and former slugs of the base, and
+// idHistory returns the registry of the new catalog: all references and former slugs of the base, and
 // the references and replaced slugs of this build, each with its id. A reference of the base that now
 // leads elsewhere (its item was joined with another) is entered again, and the former slugs of its old
 // id lead there, too.
 func (b *builder) idHistory() snapshot.IDHistory {
-	r := b.registry
-	now := make([]pair, 0, len(r.items)*33/32)
+	base := &b.o.Base.Registry
+	now := make([]pair, 0, base.Ref.Len()*33/32)
 	b.merged.eachID(func(refs []string, id, _ string) {
 		for _, ref := range refs {
 			now = append(now, pair{ref, id})
@@ -224,8 +223,8 @@ func (b *builder) idHistory() snapshot.IDHistory {
 	// Both lists ascend: of a reference and kind that both have, the new id stands.
 	list := make([]pair, 0, len(now)*33/32)
 	moved := map[string]string{}
-	for i := range r.base.Registry.Ref.Len() {
-		old := pair{r.base.Registry.Ref.At(i), r.base.Registry.RefID.At(i)}
+	for i := range base.Ref.Len() {
+		old := pair{base.Ref.At(i), base.RefID.At(i)}
 		for len(now) > 0 && comparePairs(now[0], old) < 0 && !now[0].replaces(old) {
 			list = append(list, now[0])
 			now = now[1:]

@@ -291,8 +291,9 @@ func (m *mapping) unmatched(items *merged, before *registry) (remarks []string) 
 	}
 
 	if len(m.aliases[aliasCard])+len(m.aliases[aliasSet]) == 0 {
-		// Most builds have none, and the search for their targets takes time.
-		items, before = &merged{}, &registry{}
+		// The search for their targets takes time.
+		items = &merged{}
+		before = &registry{}
 	}
 	known := map[string]string{} // full reference and kind → id
 	spaces := map[string]bool{}

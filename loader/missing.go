@@ -246,6 +246,7 @@ func (a *assembly) writeGone() {
 	for i := range base.Gone.ID.Len() {
 		gone[base.Gone.ID.At(i)] = card{base.Gone.Name.At(i), base.Gone.Last[i]}
 	}
+
 	for i := range a.c.Cards.ID.Len() {
 		delete(gone, a.c.Cards.ID.At(i))
 	}
@@ -254,6 +255,7 @@ func (a *assembly) writeGone() {
 			gone[base.Cards.ID.At(i)] = card{base.Cards.Name.At(i), base.Date()}
 		}
 	}
+
 	for _, id := range slices.Sorted(maps.Keys(gone)) {
 		a.c.Gone.ID.Append(id)
 		a.c.Gone.Name.Append(gone[id].name)

@@ -197,7 +197,7 @@ func (m *merged) identify(registry *registry) error {
 // carryOver takes the items of the base as they are, for a build whose inputs are prices alone.
 func (b *builder) carryOver() *merged {
 	base := b.o.Base
-	refs := b.refsOfBase(allItems)
+	refs := b.refsOfBase(nil)
 	m := &merged{}
 	for i := range base.Sets.ID.Len() {
 		m.sets = append(m.sets, b.carrySet(i, refs))
@@ -217,20 +217,18 @@ func (b *builder) carryOver() *merged {
 	return m
 }
 
-// refsOfBase are the references by which each id of the base was known. For items, only the wanted ids are included.
-func (b *builder) refsOfBase(wanted func(row int) bool) map[string][]string {
+// refsOfBase are the references of the base's ids: of all sets, and of some items or, for nil, of all items.
+func (b *builder) refsOfBase(some map[int]bool) map[string][]string {
 	refs := map[string][]string{}
 	registry := &b.o.Base.Registry
 	for i, row := range b.rowOfRef {
-		if row < 0 || wanted(int(row)) {
+		if row < 0 || some == nil || some[int(row)] {
 			id := registry.RefID.At(i)
 			refs[id] = append(refs[id], registry.Ref.At(i))
 		}
 	}
 	return refs
 }
-
-func allItems(int) bool { return true }
 
 func (b *builder) carryCard(i int, refs map[string][]string) card {
 	base := b.o.Base

@@ -27,7 +27,7 @@ func (b *builder) carryUnlisted(m *merged) {
 	if len(gone) == 0 {
 		return
 	}
-	refs := b.refsOfBase(func(row int) bool { return gone[row] })
+	refs := b.refsOfBase(gone)
 
 	sets := m.setsByRef()
 	setOf := func(row int32) int32 {

@@ -61,14 +61,8 @@ func CutPoints(
 	if p.Day >= recent {
 		points = append(points, p)
 	}
-	points, p, rest := decodeNext(points, p, b, recent, until-1)
+	points, p, rest := DecodeNext(points, p, b, recent, until-1)
 	return append(dst, b[:len(b)-len(rest)]...), points, p, rest
-}
-
-// NextPoints appends the points that are stored behind one, up to a day.
-func NextPoints(dst []Point, last Point, rest []byte, to Day) []Point {
-	dst, _, _ = decodeNext(dst, last, rest, last.Day, to)
-	return dst
 }
 
 func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
@@ -146,13 +140,13 @@ func DecodePoints(dst []Point, b []byte, from, to Day) []Point {
 	if p.Day >= from {
 		dst = append(dst, p)
 	}
-	dst, _, _ = decodeNext(dst, p, b, from, to)
+	dst, _, _ = DecodeNext(dst, p, b, from, to)
 	return dst
 }
 
-// decodeNext appends the points behind p that are in [from, to]. It returns the last point up to then and the
+// DecodeNext appends the points behind p that are in [from, to]. It returns the last point up to then and the
 // bytes behind it.
-func decodeNext(dst []Point, p Point, b []byte, from, to Day) ([]Point, Point, []byte) {
+func DecodeNext(dst []Point, p Point, b []byte, from, to Day) ([]Point, Point, []byte) {
 	for len(b) > 0 {
 		next, behind := p.next(b)
 		if next.Day > to {

@@ -264,7 +264,7 @@ func (r *Reader) Splice(
 	if last.Day == snapshot.NoDay {
 		r.decode(lowest, shift, until)
 	} else {
-		r.points = snapshot.NextPoints(r.points[:0], last, rest, r.to)
+		r.points, _, _ = snapshot.DecodeNext(r.points[:0], last, rest, last.Day, r.to)
 	}
 
 	r.merged = merge(r.merged[:0], r.points, r.over)
