@@ -103,12 +103,24 @@ func (r *reader) visit(n ast.Node) bool {
 
 	case *ast.BinaryExpr, *ast.BasicLit:
 		// A string that is no help, log line or metric is a message if it is a sentence.
-		if s, ok := constant(n.(ast.Expr)); ok && countWords(s) >= 4 && message.MatchString(s) {
+		if s, ok := constant(n.(ast.Expr)); ok && message.MatchString(s) && isSentence(s) {
 			r.addExpr("messages", n.(ast.Expr))
 			return false
 		}
 	}
 	return true
+}
+
+// isSentence reports whether a text of four words or more has more words in lower case than names.
+func isSentence(s string) bool {
+	words := strings.Fields(s)
+	lower := 0
+	for _, word := range words {
+		if word[0] >= 'a' && word[0] <= 'z' {
+			lower++
+		}
+	}
+	return len(words) >= 4 && 2*lower >= len(words)
 }
 
 // call adds the help of flags and metrics, and log lines.

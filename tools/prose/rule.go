@@ -30,7 +30,8 @@ const auxiliary = `(?:is|are|was|were|do|does|did|has|have|had|can|must)`
 // clause finds "what …", and "who …" or "which …" without a noun before it. Nouns cannot be told from
 // verbs here: the words before it that make it a noun are listed.
 var clause = regexp.MustCompile(`(?i)\bwhat(?:ever)?\b|\bwhoever\b` +
-	`|(?:^|\b(?:by|for|from|of|to|with|and|or|but|is|are|says?|sees?|knows?|than|about|on|in) )(?:who|which) [a-z]`)
+	`|(?:^|\b(?:by|for|from|of|to|with|and|or|but|is|are|says?|sees?|knows?|than|about|on|in) )who [a-z]` +
+	`|(?:^|\b(?:says?|sees?|knows?|than|about) )which [a-z]`)
 
 var (
 	wordLike = regexp.MustCompile(`[\p{L}\p{N}]`)

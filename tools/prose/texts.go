@@ -186,16 +186,18 @@ func readDescriptions(name string, content []byte) ([]text, error) {
 var (
 	codeSpan = regexp.MustCompile("`[^`]*`")
 	link     = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	option   = regexp.MustCompile(`--[a-z][a-z-]*`)
 	address  = regexp.MustCompile(`https?://\S+`)
 	emphasis = regexp.MustCompile(`\*+`)
 	sentEnd  = regexp.MustCompile(`[.!?][)"*”]*\s+`)
 	short    = regexp.MustCompile(`(?i)(?:\b(?:e\.g|i\.e|vs|etc|cf|approx|no|p|[a-z])|…)\.$`)
 )
 
-// plain replaces code and links, which are one word each.
+// plain replaces code, options and addresses, which are one word each, and takes the text of links.
 func plain(s string) string {
 	s = codeSpan.ReplaceAllString(s, "X")
 	s = link.ReplaceAllString(s, "$1")
+	s = option.ReplaceAllString(s, "X")
 	s = address.ReplaceAllString(s, "X")
 	return emphasis.ReplaceAllString(s, "")
 }
