@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Checks what the clients of Python and TypeScript need besides the tests of ./faults: types that are those of the
+# Checks the clients of Python and TypeScript in addition to the tests of ./faults: types that are those of the
 # document, programs of version 0.1.0 that still compile, both languages' strictest checkers, a page in Chromium, and with
-# TEST_DEPTH=whole what a call costs beside a bare client. Compiles the TypeScript first; "compile" does only that, "types" writes its types.
-# Skips with one line what is missing. The Go client needs nothing of it.
+# TEST_DEPTH=whole the cost of a call next to a bare client. Compiles the TypeScript first; "compile" does only that, "types" writes its types.
+# Skips with one line if a tool is missing. The Go client does not need this script.
 set -euo pipefail
 cd "$(dirname "$0")"
 export NO_UPDATE_NOTIFIER=1 PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 PYRIGHT_PYTHON_IGNORE_WARNINGS=1 PYTHONDONTWRITEBYTECODE=1
@@ -42,7 +42,7 @@ trap cleanup EXIT
 types "$work/api.ts"
 cmp -s "$work/api.ts" typescript/src/api.ts || { echo 'typescript/src/api.ts is not of the document: run make generate' >&2; exit 1; }
 (cd typescript && node_modules/.bin/tsc --project tsconfig.check.json)
-echo 'the types of TypeScript are those of the document, and programs of 0.1.0 compile'
+echo 'the types of TypeScript are those of the document, and programs of 1.0.0 compile'
 if command -v python3 >/dev/null; then
   tools python/checker
   python/checker/node_modules/.bin/pyright --project python/pyproject.toml

@@ -31,8 +31,7 @@ func browseSetsTool() *tool {
 		textField("series", "Only this series.", wire.SeriesText),
 		dateField("released_from", "Only sets of this day or later, YYYY-MM-DD."),
 		dateField("released_to", "Only sets of this day or earlier."),
-		integerField("top", "So many of the most expensive cards with each set; fewer sets a page.",
-			cardsPerSet, noDefault),
+		integerField("top", "So many of the most expensive cards per set; fewer sets a page.", cardsPerSet, noDefault),
 		limitField(wire.DefaultPageLimit),
 		cursorField(),
 	}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Says where the real catalogs are expected and what is skipped where they are absent. Nothing is downloaded:
+# Reports where the real catalogs are expected and which tests are skipped without them. Nothing is downloaded:
 # several of the sources state no licence, so that the repository holds none of them.
 set -euo pipefail
 cd "$(dirname "$0")/.."

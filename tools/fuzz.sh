@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the module: first the seeds and kept findings, then each target for FUZZTIME
+# Runs every fuzz target of the module: first the seeds and stored findings, then each target for FUZZTIME
 # (Go's -fuzztime: a duration or a count like 1000000x; 0 stops after the seeds). FUZZ is a regular expression
 # over target names. A target that fails does not stop the others; the end lists what each one reached and the
 # command that goes on with those that failed. Findings are written to testdata/fuzz of their package: commit
@@ -45,7 +45,7 @@ fuzz() {
     -test.timeout 0 </dev/null 2>&1 | tee "$log" | awk '!/^fuzz: elapsed/ || ++n % 10 == 0 { print; fflush() }'
 }
 
-# starved NAME reports whether what failed was the machine. The engine ends a worker that takes ten seconds over one
+# starved NAME reports whether the machine was the cause of a failure. The engine ends a worker that takes ten seconds over one
 # input and calls it hung, also one that was not given a processor for so long; then the input passes when it has one.
 starved() {
   local finding

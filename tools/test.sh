@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs tests in random order, with the race detector where it can be built: test.sh PACKAGES NAMES,
-# as in test.sh ./... . for all of them. It says in one line each what is skipped, and why.
+# as in test.sh ./... . for all of them. It reports each skipped test in one line, with the reason.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=${1:-./...} names=${2:-.} GO=${GO:-go} data=${DATA:-../shared/data} limit=${TEST_TIMEOUT:-15m}
@@ -40,8 +40,8 @@ if [ -z "${TMPDIR:-}" ] && [ -w $memory ] && [ "$(df -kP $memory | awk 'NR == 2 
   if "$scratch/may-run" 2>/dev/null; then export TMPDIR=$scratch; fi
 fi
 
-# Test programs are kept, because linking fifty of them takes as long as the tests of the largest
-# package: go test links only those anew that changed. The one of this folder has the name of the
+# Test programs are stored, because linking fifty of them takes as long as the tests of the largest
+# package: go test links only the changed ones again. The one of this folder has the name of the
 # command's, and needs a folder of its own.
 programs=bin/tests
 mkdir -p $programs/house $programs/plain

@@ -2,7 +2,7 @@
 # The public pages in a real browser: Chromium over a server of the demo catalog, with clicks, keys, no script, narrow
 # screens and an accessibility checker. Skips with one line where Node or Chromium is missing; never downloads a browser.
 # Of the errands and the ways back it does a sample; "errands" does all of them, also on the real catalog where that is
-# beside the repository. shots.mjs takes pictures of every kind of page into SHOTS=DIR, of both; lighthouse runs
+# next to the repository. shots.mjs takes pictures of every kind of page into SHOTS=DIR, of both; lighthouse runs
 # Lighthouse. The name of another script runs that one in place of the tests.
 set -euo pipefail
 cd "$(dirname "$0")"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes clients from the documents of a running server of the demo catalog with the usual generators, compiles them
-# strictly, and calls every operation with each. Skips what needs Node where Node is missing or too old. See README.md.
+# strictly, and calls every operation with each. Skips the generators of Node if Node is missing or too old. See README.md.
 set -euo pipefail
 cd "$(dirname "$0")"
 export CI=${CI:-true} NO_UPDATE_NOTIFIER=1

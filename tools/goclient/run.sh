@@ -20,7 +20,7 @@ mkdir generated/{live,preview,small}
   "$go" vet -tags generated ./goclient/...
 )
 
-# What somebody reads or reviews who takes the client into a repository.
+# The files that a reviewer reads if the client is committed to a repository.
 size=$(wc -c <generated/small/client.go)
 if ((size > 350000)); then
   echo "the small client of the live surface has $size bytes, more than 350 kB" >&2

@@ -29,10 +29,10 @@ func main() {
 	}
 	fmt.Println(news, "was new in", mirror.SnapshotID())
 
-	dearest := slices.SortedStableFunc(mirror.Cards(), func(a, b *ninepocket.CardDetail) int {
+	expensive := slices.SortedStableFunc(mirror.Cards(), func(a, b *ninepocket.CardDetail) int {
 		return cmp.Compare(highest(b), highest(a))
 	})
-	for _, card := range dearest[:5] {
+	for _, card := range expensive[:5] {
 		fmt.Printf("%s %s %.2f\n", card.Name, ninepocket.ValueOf(card.Number), float64(highest(card))/100)
 	}
 }
