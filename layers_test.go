@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"deploy":            {},
 	"deploy/bom":        {},
 	"deploy/fleet":      {},
-	"deploy/release":    {"internal/feedtest"},
+	"deploy/release":    {"internal/feedtest", "wire/openapi"},
 	"deploy/fleet/demo": {"deploy/fleet", "internal/synth"},
 	"engine": {
 		"cardvocab", "engine/cursor", "index", "internal/throttle", "snapshot", "wire",

@@ -25,7 +25,7 @@ var (
 	pageHeading   = regexp.MustCompile(`(?m)^#+ +(.+?) *$`)
 )
 
-// tracked returns the repository's files with an ending, without what tests read and what is generated.
+// tracked returns the repository's files with one of the endings, without test data.
 func tracked(t *testing.T, endings ...string) (names []string) {
 	t.Helper()
 	out, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
@@ -62,6 +62,7 @@ func decisionNumbers(t *testing.T) map[int]string {
 		if filepath.Dir(name) != decisionPages || filepath.Base(name) == "README.md" {
 			continue
 		}
+
 		for _, found := range anchor.FindAllStringSubmatch(pageText(t, name), -1) {
 			n, _ := strconv.Atoi(found[1])
 			if byNumber[n] != "" {
@@ -76,11 +77,14 @@ func decisionNumbers(t *testing.T) map[int]string {
 // TestCitedDecisionsExist wants each number that code, scripts and pages cite to be a decision, and pages of
 // users and operators to cite none.
 func TestCitedDecisionsExist(t *testing.T) {
-	known, cited := decisionNumbers(t), 0
-	for _, name := range tracked(t, ".go", ".md", ".sh", ".lua", ".sql", ".yml", ".toml", ".mjs", ".ts", ".qtpl", ".tsv") {
+	known := decisionNumbers(t)
+	cited := 0
+	endings := []string{".go", ".md", ".sh", ".lua", ".sql", ".yml", ".toml", ".mjs", ".ts", ".qtpl", ".tsv"}
+	for _, name := range tracked(t, endings...) {
 		if name == "pages_test.go" {
 			continue
 		}
+
 		for _, found := range citedDecision.FindAllStringSubmatch(pageText(t, name), -1) {
 			if filepath.Ext(name) == ".md" && !strings.HasPrefix(name, "docs/dev/") {
 				t.Errorf("%s cites %q: only pages of docs/dev and comments do", name, found[0])
@@ -172,6 +176,7 @@ func TestCitedPagesExist(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+
 		for _, group := range file.Comments {
 			for _, part := range cited.FindAllStringSubmatch(oneLine(group), -1) {
 				found++
@@ -200,7 +205,9 @@ func citationFault(page, heading string) string {
 	if heading == "" {
 		return ""
 	}
-	titles := append(pageHeading.FindAllStringSubmatch(string(text), -1), boldWord.FindAllStringSubmatch(string(text), -1)...)
+
+	titles := pageHeading.FindAllStringSubmatch(string(text), -1)
+	titles = append(titles, boldWord.FindAllStringSubmatch(string(text), -1)...)
 	for _, found := range titles {
 		title := strings.ReplaceAll(found[1], "`", "")
 		if strings.HasPrefix(strings.ToLower(heading), strings.ToLower(title)) {
@@ -254,12 +261,14 @@ func TestNamedTestsExist(t *testing.T) {
 		}
 	}
 
-	named, example := 0, "TestRevokedKeyIsRefused" // TESTING.md shows it as a good name
+	const example = "TestRevokedKeyIsRefused" // TESTING.md shows it as a good name
+	mention := regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z]\\w+)[/`]")
+	named := 0
 	for _, page := range tracked(t, ".md") {
 		if !strings.HasPrefix(page, "docs/dev/") && page != "CONTRIBUTING.md" {
 			continue
 		}
-		for _, found := range regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z]\\w+)[/`]").FindAllStringSubmatch(pageText(t, page), -1) {
+		for _, found := range mention.FindAllStringSubmatch(pageText(t, page), -1) {
 			named++
 			if !declared[found[1]] && found[1] != example {
 				t.Errorf("%s names %s, which does not exist", page, found[1])
@@ -298,7 +307,8 @@ func TestBenchmarksAreFresh(t *testing.T) {
 		t.Errorf("%s has %d tables with a date and a commit", page, len(stamps))
 	}
 	for _, found := range stamps {
-		name, commit := found[1], found[3]
+		name := found[1]
+		commit := found[3]
 		day, err := time.Parse(time.DateOnly, found[2])
 		if err != nil {
 			t.Fatal(err)

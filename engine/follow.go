@@ -111,7 +111,7 @@ func (e *Engine) openFallback(ctx context.Context, cur snapshot.Current, cause e
 		}
 
 		e.Degraded.Store(true)
-		e.o.Log.Error("degraded: the published snapshot could not be loaded, an earlier one is served",
+		e.o.Log.Error("the published snapshot could not be loaded at the start: an earlier snapshot is served",
 			slog.String("snapshot_id", id), slog.String("published_id", cur.ID),
 			slog.String("reason", ReasonOf(cause).String()), slog.Any("cause", cause))
 		return nil
@@ -241,8 +241,8 @@ func (e *Engine) Follow(ctx context.Context) {
 				reported = ""
 			case err.Error() != reported:
 				reported = err.Error()
-				e.o.Log.Error("cannot follow the store: the current snapshot stays in use", slog.String("reason", ReasonOf(err).String()),
-					slog.Any("cause", err))
+				e.o.Log.Error("cannot follow the store: the current snapshot stays in use",
+					slog.String("reason", ReasonOf(err).String()), slog.Any("cause", err))
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"ninepocket/wire"
 )
 
-// topCards is how many cards a set's detail shows (docs/API.md).
+// topCards is how many cards a set's detail shows (docs/API.md, Set detail).
 const topCards = 10
 
 // View is one catalog, ready to be served. It is safe for concurrent use, and immutable except for its changes

@@ -192,7 +192,7 @@ func TestMappingErrorsNameTheLine(t *testing.T) {
 	f(sealedFile, sealedHead+"a,1,box,1,,\n", `line 2 has "box"`)
 	f(sealedFile, sealedHead+"a,1,booster_box,none,,\n", `line 2 has units_per_package "none"`)
 	f(sealedFile, sealedHead+"a,1,booster_box,0,,\n", `line 2 has units_per_package "0"`)
-	f(sealedFile, sealedHead+"a,1,,1,,\na,1,,1,,\n", "line 3 tells of")
+	f(sealedFile, sealedHead+"a,1,,1,,\na,1,,1,,\n", "line 3 has")
 	f(sealedFile, sealedHead+",1,,1,,\n", "line 2 has no namespace")
 	f(sealedFile, sealedHead+"a,1\n", "record on line 2")
 	f(aliasesFile, aliasHead+"deck,a,1,b,2\n", `line 2 has kind "deck"`)

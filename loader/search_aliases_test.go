@@ -109,7 +109,7 @@ func TestSearchAliasMistakes(t *testing.T) {
 	}
 
 	f("line 2 has no phrase", "?!,,fox,,")
-	f("line 3 tells of", "fox,,owl,,", "FOX,,hare,,")
+	f("line 3 has", "fox,,owl,,", "FOX,,hare,,")
 	f(`has game "chess"`, "fox,chess,owl,,")
 	f("without a ref", "fox,,,shop,")
 	f("give one of them", "fox,,owl,shop,r1")

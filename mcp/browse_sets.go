@@ -31,7 +31,8 @@ func browseSetsTool() *tool {
 		textField("series", "Only this series.", wire.SeriesText),
 		dateField("released_from", "Only sets of this day or later, YYYY-MM-DD."),
 		dateField("released_to", "Only sets of this day or earlier."),
-		integerField("top", "So many of the most expensive cards with each set; fewer sets a page.", cardsPerSet, noDefault),
+		integerField("top", "So many of the most expensive cards with each set; fewer sets a page.",
+			cardsPerSet, noDefault),
 		limitField(wire.DefaultPageLimit),
 		cursorField(),
 	}
@@ -48,8 +49,8 @@ func browseSetsTool() *tool {
 
 	return &tool{
 		name: "catalog_browse_sets", title: "Browse sets",
-		description: "Without set: list sets, newest first, by name, game, series or release date, and with their most " +
-			"expensive cards (top). With set: that one set, its value, cards by rarity and the 10 most expensive.",
+		description: "Without set: list sets, newest first, by name, game, series or release date, and with their " +
+			"most expensive cards (top). With set: that set, its value, cards by rarity and the 10 most expensive.",
 		fields: fields, run: browseSets, text: setsLayout,
 		output: answerSchema("sets", array(set), "top_cards?", arrayTo(topCards, card), "next_cursor?", schemaString),
 	}

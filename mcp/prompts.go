@@ -22,8 +22,8 @@ var prompts = []prompt{
 		"compare-printings", "Compare printings", "All printings of a card with their prices.",
 		"card", `The name of the card, e.g. "Charizard ex".`,
 		"Find all printings of this card with catalog_search_cards (limit 50). Compare them in a table with set, " +
-			"number, variant and price, the most expensive first. Get the cheapest and the most expensive with catalog_get_card, " +
-			"and say how their prices changed in 30 days. Say of which day the prices are.\n\n",
+			"number, variant and price, the most expensive first. Get the cheapest and the most expensive with " +
+			"catalog_get_card, and say how their prices changed in 30 days. Say of which day the prices are.\n\n",
 	},
 }
 

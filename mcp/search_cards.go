@@ -36,8 +36,8 @@ func searchCardsTool() *tool {
 	return &tool{
 		name: "catalog_search_cards", title: "Search cards",
 		description: "Find trading cards (" + strings.Join(games, ", ") + ") by name; spelling mistakes are " +
-			"tolerated. Filters: set, number, rarity, game, price; without a query the most expensive cards come first. " +
-			"Each price names its variant, the one that the query asks for if the card has it. " +
+			"tolerated. Filters: set, number, rarity, game, price; without a query the most expensive cards come " +
+			"first. Each price names its variant, the one that the query asks for if the card has it. " +
 			"To price a list of cards use catalog_value_cards instead of many searches.",
 		fields: fields, run: searchCards, text: foundLayout,
 		output: answerSchema("cards", array(object(slices.Concat(identity, price, detailMembers)...)),

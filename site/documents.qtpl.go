@@ -59,8 +59,9 @@ func (p *Pages) streamguide(qw422016 *qt422016.Writer) {
 	qw422016.N().S(p.base)
 	qw422016.N().S(`/movers)
 - A card's page is the "url" of every answer; its last segment is a slug that the API takes in place of an id.
+- A widget for other sites, without a key: /embed/SLUG
 
-Whoever shows an answer to an end user must attribute it to the service. Prices are estimates.
+Show the attribution of GET /v1/usage next to the prices, and show no price after its use_until. Prices are estimates.
 `)
 }
 

@@ -9,15 +9,15 @@ import (
 
 // Limits of a catalog: the capacity of the fields of docs/API.md and of the format's 32-bit offsets.
 const (
-	// MaxCents is the largest amount of money (docs/API.md).
+	// MaxCents is the largest amount of money (docs/API.md, Money).
 	MaxCents = 9007199254740991
-	// MaxName bounds names in code points (docs/API.md).
+	// MaxName bounds names in code points (docs/API.md, Product).
 	MaxName = 200
-	// MaxNumber bounds collector numbers in code points (docs/API.md).
+	// MaxNumber bounds collector numbers in code points (docs/API.md, Product).
 	MaxNumber = 100
-	// MaxPrinting bounds printings in code points (docs/API.md).
+	// MaxPrinting bounds printings in code points (docs/API.md, Product).
 	MaxPrinting = 100
-	// MaxVariant bounds variants in code points (docs/API.md).
+	// MaxVariant bounds variants in code points (docs/API.md, PriceOption).
 	MaxVariant = 100
 	// HistoryDays is how many UTC dates of history a lane keeps, the snapshot's own date included.
 	HistoryDays = 365

@@ -1,6 +1,7 @@
 package snapshot
 
-// OwnNamespace is the namespace of our own ids in the identifiers of products (docs/API.md).
+// OwnNamespace is the namespace of our own ids in the identifiers of products (docs/API.md,
+// Identifier).
 const OwnNamespace = "ninepocket"
 
 // PublicNamespace is the name of a namespace that clients see. StoredSnapshot catalogs call the

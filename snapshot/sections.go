@@ -105,7 +105,7 @@ var optionalSections = []section{
 }
 
 const (
-	// minTail, maxTail and maxSlug bound ids and slugs in characters (docs/API.md;
+	// minTail, maxTail and maxSlug bound ids and slugs in characters (docs/API.md, Product;
 	// decision 4).
 	minTail, maxTail, maxSlug = 3, 64, 200
 	// firstDay and lastDay are 0000-01-01 and 9999-12-31.

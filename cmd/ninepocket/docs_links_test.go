@@ -26,6 +26,7 @@ func markdownPages(t *testing.T) (pages []string) {
 	t.Helper()
 	err := fs.WalkDir(os.DirFS("../.."), ".", func(name string, entry fs.DirEntry, err error) error {
 		base := filepath.Base(name)
+
 		switch {
 		case err != nil:
 			return err
@@ -100,7 +101,8 @@ func TestEveryLinkLeads(t *testing.T) {
 }
 
 // citation matches a heading that a comment cites, such as "docs/API.md, Plans)".
-var citation = regexp.MustCompile(`docs/(API|MCP|VALUATION|GUIDE|PARTNER|ERRORS|SEARCH-SYNTAX)\.md, ((?:GET /|POST /|[A-Z])[A-Za-z0-9/{}_-]+(?: [a-z]+)*)`)
+var citation = regexp.MustCompile(`docs/(API|MCP|VALUATION|GUIDE|PARTNER|ERRORS|SEARCH-SYNTAX)\.md, ` +
+	`((?:GET /|POST /|[A-Z])[A-Za-z0-9/{}_-]+(?: [a-z]+)*)`)
 
 // TestCitedHeadingsAreThere wants what comments of the code cite from pages of clients: a heading, or a bold word.
 func TestCitedHeadingsAreThere(t *testing.T) {

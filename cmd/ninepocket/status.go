@@ -89,9 +89,9 @@ func supportBundleCommand() *cobra.Command {
 	var flags *configFlags
 	cmd := &cobra.Command{
 		Use: "support-bundle FILE", Args: cobra.ExactArgs(1), Short: "Pack what a bug report needs, without secrets",
-		Long: "Prints versions, public settings, figures of the snapshot and its guards, and the newest lines of\n" +
-			"a log, then packs them into FILE, a .tar.gz. Tenants are called t1, t2 and so on. The bundle has no\n" +
-			"keys, addresses, folders, environment or access log. It asks first on a terminal; elsewhere it wants --yes.",
+		Long: `Prints versions, public settings, figures of the snapshot and its guards, and the newest lines of a
+log, then packs them into FILE, a .tar.gz. Tenants are called t1, t2 and so on. The bundle has no keys,
+addresses, folders, environment or access log. The command asks on a terminal, and wants --yes elsewhere.`,
 		Example: "  journalctl -u ninepocket -o cat >server.log\n" +
 			"  ninepocket support-bundle bundle.tar.gz --config /etc/ninepocket/ninepocket.toml --log server.log",
 	}

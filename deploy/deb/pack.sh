@@ -13,6 +13,7 @@ mv "$root/usr/share/zsh/site-functions" "$root/usr/share/zsh/vendor-completions"
 find "$root/usr/share/man" -name '*.1' -exec gzip -9n {} +
 cp LICENSE "$root/usr/share/doc/ninepocket/copyright"
 install -D -m 0644 deploy/deb/ninepocket.toml "$root/etc/ninepocket/ninepocket.toml"
+install -D -m 0644 -t "$root/usr/share/ninepocket" deploy/systemd/before-253.conf
 
 mkdir "$root/DEBIAN"
 # A tilde sorts before everything: 0.1.0~rc.1 comes before 0.1.0.

@@ -173,7 +173,7 @@ func begin(t *testing.T, other string) *torture {
 	w.Fleet, err = fleet.Start(t.Context(), fleet.Options{
 		Binary: cmp.Or(other, binary), Folder: filepath.Join(folder, "fleet"), Listen: "127.0.0.1:0",
 		Catalog: w.writes(),
-		Way: w.ways.lead, OpenSentinels: other != "",
+		Way:     w.ways.lead, OpenSentinels: other != "",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -32,13 +32,14 @@ type machine struct {
 
 // systemctl stands in for the system's: it runs the unit's program with the socket as file 3, and a restart drains it
 // first, as systemd does with ninepocket.socket.
-const systemctl = `case " $* " in *" ninepocket.service "*) unit=yes;; esac
+const systemctl = `if [ "$1" = --version ]; then echo 'systemd 252 (252)'; exit; fi
+case " $* " in *" ninepocket.service "*) unit=yes;; esac
 [ -n "${unit:-}" ] || exit 0
 running() { [ -s "$ROOT/run/pid" ] && kill -0 "$(cat "$ROOT/run/pid")" 2>/dev/null; }
 ends() { running || return 0; kill -TERM "$(cat "$ROOT/run/pid")"; while running; do sleep 0.02; done; }
 begins() { rm -f "$ROOT/run/ready.json"
   unit=$(find "$ROOT/usr" -name ninepocket.service | head -1)
-  program=$(sed -n 's/^ExecStart=\(\S*\) .*/\1/p' "$unit"); [ -n "$program" ] || program=/usr/local/bin/ninepocket
+  program=$(sed -n 's/^ExecStart=\(\S*\) .*/\1/p' "${unit:-/dev/null}"); [ -n "$program" ] || program=/usr/local/bin/ninepocket
   (echo $BASHPID >"$ROOT/run/pid"
     LISTEN_PID=$BASHPID LISTEN_FDS=1 LISTEN_FDNAMES=api exec "$ROOT$program" serve \
     --config "$ROOT/etc/ninepocket/ninepocket.toml" --admin 127.0.0.1:0 --ready-file "$ROOT/run/ready.json" \
@@ -162,8 +163,8 @@ func (m *machine) configures() (key string) {
 // key makes a tenant's key on a large plan.
 func (m *machine) key(tenant string) string {
 	m.t.Helper()
-	said := m.pastes("ninepocket keys create --config /etc/ninepocket/ninepocket.toml --state /var/lib/ninepocket/state " +
-		"--surface live --plan unlimited --tenant " + tenant)
+	said := m.pastes("ninepocket keys create --config /etc/ninepocket/ninepocket.toml " +
+		"--state /var/lib/ninepocket/state --surface live --plan unlimited --tenant " + tenant)
 	return regexp.MustCompile(`npk_live_\w+`).FindString(said)
 }
 

@@ -50,7 +50,7 @@ const (
 	nativeSealed = "sealed.jsonl"
 )
 
-// maxNamespace and maxAlias bound an identifier (docs/API.md).
+// maxNamespace and maxAlias bound an identifier (docs/API.md, Identifier).
 const maxNamespace, maxAlias = 100, 200
 
 func newNative(in folder, _ string, o Options) (Source, error) {

@@ -30,8 +30,8 @@ const (
 	cannotUnpack = "cannot unpack the archive: "
 )
 
-// ServeUnpacking is the work of the process that Options.Unpack starts. It reads the 7z archive in
-// and writes a tar archive of its files to out. Afterwards the process has no other use.
+// ServeUnpacking is the work of the process that Options.Unpack starts. It reads the 7z archive
+// in and writes a tar archive of its files to out. Afterwards the process has no other use.
 func ServeUnpacking(in *os.File, out io.Writer) error {
 	if err := limitMemory(); err != nil {
 		return err

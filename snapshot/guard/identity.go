@@ -96,7 +96,7 @@ func (d *comparison) repeated() bool {
 		!d.diff.Cards.Any() && !d.diff.Sets.Any() && !d.diff.Sealed.Any()
 }
 
-// The forms of what is published (docs/API.md; decision 25).
+// The forms of what is published (docs/API.md, Product; decision 25).
 var (
 	cardID = regexp.MustCompile(`^card_[a-z0-9_]{3,64}$`)
 	setID  = regexp.MustCompile(`^set_[a-z0-9_]{3,64}$`)

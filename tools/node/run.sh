@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Lints the OpenAPI document, as it is written, as it is served, and that of each surface, with two independent linters;
-# then generates types from each and compiles client.ts, surfaces.ts and the example of README.md against them. What other
+# then generates types from each and compiles client.ts, surfaces.ts and the program of docs/GUIDE.md against them. What other
 # generators make of it is in ../generators. Skips where Node is missing or too old.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -33,8 +33,12 @@ echo 'openapi-typescript, tsc'
 for document in generated/*.json; do node_modules/.bin/openapi-typescript "$document" --output "${document%.json}.d.ts" >/dev/null; done
 {
   echo 'declare const process: { env: Record<string, string | undefined> };'
-  awk '/^```ts$/ { inside = 1; next } /^```$/ { inside = 0 } inside' ../../README.md | sed 's|"./api.js"|"./openapi-live.js"|'
-} >generated/readme.mts
-grep -q 'await fetch' generated/readme.mts # the README has its example
+  awk '/^```ts$/ { inside = 1; next } /^```$/ { inside = 0 } inside' ../../docs/GUIDE.md
+  # Its own type must be a part of the document's.
+  echo 'import type { paths } from "./openapi-live.js";'
+  echo 'type Listed = paths["/v1/cards"]["get"]["responses"][200]["content"]["application/json"]["data"][number];'
+  echo 'export const fits = (card: Listed): Card => card;'
+} >generated/guide.mts
+grep -q 'await fetch' generated/guide.mts # the guide has its program
 node_modules/.bin/tsc --project tsconfig.json
 echo 'the OpenAPI document is clean'

@@ -54,7 +54,7 @@ for platform in $platforms; do
 
   make -s install-files BINARY="$binary" DESTDIR="$work/$name.root" PREFIX=/usr/local >/dev/null
   mv "$work/$name.root/usr/local" "$work/$name"
-  if [ "$os" = darwin ]; then rm -r "$work/$name/lib"; fi # the units of systemd
+  if [ "$os" = darwin ]; then rm -r "${work:?}/$name/lib"; fi # the units of systemd
   packed "$dist/$name.tar.gz" "$work" "$name"
   echo "built $name.tar.gz"
   if [ "$os" = linux ]; then
