@@ -62,7 +62,7 @@ func TestImageIsOfARelease(t *testing.T) {
 	if strings.Contains(docker, "go build") {
 		t.Error("the image compiles the program again")
 	}
-	// What it copies is what a release installs.
+	// It copies the files that a release installs.
 	for _, copied := range regexp.MustCompile(`/release/share/doc/ninepocket/(\w+)`).FindAllStringSubmatch(docker, -1) {
 		if _, err := os.Stat("../" + copied[1]); err != nil {
 			t.Error(err)

@@ -152,8 +152,8 @@ func TestLinksOfPages(t *testing.T) {
 	checkLinks(t, "..", pages)
 }
 
-// TestInstalledPages installs the pages and examples as make install does, and follows the links of the pages.
-// What alerts and units name is there too.
+// TestInstalledPages installs the pages and examples as make install does, and follows the links of
+// the pages. Links of alerts and units are followed, too.
 func TestInstalledPages(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), tool(t, "make"), "-n", "install", "DESTDIR="+dir, "PREFIX=/usr")
@@ -163,7 +163,7 @@ func TestInstalledPages(t *testing.T) {
 		t.Fatalf("make -n install: %v", err)
 	}
 
-	// What compiles is left out.
+	// Code is left out.
 	var steps []string
 	for _, line := range strings.Split(strings.ReplaceAll(string(out), "\\\n", ""), "\n") {
 		if strings.Contains(line, "/share/doc/ninepocket") {

@@ -45,7 +45,8 @@ scrape_configs:
 - Metrics of the store's records, such as the daily job, need a store that is a directory.
 `
 
-// metricGroups are the tables of the page: a metric is in the first one that has a beginning of its name.
+// metricGroups are the tables of the page: a metric is in the first table with a prefix of its
+// name.
 var metricGroups = []struct {
 	heading  string
 	prefixes []string

@@ -66,11 +66,8 @@ func run(args []string, out io.Writer) (failed bool, err error) {
 
 	for _, name := range sortedKeys(groups) {
 		g := groups[name]
-		waits := *check && pending[name]
-		if !g.passes() && !waits {
-			failed = true
-		}
-		if *check && (g.passes() || waits) {
+		failed = failed || !g.passes()
+		if *check && g.passes() {
 			continue
 		}
 		if *verbose || !g.passes() {
