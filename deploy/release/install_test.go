@@ -36,15 +36,16 @@ const systemctl = `if [ "$1" = --version ]; then echo 'systemd 252 (252)'; exit;
 case " $* " in *" ninepocket.service "*) unit=yes;; esac
 [ -n "${unit:-}" ] || exit 0
 running() { [ -s "$ROOT/run/pid" ] && kill -0 "$(cat "$ROOT/run/pid")" 2>/dev/null; }
-ends() { running || return 0; kill -TERM "$(cat "$ROOT/run/pid")"; while running; do sleep 0.02; done; }
-begins() { rm -f "$ROOT/run/ready.json"
+ends() { running || return 0; kill -TERM "$(cat "$ROOT/run/pid")"; 
+  for _ in $(seq 3000); do running || return 0; sleep 0.02; done; echo "it does not end" >&2; exit 1; }
+begins() { rm -f "$ROOT/run/ready.json" "$ROOT/run/pid"
   unit=$(find "$ROOT/usr" -name ninepocket.service | head -1)
   program=$(sed -n 's/^ExecStart=\(\S*\) .*/\1/p' "${unit:-/dev/null}"); [ -n "$program" ] || program=/usr/local/bin/ninepocket
   (echo $BASHPID >"$ROOT/run/pid"
     LISTEN_PID=$BASHPID LISTEN_FDS=1 LISTEN_FDNAMES=api exec "$ROOT$program" serve \
     --config "$ROOT/etc/ninepocket/ninepocket.toml" --admin 127.0.0.1:0 --ready-file "$ROOT/run/ready.json" \
     >>"$ROOT/run/log" 2>&1) &
-  while [ ! -s "$ROOT/run/ready.json" ]; do running || exit 1; sleep 0.02; done; }
+  while [ ! -s "$ROOT/run/ready.json" ]; do [ ! -s "$ROOT/run/pid" ] || running || exit 1; sleep 0.02; done; }
 case $1 in
 start | enable) running || begins;;
 stop | disable) ends;;
@@ -178,7 +179,7 @@ func (m *machine) served() string {
 // charged is what the bills say of all tenants.
 func (m *machine) charged() (n int64) {
 	m.t.Helper()
-	said := m.pastes("ninepocket usage --config /etc/ninepocket/ninepocket.toml --totals --json")
+	said := m.pastes("ninepocket usage --state /var/lib/ninepocket/state --totals --json")
 	var report struct{ Totals []struct{ Charged int64 } }
 	if err := json.Unmarshal([]byte(said), &report); err != nil {
 		m.t.Fatalf("%v: %s", err, said)
@@ -193,6 +194,8 @@ func (m *machine) charged() (n int64) {
 // charged once.
 func (m *machine) underLoad(key string, do func()) {
 	m.t.Helper()
+	// A server takes a new key within seconds, and a refusal is not charged.
+	m.until(func() bool { status, _ := get(m.t, m.api+"/v1/games", key); return status == http.StatusOK })
 	before := m.charged()
 	var answered atomic.Int64
 	var over atomic.Bool
@@ -234,6 +237,16 @@ func (m *machine) underLoad(key string, do func()) {
 		m.t.Errorf("%d calls were answered, and %d charged", answered.Load(), got)
 	}
 	m.t.Logf("%d calls meanwhile", answered.Load())
+}
+
+// until waits for something that another process does.
+func (m *machine) until(done func() bool) {
+	m.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !done(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			m.t.Fatal("a server did not follow within a minute")
+		}
+	}
 }
 
 // old is the program of the previous version, built from the repository's history.
