@@ -14,8 +14,8 @@ import (
 // an index. JSON and index grow with cards and lanes, not with the length of history, so the
 // decoded size alone would be wrong by a factor of two.
 //
-// The table has the highest live heap of a load, measured by TestSwapCost (docs/PERFORMANCE.md),
-// and the result of estimateMemory. The heap in brackets is that before the JSON was in chunks.
+// The table has the highest live heap of a load, measured by TestSwapCost (docs/dev/BENCHMARKS.md), and the
+// result of estimateMemory. The heap in brackets is that before the JSON was in chunks.
 //
 //	 35,026 real cards, 48,599 lanes, one day:             86 MiB          need   115 MiB
 //	 40,004 synthetic cards, 149,122 lanes, one year:     164 MiB (193)    need   241 MiB

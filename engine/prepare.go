@@ -10,7 +10,7 @@ import (
 	"ninepocket/snapshot"
 )
 
-// scheduledView is a View that is made before its activation time (docs/FLEET.md).
+// scheduledView is a View that is made before its activation time (docs/FLEET-STORE.md, Scheduled activation).
 type scheduledView struct {
 	view *View
 	from origin

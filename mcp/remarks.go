@@ -9,7 +9,7 @@ import (
 
 // remarkTexts are the kinds of remarks and their texts, which are layouts. A kind that is not here would have no text.
 var remarkTexts = []struct{ kind, text string }{
-	// How a query was read (docs/dev/SEARCH.md).
+	// How a query was read (docs/dev/SEARCH.md, How a query is explained).
 	{"left_out", `"{words}" left out`},
 	{"read_as", `"{words}" read as "{as}"`},
 	{"other_name", `"{words}" is {as}`},

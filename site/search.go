@@ -153,8 +153,8 @@ func (p *Pages) Search(dst []byte, v *engine.View, now time.Time, request Search
 // relevance is the order of relevance where words ask for another one.
 const relevance = "relevance"
 
-// explain reports how the query was read (docs/dev/SEARCH.md). Words that are the
-// first card's set or number need no report.
+// explain reports how the query was read (docs/dev/SEARCH.md, How a query is explained). Words
+// that are the first card's set or number need no report.
 func (s *searchPage) explain(v *engine.View, query *index.Query, list []index.Note) {
 	s.order = s.request.Sort
 	if s.order == relevance {

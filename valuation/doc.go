@@ -1,5 +1,5 @@
 // Package valuation finds the card and the price that a line of a user's list means. It reads a
-// View and knows neither HTTP nor MCP; docs/MCP.md, How a list is valued, has the rules.
+// View and knows neither HTTP nor MCP; docs/VALUATION.md has the rules.
 //
 // A line goes through four steps:
 //

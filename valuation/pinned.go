@@ -52,7 +52,7 @@ func (a *Appraiser) byWords(r *Result, f *parsedLine) bool {
 
 // addPinned adds further cards to the cards that match a line: a number of the line names the card,
 // and the card has every word of the line. The order of words and the way of writing the set do not
-// matter. docs/MCP.md, How a list is valued: a card's printed text is read back as that card.
+// matter. docs/VALUATION.md, One card: a card's printed text is read back as that card.
 func (a *Appraiser) addPinned(f *parsedLine, fits []uint32) []uint32 {
 	if f.item.Line == "" || f.noSet || f.noGame || !f.plain || len(f.words) > maxWords {
 		return fits

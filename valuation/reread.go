@@ -13,7 +13,7 @@ import (
 
 // reread returns another reading of a line that no card matches. It removes chat, corrects digits
 // that a scanner mistook for letters, and writes spoken numbers as digits and other names as names
-// (docs/MCP.md, How a line may be written). It is false if nothing changes.
+// (docs/VALUATION.md, Words of a line). It is false if nothing changes.
 func (a *Appraiser) reread(f *parsedLine) (*Item, bool) {
 	if !f.item.onlyLine || f.item.reread || len(f.item.Line) > maxLetters {
 		return nil, false

@@ -105,14 +105,14 @@ var rows = []row{
 		quiet, swap, publish, calm, compute := report.Swapping()
 		text := fmt.Sprintf("%d swaps, %d failed, %d mixed; p99 %.2f× that before (%.0f µs) while loading and "+
 			"swapping, %.2f× while another process verified, %.2f× after; "+
-			"%.2f× beside one of lowest priority that only computes; live heap %d MB, after two %d, at the end %d MB",
+			"%.2f× next to an idle-priority loop; live heap %d MB, after two %d, at the end %d MB",
 			report.Swaps, report.Failures, report.Mixed, swap, quiet, publish, calm, compute, report.HeapBefore/1e6,
 			report.HeapEarly/1e6,
 			report.HeapAfter/1e6)
 		return text, report.Failures == 0 && report.Mixed == 0 && swap <= 2 && report.HeapAfter < report.HeapEarly*5/4
 	}},
 	{
-		"daily build, full TCGCSV feed on a base with a year of history", "≤ 10 s, ≤ 1 GB",
+		"daily build, the whole TCGCSV catalog on a base with a year of history", "≤ 10 s, ≤ 1 GB",
 		func(m *measured) (string, bool) {
 			if m.daily == nil {
 				return skipped, true

@@ -31,7 +31,7 @@ func compareCommand(s *settings) *cobra.Command {
 	cards := 30_000
 	postgres := ""
 	cmd := &cobra.Command{
-		Use: "compare", Short: "Other stacks next to ours", Args: cobra.NoArgs,
+		Use: "compare", Short: "Other stacks compared with ours", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			folder, err := os.MkdirTemp("", "ninepocket-compare-")
 			if err != nil {

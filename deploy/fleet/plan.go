@@ -135,7 +135,7 @@ func (p *Plan) Command(name string) (line, env []string) {
 }
 
 // redis stores acknowledged writes on two machines and on disk, and refuses writes without a
-// replica (docs/FLEET.md).
+// replica (docs/FLEET.md, Build).
 func (p *Plan) redis(name string) []string {
 	return []string{
 		"redis-server", p.Folder(name) + "/redis.conf", "--bind", p.Bind, "--port", p.port(name), "--dir",

@@ -50,7 +50,7 @@ type torture struct {
 }
 
 // TestTortureFleet kills and pauses each process of a fleet in turn, under load. Then it compares
-// the clients' observations with the bills (docs/FLEET.md). It requires every engine.
+// the clients' observations with the bills (docs/dev/FAULTS.md). It requires every engine.
 func TestTortureFleet(t *testing.T) {
 	if os.Getenv("NINEPOCKET_TORTURE") == "" {
 		t.Skip("skipped: faults of a whole fleet, which make torture-fleet does")

@@ -39,7 +39,7 @@ type Note struct {
 }
 
 // Interpret appends notes that explain how a query matched card, its first hit. There are none if
-// all words are of the card's name (docs/dev/SEARCH.md).
+// all words are of the card's name (docs/dev/SEARCH.md, How a query is explained).
 func (ix *Index) Interpret(dst []Note, query string, hit Hit) []Note {
 	s := ix.take()
 	defer ix.scratch.Put(s)

@@ -2,7 +2,7 @@
 // catalog, or must come from a broken feed.
 //
 // Every guard measures one figure and compares it with a limit that operators may change. The
-// defaults are far above the daily changes of real feeds (docs/DAILY.md has the measurements), and
+// defaults are far above the daily changes of real feeds (docs/GUARDS.md has the measurements), and
 // far below those of a bad day. A guard that compares fractions ignores a handful of records: one
 // card of three is not a third of a catalog that went missing.
 package guard
