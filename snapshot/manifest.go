@@ -114,8 +114,7 @@ func (m *Manifest) identify() {
 }
 
 // encodeChecksummed writes v as JSON and adds a last line, the checksum of all lines before it. So
-// a change of any byte of the file is found (docs/dev/SNAPSHOT.md, The checksum
-// line).
+// a change of any byte of the file is found (docs/dev/SNAPSHOT.md, The checksum line).
 func encodeChecksummed(v any) ([]byte, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
