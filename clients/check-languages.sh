@@ -42,7 +42,7 @@ trap cleanup EXIT
 types "$work/api.ts"
 cmp -s "$work/api.ts" typescript/src/api.ts || { echo 'typescript/src/api.ts is not of the document: run make generate' >&2; exit 1; }
 (cd typescript && node_modules/.bin/tsc --project tsconfig.check.json)
-echo 'the types of TypeScript are those of the document, and programs of 1.0.0 compile'
+echo 'the types of TypeScript are those of the document, and programs of 0.1.0 compile'
 if command -v python3 >/dev/null; then
   tools python/checker
   python/checker/node_modules/.bin/pyright --project python/pyproject.toml
