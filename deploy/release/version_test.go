@@ -33,9 +33,9 @@ func TestOneVersion(t *testing.T) {
 	}
 	// From the first release on each version has notes for operators.
 	versions := regexp.MustCompile(`(?m)^## \[[0-9]`).FindAll(text, -1)
-	notes := regexp.MustCompile(`(?m)^### Upgrade notes$`).FindAll(text, -1)
-	if len(versions) != len(notes) {
-		t.Errorf("%d versions have %d upgrade notes", len(versions), len(notes))
+	sections := regexp.MustCompile(`(?m)^### Upgrade notes$`).FindAll(text, -1)
+	if len(versions) != len(sections) {
+		t.Errorf("%d versions have %d upgrade notes", len(versions), len(sections))
 	}
 }
 
