@@ -50,7 +50,8 @@ func TestOneVersionIsChecked(t *testing.T) {
 	for file, change := range map[string]string{
 		"clients/go/client.go":      `s,^const Version = ".*",const Version = "9.9.9",`,
 		"wire/openapi/openapi.json": "1,9s,0.1.0,9.9.9,",
-		"CHANGELOG.md":              `s,^## \[0.1.0\],## [9.9.9],`, "docs/INSTALL.md": "s,ninepocket-0.1.0,ninepocket-9.9.9,",
+		"CHANGELOG.md":              `s,^## \[0.1.0\],## [9.9.9],`,
+		"docs/INSTALL.md":           "s,ninepocket-0.1.0,ninepocket-9.9.9,",
 	} {
 		change = strings.ReplaceAll(change, "0.1.0", newest())
 		run(t, dir, nil, "sed", "-i.was", change, file)
