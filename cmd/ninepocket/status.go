@@ -90,10 +90,10 @@ func supportBundleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "support-bundle FILE", Args: cobra.ExactArgs(1), Short: "Pack what a bug report needs, without secrets",
 		Long: `Prints versions, public settings, figures of the snapshot and its guards, and the newest lines of a
-log, then packs them into FILE, a .tar.gz. Tenants are called t1, t2 and so on. The bundle has no keys,
+log, then writes all of it into FILE. Tenants are called t1, t2 and so on. The bundle has no keys,
 addresses, folders, environment or access log. The command asks on a terminal, and wants --yes elsewhere.`,
 		Example: "  journalctl -u ninepocket -o cat >server.log\n" +
-			"  ninepocket support-bundle bundle.tar.gz --config /etc/ninepocket/ninepocket.toml --log server.log",
+			"  ninepocket support-bundle bundle.txt --config /etc/ninepocket/ninepocket.toml --log server.log",
 	}
 	flags = addConfigFlags(cmd, "store")
 	cmd.Flags().StringVar(&logPath, "log", "", "`FILE` with the log of a server")
@@ -117,21 +117,17 @@ addresses, folders, environment or access log. The command asks on a terminal, a
 			from.Log = log
 		}
 
-		files, err := support.Collect(&from)
+		text, err := support.Collect(&from)
 		if err == nil {
-			err = support.Print(cmd.OutOrStdout(), files)
+			_, err = cmd.OutOrStdout().Write(text)
 		}
 		if err != nil || dry {
 			return fail(exitFailure, "", err)
 		}
-		if !yes && !term.Confirm(cmd.InOrStdin(), cmd.ErrOrStderr(), "pack this into "+args[0]+"?") {
-			return fail(exitUsage, "add --yes", errors.New("cannot pack the bundle: nobody said yes"))
+		if !yes && !term.Confirm(cmd.InOrStdin(), cmd.ErrOrStderr(), "write this into "+args[0]+"?") {
+			return fail(exitUsage, "add --yes", errors.New("cannot write the bundle: nobody said yes"))
 		}
-		packed, err := support.Pack(files)
-		if err == nil {
-			err = writeNewFile(args[0], packed)
-		}
-		return fail(exitFailure, "name another file", err)
+		return fail(exitFailure, "name another file", writeNewFile(args[0], text))
 	}
 	return cmd
 }

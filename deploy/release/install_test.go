@@ -40,7 +40,8 @@ ends() { running || return 0; kill -TERM "$(cat "$ROOT/run/pid")";
   for _ in $(seq 3000); do running || return 0; sleep 0.02; done; echo "it does not end" >&2; exit 1; }
 begins() { rm -f "$ROOT/run/ready.json" "$ROOT/run/pid"
   unit=$(find "$ROOT/usr" -name ninepocket.service | head -1)
-  program=$(sed -n 's/^ExecStart=\(\S*\) .*/\1/p' "${unit:-/dev/null}"); [ -n "$program" ] || program=/usr/local/bin/ninepocket
+  program=$(sed -n 's/^ExecStart=\(\S*\) .*/\1/p' "${unit:-/dev/null}")
+  [ -n "$program" ] || program=/usr/local/bin/ninepocket
   (echo $BASHPID >"$ROOT/run/pid"
     LISTEN_PID=$BASHPID LISTEN_FDS=1 LISTEN_FDNAMES=api exec "$ROOT$program" serve \
     --config "$ROOT/etc/ninepocket/ninepocket.toml" --admin 127.0.0.1:0 --ready-file "$ROOT/run/ready.json" \

@@ -9,9 +9,6 @@ import (
 	"ninepocket/access/keys"
 )
 
-// publicDuration is the tag of a setting whose text is a duration.
-const publicDuration = "duration"
-
 // Public returns the settings that a support bundle may have: those whose field has the tag public. The tag is
 // "yes" for numbers and booleans, "duration", or the words that a text may have. Other values become "***".
 func (c *Merged) Public() map[string]any {
@@ -24,14 +21,14 @@ func (c *Merged) Public() map[string]any {
 			return
 		}
 		// A name of a plan is its operator's word.
+		shown := name
 		if _, known := builtIn[name]; name != "" && !known {
 			if aliases[name] == "" {
 				aliases[name] = fmt.Sprintf("plan%d", len(aliases)+1)
 			}
-			public[dotted(setting.path(aliases[name]))] = setting.publicValue(whole, name)
-			return
+			shown = aliases[name]
 		}
-		public[dotted(setting.path(name))] = setting.publicValue(whole, name)
+		public[dotted(setting.path(shown))] = setting.publicValue(whole, name)
 	})
 	return public
 }
@@ -39,17 +36,13 @@ func (c *Merged) Public() map[string]any {
 // publicValue returns the value, or "***" for a text that the tag does not allow.
 func (s *Setting) publicValue(whole *Config, name string) any {
 	value := s.value(whole, name)
-	texts := []string{}
-	switch v := value.(type) {
-	case string:
-		texts = append(texts, v)
-	case []string:
-		texts = v
+	texts, _ := value.([]string)
+	if text, is := value.(string); is {
+		texts = []string{text}
 	}
-
 	for _, text := range texts {
 		_, err := time.ParseDuration(text)
-		if !(s.public == publicDuration && err == nil) && !slices.Contains(strings.Fields(s.public), text) {
+		if (s.public != "duration" || err != nil) && !slices.Contains(strings.Fields(s.public), text) {
 			return "***"
 		}
 	}

@@ -27,13 +27,7 @@ const maxLines = 2000
 var texts string
 
 // known are the lines of texts.
-var known = func() map[string]bool {
-	all := map[string]bool{}
-	for line := range strings.Lines(texts) {
-		all[strings.TrimSuffix(line, "\n")] = true
-	}
-	return all
-}()
+var known = strings.Split(strings.TrimSpace(texts), "\n")
 
 // causes are the parts of errors that a bundle has. The rest of an error may name files and addresses.
 var causes = []string{
@@ -47,18 +41,12 @@ var (
 	textLine   = regexp.MustCompile(`^(\S+) (DBG|INF|WRN|ERR)\S* (.*)$`)
 	attribute  = regexp.MustCompile(` ([a-z_]+)=("(?:[^"\\]|\\.)*"|\S*)`)
 	plainValue = regexp.MustCompile(`^(-?\d{1,12}(\.\d{1,6})?|true|false)$`)
-	levels     = regexp.MustCompile(`^(DEBUG|INFO|WARN|ERROR|DBG|INF|WRN|ERR)$`)
+	levels     = []string{"DEBUG", "INFO", "WARN", "ERROR", "DBG", "INF", "WRN", "ERR"}
 )
 
-// logLine is what of a line is looked at.
-type logLine struct {
-	time, level, message string
-	attributes           map[string]string
-}
-
-// filterLog returns the newest lines of a server's log. Of each it leaves the time, the level, a message of the
+// filterLog writes the newest lines of a server's log. Of each it leaves the time, the level, a message of the
 // program, and attributes whose values are figures.
-func filterLog(log io.Reader) ([]byte, error) {
+func filterLog(w *bytes.Buffer, log io.Reader) error {
 	var newest []string
 	lines := bufio.NewScanner(log)
 	lines.Buffer(nil, 1<<20)
@@ -69,71 +57,63 @@ func filterLog(log io.Reader) ([]byte, error) {
 		}
 	}
 
-	var filtered bytes.Buffer
 	tenants := map[string]string{}
-	for _, text := range newest[max(0, len(newest)-maxLines):] {
-		line := parse(text)
-		line.write(&filtered, tenants)
+	for _, line := range newest[max(0, len(newest)-maxLines):] {
+		writeLine(w, parse(line), tenants)
 	}
-	return filtered.Bytes(), lines.Err()
+	return lines.Err()
 }
 
-// parse reads a line of either format. One that is of another program has nothing that is known.
-func parse(text string) (line logLine) {
-	line.attributes = map[string]string{}
+// parse reads the attributes of a line in either format. A line of another program has none.
+func parse(line string) map[string]string {
+	attributes := map[string]string{}
 	var members map[string]any
-	if json.Unmarshal([]byte(text), &members) == nil {
+	if json.Unmarshal([]byte(line), &members) == nil {
 		for key, value := range members {
-			line.attributes[key] = fmt.Sprint(value)
+			attributes[key] = fmt.Sprint(value)
 			if number, is := value.(float64); is {
-				line.attributes[key] = strconv.FormatFloat(number, 'f', -1, 64)
+				attributes[key] = strconv.FormatFloat(number, 'f', -1, 64)
 			}
 		}
-		line.time = line.attributes["time"]
-		line.level = line.attributes["level"]
-		line.message = line.attributes["msg"]
-		return line
+		return attributes
 	}
 
-	parts := textLine.FindStringSubmatch(text)
+	parts := textLine.FindStringSubmatch(line)
 	if parts == nil {
-		return line
+		return nil
 	}
-	line.time = parts[1]
-	line.level = parts[2]
-	// The message is not quoted: it ends where the first attribute begins.
-	at := attribute.FindStringIndex(parts[3])
-	if at == nil {
-		at = []int{len(parts[3])}
-	}
-	line.message = strings.Trim(parts[3][:at[0]], `"`)
 	for _, pair := range attribute.FindAllStringSubmatch(parts[3], -1) {
 		value, err := strconv.Unquote(pair[2])
 		if err != nil {
 			value = pair[2]
 		}
-		line.attributes[pair[1]] = value
+		attributes[pair[1]] = value
 	}
-	return line
+	attributes["time"] = parts[1]
+	attributes["level"] = parts[2]
+	// The message is not quoted: it ends where the first attribute begins.
+	attributes["msg"] = attribute.Split(parts[3], 2)[0]
+	return attributes
 }
 
-// write writes what a bundle has of a line. tenants grows by the tenants that the line names.
-func (line *logLine) write(w *bytes.Buffer, tenants map[string]string) {
-	if !known[line.message] {
-		line.message = "(another line)"
-	}
-	if at, err := time.Parse(time.RFC3339, line.time); err == nil {
+// writeLine writes the public part of a line. tenants grows by the tenants that the line names.
+func writeLine(w *bytes.Buffer, attributes map[string]string, tenants map[string]string) {
+	if at, err := time.Parse(time.RFC3339, attributes["time"]); err == nil {
 		w.WriteString(at.Format(time.RFC3339) + " ")
 	}
-	if levels.MatchString(line.level) {
-		w.WriteString(line.level + " ")
+	if level := attributes["level"]; slices.Contains(levels, level) {
+		w.WriteString(level + " ")
 	}
-	w.WriteString(line.message)
+	message := attributes["msg"]
+	if !slices.Contains(known, message) {
+		message = "(another line)"
+	}
+	w.WriteString(message)
 
-	for _, key := range slices.Sorted(maps.Keys(line.attributes)) {
-		value := line.attributes[key]
+	for _, key := range slices.Sorted(maps.Keys(attributes)) {
+		value := attributes[key]
 		switch {
-		case !known[key] || value == "":
+		case !slices.Contains(known, key) || value == "":
 			continue
 		case key == "tenant":
 			if tenants[value] == "" {

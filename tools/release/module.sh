@@ -22,6 +22,5 @@ grep -rlE --include='*.go' --include='*.qtpl' --include='go.mod' --include='*.md
   xargs sed -i -E \
     -e "s,\"ninepocket/([a-z]),\"$path/\1,g" \
     -e "s,^module ninepocket(/|\$),module $path\1," \
-    -e "s,(^|[^a-z0-9./-])ninepocket/clients/go,\1$path/clients/go,g" \
-    -e "s,^(replace |require |\t)ninepocket( |\$),\1$path\2,"
+    -e "s,(^|[^a-z0-9./-])ninepocket/clients/go,\1$path/clients/go,g"
 echo "the module $path is in $dist"
