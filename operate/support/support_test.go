@@ -130,7 +130,7 @@ func TestFilteredLog(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		logger := term.NewLog(&log, format, false)
 		for _, tenant := range []string{"acme", "other", "acme"} {
-			logger.Error("the limiter is unavailable: calls are answered 503, and cost nothing",
+			logger.Error("redis away: the limiter is unavailable, requests get 503 and are not charged",
 				slog.String("tenant", tenant), slog.Duration("by", 1500*time.Millisecond),
 				slog.String("snapshot_id", "20260822T010203Z-0123456789abcdef"))
 		}
@@ -145,7 +145,7 @@ func TestFilteredLog(t *testing.T) {
 	for _, shown := range [][2]string{{"ERR", "1.5s"}, {"ERROR", "1500000000"}} {
 		for _, tenant := range []string{"t1", "t2", "t1"} {
 			want = append(want, shown[0]+
-				" the limiter is unavailable: calls are answered 503, and cost nothing by="+shown[1]+
+				" redis away: the limiter is unavailable, requests get 503 and are not charged by="+shown[1]+
 				" snapshot_id=20260822T010203Z-0123456789abcdef tenant="+tenant)
 		}
 	}
