@@ -165,7 +165,7 @@ func TestInstalledPages(t *testing.T) {
 
 	// Code is left out.
 	var steps []string
-	for _, line := range strings.Split(strings.ReplaceAll(string(out), "\\\n", ""), "\n") {
+	for line := range strings.SplitSeq(strings.ReplaceAll(string(out), "\\\n", ""), "\n") {
 		if strings.Contains(line, "/share/doc/ninepocket") {
 			steps = append(steps, line)
 		}

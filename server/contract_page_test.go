@@ -207,8 +207,10 @@ func TestContractPageHasEachHeader(t *testing.T) {
 	for name := range names {
 		known[http.CanonicalHeaderKey(name)] = true
 	}
-	for _, usual := range []string{"Server", "Date", "Connection", "Content-Length", "Accept-Ranges",
-		"Access-Control-Allow-Origin", "Content-Range"} { // of HTTP
+	for _, usual := range []string{
+		"Server", "Date", "Connection", "Content-Length", "Accept-Ranges",
+		"Access-Control-Allow-Origin", "Content-Range",
+	} { // of HTTP
 		known[usual] = true
 	}
 	for name := range sent {

@@ -113,7 +113,7 @@ addresses, folders, environment or access log. The command asks on a terminal, a
 			if err != nil {
 				return fail(exitFailure, "", fmt.Errorf("cannot read the log: %w", err))
 			}
-			defer log.Close()
+			defer func() { _ = log.Close() }() // it is only read
 			from.Log = log
 		}
 

@@ -76,7 +76,7 @@ var built = sync.OnceValues(func() (folder string, err error) {
 	if made := os.Getenv("NINEPOCKET_DIST"); made != "" {
 		return filepath.Abs(made)
 	}
-	folder, err = os.MkdirTemp("", "np-release") //nolint:usetesting // it outlives the first test
+	folder, err = os.MkdirTemp("", "np-release") // it outlives the first test
 	if err == nil {
 		err = exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder+"/key").Run()
 	}
@@ -136,8 +136,12 @@ func TestSameBytes(t *testing.T) {
 	env := []string{"VERSION=v" + newest(), "PLATFORMS=" + strings.Join(platforms(), " "), "SIGN_KEY="}
 	command := []string{"bash", "-c", "umask 077; tools/release/build.sh dist/release"}
 	if depth == "whole" {
+		compiler, err := exec.LookPath("go")
+		if err != nil {
+			t.Fatal(err)
+		}
 		env = append(env, "HOME="+dir, "GOCACHE="+dir+"/cache", "GOPATH="+dir+"/go", "GOMODCACHE="+dir+"/go/mod",
-			"GOFLAGS=-modcacherw", "PATH="+filepath.Join(runtime.GOROOT(), "bin")+":/usr/local/bin:/usr/bin:/bin")
+			"GOFLAGS=-modcacherw", "PATH="+filepath.Dir(compiler)+":/usr/local/bin:/usr/bin:/bin")
 		if _, err := exec.LookPath("setpriv"); err == nil && os.Getuid() == 0 {
 			for parent := dir; parent != os.TempDir() && parent != "/"; parent = filepath.Dir(parent) {
 				run(t, ".", nil, "chmod", "o+x", parent)

@@ -84,7 +84,7 @@ func newMachine(t *testing.T) *machine {
 		"stand-in", "usr/local/bin", "usr/bin", "etc/ninepocket", "run/systemd/system", "var/lib/dpkg/info",
 		"var/lib/dpkg/updates", "backup", "tmp",
 	} {
-		if err := os.MkdirAll(filepath.Join(m.root, folder), 0o755); err != nil { //nolint:gosec // as a system's are
+		if err := os.MkdirAll(filepath.Join(m.root, folder), 0o755); err != nil { // as a system's are
 			t.Fatal(err)
 		}
 	}
@@ -94,7 +94,6 @@ func newMachine(t *testing.T) *machine {
 		"runuser":          `while [ "$1" != -- ]; do shift; done; shift; exec "$@"`,
 	} {
 		text := "#!/bin/bash\nset -e\n" + script + "\n"
-		//nolint:gosec // a program
 		if err := os.WriteFile(filepath.Join(m.root, "stand-in", name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +254,7 @@ var old = sync.OnceValues(func() (string, error) {
 	if made := os.Getenv("NINEPOCKET_OLD"); made != "" {
 		return made, nil
 	}
-	folder, err := os.MkdirTemp("", "np-old") //nolint:usetesting // tests share it
+	folder, err := os.MkdirTemp("", "np-old") // tests share it
 	if err != nil {
 		return "", err
 	}

@@ -97,7 +97,7 @@ func parse(line string) map[string]string {
 }
 
 // writeLine writes the public part of a line. tenants grows by the tenants that the line names.
-func writeLine(w *bytes.Buffer, attributes map[string]string, tenants map[string]string) {
+func writeLine(w *bytes.Buffer, attributes, tenants map[string]string) {
 	if at, err := time.Parse(time.RFC3339, attributes["time"]); err == nil {
 		w.WriteString(at.Format(time.RFC3339) + " ")
 	}
