@@ -103,8 +103,9 @@ func (r *reader) visit(n ast.Node) bool {
 
 	case *ast.BinaryExpr, *ast.BasicLit:
 		// A string that is no help, log line or metric is a message if it is a sentence.
-		if s, ok := constant(n.(ast.Expr)); ok && message.MatchString(s) && isSentence(s) {
-			r.addExpr("messages", n.(ast.Expr))
+		e, _ := n.(ast.Expr)
+		if s, ok := constant(e); ok && message.MatchString(s) && isSentence(s) {
+			r.addExpr("messages", e)
 			return false
 		}
 	}
@@ -133,7 +134,7 @@ func (r *reader) call(call *ast.CallExpr) {
 		called = f.Name
 	}
 
-	kind := ""
+	var kind string
 	switch {
 	case logCall.MatchString(called):
 		kind = "log lines"

@@ -73,7 +73,7 @@ func run(args []string, out io.Writer) (failed bool, err error) {
 		if *verbose || !g.passes() {
 			printFindings(out, byGroup[name])
 		}
-		fmt.Fprintf(out, "%s: %d of %d sentences flagged, %d phrases\n", name, g.flagged, g.sentences, g.phrases)
+		_, _ = fmt.Fprintf(out, "%s: %d of %d sentences flagged, %d phrases\n", name, g.flagged, g.sentences, g.phrases)
 	}
 	return failed && *check, nil
 }
@@ -110,7 +110,7 @@ func (g *group) count(t text) []finding {
 
 func printFindings(out io.Writer, found []finding) {
 	for _, f := range found {
-		fmt.Fprintf(out, "%s:%d: %s\n\t%s\n", f.file, f.line, f.text.text, f.faults)
+		_, _ = fmt.Fprintf(out, "%s:%d: %s\n\t%s\n", f.file, f.line, f.text.text, f.faults)
 	}
 }
 

@@ -26,7 +26,6 @@ func TestScore(t *testing.T) {
 		strings.Repeat("The server reads a long file ", 4) + "once more and again.":       false,
 		"`a, b, c, d, e: f; g` is one word, and http://example.com/what:is:it is another": false,
 	} {
-
 		points := 0
 		for _, s := range splitSentences(sentence) {
 			p, why := score(s)

@@ -71,7 +71,7 @@ func score(sentence string) (points int, why []string) {
 // countWords counts words; a code span is one.
 func countWords(sentence string) int {
 	n := 0
-	for _, field := range strings.Fields(sentence) {
+	for field := range strings.FieldsSeq(sentence) {
 		if wordLike.MatchString(field) {
 			n++
 		}

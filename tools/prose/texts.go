@@ -136,7 +136,7 @@ func readRow(name string, line int, row string) []text {
 		return nil
 	}
 	var texts []text
-	for _, cell := range strings.Split(strings.ReplaceAll(row, `\|`, "/"), "|") {
+	for cell := range strings.SplitSeq(strings.ReplaceAll(row, `\|`, "/"), "|") {
 		cell = strings.TrimSpace(cell)
 		if cell != "" {
 			texts = append(texts, text{name, name, line, cell, countWords(plain(cell)) > 7})

@@ -22,7 +22,7 @@ type phrase struct {
 // between slashes is a regular expression.
 var phrases = sync.OnceValue(func() []phrase {
 	var list []phrase
-	for _, entry := range strings.Split(strings.TrimSpace(wordList), "\n\n") {
+	for entry := range strings.SplitSeq(strings.TrimSpace(wordList), "\n\n") {
 		lines := strings.Split(entry, "\n")
 		if strings.HasPrefix(lines[0], "#") {
 			continue
