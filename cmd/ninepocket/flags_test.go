@@ -86,7 +86,7 @@ var badValues = map[string][]string{
 // freeFlags take any text: a fault only shows at use, or in comparison with the present state.
 var freeFlags = []string{
 	"ninepocket snapshot rollback --reason",
-	"access-log", "bulk-dir", "image-cache", "images", "into", "key", "mapping", "ready-file",
+	"access-log", "bulk-dir", "image-cache", "images", "into", "key", "log", "mapping", "ready-file",
 	"store-cache",
 	"ninepocket usage --tenant", "contact",
 	"ninepocket tenants suspend --reason", "ninepocket tenants resume --reason", "ninepocket tenants delete --reason",
