@@ -32,6 +32,7 @@ func TestScore(t *testing.T) {
 			points = max(points, p)
 			t.Log(s, p, why)
 		}
+
 		if (points >= 2) != flagged {
 			t.Errorf("%q has %d points, flagged should be %v", sentence, points, flagged)
 		}
