@@ -35,8 +35,8 @@ PLATFORMS    ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 SIGN_KEY     ?=
 MEASURE      ?=
 
-# A process with the race detector sleeps a second before it ends, unless it is told otherwise, and
-# tests start hundreds of them.
+# A process with the race detector sleeps a second before it ends, and tests start hundreds of them.
+# This value shortens the sleep.
 export GORACE ?= atexit_sleep_ms=20
 
 ##@ Run it
@@ -161,7 +161,7 @@ bin/drive: FORCE
 	$(GO) build -trimpath -buildvcs=false -o $@ ./bench/drive
 
 .PHONY: bench-loop
-bench-loop: build bin/drive ## drive servers over loopback, each operation beside bare ones (BENCH_FLAGS='--operation get_card'; 8 min)
+bench-loop: build bin/drive ## drive servers over loopback, each operation next to bare ones (BENCH_FLAGS='--operation get_card'; 8 min)
 	@bin/drive $(BENCH_FLAGS)
 
 .PHONY: bench-swap
@@ -177,7 +177,7 @@ bench-plot: build bin/drive ## measure growth up to 1,000,000 cards into docs/de
 	$(GO) run ./bench/figures scale $(BENCH_FLAGS)
 
 .PHONY: bench-compare
-bench-compare: build bin/drive ## measure PostgreSQL, SQLite and search libraries beside ours into docs/dev/BENCHMARKS.md (4 min)
+bench-compare: build bin/drive ## measure PostgreSQL, SQLite and search libraries next to ours into docs/dev/BENCHMARKS.md (4 min)
 	$(GO) run ./bench/figures compare --data '$(DATA)' $(BENCH_FLAGS)
 
 ##@ Look over the code
@@ -320,7 +320,7 @@ dist/linux-amd64/ninepocket: FORCE
 FORCE:
 
 .PHONY: licenses
-licenses: dist/linux-amd64/ninepocket ## write THIRD_PARTY_LICENSES anew from a build
+licenses: dist/linux-amd64/ninepocket ## write THIRD_PARTY_LICENSES again from a build
 	$(GO) run ./deploy/bom -binary $< -licenses THIRD_PARTY_LICENSES
 
 .PHONY: licenses-check

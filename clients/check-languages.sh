@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks the clients of Python and TypeScript in addition to the tests of ./faults: types that are those of the
-# document, programs of version 0.1.0 that still compile, both languages' strictest checkers, a page in Chromium, and with
-# TEST_DEPTH=whole the cost of a call next to a bare client. Compiles the TypeScript first; "compile" does only that, "types" writes its types.
+# Checks the clients of Python and TypeScript in addition to the tests of ./faults. It compares types with the document,
+# compiles programs of version 0.1.0, and runs both languages' strictest checkers and a page in Chromium. With
+# TEST_DEPTH=whole it measures the cost of a call next to a bare client. It compiles the TypeScript first; "compile" does only that, "types" writes its types.
 # Skips with one line if a tool is missing. The Go client does not need this script.
 set -euo pipefail
 cd "$(dirname "$0")"

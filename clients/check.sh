@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the clients: their types and code, and with a real server the table of faults, mirrors, programs and pages. What a
-# language needs that is absent here is skipped with one line.
+# Checks the clients: their types and code, and with a real server the table of faults, mirrors, programs and pages. A
+# language whose tools are absent is skipped with one line.
 set -euo pipefail
 cd "$(dirname "$0")"
 go=${GO:-go}

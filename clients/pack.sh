@@ -24,7 +24,7 @@ if command -v python3 >/dev/null; then
 else
   echo 'skipped: the Python client, because there is no python3'
 fi
-# What compiles it is there after `make clients-check`, or after `npm ci` in its folder.
+# Its compiler is installed by `make clients-check`, or by `npm ci` in its folder.
 if [ -e typescript/node_modules/.package-lock.json ] && command -v npm >/dev/null; then
   cp ../LICENSE typescript/LICENSE
   (cd typescript && node_modules/.bin/tsc && npm pack --silent --ignore-scripts --pack-destination "$dist")

@@ -236,7 +236,7 @@ func (p *valuePage) streamrow(qw422016 *qt422016.Writer, line *valuedLine, ask b
 		if more := line.MatchCount - len(line.Candidates); more > 0 {
 			qw422016.N().S(`<p class="when">`)
 			qw422016.E().S(plural(more, "more card fits", "more cards fit"))
-			qw422016.N().S(`: a set or a number in the line tells which.</p> `)
+			qw422016.N().S(`: a set or a number in the line selects the card.</p> `)
 		}
 		qw422016.N().S(`</div> `)
 	}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the module: first the seeds and stored findings, then each target for FUZZTIME
-# (Go's -fuzztime: a duration or a count like 1000000x; 0 stops after the seeds). FUZZ is a regular expression
-# over target names. A target that fails does not stop the others; the end lists what each one reached and the
-# command that goes on with those that failed. Findings are written to testdata/fuzz of their package: commit
+# Runs every fuzz target of the module: first the seeds and stored findings, then each target for FUZZTIME.
+# FUZZTIME is a duration or a count like 1000000x, as in Go's -fuzztime; 0 stops after the seeds. FUZZ is a
+# regular expression over target names. A target that fails does not stop the others. The end lists the
+# executions of each target and the command that continues the failed targets. Findings are written to testdata/fuzz of their package: commit
 # them. New inputs stay in Go's cache, so that a later run begins where this one ended.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -41,8 +41,8 @@ if [ -z "${TMPDIR:-}" ] && [ -w $memory ] && [ "$(df -kP $memory | awk 'NR == 2 
 fi
 
 # Test programs are stored, because linking fifty of them takes as long as the tests of the largest
-# package: go test links only the changed ones again. The one of this folder has the name of the
-# command's, and needs a folder of its own.
+# package: go test links only the changed ones again. The program of this folder has the same
+# name as that of cmd/ninepocket, so it gets another folder.
 programs=bin/tests
 mkdir -p $programs/house $programs/plain
 export TEST_PROGRAMS=$PWD/$programs/plain # the command without the race detector, which its tests build

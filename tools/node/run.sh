@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Lints the OpenAPI document, as it is written, as it is served, and that of each surface, with two independent linters;
-# then generates types from each and compiles client.ts, surfaces.ts and the program of docs/GUIDE.md against them. What other
-# generators make of it is in ../generators. Skips where Node is missing or too old.
+# Lints the OpenAPI document with two independent linters: the file, the served document, and that of each surface. Then
+# it generates types from each, and compiles client.ts, surfaces.ts and the program of docs/GUIDE.md against them. Other
+# generators are in ../generators. Skips where Node is missing or too old.
 set -euo pipefail
 cd "$(dirname "$0")"
 export CI=${CI:-true} REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true NO_UPDATE_NOTIFIER=1

@@ -2,8 +2,9 @@
 //
 //	prose [-root DIR] [-v] [-check] [FILE|DIR…]
 //
-// It reads pages, comments, help, log lines, metric help, messages and OpenAPI descriptions. It prints
-// the share of flagged sentences of each group: a page, the comments of a package, or all log lines.
+// It reads pages, comments (also of scripts and units), help, log lines, metric help, messages and
+// OpenAPI descriptions. It prints the share of flagged sentences of each group: a page, the comments
+// of a package, or all log lines.
 package main
 
 import (

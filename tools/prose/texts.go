@@ -57,10 +57,14 @@ func readTexts(root string, names []string) ([]text, error) {
 	return texts, nil
 }
 
+// scripts are the extensions of files with # comments.
+var scripts = []string{".sh", ".py", ".toml", ".service", ".timer", ".socket"}
+
 // readFile reads the texts of one file of a kind that has prose.
 func readFile(file, name string) ([]text, error) {
 	isPage := path.Ext(name) == ".md" && path.Base(name) != "THIRD_PARTY_LICENSES"
-	if !isPage && path.Ext(name) != ".go" && name != openapiFile {
+	isScript := name == "Makefile" || slices.Contains(scripts, path.Ext(name))
+	if !isPage && !isScript && path.Ext(name) != ".go" && name != openapiFile {
 		return nil, nil
 	}
 	content, err := os.ReadFile(file)
@@ -71,10 +75,40 @@ func readFile(file, name string) ([]text, error) {
 	switch {
 	case isPage:
 		return readPage(name, string(content)), nil
+	case isScript:
+		return readScript(name, string(content)), nil
 	case name == openapiFile:
 		return readDescriptions(name, content)
 	}
 	return readGo(name, content)
+}
+
+// targetHelp is the help of a target of the Makefile.
+var targetHelp = regexp.MustCompile(`^[a-z-]+:.*?## (.*)`)
+
+// readScript reads the comments of a script, and the help of the Makefile's targets. Lines of a comment
+// are one text.
+func readScript(name, content string) []text {
+	var texts []text
+	comment := text{group: path.Dir(name), file: name, counts: true}
+	for i, line := range strings.Split(content, "\n") {
+		if found, is := strings.CutPrefix(line, "# "); is {
+			if comment.text == "" {
+				comment.line = i + 1
+			}
+			comment.text = strings.TrimSpace(comment.text + " " + found)
+			continue
+		}
+
+		if comment.text != "" {
+			texts = append(texts, comment)
+			comment.text = ""
+		}
+		if help := targetHelp.FindStringSubmatch(line); help != nil {
+			texts = append(texts, text{group: "help", file: name, line: i + 1, text: help[1], counts: true})
+		}
+	}
+	return texts
 }
 
 var (

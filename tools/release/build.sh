@@ -73,7 +73,7 @@ fi
 clients/pack.sh "$dist"
 find "$dist" -mindepth 1 -maxdepth 1 -type d -exec rm -r {} + # what the archive of Go was packed from
 
-# The sums are signed, and so everything is. Who verifies names the signer "ninepocket".
+# The signed sums cover every file. A verifier names the signer "ninepocket".
 cd "$dist"
 find . -maxdepth 1 -type f -printf '%f\n' | sort | xargs sha256sum >"$work/SHA256SUMS"
 mv "$work/SHA256SUMS" SHA256SUMS

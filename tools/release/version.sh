@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 version=$(sed -n 's/^## \[\([0-9][^]]*\)\].*/\1/p' CHANGELOG.md | head -1)
 number='[0-9]+\.[0-9]+\.[0-9]+(-[a-z]+\.[0-9]+)?' differs=
 
-# spread FILE EXPRESSION… edits a file, or tells that it would.
+# spread FILE EXPRESSION… edits a file, or reports that it would.
 spread() {
   local file=$1 edits=()
   shift
