@@ -1,7 +1,7 @@
 // Package access decides whether a key may make a call now, and what the call costs. It has minute
-// limits, daily quotas, credits, idempotency records and the ledger. Keys and plans are in
-// [ninepocket/access/keys], and the files of a state directory in [ninepocket/access/state]. It knows
-// nothing of HTTP, of routes or of cards.
+// limits, daily quotas, credits, idempotency records and the ledger, which the pages call usage
+// records. Keys and plans are in [ninepocket/access/keys], and the files of a state directory in
+// [ninepocket/access/state]. It knows nothing of HTTP, of routes or of cards.
 //
 // # Basics
 //
@@ -17,7 +17,7 @@
 // write-ahead log, and regularly a checkpoint into a file. Every store passes the conformance suite of
 // package accesstest; a store on another technology implements the same interface.
 //
-// A [Gate] combines a ring and a store. One request is
+// A [Gate] combines a key ring and a store. One request is
 //
 //	principal, err := gate.Authenticate(rawKey, now)
 //	decision := gate.Admit(principal, access.CardsSearch, now)
@@ -46,9 +46,9 @@
 // # Caveats
 //
 // A request credit or a request of the day is reserved at admission, and charged or given back at
-// Finish. While requests that will fail reserve the last credits, others are refused with
-// quota_exceeded: the quota is never exceeded, but it may be refused for the length of a request
-// although a credit comes back.
+// Finish. While requests that will fail reserve the last credits, other requests are refused with
+// quota_exceeded. So the quota is never exceeded, but a request may be refused although a credit
+// comes back a moment later.
 //
 // Limits, quota days and credit periods do not go backwards with a wall clock that is set back: the
 // tenant stays in the later day until the clock arrives there. A day more than a day ahead of the

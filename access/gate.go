@@ -87,8 +87,8 @@ func (g *Gate) Usage(p *keys.Principal, now Instant) (Usage, error) {
 	return g.store.Usage(p, SpecFor(p, UsageGet), now)
 }
 
-// paidSuggestions are the suggestions that tenants have paid for on this server and not had yet. They
-// end with the UTC day, and with the process.
+// paidSuggestions are the suggestions that tenants have paid for on this server and not received yet.
+// They end with the UTC day, and with the process.
 type paidSuggestions struct {
 	mu   sync.Mutex
 	day  calendar.Day
@@ -129,7 +129,8 @@ func (g *Gate) admitSuggestion(p *keys.Principal, now Instant) Decision {
 	return decision
 }
 
-// finishSuggestion adds the others that a charge has paid, or gives back one that was not answered.
+// finishSuggestion adds the other suggestions that a charge has paid, or gives back a suggestion
+// that was not answered.
 func (g *Gate) finishSuggestion(res *Reservation, success bool) {
 	day := calendar.DayOf(res.Now.Wall)
 	switch {
@@ -140,7 +141,7 @@ func (g *Gate) finishSuggestion(res *Reservation, success bool) {
 	}
 }
 
-// furtherWait is how long a call of several units waits for the one before it of the same key.
+// furtherWait is how long a call of several units waits for the previous such call of the same key.
 const furtherWait = 2 * time.Second
 
 // AdmitFurther admits n further units of an admitted call's quota, all or none: a valuation of 1,000 items

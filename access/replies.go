@@ -11,8 +11,8 @@ import (
 const (
 	// ReplyMillis is how long a reply is stored, exactly (decision 30).
 	ReplyMillis = int64(600_000)
-	// DefaultMaxIdempotencyRecords limits a tenant's idempotency records, in addition to what the
-	// plan allows in ten minutes (decision 1761): 100,000 take about 10 MB of memory.
+	// DefaultMaxIdempotencyRecords limits a tenant's idempotency records; a small plan makes fewer
+	// in ten minutes (decision 1761). 100,000 take about 10 MB of memory.
 	DefaultMaxIdempotencyRecords = 100_000
 	// maxReply bounds one reply before compression.
 	maxReply = 4 << 20

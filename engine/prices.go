@@ -34,10 +34,10 @@ type series struct {
 
 var seriesPool = sync.Pool{New: func() any { return new([]series) }}
 
-// AppendHistory appends the body of price history (decision 20). It has the points of a window: as
-// many dates as days says, up to the snapshot's own. They ascend by date and are then in variant
-// order. A variant other than "" restricts them to that variant. A lane has snapshot.HistoryDays
-// dates, so earlier days have no points.
+// AppendHistory appends the body of price history (decision 20). It has the points of a window,
+// which has as many dates as days says and ends at the snapshot's date. They ascend by date and are
+// then in variant order. A variant other than "" restricts them to that variant. A lane has
+// snapshot.HistoryDays dates, so earlier days have no points.
 func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte {
 	dst = wire.AppendHistoryHead(dst, v.Catalog, card, days, &v.site)
 

@@ -22,8 +22,8 @@ func (v *View) hashProducts(step func()) {
 	v.ProductsHash = hash.Sum64()
 }
 
-// shareProducts uses the products of another View if they are equal, byte for byte. A day's prices change
-// none, so two Views hold them once. It calls step, which may pause or be nil.
+// shareProducts uses the products of another View if they are equal, byte for byte. The prices of a day
+// change no product, so two Views share one copy. It calls step, which may pause or be nil.
 func (v *View) shareProducts(other *View, step func()) {
 	if other == nil || v.ProductsHash != other.ProductsHash ||
 		!slices.Equal(v.products.ranges, other.products.ranges) {

@@ -77,7 +77,8 @@ func (v *View) appendSuggestions(dst []byte, typed *SuggestQuery) []byte {
 			continue
 		}
 
-		// Letters and digits alone make "EX" of "ex" and one of two sexes.
+		// Base names compare letters and digits alone, and so do not distinguish "EX" from "ex", or
+		// ♀ from ♂.
 		other := func(k uint32) bool {
 			return index.BaseName(c.Cards.Name.At(int(k)), c.Cards.Number.At(int(k))) != name
 		}

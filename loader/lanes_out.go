@@ -193,7 +193,7 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 		flags |= snapshot.LaneLicensed
 	}
 
-	// A lane without a price says nothing of when it was seen last: Seen does.
+	// A lane without a price has no time of collection: LastSeen says when it was seen last.
 	asOf := snapshot.NoTime
 	collected := snapshot.NoTime
 	if cents != snapshot.NoCents {

@@ -124,7 +124,7 @@ func (day *RefusedDay) String() string {
 func (n *remarks) groups(groups []CarriedGroup) {
 	var each []string
 	for _, group := range groups {
-		// Their replacement helps until it ends.
+		// If a group keeps earlier prices, the remark says until when.
 		carried := ""
 		if group.Of != "" {
 			carried = fmt.Sprintf(": %d prices of %s stand until %s", group.Lanes, group.Of, group.Until)

@@ -52,7 +52,8 @@ var shippedSearch = sync.OnceValues(func() (map[string]searchAlias, error) {
 	return shipped.search, err
 })
 
-// searchRow reads a phrase. A row without a replacement and a reference takes the shipped one away.
+// searchRow reads a phrase. A row without a replacement and without a reference removes the shipped
+// phrase.
 func (m *mapping) searchRow(r []string) error {
 	a := searchAlias{phrase: strings.TrimSpace(r[0]), game: r[1], replacement: strings.TrimSpace(r[2])}
 	key := cardvocab.Fold(a.phrase)

@@ -89,7 +89,7 @@ func (b *builder) joinUnlisted(cards []card, c *card) bool {
 	if second.unlisted != 0 && (first.unlisted == 0 || second.unlisted < first.unlisted) {
 		first, second = second, first // air: a swap
 	}
-	// One that may be listed makes both so.
+	// If one of the two may be listed, both may be.
 	unlisted := max(first.unlisted, second.unlisted)
 	if first.unlisted == 0 || second.unlisted == 0 {
 		unlisted = 0
@@ -187,7 +187,8 @@ func (b *builder) findRelisted(m *merged) {
 		old, fresh := c.refs[0], m.cards[others[0]].refs[0] // air: a pair
 		namespace, ref := splitRef(fresh)
 		oldNamespace, oldRef := splitRef(old)
-		// A card of another source was never called otherwise by this one.
+		// Only a reference of the same source can replace another: a source names no card of
+		// another source.
 		if namespace == oldNamespace {
 			b.report.Relisted = append(b.report.Relisted, Relisted{
 				Old: readable(old), New: readable(fresh), Name: c.name,
@@ -221,7 +222,7 @@ func (b *builder) dropRemoved(m *merged) {
 	})
 	m.sealed = slices.DeleteFunc(m.sealed, func(product sealed) bool { return isRemoved(&product.item) })
 
-	// Somebody may believe that it is gone.
+	// A row that removes nothing is reported: its author may believe that the card or set is gone.
 	before := map[string]map[string]string{aliasCard: b.registry.items, aliasSet: b.registry.sets}
 	for _, kind := range []string{aliasCard, aliasSet} {
 		for _, ref := range slices.Sorted(maps.Keys(b.mapping.removed[kind])) {

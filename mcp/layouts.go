@@ -8,7 +8,7 @@ const (
 	more = `[, more with cursor={next_cursor}]`
 	// remarks are the notes behind a label.
 	remarks = `<notes"; " {.:remark}>.` + "\n>"
-	// identityOf is the begin of a card's line.
+	// identityOf is the beginning of a card's line.
 	identityOf = `{name} |[ {set}][ #{number}] | {game}[ | {rarity}]`
 	// pricedCard is a card's line. A detailed card has its page.
 	pricedCard = identityOf + ` | {market_price_cents:$}[ of {price_updated_at:own date}][ | {variant}]` +

@@ -145,7 +145,7 @@ func (b *Build) addCompanion(ctx context.Context, made *snapshot.Catalog) error 
 		if errors.Is(err, snapshot.ErrNoCompanion) {
 			return nil
 		}
-		// Quotes are of a day that is over.
+		// The base's quotes are of a past day, and are left out.
 		if err == nil {
 			made.Companion = snapshot.Companion{Cards: old.Cards, Sets: old.Sets}
 		}

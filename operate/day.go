@@ -168,7 +168,8 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 	for _, warning := range report.Built.Warnings {
 		d.OnWarning(warning)
 	}
-	// A build that fills days has read more than the next one, which makes the same of less.
+	// A build that fills days has read more than the next build, which makes the same catalog from
+	// less input.
 	made, err := store.Manifest(report.Built.ID)
 	served, none := store.Manifest(cur.ID)
 	if err == nil && none == nil && made.SameContent(served) {

@@ -24,7 +24,7 @@ type downloads struct {
 	of map[string]int
 }
 
-// add adds to the downloads of a tenant, and reports whether there may be as many.
+// add adds to the downloads of a tenant, and reports whether the tenant may have so many.
 func (d *downloads) add(tenant string, n int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,7 +64,7 @@ func beginDownload(x *exchange) *wire.APIError {
 	}
 	if !x.s.downloads.add(tenant, 1) {
 		return &wire.APIError{
-			// As for every 429, it is what RateLimit says of the minute.
+			// As for every 429, the time is that of the minute in RateLimit.
 			Code: wire.RateLimitExceeded, RetryAfter: int(max(1, x.metering.decision.Minute.Wait)),
 			Detail: strconv.Itoa(maxDownloads) + " downloads of this account are under way: wait for one to end",
 		}

@@ -15,8 +15,8 @@ type Compat struct {
 	Operations []*api.Operation
 	// AppendError writes an error in the form of that API.
 	AppendError func(dst []byte, status int, message string) []byte
-	// Anonymous is the plan of callers without a key; nil refuses them. Its minute is each address's own, and
-	// its day is one for all.
+	// Anonymous is the plan of callers without a key; nil refuses them. Each address has its own minute, and
+	// all of them share one day.
 	Anonymous *keys.Plan
 }
 
@@ -26,7 +26,8 @@ const compatPath = "/v2"
 // anonymousTenant is the tenant that calls without a key are of.
 const anonymousTenant = "anonymous"
 
-// compatCodes are those of live, but for a key that is none.
+// compatCodes are the codes of live, except that an invalid key has the status of a plan's limit,
+// 403.
 var compatCodes = func() map[wire.Code]wire.Meaning {
 	codes := maps.Clone(wire.LiveCodes)
 	codes[wire.Unauthorized] = codes[wire.PlanLimit]
@@ -91,7 +92,7 @@ func (s *Server) withoutSlash(path string) string {
 	return strings.TrimSuffix(path, "/")
 }
 
-// admitAnonymous makes a call without any key one of the anonymous plan, where there is one. handled is false
+// admitAnonymous gives a call without any key the anonymous plan, if there is such a plan. handled is false
 // when the call needs a key.
 func (contract *compat) admitAnonymous(x *exchange) (f *wire.APIError, handled bool) {
 	if contract == nil || contract.anonymous == nil || x.surface != &contract.surface || x.credentials.malformed ||

@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// exposedHeaders are the headers that a browser's script may read, sendable those that it may send.
+// The headers and the time of CORS.
 const (
 	// exposedHeaders are the headers that a script in a browser may read, allowedHeaders those that
 	// it may send.

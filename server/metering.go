@@ -101,7 +101,7 @@ func (m *metering) finish(success bool) error {
 		return nil
 	}
 
-	// The first one comes last, so that its charge shows the quota after all.
+	// The call's own reservation ends last, so that its charge shows the quota after all charges.
 	var failure error
 	if m.further != nil {
 		failure = m.gate.FinishFurther(m.principal, m.further, success)

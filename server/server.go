@@ -58,7 +58,7 @@ type Options struct {
 	Pages *site.Pages
 	// Images is the folder of card images; nil for none.
 	Images *Images
-	// Bulk has the files of the whole catalog; nil for one without any.
+	// Bulk has the files of the whole catalog; nil for a server without such files.
 	Bulk *bulk.Store
 	// Metering returns the reason why calls cannot be metered now; nil means that they always can.
 	Metering func() error

@@ -14,9 +14,9 @@ import (
 // There are four: live, preview, the gate of MCP, and MCP's tools.
 type surface struct {
 	name string
-	// keySurface is that of its keys. On preview unknown query parameters and body members are
-	// errors; live takes Authorization: Bearer, and its responses have validators and name their
-	// snapshot.
+	// keySurface is the surface of its keys. On preview unknown query parameters and body members
+	// are errors; live takes Authorization: Bearer, and its responses have validators and name
+	// their snapshot.
 	keySurface keys.Surface
 	cacheable  string // Cache-Control of responses that depend on the snapshot and the request alone
 	private    string // Cache-Control of everything else

@@ -105,15 +105,16 @@ const (
 	// maxListPages is how much a list counts at most: its rest is read for its size.
 	pageBytes    = 100 << 10
 	maxListPages = (maxListBytes + pageBytes - 1) / pageBytes
-	// maxStreams is how many lists are read as streams at the same time, of an address one. Each
-	// takes its text twice, and its answer, which is no longer than a table of its rows: 64 MiB for
-	// both, in addition to Options.BodyBudget.
+	// maxStreams is how many lists are read as streams at the same time. An address has one at
+	// most. Each takes its text twice, and its answer, which is no longer than a table of its rows:
+	// 64 MiB for both, in addition to Options.BodyBudget.
 	maxStreams = 2
 	// paceBytes is how much of a list must come in listPace, so that nobody has a stream for long.
 	paceBytes = 64 << 10
 	listPace  = 10 * time.Second
-	// listPaces is in how many times of listPace the whole list must have come: the longest does at
-	// 280 kbit/s, and two slow clients have the streams for two minutes only.
+	// listPaces is the number of listPace periods within which the whole list must have come. The
+	// longest list then needs 280 kbit/s, and two slow clients have the streams for two minutes
+	// only.
 	listPaces = 12
 )
 

@@ -44,7 +44,8 @@ const companionCards, companionSets, companionQuotes = "companion_cards", "compa
 // ErrNoCompanion reports a snapshot that was built without a source of the other API.
 var ErrNoCompanion = errors.New("the snapshot has no cards of the other API")
 
-// CompanionKey is equal for two snapshots whose cards and sets of the other API are; "" for none.
+// CompanionKey is equal for two snapshots if their cards and sets of the other API are equal; ""
+// for none.
 func (m *Manifest) CompanionKey() string {
 	var key strings.Builder
 	for i := range m.Sections {

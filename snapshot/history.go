@@ -43,7 +43,7 @@ func ExtendPoints(dst []byte, last Point, points []Point) []byte {
 }
 
 // CutPoints appends the stored points in [from, until) in their stored form: only the first point
-// is encoded again. Stored prices are shift too high. It returns the last point, of NoDay when
+// is encoded again. Stored prices are too high by shift. It returns the last point, of NoDay when
 // there is none, and the bytes after it. Points from a day on are also appended to points.
 func CutPoints(
 	dst []byte, points []Point, stored []byte, shift int64, from, recent, until Day,

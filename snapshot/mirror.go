@@ -13,7 +13,7 @@ import (
 	"ninepocket/internal/disk"
 )
 
-// pulledMarker marks a snapshot that Import brought: it has no quarantine report.
+// pulledMarker marks a snapshot that ImportSnapshot brought: it has no quarantine report.
 const pulledMarker = "pulled"
 
 // StaleEpochError reports that a remote release is older than the local release.
@@ -68,7 +68,7 @@ func (d *Store) Has(id string) bool {
 
 // ImportSnapshot stores a snapshot of another store. open gives the bytes of a section's file,
 // which are compared with the strong checksum while they are copied. After an error or a crash the
-// snapshot is not there. It is not published: see Adopt. The quarantine report is left out.
+// snapshot is not there. It is not published: see PublishFrom. The quarantine report is left out.
 func (d *Store) ImportSnapshot(id string, manifest []byte, open func(Section) (io.ReadCloser, error)) error {
 	m, err := ParseManifest(manifest, id)
 	if err != nil {

@@ -48,7 +48,7 @@ func (c *Catalog) ChangedAt(lane int) int64 {
 		case NoDay:
 			return NoTime
 		case seen:
-			// Its price may have stood for a week that it was not seen in.
+			// The price may have stood for a week in which the lane was not seen.
 			last += CarryDays
 		}
 		return min((last+2).Start()-1, c.SnapshotAt)

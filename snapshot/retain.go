@@ -134,7 +134,7 @@ func (d *Store) prune(r Retention, now time.Time) (PruneResult, error) {
 	}
 
 	for i, m := range all {
-		// The newest come first, and Keep of them stay.
+		// The newest come first, and RetainCount of them stay.
 		if r.RetainCount <= 0 || i < r.RetainCount {
 			continue
 		}
@@ -158,7 +158,8 @@ func (d *Store) prune(r Retention, now time.Time) (PruneResult, error) {
 	return done, nil
 }
 
-// retained has the ids of the snapshots that r must not remove, for any Keep, and the reasons.
+// retained has the ids of the snapshots that r must not remove, for any RetainCount, and the
+// reasons.
 func (d *Store) retained(r Retention, now time.Time) (map[string]string, error) {
 	why := map[string]string{}
 	cur, err := d.Current()
@@ -181,7 +182,7 @@ func (d *Store) retained(r Retention, now time.Time) (map[string]string, error) 
 		why[cur.ID] = "current"
 	}
 
-	// A hold is a stronger reason than a cursor, and a weaker one than the pointer.
+	// A pin is a stronger reason than a cursor, and a weaker reason than the pointer.
 	pinned, err := d.Pinned()
 	for _, id := range pinned {
 		if why[id] == "" || why[id] == "recent" {

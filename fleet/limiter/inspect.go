@@ -97,7 +97,8 @@ func (r *redisDialer) tryTake(ctx context.Context, conn rueidis.DedicatedClient)
 	}
 	rk := redisKeys{prefix: r.options.Prefix, tenant: "check." + rand.Text(), serverID: "check", sessionID: "check"}
 	names := rk.admitKeys(&admitRequest{subject: "check", period: quotaPeriod{name: "check"}})
-	// Number 1 of a server that knows of none: one call of one a minute, of a quota of one until tomorrow.
+	// The first request of a server without earlier ones: one call, with a limit of one a minute and a
+	// quota of one until tomorrow.
 	till := r.options.Now().Wall + (24 * time.Hour).Milliseconds()
 	take := rk.command(scriptTake, names, []int64{1, 0, 1, 1, 1, 0, 0, till, 0}, []int64{1, 1})
 	defer conn.Do(context.WithoutCancel(ctx), conn.B().Del().Key(names...).Build())
@@ -132,7 +133,7 @@ func (r *redisDialer) isOpen(ctx context.Context, address string) bool {
 		option.TLSConfig.GetClientCertificate = nil
 	}
 
-	// One that wants a password lets no client begin.
+	// A Redis that wants a password lets no client begin.
 	client, err := rueidis.NewClient(option)
 	if err != nil {
 		return false

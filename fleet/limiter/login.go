@@ -98,8 +98,8 @@ func readCertificates(config *tls.Config, root, cert, key string) error {
 	return wrong
 }
 
-// Reload reads the files of a URL again, tries to log in with it, and takes it for the connections to come. Those
-// that there are stay. It takes no URL of another place: that needs a restart.
+// Reload reads the files of a URL again, tries to log in with it, and uses it for new connections. Present
+// connections stay. It refuses a URL of another place, which needs a restart.
 func (store *Store) Reload(ctx context.Context, url string) (taken bool, err error) {
 	r, ok := store.options.dialer.(*redisDialer)
 	if !ok || placeOf(url) != placeOf(*r.url.Load()) {

@@ -166,7 +166,7 @@ func (cs *connections) heartbeat(ctx context.Context) error {
 	if skew, bad := cs.clockSkew(ctx, conn); bad == nil {
 		cs.metrics.clockSkew.Store(skew)
 	}
-	// A Redis that does not say it is metered all the same.
+	// If Redis does not report its memory, calls go on.
 	if text, bad := conn.Do(ctx, conn.B().Info().Section("memory").Build()).ToString(); bad == nil {
 		used, bound := memoryOf(readInfo(text))
 		cs.metrics.memoryUsed.Store(used)

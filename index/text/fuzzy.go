@@ -57,9 +57,10 @@ const (
 )
 
 // allowedTypos is the largest distance at which a word may be misspelled (docs/dev/SEARCH.md, Expand). It
-// is 0 under four letters or with other characters than letters and digits that may be misread letters; 1
-// up to six, 2 from seven. Words of three letters are compared with the suffixes only (see lookup). In
-// three syllables or Han, or four kana, each of three bytes, one may be another of its block.
+// is 0 under four letters, and for a word with other characters than letters and digits that may be
+// misread letters. It is 1 up to six letters, and 2 from seven. Words of three letters are compared with
+// the suffixes only (see lookup). It is also 2 for three syllables or Han, and for four kana: each has
+// three bytes, so that one may be another of its block.
 func allowedTypos(w []byte) int {
 	switch {
 	case isWide(w) && len(w) <= maxWord && (characters(w) >= 4 || characters(w) == 3 && w[0] != firstOfKana):
