@@ -61,9 +61,9 @@ type Config struct {
 	DefaultSurface        string   `toml:"default_surface" help:"surface of a shared path for calls without a key" public:"live preview"` // air: a tag is one text
 	ProductPrefix         string   `toml:"product_prefix" help:"prefix of product ids: 1 to 16 lower-case letters, digits"`               // air: a tag is one text
 	CORSOrigins           []string `toml:"cors_origins" help:"CORS: origins whose pages may read responses"`
-	MaxIdempotencyRecords int      `toml:"replies_max" help:"idempotent responses stored for a tenant, beyond those of its plan in ten minutes" public:"yes"` // air: a tag is one text
-	AdminHosts            []string `toml:"admin_hosts" help:"host names with a dot that may address the admin listener, besides localhost"`                   // air: a tag is one text
-	TrustedProxies        []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For has a visitor's address"`             // air: a tag is one text
+	MaxIdempotencyRecords int      `toml:"replies_max" help:"idempotent responses stored for a tenant at most; a plan may admit fewer in ten minutes" public:"yes"` // air: a tag is one text
+	AdminHosts            []string `toml:"admin_hosts" help:"host names with a dot that may address the admin listener, besides localhost"`                         // air: a tag is one text
+	TrustedProxies        []string `toml:"trusted_proxies" help:"addresses or networks of proxies whose X-Forwarded-For has a visitor's address"`                   // air: a tag is one text
 
 	Serve  Serve
 	Compat Compat
