@@ -303,6 +303,7 @@ release: ## build the commit's release into dist/release: archives, packages, cl
 
 .PHONY: release-check
 release-check: ## build the release twice, in two folders by two users, and install, upgrade, downgrade and roll it (30 min)
+	NINEPOCKET_RELEASE=whole $(GO) test -count=1 -run '^TestBenchmarksAreFresh$$' .
 	NINEPOCKET_RELEASE=whole $(GO) test -count=1 -v -timeout 60m ./deploy/release
 	NINEPOCKET_RELEASE=whole $(GO) test -count=1 -v -timeout 20m -run '^TestRollingUpgrade$$' ./deploy/fleet
 
