@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the release of the checked-out commit into a folder: build.sh DIST, with VERSION, PLATFORMS ("linux/amd64 …") and
-# SIGN_KEY (a private key of OpenSSH, or nothing for an unsigned release) in the environment. Equal commits make equal bytes.
+# SIGN_KEY (a private key of OpenSSH, or nothing for an unsigned release) in the environment. GO_VERSION=1.27.0 takes another
+# compiler. Equal commits and compilers make equal bytes.
 set -euo pipefail
 umask 022
 mkdir -p "${1:?usage: build.sh DIST}"
@@ -20,6 +21,17 @@ if [ -n "$key" ] && [ ! -r "$key" ]; then
   echo "release: cannot sign: there is no key $key; make one: ssh-keygen -t ed25519 -f $key" >&2
   exit 2
 fi
+
+# Bytes depend on the compiler, patch level included: the toolchain is fetched where another one is installed.
+wanted=go${GO_VERSION:-$(cat tools/release/go-version)}
+export GOTOOLCHAIN=$wanted GOEXPERIMENT='' GOFIPS140=off GOAMD64=v1 GOARM64=v8.0 GOFLAGS="-trimpath -buildvcs=false" GOWORK=off
+compiler=$("$GO" env GOVERSION GOEXPERIMENT | xargs) || compiler='the installed Go'
+if [ "$compiler" != "$wanted" ]; then
+  echo "release: cannot build with $compiler: want $wanted of tools/release/go-version, without experiments" >&2
+  echo "hint: install it, let go fetch it, or take another one: make release GO_VERSION=1.27.0" >&2
+  exit 2
+fi
+
 [ -z "$(git status --porcelain)" ] || echo 'note: the release is that of the commit; what is not committed is not in it'
 
 # The sources are those of the commit, whatever lies about in this folder.
@@ -31,7 +43,7 @@ git archive HEAD | tar -x -C "$src"
 commit=$(git log -1 --format=%H)
 committed=$(TZ=UTC git log -1 --format=%cd --date=format-local:%Y-%m-%d)
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C CGO_ENABLED=0 GOFLAGS="-trimpath -buildvcs=false" GOAMD64=v1 GOARM64=v8.0 GOWORK=off
+export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C CGO_ENABLED=0
 
 # packed ARCHIVE FOLDER NAME: a tar of NAME below FOLDER in which neither a user, a clock nor a folder's order shows.
 packed() {
@@ -84,4 +96,4 @@ else
   echo 'note: the release is not signed: SIGN_KEY=FILE names a key of ssh-keygen'
 fi
 chmod 644 ./*
-echo "the release is in $dist"
+echo "the release is in $dist, built by $compiler"
