@@ -298,7 +298,7 @@ install-files:
 	  sed 's,/usr/local/,$(PREFIX)/,g' deploy/systemd/$$unit >'$(DESTDIR)$(PREFIX)/lib/systemd/system/'$$unit; done
 
 .PHONY: release
-release: ## build the commit's release into dist/release: archives, packages, clients, checksums (VERSION=0.1.0 SIGN_KEY=FILE PLATFORMS='linux/amd64 …')
+release: ## build the commit's release into dist/release: archives, packages, clients, checksums (VERSION=0.1.0 SIGN_KEY=FILE PLATFORMS='linux/amd64 …' PARTS='deb python typescript')
 	@GO='$(GO)' VERSION='$(VERSION)' SIGN_KEY='$(SIGN_KEY)' PLATFORMS='$(PLATFORMS)' tools/release/build.sh dist/release
 
 .PHONY: release-check
