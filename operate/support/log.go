@@ -163,6 +163,7 @@ func writeLine(w *bytes.Buffer, attributes, tenants map[string]string) {
 // figure reads a value as the type of its key, and writes it again; "" for any other value or key.
 func figure(key, value string) string {
 	number, noNumber := strconv.ParseInt(value, 10, 64)
+
 	switch figures[key] {
 	case "Int":
 		if noNumber == nil {

@@ -28,7 +28,8 @@ var (
 	snapshots = []string{"snapshot_id", "published_id"}
 )
 
-// TestTexts holds texts.txt against the messages, and the keys of figures, of the sources. UPDATE=1, as in make generate, writes it.
+// TestTexts holds texts.txt against the messages, and the keys of figures, of the sources. UPDATE=1, as in make
+// generate, writes it.
 func TestTexts(t *testing.T) {
 	found := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
