@@ -81,8 +81,8 @@ var parts = sync.OnceValue(func() (all []string) {
 	return all
 })
 
-// settings are what both builds of a test are told. The gate takes the compiler that is there, make release-check the
-// one that releases have.
+// settings are the variables of both builds of a test. The gate uses the installed compiler, make release-check the
+// compiler of releases.
 func settings() []string {
 	env := []string{
 		"VERSION=" + newest(), "PLATFORMS=" + strings.Join(platforms(), " "), "PARTS=" + strings.Join(parts(), " "),
@@ -188,8 +188,8 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestRefusedBuilds wants a release refused before anything is built: every missing tool is named, files of others stay,
-// and another compiler is none.
+// TestRefusedBuilds wants a release refused before anything is built. Every missing tool is named, and files of others
+// stay.
 func TestRefusedBuilds(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"git", "make"} {
@@ -197,7 +197,7 @@ func TestRefusedBuilds(t *testing.T) {
 			t.Skipf("skipped: refused builds, because there is no %s", name)
 		}
 	}
-	compiler := strings.TrimPrefix(strings.Fields(runtime.Version())[0], "go")
+
 	for _, test := range []struct {
 		env  string
 		want []string
@@ -207,19 +207,20 @@ func TestRefusedBuilds(t *testing.T) {
 		{"PARTS=", []string{"it has files of no release: notes.txt"}},
 	} {
 		dist := t.TempDir()
-		notes := filepath.Join(dist, "notes.txt")
-		if err := os.WriteFile(notes, nil, 0o600); err != nil {
+		foreign := filepath.Join(dist, "notes.txt")
+		if err := os.WriteFile(foreign, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
+
 		cmd := exec.CommandContext(t.Context(), top+"/tools/release/build.sh", dist)
-		cmd.Env = append(os.Environ(), "VERSION="+newest(), "SIGN_KEY=", "GO_VERSION="+compiler, "GOPROXY=off", test.env)
+		cmd.Env = append(append(os.Environ(), "SIGN_KEY=", "GOPROXY=off"), append(settings(), test.env)...)
 		out, _ := cmd.CombinedOutput()
 		for _, want := range test.want {
 			if !strings.Contains(string(out), want) || cmd.ProcessState.ExitCode() != 2 {
 				t.Errorf("%s: exit %d, %s, want %q", test.env, cmd.ProcessState.ExitCode(), out, want)
 			}
 		}
-		if _, err := os.Stat(notes); err != nil {
+		if _, err := os.Stat(foreign); err != nil {
 			t.Error(err)
 		}
 	}
