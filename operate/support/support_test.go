@@ -166,12 +166,21 @@ func TestFilteredLog(t *testing.T) {
 // TestFigures wants values written as the type of their key, and nothing else of a log.
 func TestFigures(t *testing.T) {
 	for _, test := range []struct{ key, value, want string }{
-		{"rows", "12", "12"}, {"rows", "+0012", "12"}, {"rows", "12 rows", ""}, {"rows", "true", ""},
-		{"took", "90s", "1m30s"}, {"took", "1500000000", "1.5s"}, {"took", "hunter2", ""},
-		{"at", "2026-08-22T01:02:03.123456789Z", "2026-08-22T01:02:03Z"}, {"at", "4111111111111111", ""},
-		{"from_gomemlimit", "true", "true"}, {"from_gomemlimit", "1", ""},
+		{"rows", "12", "12"},
+		{"rows", "+0012", "12"},
+		{"rows", "12 rows", ""},
+		{"rows", "true", ""},
+		{"took", "90s", "1m30s"},
+		{"took", "1500000000", "1.5s"},
+		{"took", "hunter2", ""},
+		{"at", "2026-08-22T01:02:03.123456789Z", "2026-08-22T01:02:03Z"},
+		{"at", "4111111111111111", ""},
+		{"from_gomemlimit", "true", "true"},
+		{"from_gomemlimit", "1", ""},
 		{"snapshot_id", "20260822T010203Z-0123456789abcdef", "20260822T010203Z-0123456789abcdef"},
-		{"snapshot_id", "4111111111111111", ""}, {"keys", "4111111111111111", ""}, {"password", "1234", ""},
+		{"snapshot_id", "4111111111111111", ""},
+		{"keys", "4111111111111111", ""},
+		{"password", "1234", ""},
 	} {
 		if got := figure(test.key, test.value); got != test.want {
 			t.Errorf("%s=%s becomes %q, want %q", test.key, test.value, got, test.want)
