@@ -7,7 +7,8 @@
 
 FROM alpine:3.22 AS release
 ARG VERSION
-ARG TARGETARCH=amd64
+# BuildKit names the platform, unless a default stands here.
+ARG TARGETARCH
 ADD dist/release/ninepocket-${VERSION}-linux-${TARGETARCH}.tar.gz /
 RUN mv /ninepocket-${VERSION}-linux-${TARGETARCH} /release \
  && mkdir -p /out/var/lib/ninepocket/store /out/var/lib/ninepocket/state /out/tmp

@@ -298,11 +298,12 @@ install-files:
 	  sed 's,/usr/local/,$(PREFIX)/,g' deploy/systemd/$$unit >'$(DESTDIR)$(PREFIX)/lib/systemd/system/'$$unit; done
 
 .PHONY: release
-release: ## build the commit's release into dist/release: archives, packages, clients, checksums (VERSION=0.1.0 SIGN_KEY=FILE PLATFORMS='linux/amd64 …')
+release: ## build the commit's release into dist/release: archives, packages, clients, checksums (VERSION=0.1.0 SIGN_KEY=FILE PLATFORMS='linux/amd64 …' PARTS='deb python typescript')
 	@GO='$(GO)' VERSION='$(VERSION)' SIGN_KEY='$(SIGN_KEY)' PLATFORMS='$(PLATFORMS)' tools/release/build.sh dist/release
 
 .PHONY: release-check
 release-check: ## build the release twice, in two folders by two users, and install, upgrade, downgrade and roll it (30 min)
+	NINEPOCKET_RELEASE=whole $(GO) test -count=1 -run '^TestBenchmarksAreFresh$$' .
 	NINEPOCKET_RELEASE=whole $(GO) test -count=1 -v -timeout 60m ./deploy/release
 	NINEPOCKET_RELEASE=whole $(GO) test -count=1 -v -timeout 20m -run '^TestRollingUpgrade$$' ./deploy/fleet
 

@@ -103,7 +103,7 @@ func parsePage(name string) (*page, error) {
 }
 
 func passedOver(folder string) bool {
-	return folder == "testdata" || folder == "node_modules" || strings.HasPrefix(folder, ".")
+	return folder == "testdata" || folder == "node_modules" || folder == "dist" || strings.HasPrefix(folder, ".")
 }
 
 func (p *page) checkLine(t *testing.T, row int, line string) {

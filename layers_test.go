@@ -242,8 +242,8 @@ var parseSources = sync.OnceValues(func() (files []*sourceFile, err error) {
 // foreignFolder reports whether the go command skips a folder below the module's root.
 func foreignFolder(name string) bool {
 	base := filepath.Base(name)
-	if base == "testdata" || base == "vendor" || base == "node_modules" || strings.HasPrefix(base, ".") ||
-		strings.HasPrefix(base, "_") {
+	if base == "testdata" || base == "vendor" || base == "node_modules" || base == "dist" ||
+		strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_") {
 		return true
 	}
 	_, err := os.Stat(filepath.Join(name, "go.mod"))

@@ -189,7 +189,7 @@ func declarations(t *testing.T, root string) (all []declaration) {
 		case err != nil:
 			return err
 		case entry.IsDir() && (name != "." && strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" ||
-			entry.Name() == "bin" || entry.Name() == "node_modules"):
+			entry.Name() == "bin" || entry.Name() == "dist" || entry.Name() == "node_modules"):
 			return filepath.SkipDir
 		case !strings.HasSuffix(name, ".go"):
 			return nil

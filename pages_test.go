@@ -313,7 +313,7 @@ func TestBenchmarksAreFresh(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if age := time.Since(day); age > 15*24*time.Hour {
+		if age := time.Since(day); age > 14*24*time.Hour {
 			t.Errorf("%s: the table %s is of %s, more than 14 days ago: measure it again", page, name, found[2])
 		}
 		if found[4] != "" {

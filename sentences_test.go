@@ -58,7 +58,7 @@ func TestOwnWords(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (entry.Name() == "bin" || entry.Name() == "node_modules" ||
+		case entry.IsDir() && (entry.Name() == "bin" || entry.Name() == "dist" || entry.Name() == "node_modules" ||
 			len(name) > 1 && strings.HasPrefix(entry.Name(), ".") && entry.Name() != ".github"):
 			return filepath.SkipDir
 		case entry.IsDir() || !ownText.MatchString(name):

@@ -59,6 +59,9 @@ func TestImageIsOfARelease(t *testing.T) {
 			t.Errorf("the Dockerfile lacks %q", want)
 		}
 	}
+	if !strings.Contains(docker, "\nARG TARGETARCH\n") {
+		t.Error("a default of TARGETARCH hides the platform that BuildKit names")
+	}
 	if strings.Contains(docker, "go build") {
 		t.Error("the image compiles the program again")
 	}

@@ -55,8 +55,10 @@ var excused = []excuse{
 	{"docs/INSTALL.md", "ssh-keygen -Y verify", released},
 	{"docs/INSTALL.md", "dpkg -i", released},
 	{"docs/BACKUP.md", "systemctl restart ninepocket.service", released},
-	{"docs/BACKUP.md", "dpkg -i", released},
+	{"docs/BACKUP.md", "ninepocket.toml\ndpkg -i", released},
+	{"docs/BACKUP.md", "ninepocket_OLDER", released},
 	{"docs/BACKUP.md", "ninepocket-OLDER", released},
+	{"docs/BACKUP.md", "rm -rf /usr/local", released},
 	{"docs/dev/FUZZING.md", "make fuzz", "fuzzes for minutes; the gate runs the seeds"},
 	{"CONTRIBUTING.md", "make quick", "targets of minutes, of whose parts the gate has steps"},
 }

@@ -22,7 +22,7 @@ type call struct {
 	status   int // 0: the outcome is unknown
 	ours     bool
 	id       string // of the request
-	why      string // of a refusal by 503
+	why      string // of a refusal, unless it is 429
 	snapshot string
 }
 
@@ -109,7 +109,7 @@ func (c *client) ask(ctx context.Context, tenant, key, method, path, body, idemp
 		one.id = resp.Header.Get("X-Request-Id")
 		one.snapshot = resp.Header.Get("X-Snapshot-Id")
 		one.ours = resp.Header.Get("Server") == "ninepocket"
-		if one.status == http.StatusServiceUnavailable {
+		if one.status >= http.StatusBadRequest && one.status != http.StatusTooManyRequests {
 			one.why = fmt.Sprintf("Retry-After: %s, %s", resp.Header.Get("Retry-After"), b)
 		}
 	}

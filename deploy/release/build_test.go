@@ -71,6 +71,28 @@ func platforms() []string {
 	return []string{runtime.GOOS + "/" + runtime.GOARCH}
 }
 
+// parts are the packages that this machine has the tools for.
+var parts = sync.OnceValue(func() (all []string) {
+	for part, name := range map[string]string{"deb": "dpkg-deb", "python": "python3", "typescript": "npm"} {
+		if _, err := exec.LookPath(name); err == nil {
+			all = append(all, part)
+		}
+	}
+	return all
+})
+
+// settings are the variables of both builds of a test. The gate uses the installed compiler, make release-check the
+// compiler of releases.
+func settings() []string {
+	env := []string{
+		"VERSION=" + newest(), "PLATFORMS=" + strings.Join(platforms(), " "), "PARTS=" + strings.Join(parts(), " "),
+	}
+	if depth != "whole" {
+		env = append(env, "GO_VERSION="+strings.TrimPrefix(strings.Fields(runtime.Version())[0], "go"))
+	}
+	return env
+}
+
 // built is a release of the checked-out commit, signed with a key that is made for it. All tests share it.
 var built = sync.OnceValues(func() (folder string, err error) {
 	if made := os.Getenv("NINEPOCKET_DIST"); made != "" {
@@ -83,8 +105,7 @@ var built = sync.OnceValues(func() (folder string, err error) {
 	if err == nil {
 		_ = head()
 		cmd := exec.Command(top+"/tools/release/build.sh", folder+"/dist")
-		cmd.Env = append(os.Environ(), "VERSION="+newest(), "SIGN_KEY="+folder+"/key",
-			"PLATFORMS="+strings.Join(platforms(), " "))
+		cmd.Env = append(append(os.Environ(), "SIGN_KEY="+folder+"/key"), settings()...)
 		var out []byte
 		out, err = cmd.CombinedOutput()
 		if err != nil {
@@ -133,7 +154,7 @@ func TestSameBytes(t *testing.T) {
 	run(t, clone, nil, "git", "checkout", "-q", head())
 
 	// The gate shares the compiler's cache, so that it takes a minute.
-	env := []string{"VERSION=v" + newest(), "PLATFORMS=" + strings.Join(platforms(), " "), "SIGN_KEY="}
+	env := append(settings(), "VERSION=v"+newest(), "SIGN_KEY=")
 	command := []string{"bash", "-c", "umask 077; tools/release/build.sh dist/release"}
 	if depth == "whole" {
 		compiler, err := exec.LookPath("go")
@@ -163,6 +184,44 @@ func TestSameBytes(t *testing.T) {
 		two, err2 := os.ReadFile(filepath.Join(second, name))
 		if err := errors.Join(err, err2); err != nil || !bytes.Equal(one, two) {
 			t.Errorf("%s is not the same in both builds: %v", name, err)
+		}
+	}
+}
+
+// TestRefusedBuilds wants a release refused before anything is built. Every missing tool is named, and files of others
+// stay.
+func TestRefusedBuilds(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"git", "make"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("skipped: refused builds, because there is no %s", name)
+		}
+	}
+
+	for _, test := range []struct {
+		env  string
+		want []string
+	}{
+		{"PARTS=perl deb cobol", []string{"there is no a part perl", ", a part cobol"}},
+		{"GO_VERSION=1.0.0", []string{"want go1.0.0"}},
+		{"PARTS=", []string{"it has files of no release: notes.txt"}},
+	} {
+		dist := t.TempDir()
+		foreign := filepath.Join(dist, "notes.txt")
+		if err := os.WriteFile(foreign, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+
+		cmd := exec.CommandContext(t.Context(), top+"/tools/release/build.sh", dist)
+		cmd.Env = append(append(os.Environ(), "SIGN_KEY=", "GOPROXY=off"), append(settings(), test.env)...)
+		out, _ := cmd.CombinedOutput()
+		for _, want := range test.want {
+			if !strings.Contains(string(out), want) || cmd.ProcessState.ExitCode() != 2 {
+				t.Errorf("%s: exit %d, %s, want %q", test.env, cmd.ProcessState.ExitCode(), out, want)
+			}
+		}
+		if _, err := os.Stat(foreign); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -267,12 +326,20 @@ func TestArchives(t *testing.T) {
 		checkBill(t, filepath.Join(dist, name+".cdx.json"))
 	}
 
-	for _, client := range []string{
-		"ninepocket-go-%.tar.gz", "ninepocket-%-py3-none-any.whl", "ninepocket-%.tar.gz",
-	} {
-		name := strings.Replace(client, "%", newest(), 1)
-		if !slices.Contains(names(t, dist), name) {
-			t.Errorf("the release lacks %s", name)
+	packages := map[string][]string{
+		"go": {"ninepocket-go-%.tar.gz"}, "python": {"ninepocket-%-py3-none-any.whl", "ninepocket-%.tar.gz"},
+		"typescript": {"ninepocket-%.tgz"},
+	}
+	for _, platform := range platforms() {
+		if machine, is := strings.CutPrefix(platform, "linux/"); is {
+			packages["deb"] = append(packages["deb"], "ninepocket_%_"+machine+".deb")
+		}
+	}
+	for _, part := range append([]string{"go"}, parts()...) {
+		for _, name := range packages[part] {
+			if name := strings.Replace(name, "%", newest(), 1); !slices.Contains(names(t, dist), name) {
+				t.Errorf("the release lacks %s", name)
+			}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -358,6 +359,8 @@ func TestInstallPackage(t *testing.T) {
 	m.downloads(dist)
 	m.write("etc/passwd", "root:x:0:0:root:/root:/bin/bash\n")
 	m.write("etc/group", "root:x:0:\n")
+	// Files of an archive that was installed first must not hide those of the package.
+	m.pastes("tar -xzf " + native() + ".tar.gz -C /usr/local --strip-components=1\n" + blockOf(t, "rm -rf /usr/local"))
 	block := blockOf(t, "dpkg -i", "keys create")
 	first, rest, _ := strings.Cut(block, "\n")
 	m.pastes(first)
@@ -386,6 +389,11 @@ func TestInstallPackage(t *testing.T) {
 	if now := run(t, m.root, nil, "cat", path); now != changed {
 		t.Errorf("an upgrade has changed the configuration to %s", now)
 	}
+
+	// An older package is installed in the same way: here this version, by the name that the page uses.
+	suffix := "_" + runtime.GOARCH + ".deb"
+	run(t, filepath.Join(m.root, "tmp"), nil, "cp", "ninepocket_"+newest()+suffix, "ninepocket_OLDER"+suffix)
+	m.underLoad(unlimited, func() { m.pastes(blockOf(t, "ninepocket_OLDER")) })
 
 	if said := m.pastes("dpkg --purge ninepocket"); !strings.Contains(said, "stays, with keys, usage and snapshots") {
 		t.Errorf("the purge says %s", said)

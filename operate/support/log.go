@@ -5,6 +5,7 @@ import (
 	"bytes"
 	_ "embed" // the texts
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -17,17 +18,32 @@ import (
 	"ninepocket/snapshot"
 )
 
-// maxLines is how many of the newest lines of a log a bundle has.
-const maxLines = 2000
+// maxLines is how many of the newest lines of a log a bundle has, and maxBytes the length of the longest.
+const (
+	maxLines = 2000
+	maxBytes = 1 << 20
+)
 
-// texts has the messages of the program's log and the keys of their attributes, a line each: `make generate`
-// finds them in the sources.
+// texts has the messages of the program's log, and the keys of its figures with their types, a line each:
+// `make generate` finds them in the sources.
 //
 //go:embed texts.txt
 var texts string
 
-// known are the lines of texts.
-var known = strings.Split(strings.TrimSpace(texts), "\n")
+// messages are those of texts, and figures its types by key.
+var messages, figures = readTexts()
+
+func readTexts() (said map[string]bool, types map[string]string) {
+	said, types = map[string]bool{}, map[string]string{} // air: a pair
+	for line := range strings.SplitSeq(strings.TrimSpace(texts), "\n") {
+		if key, of, is := strings.Cut(line, "\t"); is {
+			types[key] = of
+			continue
+		}
+		said[line] = true
+	}
+	return said, types
+}
 
 // causes are the parts of errors that a bundle has. The rest of an error may name files and addresses.
 var causes = []string{
@@ -38,49 +54,62 @@ var causes = []string{
 }
 
 var (
-	textLine   = regexp.MustCompile(`^(\S+) (DBG|INF|WRN|ERR)\S* (.*)$`)
-	attribute  = regexp.MustCompile(` ([a-z_]+)=("(?:[^"\\]|\\.)*"|\S*)`)
-	plainValue = regexp.MustCompile(`^(-?\d{1,12}(\.\d{1,6})?|true|false)$`)
-	levels     = []string{"DEBUG", "INFO", "WARN", "ERROR", "DBG", "INF", "WRN", "ERR"}
+	textLine  = regexp.MustCompile(`^(\S+) (DBG|INF|WRN|ERR)\S* (.*)$`)
+	attribute = regexp.MustCompile(` ([a-z_]+)=("(?:[^"\\]|\\.)*"|\S*)`)
+	levels    = []string{"DEBUG", "INFO", "WARN", "ERROR", "DBG", "INF", "WRN", "ERR"}
 )
 
 // filterLog writes the newest lines of a server's log. Of each it leaves the time, the level, a message of the
-// program, and attributes whose values are figures.
+// program, and attributes whose values are figures. It skips lines of an access log and endless ones.
 func filterLog(w *bytes.Buffer, log io.Reader) error {
-	var newest []string
-	lines := bufio.NewScanner(log)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		newest = append(newest, lines.Text())
+	var newest []map[string]string
+	lines := bufio.NewReaderSize(log, maxBytes)
+	for {
+		line, err := lines.ReadSlice('\n')
+		endless := false
+		for errors.Is(err, bufio.ErrBufferFull) {
+			endless = true
+			_, err = lines.ReadSlice('\n')
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if attributes, is := parse(bytes.TrimSpace(line)); is && !endless && len(line) > 0 {
+			newest = append(newest, attributes)
+		}
 		if len(newest) > 2*maxLines {
 			newest = slices.Delete(newest, 0, maxLines)
+		}
+		if err != nil {
+			break
 		}
 	}
 
 	tenants := map[string]string{}
-	for _, line := range newest[max(0, len(newest)-maxLines):] {
-		writeLine(w, parse(line), tenants)
+	for _, attributes := range newest[max(0, len(newest)-maxLines):] {
+		writeLine(w, attributes, tenants)
 	}
-	return lines.Err()
+	return nil
 }
 
-// parse reads the attributes of a line in either format. A line of another program has none.
-func parse(line string) map[string]string {
-	attributes := map[string]string{}
+// parse reads the attributes of a line in either format. A line of another program has none. An object without a
+// message is a line of an access log, and no line of this log.
+func parse(line []byte) (attributes map[string]string, is bool) {
+	attributes = map[string]string{}
 	var members map[string]any
-	if json.Unmarshal([]byte(line), &members) == nil {
+	if json.Unmarshal(line, &members) == nil {
 		for key, value := range members {
 			attributes[key] = fmt.Sprint(value)
 			if number, is := value.(float64); is {
 				attributes[key] = strconv.FormatFloat(number, 'f', -1, 64)
 			}
 		}
-		return attributes
+		return attributes, attributes["msg"] != ""
 	}
 
-	parts := textLine.FindStringSubmatch(line)
+	parts := textLine.FindStringSubmatch(string(line))
 	if parts == nil {
-		return nil
+		return nil, true
 	}
 	for _, pair := range attribute.FindAllStringSubmatch(parts[3], -1) {
 		value, err := strconv.Unquote(pair[2])
@@ -93,7 +122,7 @@ func parse(line string) map[string]string {
 	attributes["level"] = parts[2]
 	// The message is not quoted: it ends where the first attribute begins.
 	attributes["msg"] = attribute.Split(parts[3], 2)[0]
-	return attributes
+	return attributes, true
 }
 
 // writeLine writes the public part of a line. tenants grows by the tenants that the line names.
@@ -105,7 +134,7 @@ func writeLine(w *bytes.Buffer, attributes, tenants map[string]string) {
 		w.WriteString(level + " ")
 	}
 	message := attributes["msg"]
-	if !slices.Contains(known, message) {
+	if !messages[message] {
 		message = "(another line)"
 	}
 	w.WriteString(message)
@@ -113,8 +142,7 @@ func writeLine(w *bytes.Buffer, attributes, tenants map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(attributes)) {
 		value := attributes[key]
 		switch {
-		case !slices.Contains(known, key) || value == "":
-			continue
+		case value == "":
 		case key == "tenant":
 			if tenants[value] == "" {
 				tenants[value] = fmt.Sprintf("t%d", len(tenants)+1)
@@ -122,19 +150,47 @@ func writeLine(w *bytes.Buffer, attributes, tenants map[string]string) {
 			value = tenants[value]
 		case key == "cause":
 			value = findCauses(value)
-		case !isFigure(value):
-			continue
+		default:
+			value = figure(key, value)
 		}
-		fmt.Fprintf(w, " %s=%s", key, value)
+		if value != "" {
+			fmt.Fprintf(w, " %s=%s", key, value)
+		}
 	}
 	w.WriteByte('\n')
 }
 
-// isFigure reports whether a value is a number, a duration, a time or the id of a snapshot.
-func isFigure(value string) bool {
-	_, notDuration := time.ParseDuration(value)
-	_, notTime := time.Parse(time.RFC3339, value)
-	return plainValue.MatchString(value) || notDuration == nil || notTime == nil || snapshot.ValidID(value)
+// figure reads a value as the type of its key, and writes it again; "" for any other value or key.
+func figure(key, value string) string {
+	number, noNumber := strconv.ParseInt(value, 10, 64)
+
+	switch figures[key] {
+	case "Int":
+		if noNumber == nil {
+			return strconv.FormatInt(number, 10)
+		}
+	case "Bool":
+		if value == "true" || value == "false" {
+			return value
+		}
+	case "Duration":
+		took, err := time.ParseDuration(value)
+		if noNumber == nil { // in JSON
+			return time.Duration(number).String()
+		}
+		if err == nil {
+			return took.String()
+		}
+	case "Time":
+		if at, err := time.Parse(time.RFC3339, value); err == nil {
+			return at.Format(time.RFC3339)
+		}
+	case "Snapshot":
+		if snapshot.ValidID(value) {
+			return value
+		}
+	}
+	return ""
 }
 
 // findCauses returns the known parts of an error.

@@ -108,7 +108,7 @@ func TestNoSecretOfLog(t *testing.T) {
 			}
 		}
 
-		for _, message := range known {
+		for message := range messages {
 			write(slog.LevelInfo, message, slog.String("tenant", text),
 				slog.Any("cause", errors.New("open /"+text+": permission denied")),
 				slog.String("snapshot_id", text), slog.String(text, "1"), slog.Group(text, slog.Int("rows", 1)),
@@ -151,7 +151,7 @@ func TestFilteredLog(t *testing.T) {
 	}
 	got := regexp.MustCompile(`(?m)^\S+Z?\S* `).ReplaceAllString(filtered.String(), "")
 	want := []string{}
-	for _, shown := range [][2]string{{"ERR", "1.5s"}, {"ERROR", "1500000000"}} {
+	for _, shown := range [][2]string{{"ERR", "1.5s"}, {"ERROR", "1.5s"}} {
 		for _, tenant := range []string{"t1", "t2", "t1"} {
 			want = append(want, shown[0]+
 				" redis away: the limiter is unavailable, requests get 503 and are not charged by="+shown[1]+
@@ -160,6 +160,62 @@ func TestFilteredLog(t *testing.T) {
 	}
 	if got != strings.Join(want, "\n")+"\n" {
 		t.Errorf("got\n%s, want\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+// TestFigures wants values written as the type of their key, and nothing else of a log.
+func TestFigures(t *testing.T) {
+	for _, test := range []struct{ key, value, want string }{
+		{"rows", "12", "12"},
+		{"rows", "+0012", "12"},
+		{"rows", "12 rows", ""},
+		{"rows", "true", ""},
+		{"took", "90s", "1m30s"},
+		{"took", "1500000000", "1.5s"},
+		{"took", "hunter2", ""},
+		{"at", "2026-08-22T01:02:03.123456789Z", "2026-08-22T01:02:03Z"},
+		{"at", "4111111111111111", ""},
+		{"from_gomemlimit", "true", "true"},
+		{"from_gomemlimit", "1", ""},
+		{"snapshot_id", "20260822T010203Z-0123456789abcdef", "20260822T010203Z-0123456789abcdef"},
+		{"snapshot_id", "4111111111111111", ""},
+		{"keys", "4111111111111111", ""},
+		{"password", "1234", ""},
+	} {
+		if got := figure(test.key, test.value); got != test.want {
+			t.Errorf("%s=%s becomes %q, want %q", test.key, test.value, got, test.want)
+		}
+	}
+
+	var filtered bytes.Buffer
+	line := `{"time":"2026-08-22T01:02:03Z","level":"WARN","msg":"settings wait for a restart","keys":4111111111111111}`
+	if err := filterLog(&filtered, strings.NewReader(line)); err != nil ||
+		filtered.String() != "2026-08-22T01:02:03Z WARN settings wait for a restart\n" {
+		t.Errorf("%v, %q", err, &filtered)
+	}
+}
+
+// TestMixedLog wants the newest lines of the log although most lines are of an access log, and an endless one
+// skipped.
+func TestMixedLog(t *testing.T) {
+	var log bytes.Buffer
+	for range maxLines {
+		log.WriteString("2026-08-22T01:02:03Z INF keys changed rows=7\n")
+	}
+	log.WriteString(strings.Repeat("x", 3*maxBytes) + "\n")
+	for range 3 * maxLines {
+		log.WriteString(`{"time":"2026-08-22T01:02:04Z","request_id":"req_1","tenant":"acme","status":200}` + "\n")
+	}
+	log.WriteString("2026-08-22T01:02:05Z INF draining")
+
+	var filtered bytes.Buffer
+	if err := filterLog(&filtered, &log); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(filtered.String()), "\n")
+	if first := "2026-08-22T01:02:03Z INF keys changed rows=7"; len(lines) != maxLines || lines[0] != first ||
+		lines[1] != first || lines[maxLines-1] != "2026-08-22T01:02:05Z INF draining" {
+		t.Errorf("%d lines: %.300s", len(lines), filtered.String())
 	}
 }
 

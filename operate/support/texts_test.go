@@ -20,9 +20,18 @@ var logCalls = map[string]int{
 	"ErrorContext": 1, "Log": 2, "LogAttrs": 2,
 }
 
-// TestTexts holds texts.txt against the messages and keys of the sources. UPDATE=1, as in make generate, writes it.
+// figureTypes are the constructors of attributes that are figures, and snapshots the keys of ids of snapshots.
+var (
+	figureTypes = map[string]string{
+		"Int": "Int", "Int64": "Int", "Uint64": "Int", "Bool": "Bool", "Duration": "Duration", "Time": "Time",
+	}
+	snapshots = []string{"snapshot_id", "published_id"}
+)
+
+// TestTexts holds texts.txt against the messages, and the keys of figures, of the sources. UPDATE=1, as in make
+// generate, writes it.
 func TestTexts(t *testing.T) {
-	found := map[string]bool{"cause": true, "tenant": true}
+	found := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -44,6 +53,15 @@ func TestTexts(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+
+	types := map[string]string{}
+	for text := range found {
+		if key, of, is := strings.Cut(text, "\t"); is && types[key] != "" {
+			t.Errorf("the log has %s as %s and as %s", key, of, types[key])
+		} else if is {
+			types[key] = of
+		}
 	}
 
 	want := strings.Join(slices.Sorted(maps.Keys(found)), "\n") + "\n"
@@ -73,9 +91,14 @@ func collect(node ast.Node, found map[string]bool) {
 	}
 
 	at, logs := logCalls[method.Sel.Name]
-	if pkg, is := method.X.(*ast.Ident); is && pkg.Name == "slog" && !logs {
-		at = 0 // the key of an attribute
-		logs = true
+	if pkg, is := method.X.(*ast.Ident); is && pkg.Name == "slog" && !logs && len(call.Args) > 0 {
+		key := literal(call.Args[0])
+		if of := figureTypes[method.Sel.Name]; key != "" && of != "" {
+			found[key+"\t"+of] = true
+		} else if slices.Contains(snapshots, key) {
+			found[key+"\tSnapshot"] = true
+		}
+		return
 	}
 	if !logs || len(call.Args) <= at {
 		return

@@ -36,7 +36,7 @@ func readTexts(root string, names []string) ([]text, error) {
 			}
 			if entry.IsDir() {
 				if base := entry.Name(); len(base) > 1 && base[0] == '.' && base != ".." || base == "testdata" ||
-					base == "node_modules" || base == "bin" {
+					base == "node_modules" || base == "bin" || base == "dist" {
 					return fs.SkipDir
 				}
 				return nil
