@@ -103,7 +103,7 @@ func TestRollingUpgrade(t *testing.T) {
 // known reason and the time to come again; nothing is charged for it.
 func (w *torture) refusals(replaced []time.Time) {
 	w.Helper()
-	// The walker asks less than its plan allows. The others ask for all of it or more, and servers lease parts of "huge".
+	// The walker asks less than its plan allows. Others ask for all of it or more, and servers lease parts of "huge".
 	const never = "walker"
 	counts := make([]map[string]int, len(replaced)+1) // by reason; first those before any replacement
 	for i := range counts {
