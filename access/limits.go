@@ -99,7 +99,7 @@ func (l *limits) Admit(p *keys.Principal, spec LimitSpec, now Instant) (decision
 	// The limits are shown after this call, if it was admitted.
 	if w != nil {
 		if fits {
-			// Buckets free a unit up to 0.1 s after the minute; an admitted call is shown the minute.
+			// A bucket frees a unit up to 0.1 s late; an admitted call still reports 60 s at most.
 			wait = min(wait, calendar.MinuteMillis)
 		}
 		decision.Minute = NewLimitState(int64(spec.PerMinute), remaining, wait, now.Wall)
@@ -150,7 +150,7 @@ func (l *limits) Finish(res Reservation, success bool) (Charge, error) {
 	charge, seq := l.recordCall(a, &res, &e)
 	a.mu.Unlock()
 
-	// The tenant's state is free while the disk works: its other calls go into the same write.
+	// The mutex is released during the disk write, so the tenant's other calls join the write.
 	if err := l.awaitUndo(a, &e, seq, res.Spec.Durable && charged > 0); err != nil {
 		return Charge{}, err
 	}

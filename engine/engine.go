@@ -51,11 +51,11 @@ type Options struct {
 	// RunLoad wraps a load that runs while another snapshot is served; nil calls it directly. The
 	// load pauses now and then, so that requests have priority.
 	RunLoad func(work func())
-	// Swapped are sent to after each swap, unless they are full. One waiting swap is enough: the receiver looks
-	// at the newest View.
+	// Each swap sends to the Swapped channels; a full channel is skipped. One waiting message is enough, because
+	// the receiver looks at the newest View.
 	Swapped []chan<- struct{}
-	// Deltas returns the changes of releases, the latest first, and with an error the intact ones. Nil means
-	// unknown changes.
+	// Deltas returns the releases' changes, latest first. With an error, it returns only the intact ones. Nil
+	// means unknown changes.
 	Deltas func() ([]*snapshot.Delta, error)
 	// RemoteStatus returns the last known state of the remote store. It is nil on one machine.
 	RemoteStatus func() RemoteStatus

@@ -18,8 +18,8 @@ import (
 const maxRetryWait = 2 * time.Second
 
 // publicationKey identifies one change of a store's CURRENT. The epoch alone is not enough: a store
-// that replaces another may have the same epoch. loadBackoff compares epochs alone: at worst a try
-// comes one wait late.
+// that replaces another may have the same epoch. loadBackoff compares epochs alone, so a try may come
+// one wait late.
 type publicationKey struct {
 	epoch uint64
 	id    string
@@ -53,9 +53,9 @@ func (t *loadBackoff) record(err error, epoch uint64, poll time.Duration, now ti
 }
 
 // Open loads the released snapshot. If that cannot be served, it tries the earlier releases, the
-// latest first, and sets Degraded (decision 96). It serves nothing that was never released. If
-// nothing can be served, it returns the first error, and the reason if the earlier releases cannot be
-// listed. While a release is scheduled for later, the previous release is served if possible.
+// latest first, and sets Degraded (decision 96). It serves nothing that was never released.
+// If nothing can be served, it returns the first error, joined with the error of listing. While a
+// release is scheduled for later, the previous release is served if possible.
 func (e *Engine) Open(now time.Time) error {
 	ctx := context.Background()
 	e.pollMu.Lock()
@@ -86,8 +86,8 @@ func (e *Engine) Open(now time.Time) error {
 }
 
 // openFallback serves the latest other release that can be served, because an older catalog is
-// better than none. If there is none, it returns cause, the reason why cur cannot be served, and the
-// error of Published, if that failed.
+// better than none. If there is none, it returns cause (why cur cannot be served), joined with the
+// error of Published.
 func (e *Engine) openFallback(ctx context.Context, cur snapshot.Current, cause error, now time.Time) error {
 	published, err := e.source.Published()
 	if err != nil {
@@ -157,7 +157,7 @@ func (e *Engine) load(ctx context.Context, cur snapshot.Current, now time.Time) 
 	}
 
 	if !cur.ActivateAt.IsZero() {
-		// The View is usable since the load ended: Stats.Late counts from its activation time until then.
+		// The View is usable from the end of the load. Stats.Late counts from the activation time to that end.
 		now = now.Add(from.took.Total)
 	}
 	// The epoch of a fallback is 0: it is not delayed.
@@ -307,7 +307,7 @@ func (e *Engine) check(ctx context.Context, now time.Time, obeyBackoff bool) err
 	}
 
 	if e.adopt(cur) {
-		// It was made before this release, or before the release that this one undoes.
+		// This View existed already: it was made before this release, or before a release that this one undoes.
 		e.loadChanges(e.Retained(cursor.Hash(cur.ID)), throttle.New().Step)
 	} else {
 		if err := e.load(ctx, cur, now); err != nil {

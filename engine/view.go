@@ -15,9 +15,9 @@ import (
 // topCards is how many cards a set's detail shows (docs/API.md, Set detail).
 const topCards = 10
 
-// View is one catalog, ready to be served. It is safe for concurrent use, and immutable except for its changes
-// since earlier snapshots. It owns the slices that it returns: callers copy them into a response and never
-// change them.
+// View is one catalog, ready to be served. It is safe for concurrent use. Only its list of changes since
+// earlier snapshots may change. It owns the slices that it returns: callers copy them into a response and
+// never change them.
 type View struct {
 	// Catalog and Index are the parts that the View was made from.
 	Catalog *snapshot.Catalog
@@ -52,7 +52,7 @@ func NewView(c *snapshot.Catalog, site wire.URLs) (*View, error) {
 }
 
 // newView is NewView for a server that handles requests at the same time. It calls step often, and
-// step may pause. It stops when the context ends. It records in took how long its parts took.
+// step may pause. It stops when the context ends. It writes the time of each part into took.
 func newView(ctx context.Context, c *snapshot.Catalog, site wire.URLs, step func(), took *Phases) (*View, error) {
 	start := time.Now()
 	ix, err := index.Build(ctx, c, step)

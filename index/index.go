@@ -20,7 +20,7 @@ type Index struct {
 
 	bySet       text.Grouping // cards of a set
 	rarities    *terms        // cards by folded rarity
-	numbers     *terms        // cards by collector number and by its base, see cardsNumbered
+	numbers     *terms        // cards by collector number and by the number's base: see cardsNumbered
 	series      *terms        // sets by folded series
 	names       *terms        // cards by folded plain name
 	baseNames   *terms        // cards by baseNameKey of their base name
@@ -29,15 +29,15 @@ type Index struct {
 
 	identifiers *terms   // cards by NAMESPACE:VALUE
 	namespaces  []string // of identifiers, ascending
-	updated     []int64  // by card: when its entry or the value of one of its prices last changed, ms
+	updated     []int64  // by card: the last change of its entry or of a price's value, Unix milliseconds
 
 	orders sortOrders
 	words  *text.Index
 	eras   map[*cardvocab.Era]eraSets
 }
 
-// Build indexes a catalog, which the index retains. It calls step every ten microseconds or so, so
-// that background work can pause; a nil step never pauses. When the context ends, Build stops at
+// Build indexes a catalog; the index keeps the catalog. It calls step every ten microseconds or so, so
+// that background work can pause; a nil step never pauses. If the context ends, Build stops before
 // the next stage.
 func Build(ctx context.Context, c *snapshot.Catalog, step func()) (*Index, error) {
 	if step == nil {

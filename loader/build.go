@@ -37,57 +37,56 @@ func (in Input) MarshalText() ([]byte, error) { return []byte(in.String()), nil 
 
 // Options are the inputs and settings of a build.
 type Options struct {
-	// Sources have a catalog and mostly prices too, in order of authority; Prices have prices
-	// alone.
+	// Sources have a catalog and mostly prices, too. Their order is their order of authority. Prices
+	// are inputs with prices only.
 	Sources, Prices []Input
 
-	// Base is an earlier catalog that the new one continues, nil for none. It supplies ids, slugs,
-	// history and the prices of its newest day. So a daily build reads one day's files and equals
-	// a build over all days, byte for byte in every section, with these exceptions:
+	// Base is an earlier catalog that the new catalog continues; nil means none. It supplies ids, slugs,
+	// history and the prices of its newest day. So a daily build reads only one day's files. Each of its
+	// sections has the bytes of a build over all days, with these exceptions:
 	//   - The quarantine report covers only the files that were read.
 	//   - The registry also has the base's entries; the gone cards of the base stay, too.
-	//   - An item that left the catalog and came back, or whose prices began before the catalog had
-	//     it, starts its history again.
-	//   - A lane also starts again if its first feed was silent for as long as history lasts while a
+	//   - History starts again for an item that left the catalog and came back, or whose prices began
+	//     before the catalog had the item.
+	//   - A lane also starts again if its first feed had no prices for as long as history lasts, and a
 	//     later feed had prices.
-	//   - An item keeps its slug although a newcomer now wants an equal one.
+	//   - An item keeps its slug although a new item would now get an equal slug.
 	//
-	// Without any catalog among the sources, the base's catalog is carried over whole. If the
-	// base and a history file both have a row of a day, the base's stands.
+	// If no source has a catalog, the base's catalog is used whole. If the base and a history file both
+	// have a row of a day, the build uses the base's row.
 	Base *snapshot.Catalog
 
-	// SnapshotAt is the instant to describe; zero for the newest collected_at of all rows (decision
-	// 18). CollectedAt is when a live feed without a time was fetched; zero for unknown.
+	// SnapshotAt is the time of the catalog; zero means the newest collected_at of all rows (decision
+	// 18). CollectedAt is when a live feed without a time was fetched; zero means unknown.
 	SnapshotAt, CollectedAt time.Time
 
 	// ArchivedDays are files of prices by day, as a pull archives them. A day is read if it is before a
-	// source's newest prices, and the base lacks it or some of its groups. A day has the input of its last
-	// version, and then those of earlier versions: if a group's rows are wrong in the last version, an
-	// earlier one is used.
+	// source's newest prices, and the base lacks the day or some of its groups. The inputs of a day are its
+	// last version and then earlier versions. If a group's rows are wrong in the last version, an earlier
+	// version is used.
 	ArchivedDays map[snapshot.Day][]Input
 	// RereadDays reads all archived days again, whatever the base has.
 	RereadDays bool
-	// Guards are the operator's limits of a day's changes; archived days are judged by them, too; nil for the
-	// defaults.
+	// Guards are the operator's limits of a day's changes; nil means the defaults. They also judge archived
+	// days.
 	Guards guard.Limits
 
-	// Mapping is a directory of operator knowledge (sealed.csv, aliases.csv, feeds.toml,
-	// search_aliases.csv), "" for
-	// none.
+	// Mapping is the operator's mapping directory; "" means none. Its files are sealed.csv, aliases.csv,
+	// removed.csv, feeds.toml and search_aliases.csv.
 	Mapping string
-	// Names is the operator's file of names in other languages, by numbers of cards, "" for none. Languages are
-	// those whose names are read, none for all.
+	// Names is the operator's file of card names in other languages, by card number; "" means none. Only the
+	// names of Languages are read; no Languages means all.
 	Names     string
 	Languages []string
-	// Images is the operator's folder of pictures, "" for none. If a card's picture may have
-	// several names, the existing file is used.
+	// Images is the operator's folder of pictures; "" means none. If a card's picture may have several
+	// names, the existing file is used.
 	Images string
-	// IncludeUnmatched adds the cards of a later source that no earlier source has.
+	// IncludeUnmatched adds cards of a later source even if no earlier source has them.
 	IncludeUnmatched bool
 	// Unpack is source.Options.Unpack.
 	Unpack []string
-	// Progress receives the progress of the build: a phase for people, and the finished part. A total of 0 is unknown.
-	// Nil for no progress.
+	// Progress receives the name of the build's phase and the finished part of the total. A total of 0 is
+	// unknown. Nil means no reports.
 	Progress func(phase string, done, total int64)
 }
 
@@ -99,9 +98,8 @@ type Result struct {
 	Report           Report
 }
 
-// Build reads all inputs and builds the catalog. A fault of a record quarantines the record. A
-// fault of an input as a whole, of the mapping or of the identities is an error. The base is
-// only read.
+// Build reads all inputs and builds the catalog. A faulty record is quarantined. A fault of a whole
+// input, of the mapping or of the identities is an error. Build only reads the base.
 func Build(ctx context.Context, o Options) (*Result, error) {
 	b, err := newBuilder(o, source.Open)
 	if err != nil {
@@ -122,7 +120,7 @@ type builder struct {
 	report       Report
 	pool         clean.Pool
 	excludedRefs map[string]bool // full references that a source has and this catalog leaves out
-	// Of excludedRefs those that leave the catalog although the base has them.
+	// droppedRefs are the excludedRefs that the base has: they leave the catalog.
 	droppedRefs map[string]bool
 	// missingProducts are the full references of groups whose products a source lacks.
 	missingProducts map[string]bool
@@ -143,10 +141,10 @@ type builder struct {
 	onRemoved   func(sealed *sealed, lacks string) // receives the records that leave the catalog; may be nil
 	onUnmatched func(unmatchedSet)                 // receives the sets that no earlier source has; may be nil
 	missing     map[gapKey]gap
-	// reserved are the namespaces that may not be passed on as a whole.
+	// reserved are the namespaces whose data may not be passed on in bulk.
 	reserved map[string]bool
-	// unclaimed are the full references that had prices without an item, with their first day.
-	// lacksFrom are the items whose history lacks the archived days from a day on.
+	// unclaimed has the first day of each full reference that had prices but no item. lacksFrom has, for
+	// some items, the day from which their history lacks archived days.
 	unclaimed map[string]snapshot.Day
 	lacksFrom map[int32]snapshot.Day
 	itemOf    []int32 // item of the base → item, -1 for none
@@ -155,11 +153,11 @@ type builder struct {
 	rowOfID   map[string]int32
 	rowOfRef  []int32         // row of the base's registry → item of the base, -1 for none
 	priced    map[gapKey]bool // groups that have a price row of a day
-	// archiveOf is by group and day the archived file whose rows were taken.
+	// archiveOf has the archived file whose rows were used, by group and day.
 	archiveOf map[gapKey]string
 
 	latest    snapshot.Day // the latest day of any row
-	until     int64        // rows collected later are refused; NoTime when the snapshot's time follows from the rows
+	until     int64        // rows collected later are refused; NoTime if the rows determine the snapshot's time
 	collected int64        // the newest collected_at, NoTime without a row
 }
 
@@ -168,7 +166,7 @@ func newBuilder(o Options, open func(string, string, source.Options) (source.Sou
 		return nil, errors.New("cannot build a catalog: there is no input")
 	}
 	if o.Base == nil {
-		// A base of nothing hands nothing down.
+		// An empty base supplies nothing.
 		o.Base = &snapshot.Catalog{SnapshotAt: snapshot.NoTime}
 	}
 
@@ -232,7 +230,7 @@ type openInput struct {
 	source.Source
 	archived bool           // it is an archived day
 	fills    bool           // the base has nothing of that day
-	only     map[int32]bool // the items that its prices are taken of, nil for all
+	only     map[int32]bool // prices of these items are used; nil = all items
 }
 
 func (b *builder) build(ctx context.Context) (*Result, error) {
@@ -308,8 +306,8 @@ func (b *builder) build(ctx context.Context) (*Result, error) {
 	}, nil
 }
 
-// openAll opens inputs with the operator's settings of their feeds, by kind or, if it differs, by
-// namespace.
+// openAll opens inputs with the operator's settings of their feeds. Settings have the name of the kind, or
+// of the namespace if it differs.
 func (b *builder) openAll(inputs []Input) ([]openInput, error) {
 	var list []openInput
 	for _, in := range inputs {
@@ -346,8 +344,8 @@ func (b *builder) openAll(inputs []Input) ([]openInput, error) {
 	return list, nil
 }
 
-// readCatalogs reads and merges the catalogs of the sources, or carries the base's over when none
-// has one.
+// readCatalogs reads and merges the catalogs of the sources. If no source has a catalog, it uses the
+// base's catalog.
 func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 	if !slices.ContainsFunc(sources, func(opened openInput) bool { return opened.Feed().HasCatalog }) {
 		if b.o.Base.SnapshotAt == snapshot.NoTime {
@@ -452,9 +450,9 @@ func (b *builder) readPrices(ctx context.Context, in openInput, isSource bool) e
 	return ctx.Err()
 }
 
-// snapshotAt is the instant that the catalog describes: as given, else the newest collected_at of
-// all rows and of the base's (decision 18). A catalog without any price has the time of its
-// newest entry.
+// snapshotAt returns the time of the catalog. If no time is given, it is the newest collected_at of
+// all rows and of the base (decision 18). A catalog without any price has the time of its newest
+// entry.
 func (b *builder) snapshotAt() (int64, error) {
 	at := b.until
 	if at == snapshot.NoTime {
@@ -483,7 +481,7 @@ func (b *builder) snapshotAt() (int64, error) {
 	return at, nil
 }
 
-// findToday is the newest day of the sources or, without a daily feed among them, of the base.
+// findToday returns the newest day of the sources. If no source is a daily feed, it uses the base's day.
 func (b *builder) findToday(sources []openInput) snapshot.Day {
 	if newest := newestDay(sources); newest != snapshot.NoDay {
 		return newest

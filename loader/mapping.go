@@ -200,7 +200,7 @@ func (m *mapping) sealedOf(refs []string) sealedAttrs {
 func rowKind(r []string) (kind string, err error) {
 	kind = r[0]
 	if kind == "sealed" || kind == "product" {
-		// A reference stands for one item of either kind.
+		// A reference may mean a card or a sealed product.
 		kind = aliasCard
 	}
 
@@ -239,14 +239,14 @@ func (m *mapping) aliasRow(r []string) error {
 		return errors.New("is an alias of itself")
 	}
 
-	// An alias holds both ways: which source comes first is the operator's choice.
+	// An alias holds in both directions, because the operator chooses which source comes first.
 	m.aliases[kind][from] = append(m.aliases[kind][from], to)
 	m.aliases[kind][to] = append(m.aliases[kind][to], from)
 	return nil
 }
 
-// sameAs are the references of one thing, by one row or by several rows: a product's third reference is
-// also equal to its first.
+// sameAs returns the other references of an item or set. It follows aliases over several rows: if A = B
+// and B = C, it returns B and C for A.
 func (m *mapping) sameAs(kind, full string) []string {
 	all := []string{full}
 	for i := 0; i < len(all); i++ {
@@ -350,8 +350,8 @@ func aliasKindOf(id string) string {
 	return aliasCard
 }
 
-// isStranger reports whether a reference is of a namespace that is neither among those that were read nor a kind
-// of source.
+// isStranger reports whether a reference's namespace is unknown: the namespace was not read, and is no kind of
+// source.
 func isStranger(spaces map[string]bool, ref string) bool {
 	namespace, _ := splitRef(ref)
 	return !spaces[namespace] && !slices.Contains(source.KindNames(), namespace)

@@ -17,14 +17,14 @@ import (
 	"ninepocket/snapshot/diff"
 )
 
-// Day is a day's work: what is pulled, built from it and published.
+// Day is a day's work: a pull, a build on it, and a publication.
 type Day struct {
 	Pull  *Pull // nil pulls nothing
 	Build Build // Run sets On and ArchivedDays
 	Terms Terms
-	// Tree is the folder of the pulled feed that is built from, "" for none.
+	// Tree is the folder of the pulled feed that the build reads; "" means none.
 	Tree string
-	// OnWarning is called with warnings for the operator when the day continues.
+	// OnWarning receives warnings for the operator; the day continues.
 	OnWarning func(text string)
 }
 
@@ -32,7 +32,7 @@ type Day struct {
 type Report struct {
 	Pulled *feed.Result `json:"pulled"` // null without a pull
 	Built  *Built       `json:"built"`
-	// New is false if the built snapshot is current already.
+	// New is false if the built snapshot is already current.
 	New       bool                   `json:"new"`
 	Diff      *diff.Diff             `json:"diff"`
 	Published bool                   `json:"published"`
@@ -41,7 +41,7 @@ type Report struct {
 	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
-// RolledBackError reports a day that was rolled back: a timer does not publish it again.
+// RolledBackError reports that the day was rolled back: a timer must not publish it again.
 type RolledBackError struct {
 	ID string // the built snapshot
 	By snapshot.Withdrawal
@@ -59,9 +59,9 @@ func (e *RolledBackError) Error() string {
 }
 
 // Run pulls, builds on the current snapshot, fills its missing days, compares and publishes. The
-// report is nil if nothing was built. With a report the error is a *snapshot.RefusedError, a
-// *RolledBackError, or the *PullError of a pull without which the day continued. The store has a record
-// of how it ended.
+// report is nil if nothing was built. With a report, the error is a *snapshot.RefusedError, a
+// *RolledBackError, or a *PullError; after a failed pull the day continued. The store records how the
+// day ended.
 func (d *Day) Run(ctx context.Context) (*Report, error) {
 	begun := d.Terms.Now()
 	report, err := d.work(ctx)
@@ -77,7 +77,7 @@ func (d *Day) Run(ctx context.Context) (*Report, error) {
 		verdict = snapshot.VerdictNothingNew
 	}
 
-	// Before the first build there is no store to record it in.
+	// Before the first build there is no store for the record.
 	ended := d.Terms.Now()
 	made := snapshot.DailyRun{At: ended.UTC(), Seconds: ended.Sub(begun).Seconds(), Verdict: verdict}
 	failed := snapshot.RecordDaily(snapshot.OpenStore(d.Build.Store), made)
@@ -94,8 +94,8 @@ func (d *Day) work(ctx context.Context) (*Report, error) {
 	if d.Pull != nil {
 		report.Pulled, pullErr = d.Pull.Run(ctx)
 	}
-	// A tree that an earlier run left unpublished is published even if the feed is unavailable
-	// today.
+	// If the feed is unavailable today, a tree that an earlier run left unpublished is still
+	// published.
 	if pullErr != nil {
 		if _, err := os.Stat(d.Tree); err != nil || ctx.Err() != nil {
 			return nil, pullErr
@@ -116,11 +116,11 @@ func (d *Day) work(ctx context.Context) (*Report, error) {
 	}
 }
 
-// partlyOld is the guard that refuses a tree whose prices are in part those of the day before.
+// partlyOld is the guard that refuses a tree with some prices of the previous day.
 const partlyOld = "feed_partly_old"
 
-// setAside takes a tree out of use that was pulled before the feed was ready. The feed says the same
-// time when it is, so that no pull would fetch it again.
+// setAside takes a tree out of use if it was pulled before the feed was ready. The ready feed reports
+// the same time, so no pull would fetch it again.
 func (d *Day) setAside(verdicts []snapshot.GuardResult) {
 	partly := func(verdict snapshot.GuardResult) bool {
 		return verdict.Name == partlyOld && verdict.Status == snapshot.Refused
@@ -141,7 +141,7 @@ func (d *Day) setAside(verdicts []snapshot.GuardResult) {
 // publish builds on the current snapshot, compares and publishes.
 func (d *Day) publish(ctx context.Context, report *Report) error {
 	store := snapshot.OpenStore(d.Build.Store)
-	// The first snapshot has no base. A refused build must not be a base: the published one is.
+	// The first snapshot has no base. The published snapshot is the base, and never a refused build.
 	cur, err := store.Current()
 	d.Build.On = "current"
 	if errors.Is(err, snapshot.ErrNoCurrent) || errors.Is(err, snapshot.ErrNoStore) {
@@ -168,8 +168,8 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 	for _, warning := range report.Built.Warnings {
 		d.OnWarning(warning)
 	}
-	// A build that fills days has read more than the next build, which makes the same catalog from
-	// less input.
+	// A build that filled days has read more input than the next build. The next build makes an equal
+	// catalog with another id.
 	made, err := store.Manifest(report.Built.ID)
 	served, none := store.Manifest(cur.ID)
 	if err == nil && none == nil && made.SameContent(served) {
@@ -189,7 +189,7 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 		d.OnWarning(fmt.Sprintf("nobody knows what was rolled back: %v; a day that was built before counts as rolled "+
 			"back", lost))
 	}
-	// The base may differ, but the feed must be the same.
+	// The base may differ; the feed must be the same.
 	for _, by := range withdrawn {
 		if by.Of.Equal(report.Built.SnapshotAt) {
 			report.Withdrawn = true
@@ -210,13 +210,13 @@ func (d *Day) publish(ctx context.Context, report *Report) error {
 // maxChanges is how many changes of each kind a report lists.
 const maxChanges = 20
 
-// compare returns the changes since the current snapshot, nil without one. They are for people: the
-// guards decide.
+// compare returns the changes since the current snapshot; nil if there is none. People read them, and
+// the guards decide.
 func (d *Day) compare(ctx context.Context, current, id string) *diff.Diff {
 	if current == "" {
 		return nil
 	}
-	// The written file is compared: the build has released its base.
+	// Compare written files: the build has released its base.
 	var sides []*snapshot.Catalog
 	for _, id := range []string{current, id} {
 		side, err := snapshot.OpenStore(d.Build.Store).Load(ctx, id, nil)

@@ -20,8 +20,8 @@ import (
 	"ninepocket/wire"
 )
 
-// exchange is one request on its way through the pipeline, and its response. It is pooled: nothing
-// in it is valid after the handler.
+// exchange is one request in the pipeline, and its response. Exchanges are pooled: no field is valid
+// after the handler.
 type exchange struct {
 	httpconn.Call
 	s     *Server
@@ -30,7 +30,7 @@ type exchange struct {
 
 	id   []byte         // request id
 	time time.Time      // of arrival
-	now  access.Instant // the same, on the clocks of limits and quotas
+	now  access.Instant // the same time on the clocks of limits and quotas
 	perRequest
 
 	surface     *surface
@@ -39,7 +39,7 @@ type exchange struct {
 	rateHeaders rateHeaderCache
 }
 
-// perRequest is the state of an exchange that end clears for the next request.
+// perRequest is the part of an exchange that end clears before the next request.
 type perRequest struct {
 	keyCache    *keys.KeyCache // key of the connection's last request; nil without a connection
 	credentials credentials
@@ -49,7 +49,7 @@ type perRequest struct {
 	metering     metering
 	notModified  bool
 	span         span // of a file
-	hasRequestID bool // writeRequestID began the head, and completeHead adds nothing
+	hasRequestID bool // writeRequestID began the head: completeHead adds nothing
 	hasVary      bool // vary was called
 }
 
@@ -69,13 +69,13 @@ func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 			x.panicked(p)
 		}
 
-		// Not before: a panic starts a new response.
+		// Decided after the recovery, because a panic starts a new response.
 		if x.Fields.Closes || s.draining.Load() {
 			ctx.SetConnectionClose()
 		}
 
-		// A response may have waited for a slow disk. Its client then gets the whole time to read
-		// it.
+		// If the response waited for a slow disk, the client still gets the whole time to read the
+		// response.
 		took := s.metrics.answered(x)
 		if s.OnAccess != nil {
 			x.logAccess(took)
@@ -91,12 +91,12 @@ func (s *Server) handleAt(ctx *fasthttp.RequestCtx, at time.Time) {
 	s.route(x)
 }
 
-// slowResponse is how long a request must take for the client's time to read the response to start
-// when it is ready. It is far above the time of any request that waits for nothing, and far below the client's time.
+// slowResponse is a long request time. After a longer request, the client's time to read starts when the response
+// is ready. It is far above the time of a request that waits for nothing, and far below the client's time to read.
 const slowResponse = time.Second
 
-// start begins a request that arrived at an instant. Zero means now, for requests without a
-// connection.
+// start begins a request that arrived at an instant. If the instant is zero, it is now: the request has
+// no connection.
 func (x *exchange) start(s *Server, ctx *fasthttp.RequestCtx, at time.Time) {
 	if at.IsZero() {
 		at = time.Now()
@@ -185,8 +185,8 @@ func (x *exchange) process() {
 	x.answer()
 }
 
-// authenticate sets the principal of the request's key, or returns the error to refuse the request with:
-// also if the key is for another surface, or lacks the operation's scope.
+// authenticate sets the principal of the request's key. If it refuses the request, it returns the error. It
+// also refuses a key of another surface, and a key without the operation's scope.
 func (x *exchange) authenticate() *wire.APIError {
 	key, ok := x.credentials.key()
 	if !ok {
@@ -206,7 +206,7 @@ func (x *exchange) authenticate() *wire.APIError {
 	good := err == nil || errors.Is(err, keys.ErrSandbox) || errors.Is(err, keys.ErrSuspended)
 	switch {
 	case kind != keys.Preview && x.surface.keySurface == keys.Preview && good:
-		return x.surface.wrongSurface // only a valid key may learn that it is of the wrong surface
+		return x.surface.wrongSurface // only a valid key gets this error
 	case err != nil:
 		return x.surface.invalidKeyError(err)
 	case x.surface.keySurface == keys.Preview && x.credentials.header == nil:
@@ -225,7 +225,7 @@ func (x *exchange) authenticate() *wire.APIError {
 func (x *exchange) admit() *wire.APIError {
 	request := &x.request
 
-	// Taken once: the request sees one catalog, even if another is published meanwhile.
+	// Taken once: the request uses one catalog, even if another is published meanwhile.
 	request.View = x.s.Engine.View()
 	if request.View == nil {
 		return cmp.Or(x.surface.noCatalog, noCatalog)
@@ -249,8 +249,8 @@ func (x *exchange) admit() *wire.APIError {
 
 // run parses the request and runs the operation.
 func (x *exchange) run() *wire.APIError {
-	// Usage is of now. Any other answer is of the snapshot that the client wants, while that is retained for
-	// cursors (decision 3504).
+	// Usage is current. Any other answer comes from the snapshot that the client names, as long as that
+	// snapshot is retained for cursors (decision 3504).
 	id := x.Fields.SnapshotID
 	switch {
 	case len(id) == 0 || x.surface != &liveSurface || x.op.ShowsUsage:
@@ -288,8 +288,8 @@ func (x *exchange) run() *wire.APIError {
 	return x.op.Run(&x.request, &x.reply)
 }
 
-// runIdempotent runs an operation that takes an Idempotency-Key and stores its response. If the response
-// of that key and body is stored already, it answers with that (decision 30).
+// runIdempotent runs an operation that takes an Idempotency-Key and stores its response. If a response of
+// that key and body is stored, it answers with the stored response (decision 30).
 func (x *exchange) runIdempotent() *wire.APIError {
 	// Field joins two header lines to a list, which is no valid key.
 	x.request.Key = string(x.Field("Idempotency-Key"))
@@ -346,7 +346,7 @@ func (x *exchange) checkNotModified() {
 	x.notModified = x.Conditional() && x.Matches(out.Tag, x.Encoding(len(content)))
 }
 
-// meteringError logs that metering failed, and returns the error for the caller.
+// meteringError logs that metering failed and returns the response error.
 func (x *exchange) meteringError(err error) *wire.APIError {
 	log := &x.s.meterLog
 	f := notMetered
@@ -356,8 +356,8 @@ func (x *exchange) meteringError(err error) *wire.APIError {
 		f = tooManyReplies(full)
 	}
 
-	// While metering is down, every call fails here: one line a minute is logged, because more
-	// would fill a disk that may be full already.
+	// While metering is down, every call fails here. One line a minute is logged, because more lines
+	// could fill a disk that is nearly full.
 	if before, due := log.allow(x.time); due {
 		x.s.Log.Error("cannot meter a request", slog.String("request_id", string(x.id)), slog.Any("cause", err),
 			slog.Uint64("others_since_last_line", before))
@@ -365,7 +365,7 @@ func (x *exchange) meteringError(err error) *wire.APIError {
 	return f
 }
 
-// tooManyReplies returns the error for a batch whose response cannot be stored, and when to retry.
+// tooManyReplies returns the error for a batch whose response cannot be stored. The error has the time to retry.
 func tooManyReplies(full *access.IdempotencyFullError) *wire.APIError {
 	f := unavailable("Replies for idempotency keys cannot be kept at the moment; nothing was charged.")
 	if full.Records > 0 {
@@ -412,13 +412,13 @@ func (x *exchange) panicked(p any) {
 		slog.Bool("charged", x.metering.reservation == stateSettled && x.metering.charge.Charged > 0),
 		slog.String("stack", string(debug.Stack())))
 
-	// An open reservation would take its unit until the period ends.
+	// An open reservation would hold its unit until the period ends.
 	if err := x.metering.release(); err != nil {
 		x.s.Log.Error("metering: cannot release a reserved request", slog.String("request_id", string(x.id)),
 			slog.Any("cause", err))
 	}
 
-	// A part of a response may exist already: it is discarded.
+	// A partly made response is discarded.
 	x.Ctx.Response.Reset()
 	x.Ctx.Response.Header.DisableNormalizing()
 	x.Encoded = ""

@@ -20,20 +20,20 @@ import (
 // Its files:
 //
 //	CURRENT                  names the published snapshot; renaming over it is the commit point
-//	snapshots/ID/manifest    and one file a section, and an empty file "pulled" where another store
-//	                         gave it
+//	snapshots/ID/            the manifest and one file for each section; an empty file "pulled" if
+//	                         the snapshot came from another store
 //	PUBLICATIONS             what was published when, with the verdicts of the guards
 //	REFUSALS                 which snapshots the guards refused, and why
 //	DAILY                    how the last day's work ended
-//	changes/EPOCH            what a publication changed, of the last of them
-//	events/ID.json           what happened, for hooks; a few days of it
+//	changes/EPOCH            the changes of a publication; only of the last publications
+//	events/ID.json           an event for hooks; only of the last days
 //	holds/ID                 an empty file for each snapshot that no retention removes
-//	tmp/                     what is being written
-//	incoming/                what a follower of another store has of its sections so far
+//	tmp/                     files that are being written
+//	incoming/                sections that a follower of another store has downloaded so far
 //	LOCK                     held by the writer
 //
-// Readers take no lock and never list: they load the snapshot that CURRENT names. A Store is
-// safe for use by several goroutines and processes.
+// Readers take no lock and list no folder: they load the snapshot that CURRENT names. Several
+// goroutines and processes may use a Store.
 type Store struct {
 	root string
 	disk disk.FS
@@ -42,9 +42,9 @@ type Store struct {
 // OpenStore returns the store at root. It need not exist yet: the first Write creates it.
 func OpenStore(root string) *Store { return &Store{root: root, disk: disk.OS} }
 
-// Exists returns an error that is ErrNoStore when there is no store at the root, and names the
-// missing part. It is for callers that list the store: without it a mistyped folder looks like an
-// empty store. Callers that name a snapshot need not ask.
+// Exists returns ErrNoStore if there is no store at the root; the error names the missing part. Callers
+// that list the store need it, because a mistyped folder looks like an empty store. Callers that
+// name a snapshot do not need it.
 func (d *Store) Exists() error {
 	info, err := os.Stat(filepath.Join(d.root, "snapshots"))
 	switch _, rootErr := os.Stat(d.root); {
@@ -76,20 +76,20 @@ type Current struct {
 	ID          string    `json:"id"`
 	PublishedAt time.Time `json:"published_at"`
 	Previous    string    `json:"previous,omitempty"` // the snapshot that was current before
-	// Discarded are days such as 2026-08-22, with spaces between them. A rollback took them off the
-	// air, and their archived prices stay out of the history.
+	// Discarded are days such as 2026-08-22, with spaces between them. A rollback withdrew these days,
+	// and their archived prices stay out of the history.
 	Discarded string `json:"discarded,omitempty"`
 
-	// ActivateAt is when all servers activate the snapshot, by the store that this store follows.
-	// PreviousUntil is when the previous snapshot was current for the last time. They are zero in
-	// other stores.
+	// ActivateAt is when all servers activate the snapshot. PreviousUntil is when the previous snapshot
+	// was current for the last time. The store that this store follows sets both; in other stores
+	// they are zero.
 	ActivateAt    time.Time `json:"activate_at,omitzero"`
 	PreviousUntil time.Time `json:"previous_until,omitzero"`
 	PreviousEpoch uint64    `json:"previous_epoch,omitempty"` // of Previous, when it is known
 }
 
-// Current reads which snapshot is published. It returns ErrNoCurrent when none is, and a
-// *DamageError when the pointer was not written by this program.
+// Current reads CURRENT. It returns ErrNoCurrent if no snapshot is published. It returns a
+// *DamageError if this program did not write the file.
 func (d *Store) Current() (Current, error) {
 	var cur Current
 	err := d.readChecksummed("CURRENT", &cur)
@@ -142,7 +142,7 @@ func (d *Store) Manifest(id string) (*Manifest, error) {
 	return m, nil
 }
 
-// List returns the manifests of all snapshots whose manifest is whole, newest first.
+// List returns the intact manifests of all snapshots, newest first.
 func (d *Store) List() ([]*Manifest, error) {
 	entries, err := d.disk.List(filepath.Join(d.root, "snapshots"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -176,9 +176,9 @@ func (d *Store) ListErrors() (problems []error) {
 }
 
 // Load reads a snapshot. It compares every section with its quick checksum before it decodes the
-// section. step lets other work proceed: Load calls it every ten microseconds or so, and it may
-// rest. With a step, Load reads one section after the other, on the caller's goroutine. Without a
-// step, it reads all at once. If the context ends first, Load returns the context's error.
+// section. Load calls step every ten microseconds or so, and step may pause, so that other work runs.
+// With a step, Load reads one section after the other, on the caller's goroutine. Without a step, it
+// reads all sections at once. If the context ends first, Load returns the context's error.
 func (d *Store) Load(ctx context.Context, id string, step func()) (*Catalog, error) {
 	stored, err := d.read(ctx, id, false, step)
 	return stored.Catalog, err
@@ -230,8 +230,8 @@ func sectionsOf(store *Store, id string) func(Section) ([]byte, error) {
 	}
 }
 
-// prepare creates the store's folders. It makes a new store durable at once, and also its entry in
-// the folder above: a crash must not remove the store with all its snapshots.
+// prepare creates the store's folders. It syncs a new store and the folder above at once, because a
+// crash must not remove the store with all its snapshots.
 func (d *Store) prepare() error {
 	// The lock is the last thing that the first writer makes.
 	if _, err := os.Stat(filepath.Join(d.root, "LOCK")); err == nil {

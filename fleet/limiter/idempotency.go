@@ -180,7 +180,7 @@ func (store *Store) begin(res *access.Reservation, rk *redisKeys, f *pendingKey,
 		return access.Claim{}, fmt.Errorf("%w: it answered %v to a begin", errScript, out.ints)
 	}
 
-	// The unit is reserved as for any call, but without the window, which the call has passed.
+	// The unit is reserved without the window: the call has passed the window already.
 	d, err := store.decide(res.Principal, &res.Spec, now, modeReserve)
 	switch {
 	case err == nil && d.outcome == outcomeAdmitted:
@@ -198,9 +198,9 @@ func (store *Store) begin(res *access.Reservation, rk *redisKeys, f *pendingKey,
 	return access.Claim{Result: access.Exhausted, Quota: limit, RetryAfter: limit.Wait}, nil
 }
 
-// Commit implements [access.Store]. The batch is on disk here before Redis stores its reply. That
-// decides, and the decision is on disk here before the call is answered. A commit that Redis does not
-// answer in time is resolved later, by this process or the next one.
+// Commit implements [access.Store]. The batch is on disk here before Redis stores its reply. Storing
+// the reply in Redis decides the charge. The decision is on disk here before the call is answered. A
+// commit that Redis does not answer in time is resolved later, by this process or the next process.
 func (store *Store) Commit(res access.Reservation, claim access.Claim, plain []byte) (access.Charge, error) {
 	f := store.findOwned(&res, &claim)
 	if f == nil {
@@ -386,7 +386,7 @@ func (store *Store) do(command *command, timeout time.Duration) (scriptResult, e
 			}
 		}
 
-		// A short timeout ends here; during a long one the command waits until Redis is back.
+		// A short timeout returns the error now; a long timeout waits for Redis.
 		if timeout <= store.options.Timeout {
 			return scriptResult{}, got.err
 		}

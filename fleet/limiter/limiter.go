@@ -89,22 +89,22 @@ type lease struct {
 type window struct {
 	lease
 	fullUntil int64 // monotonic: no unit frees before
-	perMinute int64 // limit that it is full by
+	perMinute int64 // the limit that was reached, or of the last lease call
 
 	keys       []string // cached Redis keys of its script calls
 	keysPeriod string   // period that they are of
 }
 
 // limiter is the state machine of one tenant's limits on one server. It has no clock, no goroutine
-// and no network. Its caller locks it, sends what nextCall returns until there is an answer, the same
-// bytes each time, and passes the answer to apply.
+// and no network. The caller locks it and sends nextCall's bytes unchanged until an answer comes. Then
+// it passes the answer to apply.
 //
 // These rules keep the limits exact, even if messages are lost, late or repeated:
 //
 //   - A grant of the take script is used only by admissions that waited when it was sent.
 //   - One script call of a limiter is in flight. Later admissions go together into the next call.
-//   - A lease is used until its time has passed since it was first sent, by the monotonic and by the
-//     wall clock, and not beyond the day or period that it was granted in.
+//   - A lease ends when its time has passed on either clock, counted from the first sending, or when
+//     its day or period ends.
 //   - Units that are granted and not used go back with the next call, which has the charged and
 //     reserved units.
 //   - ackedSeq only takes a number that an answer reports as stored: a refusal stores nothing.
@@ -136,8 +136,8 @@ type scriptCall struct {
 	unanswered  bool           // no answer will come: send it again
 }
 
-// newLimiter returns the limiter of a tenant. Its first sequence number is greater than all that an
-// earlier process may have used; if it is not, an answer reports that.
+// newLimiter returns the limiter of a tenant. The first sequence number should exceed all numbers of
+// earlier processes. If it does not, the answer of Redis says so.
 func newLimiter(rk redisKeys, leaseMillis int64, now access.Instant) *limiter {
 	return &limiter{
 		redisKeys: rk, leaseMillis: leaseMillis, seq: now.Wall, lastUsed: now,
@@ -249,7 +249,7 @@ func (lim *limiter) nextCall(now access.Instant, flush bool) *scriptCall {
 		return lim.syncCall(now, flush)
 	}
 
-	// The first admission's request, for all that have an equal one.
+	// Take all admissions with the same request as the first.
 	want := lim.waiting[0].admitRequest
 	var calls []*pendingAdmit
 	lim.waiting = slices.DeleteFunc(lim.waiting, func(c *pendingAdmit) bool {
@@ -539,7 +539,7 @@ func (lim *limiter) markFull(call *scriptCall, wait int64) {
 }
 
 // openLease opens a lease. Its time runs from when the call was first sent: Redis counts from a later
-// moment. It ends a thousandth earlier, as our clock may be slow by that.
+// moment. It ends a thousandth earlier, because our clock may run slow by so much.
 func (lim *limiter) openLease(call *scriptCall, result *admitResult) {
 	length := min(lim.leaseMillis, call.request.period.till-result.at)
 	length -= length/1000 + 1

@@ -16,8 +16,8 @@ import (
 	"ninepocket/calendar"
 )
 
-// syncInterval is how often units that failed calls had reserved are given back, and the use of ended
-// leases is written.
+// syncInterval is how often reserved units of failed calls are returned, and the use of ended leases
+// is written.
 const syncInterval = 100 * time.Millisecond
 
 // Options configure a store. URL, UsageLog, ServerID and Now are required.
@@ -32,7 +32,7 @@ type Options struct {
 	Now func() access.Instant
 
 	Acks                  Acks
-	Replicas              int           // that must have a grant, with AcksReplica; 0 = 1
+	Replicas              int           // replicas that must confirm a grant, with AcksReplica; 0 = 1
 	Timeout               time.Duration // of an admission; 0 = 100 ms
 	Lease                 time.Duration // of leases for large plans; 0 = no leases
 	Prefix                string        // of all Redis keys; "" = np
@@ -89,7 +89,7 @@ type Store struct {
 
 	limiters   limiterTable
 	entrySeq   atomic.Uint64
-	recovering sync.Mutex  // locked under an entry's
+	recovering sync.Mutex  // lock order: an entry's lock first, then this
 	resyncing  atomic.Bool // a resync is under way
 
 	reportedBroken atomic.Int64 // monotonic: last report of an unusable answer; 0 = never
@@ -103,8 +103,8 @@ type Store struct {
 
 var _ access.Store = (*Store)(nil)
 
-// Open returns the store of one server. A Redis that must not be used is a [FindingsError]; while one
-// cannot be reached, calls are refused.
+// Open returns the store of one server. If Redis must not be used, Open returns a [FindingsError]. If
+// Redis cannot be reached, Open succeeds and calls are refused.
 func Open(ctx context.Context, options Options) (*Store, error) {
 	options.setDefaults()
 	store := &Store{options: options, usageLog: options.UsageLog, metrics: newMetrics()}
