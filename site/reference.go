@@ -137,13 +137,42 @@ func (d *openAPIDocument) resolve(op *operation) {
 	}
 	for i, entry := range op.Responses {
 		if name, ok := strings.CutPrefix(entry.value.Ref, "#/components/responses/"); ok {
-			op.Responses[i].value = d.Components.Responses[name]
+			shared := d.Components.Responses[name]
+			shared.Ref = d.firstWith(shared.Description, name)
+			op.Responses[i].value = shared
 		}
 	}
 
 	// The form has no headers: a browser sends its own validator, and an idempotency key is chosen
 	// by the caller.
 	op.Parameters = slices.DeleteFunc(op.Parameters, func(p parameter) bool { return p.In == "header" })
+}
+
+// sharedAnswers returns the responses that operations share, in the order of their codes. The page describes each once.
+func (p *referencePage) sharedAnswers() (all ordered[response]) {
+	for i := range p.groups {
+		for _, op := range p.groups[i].operations {
+			for _, answer := range op.Responses {
+				sameAs := func(other entry[response]) bool { return other.value.Ref == answer.value.Ref }
+				if answer.value.Ref != "" && !slices.ContainsFunc(all, sameAs) {
+					all = append(all, answer)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b entry[response]) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// firstWith returns the first response in the order of the names that has a description: those of the preview repeat
+// the others.
+func (d *openAPIDocument) firstWith(description, name string) string {
+	for other, shared := range d.Components.Responses {
+		if shared.Description == description && other < name {
+			name = other
+		}
+	}
+	return name
 }
 
 // kind returns the valid values of a parameter in a few words.

@@ -28,7 +28,7 @@ func (p *referencePage) streamcontent(qw422016 *qt422016.Writer) {
 		qw422016.E().S(p.release)
 		qw422016.N().S(`.`)
 	}
-	qw422016.N().S(`</p> <form class="key" id="key-form"> <label for="key">Your API key, for every form below. It stays in this tab.</label> <input id="key" type="password" autocomplete="off" spellcheck="false" maxlength="100"> </form> <nav aria-label="On this page"><ul class="tabs"> <li><a href="#guide">Guide</a> `)
+	qw422016.N().S(`</p> <form class="key" id="key-form"> <label for="key">Your API key, for every form below. It stays in this tab.</label> <input id="key" type="password" autocomplete="off" spellcheck="false" maxlength="100"> </form> <nav aria-label="On this page"><ul class="tabs"> <li><a href="#guide">Guide</a> <li><a href="#answers">Answers</a> `)
 	for i := range p.groups {
 		qw422016.N().S(`<li><a href="#`)
 		qw422016.E().S(p.groups[i].Name)
@@ -38,7 +38,17 @@ func (p *referencePage) streamcontent(qw422016 *qt422016.Writer) {
 	}
 	qw422016.N().S(`</ul></nav> <section id="guide" class="guide"> <h2>Guide for clients</h2> `)
 	p.streamclients(qw422016)
-	qw422016.N().S(`</section> `)
+	qw422016.N().S(`</section> <section id="answers"> <h2>Answers of many operations</h2> <ul class="answers"> `)
+	for _, answer := range p.sharedAnswers() {
+		qw422016.N().S(`<li id="`)
+		qw422016.E().S(answer.value.Ref)
+		qw422016.N().S(`"><code>`)
+		qw422016.E().S(answer.name)
+		qw422016.N().S(`</code> `)
+		streamline(qw422016, paragraphs(answer.value.Description)[0])
+		qw422016.N().S(` `)
+	}
+	qw422016.N().S(`</ul> </section> `)
 	for i := range p.groups {
 		g := &p.groups[i]
 
@@ -74,9 +84,7 @@ func (p *referencePage) content() string {
 func streamprose(qw422016 *qt422016.Writer, text string) {
 	for _, spans := range paragraphs(text) {
 		qw422016.N().S(`<p>`)
-		for _, s := range spans {
-			streammarked(qw422016, s)
-		}
+		streamline(qw422016, spans)
 		qw422016.N().S(`</p> `)
 	}
 }
@@ -90,6 +98,28 @@ func writeprose(qq422016 qtio422016.Writer, text string) {
 func prose(text string) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	writeprose(qb422016, text)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+//  line is a paragraph without its element.
+
+func streamline(qw422016 *qt422016.Writer, spans []span) {
+	for _, s := range spans {
+		streammarked(qw422016, s)
+	}
+}
+
+func writeline(qq422016 qtio422016.Writer, spans []span) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamline(qw422016, spans)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func line(spans []span) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writeline(qb422016, spans)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016
@@ -197,13 +227,25 @@ func (p *referencePage) streamone(qw422016 *qt422016.Writer, op *operation) {
 	qw422016.E().S(p.curl(op))
 	qw422016.N().S(`</code></pre> <p><button hidden>Send</button></p> <div class="answer" role="status" hidden></div> </form> <h3>Answers</h3> <ul class="answers"> `)
 	for _, answer := range op.Responses {
-		qw422016.N().S(`<li><code>`)
-		qw422016.E().S(answer.name)
-		qw422016.N().S(`</code> `)
-		qw422016.E().S(answer.value.Description)
-		qw422016.N().S(` `)
+		if answer.value.Ref == "" {
+			qw422016.N().S(`<li><code>`)
+			qw422016.E().S(answer.name)
+			qw422016.N().S(`</code> `)
+			streamline(qw422016, paragraphs(answer.value.Description)[0])
+			qw422016.N().S(` `)
+		}
 	}
-	qw422016.N().S(`</ul> `)
+	qw422016.N().S(`</ul> <p> As for other operations: `)
+	for _, answer := range op.Responses {
+		if answer.value.Ref != "" {
+			qw422016.N().S(`<a href="#`)
+			qw422016.E().S(answer.value.Ref)
+			qw422016.N().S(`">`)
+			qw422016.E().S(answer.name)
+			qw422016.N().S(`</a> `)
+		}
+	}
+	qw422016.N().S(`</p> `)
 	if example := op.example(); example != "" {
 		qw422016.N().S(`<details><summary>An answer</summary><pre tabindex="0"><code>`)
 		qw422016.E().S(example)
