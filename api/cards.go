@@ -143,7 +143,10 @@ func batchCards(r *Request, out *Reply) *wire.APIError {
 func batchPrices(r *Request, out *Reply) *wire.APIError {
 	return r.batch(out, wire.PriceIDs, &batchFormat{
 		limit: r.Plan.MaxPrices, fields: r.fieldsArg(priceEntryFields), header: wire.PricesHeader,
-		object: r.View.PriceEntry,
+		object: func(card int) []byte {
+			r.text = r.View.AppendPriceEntry(r.text[:0], card)
+			return r.text
+		},
 		rows: func(dst []byte, card int, _ string) []byte {
 			return wire.AppendPriceRow(dst, r.View.Catalog, card)
 		},

@@ -158,7 +158,7 @@ func productView(tb testing.TB) *engine.View {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		if _, ok := view.Product("prd_" + strings.TrimPrefix(view.Catalog.Cards.ID.At(0), "card_")); ok {
+		if _, ok := view.AppendProduct(nil, "prd_"+strings.TrimPrefix(view.Catalog.Cards.ID.At(0), "card_")); ok {
 			return view
 		}
 	}

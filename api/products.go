@@ -134,12 +134,11 @@ func getProduct(r *Request, out *Reply) *wire.APIError {
 		return f
 	}
 
-	product, ok := r.View.Product(id)
+	body, ok := r.View.AppendProduct(append(out.Body, `{"data":`...), id)
 	if !ok {
 		return refuse(wire.NotFound, "no product has the id %s: GET /v1/products lists them", id)
 	}
 	out.SnapshotAt = r.View.Catalog.SnapshotAt
-	out.Body = append(out.Body, `{"data":`...)
-	out.Body = append(out.Body, product...)
+	out.Body = body
 	return nil
 }

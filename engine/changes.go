@@ -180,7 +180,7 @@ func (v *View) appendChanged(dst []byte, changed *changedRow) []byte {
 	case changed.key.Kind == snapshot.CardRow:
 		// In a text of a card quotes are escaped, so that its prices end where this member begins.
 		detail := v.details.at(row)
-		dst = append(dst, detail[:v.heads[row]]...)
+		dst = append(dst, detail[:v.parts[row].head]...)
 		return append(dst, detail[bytes.LastIndex(detail, []byte(`,"identifiers":[`)):]...)
 	case changed.key.Kind == snapshot.SetRow:
 		return append(dst, v.sets.at(row)...)

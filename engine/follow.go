@@ -210,7 +210,6 @@ func (e *Engine) buildView(ctx context.Context, cur snapshot.Current, step func(
 	if err != nil {
 		return nil, from, fmt.Errorf("%w: %w", errUnservable, err)
 	}
-	v.shareProducts(e.View(), step)
 	e.loadChanges(v, step)
 
 	from.took.Total = time.Since(start)

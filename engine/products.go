@@ -1,44 +1,34 @@
 package engine
 
 import (
-	"bytes"
-	"slices"
-
 	"github.com/cespare/xxhash/v2"
 
+	"ninepocket/index"
 	"ninepocket/snapshot"
 	"ninepocket/wire"
 )
 
-// hashProducts hashes all products, and calls step, which may pause, before each chunk. Preview
-// pagination may continue in another catalog if its products are equal, byte for byte (decision 29).
+// hashProducts hashes all products, and calls step, which may pause, now and then. Preview pagination may
+// continue in another catalog if its products are equal, byte for byte (decision 29).
 func (v *View) hashProducts(step func()) {
 	hash := xxhash.New()
-	for _, chunk := range v.products.chunks {
-		step()
-		_, _ = hash.Write(chunk) // it cannot fail
+	var product []byte
+	for row := range v.Index.Products().Items() {
+		if row&15 == 0 {
+			step()
+		}
+		product = v.spellProduct(product[:0], row)
+		_, _ = hash.Write(product) // it cannot fail
 	}
 
 	v.ProductsHash = hash.Sum64()
 }
 
-// shareProducts uses the products of another View if they are equal, byte for byte. The prices of a day
-// change no product, so two Views share one copy. It calls step, which may pause or be nil.
-func (v *View) shareProducts(other *View, step func()) {
-	if other == nil || v.ProductsHash != other.ProductsHash ||
-		!slices.Equal(v.products.ranges, other.products.ranges) {
-		return
-	}
-
-	same := slices.EqualFunc(v.products.chunks, other.products.chunks, func(chunk, others []byte) bool {
-		if step != nil {
-			step()
-		}
-		return bytes.Equal(chunk, others)
-	})
-	if same {
-		v.products = other.products
-	}
+// spellProduct appends the JSON of a product by its index in the order of public ids. It is spelled for each
+// response: partners list the products once a day, and stored ones would be a sixth of a View.
+func (v *View) spellProduct(dst []byte, row int) []byte {
+	item := int(v.Index.Products().Items()[row])
+	return wire.AppendProduct(dst, v.Catalog, item, index.ProductTail(v.Catalog, item), &v.site)
 }
 
 // productTail removes the prefix of a public product id. For an id with another prefix it returns
@@ -51,19 +41,26 @@ func (v *View) productTail(id string) string {
 	return id[n+1:]
 }
 
-// Product returns the JSON of a product by its public id.
-func (v *View) Product(id string) ([]byte, bool) {
+// AppendProduct appends the JSON of a product by its public id. It appends nothing for an unknown one.
+func (v *View) AppendProduct(dst []byte, id string) ([]byte, bool) {
 	row, ok := v.Index.Products().Row(v.productTail(id))
 	if !ok {
-		return nil, false
+		return dst, false
 	}
-
-	return v.products.at(row), true
+	return v.spellProduct(dst, row), true
 }
 
 // AppendProducts appends products, joined by commas. A row is a product's index in the order of
 // public ids.
-func (v *View) AppendProducts(dst []byte, rows []uint32) []byte { return v.products.join(dst, rows) }
+func (v *View) AppendProducts(dst []byte, rows []uint32) []byte {
+	for i, row := range rows {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = v.spellProduct(dst, int(row))
+	}
+	return dst
+}
 
 // AppendPrice appends the price result of a selection. It checks the selection in the order of
 // decision 27: first the id, then the kind and the lane, then the licence, last the price. Variant

@@ -106,7 +106,7 @@ func (s *smoke) card(card int) {
 	id := s.Catalog.Cards.ID.At(card)
 	s.checkLookup("card", card, s.Index.Card, id, s.Catalog.Cards.Slug.At(card))
 	s.json("detail of card "+id, s.Detail(card), '{', id)
-	s.json("price entry of card "+id, s.PriceEntry(card), '{', id)
+	s.json("price entry of card "+id, s.AppendPriceEntry(nil, card), '{', id)
 	s.json("summary of card "+id, s.AppendSummaries(nil, []uint32{uint32(card)}), '{', id)
 	s.json("price history of card "+id, s.AppendHistory(nil, card, snapshot.HistoryDays, ""), '{', id)
 
@@ -159,7 +159,7 @@ func (s *smoke) product(row int) {
 	c := s.Catalog
 	item := int(s.Index.Products().Items()[row])
 	id := s.site.ProductPrefix + "_" + index.ProductTail(c, item)
-	body, ok := s.Product(id)
+	body, ok := s.AppendProduct(nil, id)
 	if !ok {
 		s.problem("product %q is not found", id)
 		return

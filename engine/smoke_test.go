@@ -75,15 +75,13 @@ func TestSmokeFinds(t *testing.T) {
 			v.details.ranges = append(v.details.ranges[1:], v.details.ranges[0])
 		}},
 		{"price entries", "price entry of card", func(v *View) {
-			v.priceEntries.chunks[0][len(v.priceEntries.chunks[0])-1] = 0
+			v.parts[0].from++ // the quote of a name
 		}},
-		{"summaries", "summary of card", func(v *View) { v.heads[0]-- }},
+		{"summaries", "summary of card", func(v *View) { v.parts[0].head-- }},
 		{"set pages", "page of set", func(v *View) { v.setDetails.ranges[0].to++ }},
 		{"sets", "summary of set", func(v *View) { v.sets.chunks[0][3] = '"' }},
-		{"products", "product np_", func(v *View) { v.products.chunks[0][0] = 'x' }},
-		{"product prefix", "does not name", func(v *View) {
-			// The pre-rendered JSON and the View's look-ups have two different prefixes.
-			v.site.ProductPrefix = "other"
+		{"products of other ids", "is not found", func(v *View) {
+			v.Catalog.Sealed.Tail = reversed(&v.Catalog.Sealed.Tail)
 		}},
 		{"a name that the search does not know", "is not found by its name", func(v *View) { rename(v, "Zyxwvutsrq") }},
 		{"ids of other cards", "is not found by", func(v *View) { v.Catalog.Cards.ID = reversed(&v.Catalog.Cards.ID) }},

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -27,23 +28,36 @@ type View struct {
 	Hash uint64
 
 	searches     *searchCache // nil without a cache
+	noPrice      []byte       // wire.AppendMarketPrice for a card without one
 	site         wire.URLs
 	historyDates *historyDates
 	games        []byte
 	facets       []byte
 	details      fragments // Card detail
-	heads        []uint32  // lengths of wire.CardHead
+	parts        []cardParts
 	laneRows     fragments // rows of a card in CSV
-	priceEntries fragments // Live batch price entry
 	sets         fragments // Set summary
 	setDetails   fragments // Set detail
-	products     fragments // Product, by public id
 
 	changes *atomic.Pointer[changes]
 
 	detailTags etags
 	// ProductsHash is a hash over the JSON of all products.
 	ProductsHash uint64
+}
+
+// cardParts are places in a Card detail: the length of wire.CardHead, and where the card's price is, nowhere for a card
+// without one. A summary and an entry of a batch are made of these parts.
+type cardParts struct{ head, from, to uint32 }
+
+// partsOf finds the parts of a Card detail. If two lanes have the price, either will do.
+func partsOf(detail, price []byte) cardParts {
+	head := len(wire.CardHead(detail))
+	at := bytes.Index(detail[head:], price)
+	if at < 0 {
+		return cardParts{head: uint32(head)}
+	}
+	return cardParts{uint32(head), uint32(head + at), uint32(head + at + len(price))}
 }
 
 // NewView makes the View of a catalog.
@@ -83,9 +97,10 @@ func (v *View) encode(ctx context.Context, step func()) error {
 	c := v.Catalog
 	cards := c.Cards.ID.Len()
 	sets := c.Sets.ID.Len()
-	items := v.Index.Products().Items()
-	v.heads = make([]uint32, cards)
+	v.parts = make([]cardParts, cards)
+	v.noPrice = wire.AppendMarketPrice(nil, snapshot.NoCents, c.SnapshotAt)
 	var top []uint32
+	var price []byte
 
 	for _, kind := range []struct {
 		of     *fragments
@@ -94,20 +109,18 @@ func (v *View) encode(ctx context.Context, step func()) error {
 	}{
 		{&v.details, cards, func(dst []byte, i int) []byte {
 			detail := wire.AppendCardDetail(dst, c, i, &v.site)
-			v.heads[i] = uint32(len(wire.CardHead(detail)))
+			cents, at := c.DisplayPrice(i)
+			price = wire.AppendMarketPrice(price[:0], cents, at)
+			v.parts[i] = partsOf(detail, price)
 			return detail
 		}},
 		{&v.laneRows, cards, func(dst []byte, i int) []byte {
 			return wire.AppendLaneRows(dst, c, i, c.Cards.ID.At(i))
 		}},
-		{&v.priceEntries, cards, func(dst []byte, i int) []byte { return wire.AppendPriceEntry(dst, c, i) }},
 		{&v.sets, sets, func(dst []byte, i int) []byte { return wire.AppendSetSummary(dst, c, i) }},
 		{&v.setDetails, sets, func(dst []byte, i int) []byte {
 			top = v.Index.TopOfSet(top[:0], i, topCards)
 			return wire.AppendSetDetail(dst, c, i, top, &v.site)
-		}},
-		{&v.products, len(items), func(dst []byte, i int) []byte {
-			return wire.AppendProduct(dst, c, int(items[i]), index.ProductTail(c, int(items[i])), &v.site)
 		}},
 	} {
 		if err := ctx.Err(); err != nil {
@@ -120,8 +133,8 @@ func (v *View) encode(ctx context.Context, step func()) error {
 
 // Size returns about how many bytes the View and its catalog take. The index is not counted.
 func (v *View) Size() int64 {
-	size := int64(len(v.games) + len(v.facets) + 8*len(v.detailTags) + 4*len(v.heads))
-	for _, f := range []*fragments{&v.details, &v.laneRows, &v.priceEntries, &v.sets, &v.setDetails, &v.products} {
+	size := int64(len(v.games) + len(v.facets) + 8*len(v.detailTags) + 12*len(v.parts))
+	for _, f := range []*fragments{&v.details, &v.laneRows, &v.sets, &v.setDetails} {
 		size += f.size()
 	}
 	return size + int64(12*v.changes.Load().count) + v.Catalog.Size()
@@ -145,8 +158,18 @@ func (v *View) AppendLaneRows(dst []byte, card int, ref string) []byte {
 	return wire.AppendLaneRows(dst, v.Catalog, card, ref)
 }
 
-// PriceEntry returns a card's Live batch price entry.
-func (v *View) PriceEntry(card int) []byte { return v.priceEntries.at(card) }
+// AppendPriceEntry appends a card's Live batch price entry.
+func (v *View) AppendPriceEntry(dst []byte, card int) []byte {
+	return wire.AppendPriceEntry(dst, v.details.at(card), v.price(card))
+}
+
+// price returns the price of a card in its summary and in its entry.
+func (v *View) price(card int) []byte {
+	if p := v.parts[card]; p.from < p.to {
+		return v.details.at(card)[p.from:p.to]
+	}
+	return v.noPrice
+}
 
 // SetDetail returns a set's Set detail.
 func (v *View) SetDetail(set int) []byte { return v.setDetails.at(set) }
@@ -157,8 +180,8 @@ func (v *View) AppendSummaries(dst []byte, cards []uint32) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		head := v.details.at(int(card))[:v.heads[card]]
-		dst = wire.AppendCardSummary(dst, head, v.priceEntries.at(int(card)))
+		head := v.details.at(int(card))[:v.parts[card].head]
+		dst = wire.AppendCardSummary(dst, head, v.price(int(card)))
 	}
 	return dst
 }

@@ -34,11 +34,16 @@ func TestFragments(t *testing.T) {
 
 		for i := range c.Cards.ID.Len() {
 			f("detail", v.Detail(i), wire.AppendCardDetail(nil, c, i, &site))
-			f("entry", v.PriceEntry(i), wire.AppendPriceEntry(nil, c, i))
+			cents, at := c.DisplayPrice(i)
+			price := wire.AppendMarketPrice(nil, cents, at)
+			entry := string(v.AppendPriceEntry(nil, i))
+			if want := string(wire.AppendPriceEntry(nil, v.Detail(i), price)); entry != want {
+				t.Fatalf("entry is %s, want %s", entry, want)
+			}
 			if i > 0 {
 				joined = append(joined, ',')
 			}
-			joined = wire.AppendCardSummary(joined, wire.CardHead(v.Detail(i)), v.PriceEntry(i))
+			joined = wire.AppendCardSummary(joined, wire.CardHead(v.Detail(i)), price)
 			cards = append(cards, uint32(i))
 		}
 
@@ -60,11 +65,13 @@ func TestFragments(t *testing.T) {
 
 		for row, item := range v.Index.Products().Items() {
 			tail := index.ProductTail(c, int(item))
-			got, ok := v.Product("np_" + tail)
+			got, ok := v.AppendProduct(nil, "np_"+tail)
 			if !ok {
 				t.Fatalf("product %q is not found", tail)
 			}
-			f("product", got, wire.AppendProduct(nil, c, int(item), tail, &site))
+			if want := wire.AppendProduct(nil, c, int(item), tail, &site); string(got) != string(want) {
+				t.Fatalf("product is\n%s\nwant\n%s", got, want)
+			}
 			if string(v.AppendProducts(nil, []uint32{uint32(row)})) != string(got) {
 				t.Errorf("product %q is not that of row %d", tail, row)
 			}
@@ -94,7 +101,7 @@ func TestProductRefs(t *testing.T) {
 			s.Tail, "np" + s.Tail, "np-" + s.Tail, "nq_" + s.Tail, "np_" + s.Tail + "x",
 			"np_", "np", "", "NP_" + s.Tail,
 		} {
-			if got, ok := v.Product(bad); ok {
+			if got, ok := v.AppendProduct(nil, bad); ok {
 				t.Errorf("product %q is %s", bad, got)
 			}
 		}

@@ -108,8 +108,8 @@ func appendSetOf(dst []byte, c *snapshot.Catalog, card int) []byte {
 	return append(AppendText(dst, `,"name":`, c.Sets.Name.At(int(set))), '}')
 }
 
-// appendPrice appends the members of a price to an object that has others already.
-func appendPrice(dst []byte, cents, updatedAt int64) []byte {
+// AppendMarketPrice appends the members of a price to an object that has others already.
+func AppendMarketPrice(dst []byte, cents, updatedAt int64) []byte {
 	dst = AppendCents(dst, `,"currency":"USD","market_price_cents":`, cents)
 	return AppendSeconds(dst, `,"price_updated_at":`, updatedAt)
 }
@@ -144,12 +144,10 @@ func AppendDifference(dst []byte, key *snapshot.RowKey, change string) []byte {
 }
 
 // AppendCardSummary appends a Card summary, which is made of the head of the card's detail and of the
-// price in its Live batch price entry.
-func AppendCardSummary(dst, head, entry []byte) []byte {
+// card's display price.
+func AppendCardSummary(dst, head, price []byte) []byte {
 	dst = append(append(dst, head...), `,"price":{`...)
-	// The first member of the entry is the id.
-	price := entry[bytes.IndexByte(entry, ',')+1:]
-	return append(append(dst, price...), '}')
+	return append(append(dst, price[1:]...), "}}"...) // without its comma
 }
 
 // AppendCardDetail appends a Card detail. It has one entry of prices for each lane with a current
@@ -211,15 +209,17 @@ func AppendLane(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	l := &c.Lanes
 	dst = AppendText(dst, `{"variant":`, c.Variants.At(int(l.Variant[lane])))
 	dst = AppendText(dst, `,"condition":`, snapshot.Condition(l.Condition[lane]).Text())
-	return appendPrice(dst, l.Cents[lane], c.UpdatedAt(lane))
+	return AppendMarketPrice(dst, l.Cents[lane], c.UpdatedAt(lane))
 }
 
-// AppendPriceEntry appends a Live batch price entry.
-func AppendPriceEntry(dst []byte, c *snapshot.Catalog, card int) []byte {
-	dst = AppendText(dst, `{"id":`, c.Cards.ID.At(card))
-	cents, at := c.DisplayPrice(card)
-	return append(appendPrice(dst, cents, at), '}')
+// AppendPriceEntry appends a Live batch price entry, which is made of the id in a Card detail and of the card's
+// display price.
+func AppendPriceEntry(dst, detail, price []byte) []byte {
+	id, _, _ := bytes.Cut(detail, comma)
+	return append(append(append(dst, id...), price...), '}')
 }
+
+var comma = []byte{','}
 
 // AppendMover appends a Market mover. before has the earlier price of every lane:
 // Lanes.Price7DaysAgo or Lanes.Price30DaysAgo.

@@ -131,10 +131,16 @@ func product(c *card) *string {
 	return to(site.ProductPrefix + c.ID[len("card"):])
 }
 
+// priceOf returns the members of a card's display price.
+func priceOf(c *snapshot.Catalog, card int) []byte {
+	cents, at := c.DisplayPrice(card)
+	return wire.AppendMarketPrice(nil, cents, at)
+}
+
 // summaryOf returns a card's Card summary.
 func summaryOf(c *snapshot.Catalog, card int, urls *wire.URLs) []byte {
 	head := wire.CardHead(wire.AppendCardDetail(nil, c, card, urls))
-	return wire.AppendCardSummary(nil, head, wire.AppendPriceEntry(nil, c, card))
+	return wire.AppendCardSummary(nil, head, priceOf(c, card))
 }
 
 func TestCards(t *testing.T) {
@@ -146,7 +152,8 @@ func TestCards(t *testing.T) {
 				decode[cardSummary](t, summaryOf(c, i, site)))
 			equal(t, "detail", cardDetail{w.head(&from), w.lanes(&from), identifiers(&from), product(&from)},
 				decode[cardDetail](t, wire.AppendCardDetail(nil, c, i, site)))
-			equal(t, "entry", entry{from.ID, w.price(&from)}, decode[entry](t, wire.AppendPriceEntry(nil, c, i)))
+			equal(t, "entry", entry{from.ID, w.price(&from)}, decode[entry](t,
+				wire.AppendPriceEntry(nil, wire.AppendCardDetail(nil, c, i, site), priceOf(c, i))))
 			base := snapshot.NoCents
 			if l := from.Display(); l != nil {
 				base = l.Base(w.Date(), 7)
