@@ -17,16 +17,16 @@ func (v *View) hashProducts(step func()) {
 		if row&15 == 0 {
 			step()
 		}
-		product = v.spellProduct(product[:0], row)
+		product = v.encodeProduct(product[:0], row)
 		_, _ = hash.Write(product) // it cannot fail
 	}
 
 	v.ProductsHash = hash.Sum64()
 }
 
-// spellProduct appends the JSON of a product by its index in the order of public ids. It is spelled for each
+// encodeProduct appends the JSON of a product by its index in the order of public ids. It is encoded for each
 // response: partners list the products once a day, and stored ones would be a sixth of a View.
-func (v *View) spellProduct(dst []byte, row int) []byte {
+func (v *View) encodeProduct(dst []byte, row int) []byte {
 	item := int(v.Index.Products().Items()[row])
 	return wire.AppendProduct(dst, v.Catalog, item, index.ProductTail(v.Catalog, item), &v.site)
 }
@@ -47,7 +47,7 @@ func (v *View) AppendProduct(dst []byte, id string) ([]byte, bool) {
 	if !ok {
 		return dst, false
 	}
-	return v.spellProduct(dst, row), true
+	return v.encodeProduct(dst, row), true
 }
 
 // AppendProducts appends products, joined by commas. A row is a product's index in the order of
@@ -57,7 +57,7 @@ func (v *View) AppendProducts(dst []byte, rows []uint32) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = v.spellProduct(dst, int(row))
+		dst = v.encodeProduct(dst, int(row))
 	}
 	return dst
 }
