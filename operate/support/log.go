@@ -36,11 +36,9 @@ var messages, figures = readTexts()
 func readTexts() (said map[string]bool, types map[string]string) {
 	said, types = map[string]bool{}, map[string]string{} // air: a pair
 	for line := range strings.SplitSeq(strings.TrimSpace(texts), "\n") {
-		if key, of, is := strings.Cut(line, "\t"); is {
-			types[key] = of
-			continue
-		}
-		said[line] = true
+		key, of, is := strings.Cut(line, "\t")
+		said[key] = !is // of a message the key is all
+		types[key] = of
 	}
 	return said, types
 }
@@ -163,31 +161,21 @@ func writeLine(w *bytes.Buffer, attributes, tenants map[string]string) {
 // figure reads a value as the type of its key, and writes it again; "" for any other value or key.
 func figure(key, value string) string {
 	number, noNumber := strconv.ParseInt(value, 10, 64)
+	switch kind := figures[key]; {
+	case kind == "Int" && noNumber == nil:
+		return strconv.FormatInt(number, 10)
+	case kind == "Bool" && (value == "true" || value == "false"), kind == "Snapshot" && snapshot.ValidID(value):
+		return value
 
-	switch figures[key] {
-	case "Int":
-		if noNumber == nil {
-			return strconv.FormatInt(number, 10)
-		}
-	case "Bool":
-		if value == "true" || value == "false" {
-			return value
-		}
-	case "Duration":
-		took, err := time.ParseDuration(value)
-		if noNumber == nil { // in JSON
-			return time.Duration(number).String()
-		}
-		if err == nil {
+	case kind == "Duration" && noNumber == nil: // in JSON
+		return time.Duration(number).String()
+	case kind == "Duration":
+		if took, err := time.ParseDuration(value); err == nil {
 			return took.String()
 		}
-	case "Time":
+	case kind == "Time":
 		if at, err := time.Parse(time.RFC3339, value); err == nil {
 			return at.Format(time.RFC3339)
-		}
-	case "Snapshot":
-		if snapshot.ValidID(value) {
-			return value
 		}
 	}
 	return ""
