@@ -114,8 +114,9 @@ func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") 
 // validProductID reports whether id is a public product id: <prefix>_[a-z0-9_]{3,64}.
 func (r *Request) validProductID(id string) bool {
 	tail, ok := strings.CutPrefix(id, r.View.Site().ProductPrefix+"_")
-	return ok && wire.ProductTail.Has(int64(len(tail))) &&
-		strings.Trim(tail, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+	return ok && wire.ProductTail.Has(int64(len(tail))) && !strings.ContainsFunc(tail, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_'
+	})
 }
 
 // badProductID explains what is wrong with a product id, wherever it was sent.
