@@ -80,6 +80,7 @@ func TestSmokeFinds(t *testing.T) {
 		{"summaries", "summary of card", func(v *View) { v.parts[0].head-- }},
 		{"set pages", "page of set", func(v *View) { v.setDetails.ranges[0].to++ }},
 		{"sets", "summary of set", func(v *View) { v.sets.chunks[0][3] = '"' }},
+		{"a product prefix with a quote", "product a", func(v *View) { v.site.ProductPrefix = `a"b` }},
 		{"products of other ids", "is not found", func(v *View) {
 			v.Catalog.Sealed.Tail = reversed(&v.Catalog.Sealed.Tail)
 		}},

@@ -30,6 +30,23 @@ func TestReferenceWorksAtTheFirstTry(t *testing.T) {
 		t.Error("the reference has other scripts than its own and that of the search")
 	}
 
+	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllSubmatch(page, -1) {
+		if n := bytes.Count(page, []byte(`id="`+string(link[1])+`"`)); n != 1 {
+			t.Errorf("the reference links to #%s, and has %d of it", link[1], n)
+		}
+	}
+	for _, want := range []string{
+		`<li id="Unauthorized"><code>401</code> The key is missing`, `<a href="#Unauthorized">401</a>`,
+		`<li id="NotModified"><code>304</code> The caller&#39;s copy is current: <code>If-None-Match</code>`,
+	} {
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("the reference lacks %s", want)
+		}
+	}
+	if empty := regexp.MustCompile(`<ul class="answers">\s*</ul>|operations:\s*</p>`).Find(page); empty != nil {
+		t.Errorf("the reference has an empty list: %s", empty)
+	}
+
 	operations := operationPattern.FindAllSubmatch(page, -1)
 	if want := len(w.operations()); len(operations) != want {
 		t.Errorf("the reference has %d operations, the server %d", len(operations), want)

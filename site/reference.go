@@ -2,6 +2,7 @@ package site
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -138,7 +139,7 @@ func (d *openAPIDocument) resolve(op *operation) {
 	for i, entry := range op.Responses {
 		if name, ok := strings.CutPrefix(entry.value.Ref, "#/components/responses/"); ok {
 			shared := d.Components.Responses[name]
-			shared.Ref = d.firstWith(shared.Description, name)
+			shared.Ref = d.shortestWith(shared.Description, name)
 			op.Responses[i].value = shared
 		}
 	}
@@ -152,27 +153,32 @@ func (d *openAPIDocument) resolve(op *operation) {
 func (p *referencePage) sharedAnswers() (all ordered[response]) {
 	for i := range p.groups {
 		for _, op := range p.groups[i].operations {
-			for _, answer := range op.Responses {
-				sameAs := func(other entry[response]) bool { return other.value.Ref == answer.value.Ref }
-				if answer.value.Ref != "" && !slices.ContainsFunc(all, sameAs) {
-					all = append(all, answer)
-				}
-			}
+			all = append(all, op.answers(true)...)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b entry[response]) int { return strings.Compare(a.name, b.name) })
-	return all
+
+	slices.SortFunc(all, func(a, b entry[response]) int {
+		return cmp.Or(strings.Compare(a.name, b.name), strings.Compare(a.value.Ref, b.value.Ref))
+	})
+	return slices.CompactFunc(all, func(a, b entry[response]) bool { return a.value.Ref == b.value.Ref })
 }
 
-// firstWith returns the first response in the order of the names that has a description: those of the preview repeat
-// the others.
-func (d *openAPIDocument) firstWith(description, name string) string {
+// shortestWith returns the shortest name of a response with a description, name itself if no other is shorter. The
+// responses of the preview repeat others under longer names.
+func (d *openAPIDocument) shortestWith(description, name string) string {
 	for other, shared := range d.Components.Responses {
-		if shared.Description == description && other < name {
+		if shared.Description == description && (len(other) < len(name) || len(other) == len(name) && other < name) {
 			name = other
 		}
 	}
 	return name
+}
+
+// answers returns the responses that the operation shares with others, or those of its own.
+func (op *operation) answers(shared bool) ordered[response] {
+	return slices.DeleteFunc(slices.Clone(op.Responses), func(answer entry[response]) bool {
+		return (answer.value.Ref != "") != shared
+	})
 }
 
 // kind returns the valid values of a parameter in a few words.

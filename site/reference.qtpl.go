@@ -38,17 +38,9 @@ func (p *referencePage) streamcontent(qw422016 *qt422016.Writer) {
 	}
 	qw422016.N().S(`</ul></nav> <section id="guide" class="guide"> <h2>Guide for clients</h2> `)
 	p.streamclients(qw422016)
-	qw422016.N().S(`</section> <section id="answers"> <h2>Answers of many operations</h2> <ul class="answers"> `)
-	for _, answer := range p.sharedAnswers() {
-		qw422016.N().S(`<li id="`)
-		qw422016.E().S(answer.value.Ref)
-		qw422016.N().S(`"><code>`)
-		qw422016.E().S(answer.name)
-		qw422016.N().S(`</code> `)
-		streamline(qw422016, paragraphs(answer.value.Description)[0])
-		qw422016.N().S(` `)
-	}
-	qw422016.N().S(`</ul> </section> `)
+	qw422016.N().S(`</section> <section id="answers"> <h2>Answers of many operations</h2> `)
+	streamanswerList(qw422016, p.sharedAnswers())
+	qw422016.N().S(`</section> `)
 	for i := range p.groups {
 		g := &p.groups[i]
 
@@ -156,6 +148,42 @@ func marked(s span) string {
 	return qs422016
 }
 
+//  answerList is a list of responses. Those that operations share can be linked.
+
+func streamanswerList(qw422016 *qt422016.Writer, answers ordered[response]) {
+	qw422016.N().S(`<ul class="answers"> `)
+	for _, answer := range answers {
+		qw422016.N().S(`<li`)
+		if answer.value.Ref != "" {
+			qw422016.N().S(` id="`)
+			qw422016.E().S(answer.value.Ref)
+			qw422016.N().S(`"`)
+		}
+		qw422016.N().S(`><code>`)
+		qw422016.E().S(answer.name)
+		qw422016.N().S(`</code> `)
+		for _, spans := range paragraphs(answer.value.Description) {
+			streamline(qw422016, spans)
+			qw422016.N().S(` `)
+		}
+	}
+	qw422016.N().S(`</ul> `)
+}
+
+func writeanswerList(qq422016 qtio422016.Writer, answers ordered[response]) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamanswerList(qw422016, answers)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func answerList(answers ordered[response]) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writeanswerList(qb422016, answers)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
 //  one is an operation, folded until it is opened.
 
 func (p *referencePage) streamone(qw422016 *qt422016.Writer, op *operation) {
@@ -225,27 +253,21 @@ func (p *referencePage) streamone(qw422016 *qt422016.Writer, op *operation) {
 	}
 	qw422016.N().S(`<pre tabindex="0"><code>`)
 	qw422016.E().S(p.curl(op))
-	qw422016.N().S(`</code></pre> <p><button hidden>Send</button></p> <div class="answer" role="status" hidden></div> </form> <h3>Answers</h3> <ul class="answers"> `)
-	for _, answer := range op.Responses {
-		if answer.value.Ref == "" {
-			qw422016.N().S(`<li><code>`)
-			qw422016.E().S(answer.name)
-			qw422016.N().S(`</code> `)
-			streamline(qw422016, paragraphs(answer.value.Description)[0])
-			qw422016.N().S(` `)
-		}
+	qw422016.N().S(`</code></pre> <p><button hidden>Send</button></p> <div class="answer" role="status" hidden></div> </form> <h3>Answers</h3> `)
+	if own := op.answers(false); len(own) > 0 {
+		streamanswerList(qw422016, own)
 	}
-	qw422016.N().S(`</ul> <p> As for other operations: `)
-	for _, answer := range op.Responses {
-		if answer.value.Ref != "" {
+	if shared := op.answers(true); len(shared) > 0 {
+		qw422016.N().S(`<p> As for other operations: `)
+		for _, answer := range shared {
 			qw422016.N().S(`<a href="#`)
 			qw422016.E().S(answer.value.Ref)
 			qw422016.N().S(`">`)
 			qw422016.E().S(answer.name)
 			qw422016.N().S(`</a> `)
 		}
+		qw422016.N().S(`</p> `)
 	}
-	qw422016.N().S(`</p> `)
 	if example := op.example(); example != "" {
 		qw422016.N().S(`<details><summary>An answer</summary><pre tabindex="0"><code>`)
 		qw422016.E().S(example)

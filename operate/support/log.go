@@ -37,7 +37,7 @@ func readTexts() (said map[string]bool, types map[string]string) {
 	said, types = map[string]bool{}, map[string]string{} // air: a pair
 	for line := range strings.SplitSeq(strings.TrimSpace(texts), "\n") {
 		key, of, is := strings.Cut(line, "\t")
-		said[key] = !is // of a message the key is all
+		said[key] = !is // a line without a tab is a message
 		types[key] = of
 	}
 	return said, types
