@@ -139,7 +139,7 @@ func (d *openAPIDocument) resolve(op *operation) {
 	for i, entry := range op.Responses {
 		if name, ok := strings.CutPrefix(entry.value.Ref, "#/components/responses/"); ok {
 			shared := d.Components.Responses[name]
-			shared.Ref = d.shortestWith(shared.Description, name)
+			shared.Ref = d.sharedName(shared.Description, name)
 			op.Responses[i].value = shared
 		}
 	}
@@ -163,9 +163,9 @@ func (p *referencePage) sharedAnswers() (all ordered[response]) {
 	return slices.CompactFunc(all, func(a, b entry[response]) bool { return a.value.Ref == b.value.Ref })
 }
 
-// shortestWith returns the shortest name of a response with a description, name itself if no other is shorter. The
+// sharedName returns the shortest name of a response with a description, name itself if no other is shorter. The
 // responses of the preview repeat others under longer names.
-func (d *openAPIDocument) shortestWith(description, name string) string {
+func (d *openAPIDocument) sharedName(description, name string) string {
 	for other, shared := range d.Components.Responses {
 		if shared.Description == description && (len(other) < len(name) || len(other) == len(name) && other < name) {
 			name = other
