@@ -165,8 +165,8 @@ func (v *View) AppendPriceEntry(dst []byte, card int) []byte {
 
 // price returns the price of a card in its summary and in its entry.
 func (v *View) price(card int) []byte {
-	if p := v.parts[card]; p.from < p.to {
-		return v.details.at(card)[p.from:p.to]
+	if parts := v.parts[card]; parts.from < parts.to {
+		return v.details.at(card)[parts.from:parts.to]
 	}
 	return v.noPrice
 }
