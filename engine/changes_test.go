@@ -88,9 +88,16 @@ func BenchmarkChanges(b *testing.B) {
 			if last == 0 {
 				b.Fatalf("fewer than %d rows", limit)
 			}
+
 			b.ReportAllocs()
+			pages := 0
 			for b.Loop() {
-				page, _ = v.AppendChanges(page[:0], query)
+				// The small pages have the rows of the large one: a page that is read again and again is in the caches.
+				if pages%(5000/limit) == 0 {
+					query.After = 0
+				}
+				page, query.After = v.AppendChanges(page[:0], query)
+				pages++
 			}
 			b.ReportMetric(float64(len(page)), "bytes")
 		})
