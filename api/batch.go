@@ -243,7 +243,7 @@ func (r *Request) decodeReferences(name string, list jsonwalk.Value, before int,
 type batchFormat struct {
 	limit  int        // entries that the plan allows
 	fields fieldNames // wanted members of an entry
-	object func(card int) []byte
+	object func(dst []byte, card int) []byte
 	header string // of CSV
 	// rows appends a card's rows of CSV; ref is the identifier that found the card, "" for an id.
 	rows func(dst []byte, card int, ref string) []byte
@@ -290,11 +290,11 @@ func (format *batchFormat) append(r *Request, out *Reply, refs []string, ids int
 			var card int
 			card, found = r.View.Index.Card(ref)
 			if found {
-				format.appendEntry(out, card, "")
+				format.appendEntry(r, out, card, "")
 			}
 		} else {
 			for _, card := range r.View.Index.ForBatch(ref) {
-				format.appendEntry(out, int(card), ref)
+				format.appendEntry(r, out, int(card), ref)
 				found = true
 			}
 		}
@@ -310,13 +310,19 @@ func (format *batchFormat) append(r *Request, out *Reply, refs []string, ids int
 
 // appendEntry appends the entry of a card, with the identifier that found it as its last member, ""
 // for none.
-func (format *batchFormat) appendEntry(out *Reply, card int, identifier string) {
+func (format *batchFormat) appendEntry(r *Request, out *Reply, card int, identifier string) {
 	if out.CSV {
 		out.Body = format.rows(out.Body, card, identifier)
 		return
 	}
 
-	out.Body = format.fields.appendRecord(wire.AppendComma(out.Body), format.object(card))
+	out.Body = wire.AppendComma(out.Body)
+	if format.fields == nil {
+		out.Body = format.object(out.Body, card)
+	} else {
+		r.text = format.object(r.text[:0], card)
+		out.Body = format.fields.appendRecord(out.Body, r.text)
+	}
 	if identifier != "" {
 		out.Body = append(wire.AppendText(out.Body[:len(out.Body)-1], `,"ref":`, identifier), '}')
 	}

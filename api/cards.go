@@ -119,12 +119,12 @@ func getCard(r *Request, out *Reply) *wire.APIError {
 		return f
 	}
 	if fields != nil {
-		out.Body = fields.appendRecord(out.Body, r.View.Detail(card))
+		r.text = r.View.AppendDetail(r.text[:0], card)
+		out.Body = fields.appendRecord(out.Body, r.text)
 		return nil
 	}
 
-	// Encoded when the View was made.
-	out.Shared = r.View.Detail(card)
+	out.Body = r.View.AppendDetail(out.Body, card)
 	out.Tag = r.View.DetailTag(card)
 	out.HasETag = true
 	return nil
@@ -134,7 +134,7 @@ func getCard(r *Request, out *Reply) *wire.APIError {
 func batchCards(r *Request, out *Reply) *wire.APIError {
 	return r.batch(out, wire.CardIDs, &batchFormat{
 		limit: r.Plan.MaxCards, fields: r.fieldsArg(cardEntryFields), header: wire.LanesHeader,
-		object: r.View.Detail,
+		object: r.View.AppendDetail,
 		rows:   r.View.AppendLaneRows,
 	})
 }
@@ -143,10 +143,7 @@ func batchCards(r *Request, out *Reply) *wire.APIError {
 func batchPrices(r *Request, out *Reply) *wire.APIError {
 	return r.batch(out, wire.PriceIDs, &batchFormat{
 		limit: r.Plan.MaxPrices, fields: r.fieldsArg(priceEntryFields), header: wire.PricesHeader,
-		object: func(card int) []byte {
-			r.text = r.View.AppendPriceEntry(r.text[:0], card)
-			return r.text
-		},
+		object: r.View.AppendPriceEntry,
 		rows: func(dst []byte, card int, _ string) []byte {
 			return wire.AppendPriceRow(dst, r.View.Catalog, card)
 		},

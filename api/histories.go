@@ -41,9 +41,8 @@ func batchHistories(r *Request, out *Reply) *wire.APIError {
 	out.Body = append(out.Body, `],"data":[`...)
 	format := batchFormat{
 		limit: r.Plan.MaxPrices, header: wire.HistoryHeader,
-		object: func(card int) []byte {
-			r.text = r.View.AppendHistoryColumns(r.text[:0], card, days, variant)
-			return r.text
+		object: func(dst []byte, card int) []byte {
+			return r.View.AppendHistoryColumns(dst, card, days, variant)
 		},
 		rows: func(dst []byte, card int, _ string) []byte {
 			return r.View.AppendHistoryRows(dst, card, days, variant)

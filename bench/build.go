@@ -260,23 +260,19 @@ func (f *LoadFigures) measureReads(view *engine.View) {
 	}
 
 	var body []byte
-	gather := func(ids []string, of func(int) []byte) func() {
+	gather := func(ids []string, of func(dst []byte, card int) []byte) func() {
 		return func() {
 			body = body[:0]
 			for _, id := range ids {
 				if card, ok := view.Index.Card(id); ok {
-					body = append(body, of(card)...)
+					body = of(body, card)
 				}
 			}
 		}
 	}
-	var entry []byte
-	f.Cards200 = minTime(gather(ids, view.Detail))
-	f.Prices100 = minTime(gather(ids[:100], func(card int) []byte {
-		entry = view.AppendPriceEntry(entry[:0], card)
-		return entry
-	}))
-	f.CardOf = minTime(gather(ids, func(int) []byte { return nil })) / 200
+	f.Cards200 = minTime(gather(ids, view.AppendDetail))
+	f.Prices100 = minTime(gather(ids[:100], view.AppendPriceEntry))
+	f.CardOf = minTime(gather(ids, func(dst []byte, _ int) []byte { return dst })) / 200
 	f.HistoryYear = minTime(func() { body = view.AppendHistory(body[:0], n/3, 365, "") })
 }
 

@@ -317,7 +317,7 @@ func BenchmarkReads(b *testing.B) {
 	})
 	read("card", func(i int) {
 		if found, ok := w.view.Index.Card(w.sample.card(i)); ok {
-			dst = append(dst, w.view.Detail(found)...)
+			dst = w.view.AppendDetail(dst, found)
 		}
 	})
 }

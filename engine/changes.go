@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -178,10 +177,7 @@ func (v *View) appendChanged(dst []byte, changed *changedRow) []byte {
 	case changed.now == 0:
 		return append(dst, "null"...)
 	case changed.key.Kind == snapshot.CardRow:
-		// In a text of a card quotes are escaped, so that its prices end where this member begins.
-		detail := v.details.at(row)
-		dst = append(dst, detail[:v.parts[row].head]...)
-		return append(dst, detail[bytes.LastIndex(detail, []byte(`,"identifiers":[`)):]...)
+		return append(dst, v.texts.at(row)...)
 	case changed.key.Kind == snapshot.SetRow:
 		return append(dst, v.sets.at(row)...)
 	default:

@@ -226,13 +226,22 @@ func (e *Engine) withinBudget(all []retiredView, current *View) []retiredView {
 	})
 
 	var size int64
-	for i, retired := range retained {
-		size += retired.view.Size()
+	for i := range retained {
+		size += ownSize(retained, i, current)
 		if size > e.o.RetiredBudget {
 			return slices.Clone(retained[:i])
 		}
 	}
 	return retained
+}
+
+// ownSize returns the bytes of a retired View that the View after it does not share.
+func ownSize(all []retiredView, i int, current *View) int64 {
+	after := current
+	if i > 0 {
+		after = all[i-1].view
+	}
+	return all[i].view.Size() - after.Shared()
 }
 
 // expire releases the retired Views without a valid cursor.
@@ -248,8 +257,9 @@ func (e *Engine) expire(now time.Time) {
 // retiredStats counts the retired Views and their bytes.
 func (e *Engine) retiredStats() (n int, bytes int64) {
 	all := *e.retired.Load()
-	for _, retired := range all {
-		bytes += retired.view.Size()
+	current := e.current.Load()
+	for i := range all {
+		bytes += ownSize(all, i, current)
 	}
 	return len(all), bytes
 }

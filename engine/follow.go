@@ -206,7 +206,7 @@ func (e *Engine) buildView(ctx context.Context, cur snapshot.Current, step func(
 	}
 
 	from.took.Read = time.Since(begin)
-	v, err := newView(ctx, c, e.site(), step, &from.took)
+	v, err := newView(ctx, e.View(), c, e.site(), step, &from.took)
 	if err != nil {
 		return nil, from, fmt.Errorf("%w: %w", errUnservable, err)
 	}

@@ -1,5 +1,10 @@
 package engine
 
+import (
+	"bytes"
+	"slices"
+)
+
 // fragments are the pre-rendered JSON of n records, encoded when a View is made.
 //
 // They are in chunks, not in one arena. To clear and fill tens of megabytes at once would stall
@@ -7,6 +12,7 @@ package engine
 type fragments struct {
 	chunks [][]byte
 	ranges []chunkRange
+	shared int // so many of the chunks are those of an earlier View
 }
 
 // chunkRange is the place of a record: bytes [from, to) of a chunk.
@@ -15,9 +21,26 @@ type chunkRange struct{ chunk, from, to uint32 }
 // chunkSize is the size of a chunk, unless a single record is longer.
 const chunkSize = 256 << 10
 
+// maxUnused bounds the chunks of earlier Views whose records nobody reads any more: a quarter of the bytes.
+const maxUnused = 4
+
 // newFragments encodes n records and calls step now and then.
 func newFragments(step func(), n int, encode func(dst []byte, i int) []byte) fragments {
+	return newFragmentsAfter(nil, nil, step, n, encode)
+}
+
+// newFragmentsAfter is newFragments with those of an earlier View, nil for none. A record that is equal
+// there is taken over; before returns its index there.
+func newFragmentsAfter(
+	earlier *fragments, before func(i int) (k int, ok bool), step func(), n int, encode func(dst []byte, i int) []byte,
+) fragments {
 	f := fragments{ranges: make([]chunkRange, n)}
+	used := int64(0)
+	if earlier != nil {
+		f.chunks = slices.Clone(earlier.chunks)
+		f.shared = len(f.chunks)
+	}
+
 	var record, chunk []byte
 	for i := range n {
 		// Sixteen records take ten microseconds or so.
@@ -26,6 +49,14 @@ func newFragments(step func(), n int, encode func(dst []byte, i int) []byte) fra
 		}
 
 		record = encode(record[:0], i)
+		used += int64(len(record))
+		if earlier != nil {
+			if k, ok := before(i); ok && bytes.Equal(earlier.at(k), record) {
+				f.ranges[i] = earlier.ranges[k]
+				continue
+			}
+		}
+
 		if len(chunk)+len(record) > cap(chunk) {
 			f.add(chunk)
 			chunk = make([]byte, 0, max(chunkSize, len(record)))
@@ -38,6 +69,9 @@ func newFragments(step func(), n int, encode func(dst []byte, i int) []byte) fra
 
 	// The last chunk is cut to its content.
 	f.add(append(make([]byte, 0, len(chunk)), chunk...))
+	if earlier != nil && f.size()-int64(12*n) > used+used/maxUnused {
+		return newFragments(step, n, encode)
+	}
 	return f
 }
 
@@ -56,9 +90,12 @@ func (f *fragments) at(i int) []byte {
 
 // size returns how much memory the JSON uses.
 func (f *fragments) size() int64 {
-	size := int64(12 * cap(f.ranges))
-	for _, chunk := range f.chunks {
-		size += int64(cap(chunk))
+	return int64(12*cap(f.ranges)) + sizeOf(f.chunks)
+}
+
+func sizeOf(chunks [][]byte) (bytes int64) {
+	for _, chunk := range chunks {
+		bytes += int64(cap(chunk))
 	}
-	return size
+	return bytes
 }

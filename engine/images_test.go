@@ -30,7 +30,7 @@ func TestImagesAreListedForEachView(t *testing.T) {
 	shown := func() (n int) {
 		v := e.View()
 		for card := range v.Catalog.Cards.ID.Len() {
-			if bytes.Contains(v.Detail(card), []byte(`"image_url":"`+site.Images)) {
+			if bytes.Contains(v.AppendDetail(nil, card), []byte(`"image_url":"`+site.Images)) {
 				n++
 			}
 		}

@@ -105,7 +105,7 @@ func (s *smoke) checkLookup(kind string, row int, find func(ref string) (int, bo
 func (s *smoke) card(card int) {
 	id := s.Catalog.Cards.ID.At(card)
 	s.checkLookup("card", card, s.Index.Card, id, s.Catalog.Cards.Slug.At(card))
-	s.json("detail of card "+id, s.Detail(card), '{', id)
+	s.json("detail of card "+id, s.AppendDetail(nil, card), '{', id)
 	s.json("price entry of card "+id, s.AppendPriceEntry(nil, card), '{', id)
 	s.json("summary of card "+id, s.AppendSummaries(nil, []uint32{uint32(card)}), '{', id)
 	s.json("price history of card "+id, s.AppendHistory(nil, card, snapshot.HistoryDays, ""), '{', id)

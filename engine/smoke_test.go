@@ -69,10 +69,10 @@ func TestSmokeFinds(t *testing.T) {
 		damage     func(v *View)
 	}{
 		{"games cut off", "list games is not whole JSON", func(v *View) { v.games = v.games[:len(v.games)-1] }},
-		{"a byte of the details", "detail of card", func(v *View) { v.details.chunks[0][0] = 'x' }},
-		{"the details end early", "detail of card", func(v *View) { v.details.ranges[0].to-- }},
+		{"a byte of the details", "detail of card", func(v *View) { v.texts.chunks[0][0] = 'x' }},
+		{"the details end early", "detail of card", func(v *View) { v.texts.ranges[0].to-- }},
 		{"details of other cards", "does not name", func(v *View) {
-			v.details.ranges = append(v.details.ranges[1:], v.details.ranges[0])
+			v.texts.ranges = append(v.texts.ranges[1:], v.texts.ranges[0])
 		}},
 		{"price entries", "price entry of card", func(v *View) {
 			v.parts[0].from++ // the quote of a name

@@ -11,14 +11,16 @@ import (
 // lookup. A tag of 0 is not computed yet.
 type etags []atomic.Uint64
 
-func (t etags) of(i int, fragment []byte) uint64 {
-	tag := t[i].Load()
+// DetailTag returns the xxHash64 of a card's Card detail.
+func (v *View) DetailTag(card int) uint64 {
+	tag := v.detailTags[card].Load()
 	if tag == 0 {
-		tag = xxhash.Sum64(fragment)
-		t[i].Store(tag)
+		hash := xxhash.New()
+		for _, part := range v.detailParts(card) {
+			_, _ = hash.Write(part) // it cannot fail
+		}
+		tag = hash.Sum64()
+		v.detailTags[card].Store(tag)
 	}
 	return tag
 }
-
-// DetailTag returns the xxHash64 of a card's Card detail.
-func (v *View) DetailTag(card int) uint64 { return v.detailTags.of(card, v.details.at(card)) }

@@ -33,7 +33,8 @@ type View struct {
 	historyDates *historyDates
 	games        []byte
 	facets       []byte
-	details      fragments // Card detail
+	texts        fragments // Card detail without its prices: head and tail
+	prices       fragments // the prices of a Card detail
 	parts        []cardParts
 	laneRows     fragments // rows of a card in CSV
 	sets         fragments // Set summary
@@ -46,30 +47,29 @@ type View struct {
 	ProductsHash uint64
 }
 
-// cardParts are places in a Card detail: the length of wire.CardHead, and where the card's price is, nowhere for a card
-// without one. A summary and an entry of a batch are made of these parts.
+// cardParts are places in a Card detail: the length of its head in texts, and where the card's price is in
+// prices, nowhere for a card without one. A summary and an entry of a batch are made of these parts.
 type cardParts struct{ head, from, to uint32 }
-
-// partsOf finds the parts of a Card detail. If two lanes have the price, either will do.
-func partsOf(detail, price []byte) cardParts {
-	head := len(wire.CardHead(detail))
-	at := bytes.Index(detail[head:], price)
-	if at < 0 {
-		return cardParts{head: uint32(head)}
-	}
-	return cardParts{uint32(head), uint32(head + at), uint32(head + at + len(price))}
-}
 
 // NewView makes the View of a catalog.
 func NewView(c *snapshot.Catalog, site wire.URLs) (*View, error) {
-	return newView(context.Background(), c, site, func() {}, &Phases{})
+	return newView(context.Background(), nil, c, site, func() {}, &Phases{})
 }
 
-// newView is NewView for a server that handles requests at the same time. It calls step often, and
-// step may pause. It stops when the context ends. It writes the time of each part into took.
-func newView(ctx context.Context, c *snapshot.Catalog, site wire.URLs, step func(), took *Phases) (*View, error) {
+// newView is NewView for a server that handles requests at the same time. It shares with an earlier View,
+// nil for none, the texts that both have, and is equal to the result of NewView (decision 4301). It calls
+// step often, and step may pause. It stops when the context ends. It writes the time of each part into
+// took.
+func newView(
+	ctx context.Context, earlier *View, c *snapshot.Catalog, site wire.URLs, step func(), took *Phases,
+) (*View, error) {
 	start := time.Now()
-	ix, err := index.Build(ctx, c, step)
+	var before *index.Index
+	if earlier != nil {
+		before = earlier.Index
+		c.ShareTexts(earlier.Catalog, step)
+	}
+	ix, err := index.Build(ctx, before, c, step)
 	if err != nil {
 		return nil, fmt.Errorf("cannot index snapshot %q: %w", c.ID, err)
 	}
@@ -83,7 +83,7 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.URLs, step func
 	v.games = wire.AppendGames(nil, c)
 	v.historyDates = newHistoryDates(c.Date())
 
-	if err := v.encode(ctx, step); err != nil {
+	if err := v.encode(ctx, earlier, step); err != nil {
 		return nil, err
 	}
 	v.detailTags = make(etags, c.Cards.ID.Len())
@@ -93,27 +93,21 @@ func newView(ctx context.Context, c *snapshot.Catalog, site wire.URLs, step func
 }
 
 // encode encodes the JSON of the records, so that most responses only copy it.
-func (v *View) encode(ctx context.Context, step func()) error {
+func (v *View) encode(ctx context.Context, earlier *View, step func()) error {
 	c := v.Catalog
 	cards := c.Cards.ID.Len()
 	sets := c.Sets.ID.Len()
 	v.parts = make([]cardParts, cards)
 	v.noPrice = wire.AppendMarketPrice(nil, snapshot.NoCents, c.SnapshotAt)
-	var top []uint32
-	var price []byte
 
+	encodeTexts(v, earlier, step)
+	var top []uint32
 	for _, kind := range []struct {
 		of     *fragments
 		n      int
 		encode func(dst []byte, i int) []byte
 	}{
-		{&v.details, cards, func(dst []byte, i int) []byte {
-			detail := wire.AppendCardDetail(dst, c, i, &v.site)
-			cents, at := c.DisplayPrice(i)
-			price = wire.AppendMarketPrice(price[:0], cents, at)
-			v.parts[i] = partsOf(detail, price)
-			return detail
-		}},
+		{&v.prices, cards, priceEncoder(v)},
 		{&v.laneRows, cards, func(dst []byte, i int) []byte {
 			return wire.AppendLaneRows(dst, c, i, c.Cards.ID.At(i))
 		}},
@@ -131,14 +125,50 @@ func (v *View) encode(ctx context.Context, step func()) error {
 	return ctx.Err()
 }
 
+// encodeTexts encodes the cards without their prices. Most of them are equal in an earlier View.
+func encodeTexts(v, earlier *View, step func()) {
+	c := v.Catalog
+	encode := func(dst []byte, i int) []byte {
+		dst = wire.AppendCardHead(dst, c, i, &v.site)
+		v.parts[i].head = uint32(len(dst))
+		return wire.AppendCardTail(dst, c, i, &v.site)
+	}
+	if earlier == nil {
+		v.texts = newFragments(step, c.Cards.ID.Len(), encode)
+		return
+	}
+
+	before := func(i int) (int, bool) { return earlier.Index.Card(c.Cards.ID.At(i)) }
+	v.texts = newFragmentsAfter(&earlier.texts, before, step, c.Cards.ID.Len(), encode)
+}
+
+// priceEncoder returns the encoder of the prices of a card. It also records where the card's price is
+// among them. If two lanes have the price, either will do.
+func priceEncoder(v *View) func(dst []byte, i int) []byte {
+	var price []byte
+	return func(dst []byte, i int) []byte {
+		dst = wire.AppendPrices(dst, v.Catalog, i)
+		cents, at := v.Catalog.DisplayPrice(i)
+		price = wire.AppendMarketPrice(price[:0], cents, at)
+		if from := bytes.Index(dst, price); from >= 0 {
+			v.parts[i].from = uint32(from)
+			v.parts[i].to = uint32(from + len(price))
+		}
+		return dst
+	}
+}
+
 // Size returns about how many bytes the View and its catalog take. The index is not counted.
 func (v *View) Size() int64 {
 	size := int64(len(v.games) + len(v.facets) + 8*len(v.detailTags) + 12*len(v.parts))
-	for _, f := range []*fragments{&v.details, &v.laneRows, &v.sets, &v.setDetails} {
+	for _, f := range []*fragments{&v.texts, &v.prices, &v.laneRows, &v.sets, &v.setDetails} {
 		size += f.size()
 	}
 	return size + int64(12*v.changes.Load().count) + v.Catalog.Size()
 }
+
+// Shared returns how many of these bytes the earlier View has, too.
+func (v *View) Shared() int64 { return sizeOf(v.texts.chunks[:v.texts.shared]) }
 
 // Site returns the URLs of the View.
 func (v *View) Site() *wire.URLs { return &v.site }
@@ -146,8 +176,18 @@ func (v *View) Site() *wire.URLs { return &v.site }
 // Games returns the body of list games.
 func (v *View) Games() []byte { return v.games }
 
-// Detail returns a card's Card detail.
-func (v *View) Detail(card int) []byte { return v.details.at(card) }
+// AppendDetail appends a card's Card detail.
+func (v *View) AppendDetail(dst []byte, card int) []byte {
+	parts := v.detailParts(card)
+	return append(append(append(dst, parts[0]...), parts[1]...), parts[2]...)
+}
+
+// detailParts returns the head, the prices and the tail of a Card detail.
+func (v *View) detailParts(card int) [3][]byte {
+	text := v.texts.at(card)
+	head := v.parts[card].head
+	return [...][]byte{text[:head], v.prices.at(card), text[head:]}
+}
 
 // AppendLaneRows appends a card's rows of wire.LanesHeader. ref is the identifier that found the card, ""
 // for its own id.
@@ -160,13 +200,13 @@ func (v *View) AppendLaneRows(dst []byte, card int, ref string) []byte {
 
 // AppendPriceEntry appends a card's Live batch price entry.
 func (v *View) AppendPriceEntry(dst []byte, card int) []byte {
-	return wire.AppendPriceEntry(dst, v.details.at(card), v.price(card))
+	return wire.AppendPriceEntry(dst, v.texts.at(card), v.price(card))
 }
 
 // price returns the price of a card in its summary and in its entry.
 func (v *View) price(card int) []byte {
 	if parts := v.parts[card]; parts.from < parts.to {
-		return v.details.at(card)[parts.from:parts.to]
+		return v.prices.at(card)[parts.from:parts.to]
 	}
 	return v.noPrice
 }
@@ -180,7 +220,7 @@ func (v *View) AppendSummaries(dst []byte, cards []uint32) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		head := v.details.at(int(card))[:v.parts[card].head]
+		head := v.texts.at(int(card))[:v.parts[card].head]
 		dst = wire.AppendCardSummary(dst, head, v.price(int(card)))
 	}
 	return dst

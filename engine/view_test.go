@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,17 +34,17 @@ func TestFragments(t *testing.T) {
 		}
 
 		for i := range c.Cards.ID.Len() {
-			f("detail", v.Detail(i), wire.AppendCardDetail(nil, c, i, &site))
+			f("detail", slices.Clip(v.AppendDetail(nil, i)), wire.AppendCardDetail(nil, c, i, &site))
 			cents, at := c.DisplayPrice(i)
 			price := wire.AppendMarketPrice(nil, cents, at)
 			entry := string(v.AppendPriceEntry(nil, i))
-			if want := string(wire.AppendPriceEntry(nil, v.Detail(i), price)); entry != want {
+			if want := string(wire.AppendPriceEntry(nil, v.AppendDetail(nil, i), price)); entry != want {
 				t.Fatalf("entry is %s, want %s", entry, want)
 			}
 			if i > 0 {
 				joined = append(joined, ',')
 			}
-			joined = wire.AppendCardSummary(joined, wire.CardHead(v.Detail(i)), price)
+			joined = wire.AppendCardSummary(joined, wire.AppendCardHead(nil, c, i, &site), price)
 			cards = append(cards, uint32(i))
 		}
 

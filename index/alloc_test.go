@@ -48,7 +48,7 @@ func TestCardsAlloc(t *testing.T) {
 func BenchmarkCards(b *testing.B) {
 	w := fixture.Random(1, fixture.Size{Sets: 200, Cards: 30_000, Days: 5})
 	c := w.Catalog()
-	x, err := index.Build(context.Background(), c, nil)
+	x, err := index.Build(context.Background(), nil, c, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func BenchmarkCards(b *testing.B) {
 	b.Run("build", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := index.Build(context.Background(), c, nil); err != nil {
+			if _, err := index.Build(context.Background(), nil, c, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -7,14 +7,17 @@ import (
 	"ninepocket/snapshot"
 )
 
-// corpus adapts the catalog to the word index. The codes of a game's own apps are codes of its sets.
-func corpus(c *snapshot.Catalog, setNames *SetNames) text.Corpus {
+// corpus adapts the catalog of an index to the word index. The codes of a game's own apps are codes of its sets.
+func corpus(ix *Index) text.Corpus {
+	c := ix.c
+	setNames := ix.setNames
 	ofSet := func(column *snapshot.Strings) func(int) string {
 		return func(card int) string { return c.OfSet(column, card) }
 	}
 
 	return text.Corpus{
 		Len:      c.Cards.ID.Len(),
+		Order:    ix.orders.newest,
 		Name:     c.Cards.Name.At,
 		Number:   c.Cards.Number.At,
 		SetName:  ofSet(&c.Sets.Name),

@@ -46,26 +46,33 @@ var NoFilter = Filter{
 }
 
 // buildFilters makes the posting lists of sets, numbers, rarities, series and names.
-func (ix *Index) buildFilters(step func()) {
+func (ix *Index) buildFilters(moved *moves, step func()) {
 	c := ix.c
 	n := c.Cards.ID.Len()
 	step()
 	// Lists by set number need no hash table.
 	setOf := func(card int) uint32 { return uint32(c.Cards.Set[card]) }
 	ix.bySet = text.NewGrouping(c.Sets.ID.Len(), n, setOf, text.Identity)
-	ix.rarities = newTerms(step, n, func(card int, add func(string)) { add(cardvocab.Fold(c.Cards.Rarity.At(card))) })
-	ix.numbers = newTerms(step, n, func(card int, add func(string)) {
+	sets := c.Sets.ID.Len()
+	ix.series = newTerms(step, sets, func(set int, add func(string)) { add(cardvocab.Fold(c.Sets.Series.At(set))) })
+	ix.setNames = newSetNames(c, ix.sets, step)
+	if moved != nil {
+		moved.renumberFilters(ix, step)
+		return
+	}
+
+	order := ix.orders.newest
+	ix.rarities = newCardTerms(step, order, func(card int, add func(string)) {
+		add(cardvocab.Fold(c.Cards.Rarity.At(card)))
+	})
+	ix.numbers = newCardTerms(step, order, func(card int, add func(string)) {
 		add(cardvocab.NumberKey(c.Cards.Number.At(card)))
 		add(cardvocab.NumberBase(c.Cards.Number.At(card)))
 	})
-	sets := c.Sets.ID.Len()
-	ix.series = newTerms(step, sets, func(set int, add func(string)) { add(cardvocab.Fold(c.Sets.Series.At(set))) })
-
-	ix.setNames = newSetNames(c, ix.sets, step)
-	ix.names = newTerms(step, n, func(card int, add func(string)) {
+	ix.names = newCardTerms(step, order, func(card int, add func(string)) {
 		add(cardvocab.Fold(PlainName(c.Cards.Name.At(card))))
 	})
-	ix.baseNames = newTerms(step, n, func(card int, add func(string)) {
+	ix.baseNames = newCardTerms(step, order, func(card int, add func(string)) {
 		base := BaseName(c.Cards.Name.At(card), c.Cards.Number.At(card))
 		add(baseNameKey(base))
 

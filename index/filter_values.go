@@ -12,7 +12,7 @@ import (
 )
 
 // buildValueFilters makes the tables of the filters by variant and by time.
-func (ix *Index) buildValueFilters(step func()) {
+func (ix *Index) buildValueFilters(_ *moves, step func()) {
 	c := ix.c
 	n := c.Cards.ID.Len()
 	// Equivalent names share a list. A catalog has few variants, and every lane has one of

@@ -14,12 +14,12 @@ type refs struct {
 }
 
 // buildRefs makes the tables that find games, cards, sets and products by id.
-func (ix *Index) buildRefs(step func()) {
+func (ix *Index) buildRefs(moved *moves, step func()) {
 	c := ix.c
 	ix.cards = newRefs(&c.Cards.ID, &c.Cards.Slug, &c.Registry, step)
 	ix.sets = newRefs(&c.Sets.ID, &c.Sets.Slug, &c.Registry, step)
 	ix.games = newGames(c)
-	ix.products = newProducts(c, ix.cards, &ix.games, step)
+	ix.products = newProducts(c, ix, moved, step)
 }
 
 func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.IDHistory, step func()) *refs {

@@ -12,13 +12,19 @@ import (
 const maxShared = 10
 
 // buildIdentifiers makes the table of the identifiers that other catalogs give to cards.
-func (ix *Index) buildIdentifiers(step func()) {
+func (ix *Index) buildIdentifiers(moved *moves, step func()) {
+	if moved != nil {
+		ix.identifiers = moved.earlier.identifiers.renumber(moved.to, step)
+		ix.namespaces = moved.earlier.namespaces
+		return
+	}
+
 	ids := &ix.c.Identifiers
 	seen := map[string]bool{}
 
 	// One buffer serves all keys: the table copies each new one.
 	var key []byte
-	ix.identifiers = newTerms(step, ix.c.Cards.ID.Len(), func(card int, add func(string)) {
+	ix.identifiers = newCardTerms(step, ix.orders.newest, func(card int, add func(string)) {
 		for from, to := ids.Of.Range(card); from < to; from++ {
 			namespace := snapshot.PublicNamespace(ids.Namespace.At(from))
 			if !seen[namespace] {

@@ -3,6 +3,8 @@ package index
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 
 	"ninepocket/cardvocab"
 	"ninepocket/index/text"
@@ -36,34 +38,152 @@ type Index struct {
 	eras   map[*cardvocab.Era]eraSets
 }
 
-// Build indexes a catalog; the index keeps the catalog. It calls step every ten microseconds or so, so
-// that background work can pause; a nil step never pauses. If the context ends, Build stops before
-// the next stage.
-func Build(ctx context.Context, c *snapshot.Catalog, step func()) (*Index, error) {
+// Build indexes a catalog; the index keeps the catalog. earlier is the index of an earlier catalog, nil for
+// none. If both catalogs have the same texts, both indexes share all that does not depend on prices, and
+// Build takes a fifth of the time. The result is equal to that without earlier (decision 4301).
+//
+// Build calls step every ten microseconds or so, so that background work can pause; a nil step never
+// pauses. If the context ends, Build stops before the next stage.
+func Build(ctx context.Context, earlier *Index, c *snapshot.Catalog, step func()) (*Index, error) {
 	if step == nil {
 		step = func() {}
 	}
 
 	ix := &Index{c: c}
-	for _, build := range []func(step func()){
+	moved := newMoves(earlier, c, step)
+	var err error
+	ix.orders, err = newOrders(c, moved, step)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, build := range []func(moved *moves, step func()){
 		ix.buildRefs, ix.buildFilters, ix.buildValueFilters, ix.buildIdentifiers,
 	} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		build(step)
+		build(moved, step)
 	}
 
 	ix.eras = newEras(c, step)
-	var err error
-	ix.orders, err = newOrders(c, step)
-	if err != nil {
-		return nil, err
+	if moved != nil {
+		ix.words = earlier.words.Renumber(corpus(ix), moved.from, moved.to, step)
+		return ix, ctx.Err()
 	}
-
-	ix.words, err = text.Build(ctx, corpus(c, ix.setNames), step)
+	ix.words, err = text.Build(ctx, corpus(ix), step)
 	if err != nil {
 		return nil, fmt.Errorf("cannot index words: %w", err)
 	}
 	return ix, nil
+}
+
+// moves says which rows the cards of an earlier index have in a catalog with the same texts. Cards are
+// numbered by price, so that most numbers change every day.
+type moves struct {
+	earlier  *Index
+	from, to []uint32 // by later row the earlier one, and by earlier row the later one
+}
+
+// newMoves compares a catalog with that of an earlier index. It returns nil if one of them has a card, a
+// set, a product or an identifier that the other lacks, or another text of one.
+func newMoves(earlier *Index, c *snapshot.Catalog, step func()) *moves {
+	if earlier == nil || !sameTables(earlier.c, c) {
+		return nil
+	}
+
+	n := c.Cards.ID.Len()
+	const none = ^uint32(0)
+	moved := &moves{earlier, make([]uint32, n), slices.Repeat([]uint32{none}, n)}
+	for row := range n {
+		text.Every(step, row)
+		before, ok := earlier.cards.findID(c.Cards.ID.At(row))
+		if !ok || moved.to[before] != none || !sameCard(earlier.c, before, c, row) {
+			return nil
+		}
+		moved.from[row] = uint32(before)
+		moved.to[before] = uint32(row)
+	}
+
+	// An alias may stand for a card.
+	for i, card := range c.Aliases.Card {
+		before := earlier.c.Aliases.Card[i]
+		if before >= 0 {
+			before = int32(moved.to[before])
+		}
+		if card != before {
+			return nil
+		}
+	}
+	return moved
+}
+
+// sameTables compares the tables that do not depend on the numbers of cards.
+func sameTables(a, b *snapshot.Catalog) bool {
+	for _, table := range [][2]any{
+		{a.Cards.ID.Len(), b.Cards.ID.Len()},
+		{a.Games, b.Games},
+		{a.Sets, b.Sets},
+		{a.Sealed.Tail, b.Sealed.Tail},
+		{a.Feeds.Partner, b.Feeds.Partner},
+		{a.Names, b.Names},
+		{a.Aliases.Phrase, b.Aliases.Phrase},
+		{a.Aliases.Replacement, b.Aliases.Replacement},
+		{a.Aliases.Game, b.Aliases.Game},
+	} {
+		if !reflect.DeepEqual(table[0], table[1]) {
+			return false
+		}
+	}
+
+	// Sealed products come behind the cards, in one order.
+	n := a.Cards.ID.Len()
+	for item := n; item < a.NumItems(); item++ {
+		if !sameIdentifiers(a, item, b, item) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameCard compares all of a card but its slug, its image and what it costs.
+func sameCard(a *snapshot.Catalog, i int, b *snapshot.Catalog, k int) bool {
+	x := &a.Cards
+	y := &b.Cards
+	return x.Name.At(i) == y.Name.At(k) && x.Number.At(i) == y.Number.At(k) &&
+		x.Rarity.At(i) == y.Rarity.At(k) && x.Printing.At(i) == y.Printing.At(k) &&
+		x.Game[i] == y.Game[k] && x.Set[i] == y.Set[k] && x.Product[i] == y.Product[k] &&
+		sameIdentifiers(a, i, b, k)
+}
+
+func sameIdentifiers(a *snapshot.Catalog, i int, b *snapshot.Catalog, k int) bool {
+	at, end := a.Identifiers.Of.Range(i)
+	other, otherEnd := b.Identifiers.Of.Range(k)
+	same := end-at == otherEnd-other
+	for ; same && at < end; at++ {
+		same = a.Identifiers.Namespace.At(at) == b.Identifiers.Namespace.At(other) &&
+			a.Identifiers.Value.At(at) == b.Identifiers.Value.At(other)
+		other++
+	}
+	return same
+}
+
+// items returns the later rows of items.
+func (moved *moves) items(earlier []uint32) []uint32 {
+	items := make([]uint32, len(earlier))
+	for i, item := range earlier {
+		items[i] = item
+		if int(item) < len(moved.to) {
+			items[i] = moved.to[item]
+		}
+	}
+	return items
+}
+
+// renumberFilters makes the posting lists of an index from those of the earlier one.
+func (moved *moves) renumberFilters(ix *Index, step func()) {
+	ix.rarities = moved.earlier.rarities.renumber(moved.to, step)
+	ix.numbers = moved.earlier.numbers.renumber(moved.to, step)
+	ix.names = moved.earlier.names.renumber(moved.to, step)
+	ix.baseNames = moved.earlier.baseNames.renumber(moved.to, step)
 }

@@ -41,7 +41,7 @@ func newOracle(t testing.TB, w *fixture.World) *oracle {
 	}
 
 	var err error
-	o.x, err = index.Build(context.Background(), o.c, nil)
+	o.x, err = index.Build(context.Background(), nil, o.c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -262,7 +262,7 @@ func FuzzPosition(f *testing.F) {
 	s := index.SetPosition{ID: "set_abc", Release: 5, Name: "Base"}
 	f.Add(s.AppendBinary(nil))
 	w := fixture.Random(2, fixture.Size{Sets: 3, Cards: 20, Days: 2})
-	x, err := index.Build(context.Background(), w.Catalog(), nil)
+	x, err := index.Build(context.Background(), nil, w.Catalog(), nil)
 	if err != nil {
 		f.Fatal(err)
 	}

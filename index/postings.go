@@ -22,8 +22,9 @@ type entry struct {
 // newTerms groups rows by their strings: of calls add with each string of a row, and may repeat
 // one.
 func newTerms(step func(), rows int, of func(row int, add func(string))) *terms {
-	t := &terms{keys: &snapshot.Strings{}}
-	t.table = newTable(0, func(k uint32) string { return t.keys.At(int(k)) })
+	keys := &snapshot.Strings{}
+	t := &terms{keys: keys}
+	t.table = newTable(0, func(k uint32) string { return keys.At(int(k)) }) // it outlives t
 	entries := make([]entry, 0, rows)
 	for row := range rows {
 		text.Every(step, row)
@@ -64,4 +65,17 @@ func (t *terms) find(s string) []uint32 {
 		return t.Of(k)
 	}
 	return nil
+}
+
+// newCardTerms groups the cards by their strings, which are numbered in the given order of the cards.
+func newCardTerms(step func(), order []uint32, of func(card int, add func(string))) *terms {
+	t := newTerms(step, len(order), func(place int, add func(string)) { of(int(order[place]), add) })
+	return t.renumber(order, step)
+}
+
+// renumber returns the lists with row r as row to[r]. Both share their strings.
+func (t *terms) renumber(to []uint32, step func()) *terms {
+	next := *t
+	next.Grouping = t.Renumber(to, step)
+	return &next
 }

@@ -39,7 +39,7 @@ func TestPrintings(t *testing.T) {
 	}
 
 	c := w.Catalog()
-	ix, err := Build(context.Background(), c, nil)
+	ix, err := Build(context.Background(), nil, c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

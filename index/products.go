@@ -25,20 +25,27 @@ type Products struct {
 // Products returns the verified products.
 func (ix *Index) Products() *Products { return ix.products }
 
-func newProducts(c *snapshot.Catalog, cards *refs, games *games, step func()) *Products {
-	products := &Products{c: c, cards: cards, games: games}
-	n := c.Cards.ID.Len()
-	for item := range c.NumItems() {
-		if item >= n || c.Cards.Product[item] != 0 {
-			products.items = append(products.items, uint32(item))
-		}
-	}
-
+func newProducts(c *snapshot.Catalog, ix *Index, moved *moves, step func()) *Products {
+	products := &Products{c: c, cards: ix.cards, games: &ix.games}
 	tails := &c.Sealed.Tail
 	products.sealed = newTable(tails.Len(), func(row uint32) string { return tails.At(int(row)) })
 	for row := range tails.Len() {
 		text.Every(step, row)
 		products.sealed.add(uint32(row))
+	}
+
+	n := c.Cards.ID.Len()
+	if moved != nil {
+		// The order of public ids stays.
+		products.items = moved.items(moved.earlier.products.items)
+		products.partners = moved.earlier.products.partners
+		return products
+	}
+
+	for item := range c.NumItems() {
+		if item >= n || c.Cards.Product[item] != 0 {
+			products.items = append(products.items, uint32(item))
+		}
 	}
 
 	text.Sort(step, products.items, func(a, b uint32) int {

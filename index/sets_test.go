@@ -349,7 +349,7 @@ func TestBuildRefusesWrongOrders(t *testing.T) {
 		t.Helper()
 		c := fixture.Random(2, size).Catalog()
 		damage(c)
-		if _, err := index.Build(context.Background(), c, nil); err == nil {
+		if _, err := index.Build(context.Background(), nil, c, nil); err == nil {
 			t.Errorf("a catalog with %s is indexed", what)
 		}
 	}
@@ -380,13 +380,14 @@ func TestParseSort(t *testing.T) {
 func TestBuildEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := index.Build(ctx, fixture.Random(1, fixture.Small).Catalog(), nil); !errors.Is(err, context.Canceled) {
+	world := fixture.Random(1, fixture.Small)
+	if _, err := index.Build(ctx, nil, world.Catalog(), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 
 	late, end := context.WithCancel(t.Context())
 	steps := 0
-	_, err := index.Build(late, fixture.Random(1, fixture.Small).Catalog(), func() {
+	_, err := index.Build(late, nil, fixture.Random(1, fixture.Small).Catalog(), func() {
 		steps++
 		if steps == 20 {
 			end()

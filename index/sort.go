@@ -28,7 +28,7 @@ type sortOrders struct {
 
 // newOrders makes the permutations of the sort orders. It checks that the catalog's numbering
 // agrees with its prices.
-func newOrders(c *snapshot.Catalog, step func()) (sortOrders, error) {
+func newOrders(c *snapshot.Catalog, moved *moves, step func()) (sortOrders, error) {
 	n := c.Cards.ID.Len()
 	o := sortOrders{c: c, newest: inverse(c.Cards.Order)}
 
@@ -40,7 +40,12 @@ func newOrders(c *snapshot.Catalog, step func()) (sortOrders, error) {
 	}
 
 	o.orderByPrior(step)
-	o.orderByName(step)
+	if moved != nil {
+		o.byName = text.Gather(moved.to, moved.earlier.orders.byName)
+	} else {
+		o.orderByName(step)
+	}
+	o.nameRank = inverse(o.byName)
 
 	// Prices must fall with the numbers, and cards without one come last.
 	o.priced = n
@@ -104,7 +109,6 @@ func (o *sortOrders) orderByName(step func()) {
 	}
 
 	text.Sort(step, o.byName, func(a, b uint32) int { return o.compareNames(names[a], a, names[b], o.id(b)) })
-	o.nameRank = inverse(o.byName)
 }
 
 // compareNames compares a card, which has a name, with a name and an id. A card without a name comes

@@ -31,7 +31,7 @@ func TestPrintedTotals(t *testing.T) {
 				})
 		}
 
-		ix, err := Build(context.Background(), w.Catalog(), nil)
+		ix, err := Build(context.Background(), nil, w.Catalog(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,7 +58,7 @@ func buildReal(kinds ...string) (*realIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := index.Build(context.Background(), built.Catalog, nil)
+	x, err := index.Build(context.Background(), nil, built.Catalog, nil)
 	return &realIndex{x, built.Catalog}, err
 }
 

@@ -38,7 +38,7 @@ func catalogRowsOf(tb testing.TB, v *engine.View) catalogRows {
 	}
 
 	for i := range v.Catalog.Cards.ID.Len() {
-		card := decodeObject(tb, v.Detail(i))
+		card := decodeObject(tb, v.AppendDetail(nil, i))
 		id := fmt.Sprint(card["id"])
 		prices, _ := card["prices"].([]any)
 		for _, price := range prices {

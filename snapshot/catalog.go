@@ -380,6 +380,21 @@ func (c *Catalog) MakeRoom(lanes, shown, points int) {
 	makeRoom(&c.History, points)
 }
 
+// ShareTexts replaces the columns of text that an earlier catalog has with equal strings by its own, so that
+// both have one copy in memory. It calls step, which may pause, between columns.
+func (c *Catalog) ShareTexts(earlier *Catalog, step func()) {
+	for _, section := range slices.Concat(sections, optionalSections) {
+		own := section.columns(c)
+		for i, col := range section.columns(earlier) {
+			step()
+			texts, is := own[i].data.(*Strings)
+			if shared, _ := col.data.(*Strings); is && texts.equal(shared) {
+				*texts = *shared
+			}
+		}
+	}
+}
+
 // Size is about how much memory the catalog holds, in bytes.
 func (c *Catalog) Size() (bytes int64) {
 	for _, section := range slices.Concat(sections, optionalSections) {

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"iter"
 	"slices"
 	"sort"
@@ -52,6 +53,10 @@ func (s *Strings) Bytes(i int) []byte {
 // search finds the first row with a value in an ascending column.
 func (s *Strings) search(v string) (row int, found bool) {
 	return sort.Find(s.Len(), func(i int) int { return strings.Compare(v, s.At(i)) })
+}
+
+func (s *Strings) equal(other *Strings) bool {
+	return slices.Equal(s.ends, other.ends) && bytes.Equal(s.arena, other.arena)
 }
 
 // Append adds a string. It is for builders only.

@@ -114,25 +114,6 @@ func AppendMarketPrice(dst []byte, cents, updatedAt int64) []byte {
 	return AppendSeconds(dst, `,"price_updated_at":`, updatedAt)
 }
 
-// appendCard appends the members that card summary and card detail share, up to the url.
-func appendCard(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
-	dst = AppendName(dst, c, card)
-	dst = AppendGame(dst, c, c.Cards.Game[card])
-	dst = AppendNullable(dst, `,"rarity":`, c.Cards.Rarity.At(card))
-	dst = appendSetOf(dst, c, card)
-	dst = urls.AppendImage(dst, c.Cards.Image.At(card))
-	return urls.AppendCardURL(dst, c, card)
-}
-
-// CardHead returns the part of a Card detail that the card's summary begins with: all up to its prices.
-// In a text of a card, quotes are escaped.
-func CardHead(detail []byte) []byte {
-	head, _, _ := bytes.Cut(detail, pricesMember)
-	return head
-}
-
-var pricesMember = []byte(`,"prices":[`)
-
 // AppendDifference appends the start of a change: its subject, and its kind.
 func AppendDifference(dst []byte, key *snapshot.RowKey, change string) []byte {
 	dst = append(append(dst, `{"id":"`...), key.ID...) // ids need no escapes
@@ -150,12 +131,26 @@ func AppendCardSummary(dst, head, price []byte) []byte {
 	return append(append(dst, price[1:]...), "}}"...) // without its comma
 }
 
-// AppendCardDetail appends a Card detail. It has one entry of prices for each lane with a current
-// price, in variant order and then condition order (decision 22). A snapshot has no price that may not
-// be distributed.
+// AppendCardDetail appends a Card detail: its head, its prices and its tail.
 func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
-	dst = appendCard(dst, c, card, urls)
-	dst = append(AppendPrices(dst, c, card), `,"identifiers":[`...)
+	dst = AppendPrices(AppendCardHead(dst, c, card, urls), c, card)
+	return AppendCardTail(dst, c, card, urls)
+}
+
+// AppendCardHead appends the part of a Card detail that the card's summary begins with: all up to its
+// prices.
+func AppendCardHead(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
+	dst = AppendName(dst, c, card)
+	dst = AppendGame(dst, c, c.Cards.Game[card])
+	dst = AppendNullable(dst, `,"rarity":`, c.Cards.Rarity.At(card))
+	dst = appendSetOf(dst, c, card)
+	dst = urls.AppendImage(dst, c.Cards.Image.At(card))
+	return urls.AppendCardURL(dst, c, card)
+}
+
+// AppendCardTail appends the end of a Card detail, behind its prices.
+func AppendCardTail(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
+	dst = append(dst, `,"identifiers":[`...)
 	dst = appendIdentifiers(dst, c, card)
 
 	// A card that is a product has the same id tail (decision 25).
@@ -168,9 +163,11 @@ func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []b
 	return append(dst, '"', '}')
 }
 
-// AppendPrices appends the prices member of a card.
+// AppendPrices appends the prices member of a card. It has one entry for each lane with a current price,
+// in variant order and then condition order (decision 22). A snapshot has no price that may not be
+// distributed.
 func AppendPrices(dst []byte, c *snapshot.Catalog, card int) []byte {
-	dst = append(dst, pricesMember...)
+	dst = append(dst, `,"prices":[`...)
 	from, to := c.Lanes.Of.Range(card)
 	for lane := from; lane < to; lane++ {
 		// A lane without a current price has a history at most.
@@ -212,10 +209,10 @@ func AppendLane(dst []byte, c *snapshot.Catalog, lane int) []byte {
 	return AppendMarketPrice(dst, l.Cents[lane], c.UpdatedAt(lane))
 }
 
-// AppendPriceEntry appends a Live batch price entry, which is made of the id in a Card detail and of the card's
-// display price.
-func AppendPriceEntry(dst, detail, price []byte) []byte {
-	id, _, _ := bytes.Cut(detail, comma)
+// AppendPriceEntry appends a Live batch price entry. It is made of the id in the head of a Card detail and
+// of the card's display price.
+func AppendPriceEntry(dst, head, price []byte) []byte {
+	id, _, _ := bytes.Cut(head, comma)
 	return append(append(append(dst, id...), price...), '}')
 }
 

@@ -139,7 +139,7 @@ func priceOf(c *snapshot.Catalog, card int) []byte {
 
 // summaryOf returns a card's Card summary.
 func summaryOf(c *snapshot.Catalog, card int, urls *wire.URLs) []byte {
-	head := wire.CardHead(wire.AppendCardDetail(nil, c, card, urls))
+	head := wire.AppendCardHead(nil, c, card, urls)
 	return wire.AppendCardSummary(nil, head, priceOf(c, card))
 }
 

@@ -71,7 +71,7 @@ var ownNames = regexp.MustCompile(`"(?:id|url|product_id|card_id)":(?:null|"[^"]
 func answersOf(v *engine.View) (all []string) {
 	add := func(kind string, text []byte) { all = append(all, kind+ownNames.ReplaceAllString(string(text), "")) }
 	for card := range v.Catalog.Cards.ID.Len() {
-		add(string(v.Detail(card))+"\n", v.AppendHistory(nil, card, snapshot.HistoryDays, ""))
+		add(string(v.AppendDetail(nil, card))+"\n", v.AppendHistory(nil, card, snapshot.HistoryDays, ""))
 		all[len(all)-1] = ownNames.ReplaceAllString(all[len(all)-1], "")
 	}
 	for set := range v.Catalog.Sets.ID.Len() {

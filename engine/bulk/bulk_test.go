@@ -120,9 +120,9 @@ func TestContent(t *testing.T) {
 		var cards, sets strings.Builder
 		prices := map[priceKey][]string{}
 		for card := range c.Cards.ID.Len() {
-			cards.Write(v.Detail(card))
+			cards.Write(v.AppendDetail(nil, card))
 			cards.WriteByte('\n')
-			addPrices(t, prices, v.Detail(card))
+			addPrices(t, prices, v.AppendDetail(nil, card))
 		}
 		for set := range c.Sets.ID.Len() {
 			sets.Write(v.AppendSets(nil, []uint32{uint32(set)}))

@@ -53,7 +53,7 @@ func writeRows(v *engine.View, name string, out *packer) {
 	for card := 0; card < c.Cards.ID.Len() && out.err == nil; card++ {
 		switch name {
 		case Cards:
-			out.row(append(append(out.line[:0], v.Detail(card)...), '\n'), 1)
+			out.row(append(v.AppendDetail(out.line[:0], card), '\n'), 1)
 		case Prices:
 			writePrices(c, card, out)
 		case History:

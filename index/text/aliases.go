@@ -2,6 +2,7 @@ package text
 
 import (
 	"slices"
+	"strings"
 
 	"ninepocket/cardvocab"
 )
@@ -20,7 +21,7 @@ type Alias struct {
 // alias is the meaning of a folded phrase.
 type alias struct {
 	words string
-	card  uint32 // or none
+	given uint32 // the alias of the corpus that stands for a card, or none
 	games uint64 // the games of this meaning
 	// lo, with second behind it unless that is none, are words of the names that a translated phrase
 	// means; lo is none for other phrases.
@@ -70,7 +71,7 @@ func (b *builder) readPhrases() {
 // name of a card, or the code of a set, keeps that meaning.
 func (b *builder) addAliases() {
 	b.meanings = map[string]alias{}
-	for _, given := range b.corpus.Aliases {
+	for i, given := range b.corpus.Aliases {
 		b.parser.norm.read(given.Phrase, 0)
 		tokens := b.parser.norm.tokens
 		if len(tokens) == 0 || len(tokens) > maxAliasWords || given.Translated {
@@ -82,10 +83,10 @@ func (b *builder) addAliases() {
 			continue
 		}
 
-		of := alias{words: given.Replacement, card: none, games: gamesOf(given.Game), lo: none, second: none}
+		of := alias{words: given.Replacement, given: none, games: gamesOf(given.Game), lo: none, second: none}
 		if given.Card >= 0 {
-			of.card = uint32(given.Card)
-			of.words = b.corpus.Name(given.Card)
+			of.given = uint32(i)
+			of.words = strings.Clone(b.corpus.Name(given.Card)) // a lexicon outlives its catalog
 		}
 		b.meanings[folded] = of
 	}
@@ -143,8 +144,8 @@ func (q *query) readAliases(ix *Index, typed bool) {
 			}
 
 			if til-i == len(tokens) {
-				if alias.card != none {
-					q.cards = append(q.cards[:0], alias.card)
+				if alias.given != none {
+					q.cards = append(q.cards[:0], ix.aliasCards[alias.given])
 				}
 				q.rewrittenWhole = true
 			}

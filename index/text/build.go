@@ -58,6 +58,7 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 	b := &builder{
 		corpus: corpus, step: step,
 		index: &Index{
+			lexicon: &lexicon{}, aliasCards: corpus.aliasCards(),
 			groupOf: make([]uint32, corpus.Len), setOf: make([]int32, corpus.Len), gameOf: make([]uint8, corpus.Len),
 			numberOf: make([]uint32, corpus.Len), baseOf: make([]uint32, corpus.Len),
 			tailOf:  make([]uint32, corpus.Len),
@@ -72,8 +73,9 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 	b.index.phrases = newPhraseDict(corpus.Games)
 	b.readPhrases()
 
-	for i := range corpus.Len {
-		if i&15 == 0 {
+	// Name groups are numbered in catalog order, which prices do not change.
+	for place, i := range corpus.inOrder {
+		if place&15 == 0 {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
@@ -252,7 +254,7 @@ func (b *builder) addSets() {
 		sets = max(sets, int(ix.setOf[i])+1)
 	}
 
-	ix.setCard = NewGrouping(sets, b.corpus.Len, func(card int) uint32 { return uint32(ix.setOf[card]) }, Identity)
+	ix.setCard = ix.listSets(sets)
 	ix.setWords = make([]termMask, sets)
 	ix.setYear = make([]uint16, sets)
 	for set := range sets {
@@ -275,6 +277,16 @@ func (b *builder) addSets() {
 		b.corpus.SetAliases(card, func(alias string) { b.addSetAlias(uint32(set), parsed, alias) })
 		b.addSetWords(uint32(set), parsed, b.parser.words(b.corpus.Series(card)))
 	}
+}
+
+// listSets returns the cards of each set.
+func (ix *Index) listSets(sets int) Grouping {
+	return NewGrouping(sets, len(ix.setOf), func(card int) uint32 { return uint32(ix.setOf[card]) }, Identity)
+}
+
+// listGroups returns the cards of each name group.
+func (ix *Index) listGroups() Grouping {
+	return NewGrouping(len(ix.groups), len(ix.groupOf), func(card int) uint32 { return ix.groupOf[card] }, Identity)
 }
 
 // addCode indexes a set under a code, and under its form without padding zeros: sv03, sv3.
@@ -435,8 +447,7 @@ func (b *builder) finish() *Index {
 	}
 
 	b.step()
-	cards := len(ix.groupOf)
-	ix.groupCards = NewGrouping(len(ix.groups), cards, func(card int) uint32 { return ix.groupOf[card] }, Identity)
+	ix.groupCards = ix.listGroups()
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
 		// Most cards have the total behind their numbers; otherwise the highest number replaces it.
@@ -448,6 +459,9 @@ func (b *builder) finish() *Index {
 	}
 
 	b.finishNumbers()
+	for _, cards := range ix.misnumbered {
+		slices.Sort(cards)
+	}
 
 	return ix
 }

@@ -12,6 +12,7 @@ import (
 // Names, numbers and sets are in their display form, "" or -1 where there is none.
 type Corpus struct {
 	Len     int
+	Order   []uint32 // the cards in catalog order; nil if they are numbered so
 	Name    func(i int) string
 	Number  func(i int) string // as printed, with or without its "/total"
 	SetName func(i int) string
@@ -35,50 +36,81 @@ type Corpus struct {
 	Aliases    []Alias
 }
 
+// inOrder yields the cards in catalog order.
+func (c *Corpus) inOrder(yield func(place, card int) bool) {
+	for place := range c.Len {
+		card := place
+		if c.Order != nil {
+			card = int(c.Order[place])
+		}
+		if !yield(place, card) {
+			return
+		}
+	}
+}
+
+// aliasCards returns the card that each alias stands for, or none.
+func (c *Corpus) aliasCards() []uint32 {
+	cards := make([]uint32, len(c.Aliases))
+	for i := range c.Aliases {
+		cards[i] = uint32(c.Aliases[i].Card) // -1 is none
+	}
+	return cards
+}
+
 // An Index finds the cards that a free-text query means. It is immutable and safe for concurrent
 // use. It has neither goroutines nor open files, and need not be closed.
 //
 // Cards with equal words in their names belong to one name group; postings lead from words to
 // groups, and groups have their cards.
 type Index struct {
+	*lexicon
+
+	groupCards Grouping // by name group: its cards
+	groupOf    []uint32
+	setCard    Grouping
+	setOf      []int32
+
+	numberCard  Grouping // by number: its cards
+	numberOf    []uint32
+	baseOf      []uint32 // the base number of the card's number
+	tailOf      []uint32 // the number within its set, of a number that names the set too
+	totalOf     []uint16
+	gameOf      []uint8
+	traits      []cardvocab.Traits  // by card
+	misnumbered map[string][]uint32 // by a whole name, folded, that has another number than the card: its cards
+	aliasCards  []uint32            // by alias of the corpus: the card that it stands for, or none
+	unpriced    bool                // no card has a price
+	scratch     sync.Pool
+}
+
+// A lexicon is the part of an Index that names no card: words, name groups, sets and numbers. Catalogs
+// that differ only in prices have one lexicon, since its groups are numbered in catalog order.
+type lexicon struct {
 	words vocabulary
 	uses  []use    // by word
 	names postings // by word: the name groups that have it
 	sets  postings // by word: the sets that have it
 	codes postings // by word: the sets with this code
 
-	docTerms   postings // by name group: its words; the inverse of names
-	groups     []nameGroup
-	groupCards Grouping // by name group: its cards
-	groupOf    []uint32
+	docTerms postings // by name group: its words; the inverse of names
+	groups   []nameGroup
 
 	setWords []termMask // by set
 	setOwn   []uint32   // by set: the bits of words that no other set's name has
 	setYear  []uint16   // by set
 	setTotal []uint16   // by set: the total behind the numbers of most of its cards, else their highest number
-	setCard  Grouping
-	setOf    []int32
 
 	numbers        vocabulary
-	numberCard     Grouping // by number: its cards
-	numberOf       []uint32
-	baseOf         []uint32 // the base number of the card's number
-	tailOf         []uint32 // the number within its set, of a number that names the set too
 	aliasOf        []uint32 // by number: the number that it is another form of, mostly itself
-	totalOf        []uint16
-	gameOf         []uint8
-	traits         []cardvocab.Traits // by card
 	phrases        phraseDict
 	protectedNames vocabulary // whole names and sets, folded, that contain a stop word or a preference
 	aliases        aliasTable
-	misnumbered    map[string][]uint32 // by a whole name, folded, that has another number than the card: its cards
-	weights        []uint8             // by word: the weight if it is missing
+	weights        []uint8 // by word: the weight if it is missing
 	phonetic       phoneticIndex
 
 	expander fuzzyExpander
 	setWord  uint32 // the word "set"
-	unpriced bool   // no card has a price
-	scratch  sync.Pool
 }
 
 // A use is a bit set of how the catalog uses a word.

@@ -57,7 +57,7 @@ func (b *builder) addTranslations() {
 // addTranslation adds a name that means nothing else.
 func (b *builder) addTranslation(given *Alias) {
 	ix := b.index
-	of := alias{words: given.Replacement, card: none, games: gamesOf(given.Game), lo: none, second: none}
+	of := alias{words: given.Replacement, given: none, games: gamesOf(given.Game), lo: none, second: none}
 	if given.Replacement != "" {
 		of.lo, of.second = b.wordsOf(given.Replacement)
 		if of.lo == none {
