@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
+	"unsafe"
 
 	"ninepocket/index"
 	"ninepocket/internal/fixture"
@@ -102,16 +104,21 @@ func sameView(t *testing.T, v, alone *View) {
 // shares.
 func TestEarlierViewIsFreed(t *testing.T) {
 	world := fixture.Random(3, fixture.Size{Sets: 5, Cards: 900, Sealed: 9, Days: 30})
-	freed := make(chan string, 3)
+	freed := make(chan string, 5)
 	v := func() *View {
 		first := viewAfter(t, nil, world.Catalog())
 		runtime.AddCleanup(first, func(what string) { freed <- what }, "View")
 		runtime.AddCleanup(first.Catalog, func(what string) { freed <- what }, "catalog")
 		runtime.AddCleanup(first.Index, func(what string) { freed <- what }, "index")
+		for what, column := range map[string]*snapshot.Strings{
+			"names": &first.Catalog.Cards.Name, "namespaces": &first.Catalog.Identifiers.Namespace,
+		} {
+			runtime.AddCleanup(unsafe.StringData(column.At(0)), func(what string) { freed <- what }, what)
+		}
 		return viewAfter(t, first, nextDay(world, 1).Catalog())
 	}()
 
-	left := []string{"View", "catalog", "index"}
+	left := []string{"View", "catalog", "index", "names", "namespaces"}
 	for try := 0; try < 1000 && len(left) > 0; try++ {
 		runtime.GC() // a search may be in a pool, which two collections empty
 		select {
@@ -160,6 +167,61 @@ func TestUnusedChunks(t *testing.T) {
 	}
 	if shared < 60 {
 		t.Errorf("on %d of 100 days records were shared", shared)
+	}
+
+	// A record a day leaves a small chunk a day.
+	for day := range 100 {
+		version[day]++
+		f = newFragmentsAfter(&f, same, func() {}, n, encode)
+		if len(f.chunks) > 2*2+maxSmall {
+			t.Fatalf("day %d: %d chunks", day, len(f.chunks))
+		}
+	}
+
+	// If all differ, few are compared.
+	calls := 0
+	f = newFragments(func() {}, 9*n, func(dst []byte, i int) []byte { return encode(dst, i%n) })
+	f = newFragmentsAfter(&f, same, func() {}, 9*n, func(dst []byte, i int) []byte {
+		calls++
+		return append(encode(dst, i%n), 'x')
+	})
+	if f.shared != 0 || calls > 11*n {
+		t.Errorf("%d chunks are shared, and %d records were encoded", f.shared, calls)
+	}
+}
+
+// TestOwnSize serves another View, two days that share texts, and the first of them again. What is retired is
+// counted whole, but for texts of the View that was made after it.
+func TestOwnSize(t *testing.T) {
+	world := fixture.Random(3, fixture.Size{Sets: 5, Cards: 900, Sealed: 9, Days: 30})
+	day := func(id string, earlier *View, w *fixture.World) *View {
+		c := w.Catalog()
+		c.ID = id
+		return viewAfter(t, earlier, c)
+	}
+
+	small := day("20260101T000000Z-0000000000000001", nil, fixture.Random(1, fixture.Small))
+	first := day("20260101T000000Z-0000000000000002", nil, world)
+	second := day("20260101T000000Z-0000000000000003", first, nextDay(world, 1))
+	again := day(first.ID, second, world)
+
+	e := New(nil, Options{RetiredBudget: 1 << 30})
+	for _, served := range []struct {
+		view *View
+		want int64
+	}{
+		{small, 0},
+		{first, small.Size()},
+		{second, small.Size() + first.Size() - second.Shared()},
+		{again, small.Size() + second.Size() - again.Shared()}, // first is current again
+	} {
+		e.Swap(served.view, time.Now())
+		if _, bytes := e.retiredStats(); bytes != served.want {
+			t.Errorf("%d bytes are retired, want %d", bytes, served.want)
+		}
+	}
+	if second.Shared() == 0 || again.Shared() == 0 {
+		t.Error("nothing is shared")
 	}
 }
 

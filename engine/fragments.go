@@ -21,8 +21,12 @@ type chunkRange struct{ chunk, from, to uint32 }
 // chunkSize is the size of a chunk, unless a single record is longer.
 const chunkSize = 256 << 10
 
-// maxUnused bounds the chunks of earlier Views whose records nobody reads any more: a quarter of the bytes.
-const maxUnused = 4
+const (
+	// maxUnused bounds the records in chunks of earlier Views that nobody reads any more: a quarter of the bytes.
+	maxUnused = 4
+	// maxSmall bounds the last chunks of earlier Views, which are small.
+	maxSmall = 16
+)
 
 // newFragments encodes n records and calls step now and then.
 func newFragments(step func(), n int, encode func(dst []byte, i int) []byte) fragments {
@@ -30,12 +34,14 @@ func newFragments(step func(), n int, encode func(dst []byte, i int) []byte) fra
 }
 
 // newFragmentsAfter is newFragments with those of an earlier View, nil for none. A record that is equal
-// there is taken over; before returns its index there.
+// there is taken over; before returns its index there. It encodes all records again if few are equal, or
+// if too much would be unused.
 func newFragmentsAfter(
 	earlier *fragments, before func(i int) (k int, ok bool), step func(), n int, encode func(dst []byte, i int) []byte,
 ) fragments {
 	f := fragments{ranges: make([]chunkRange, n)}
 	used := int64(0)
+	taken := 0
 	if earlier != nil {
 		f.chunks = slices.Clone(earlier.chunks)
 		f.shared = len(f.chunks)
@@ -53,7 +59,13 @@ func newFragmentsAfter(
 		if earlier != nil {
 			if k, ok := before(i); ok && bytes.Equal(earlier.at(k), record) {
 				f.ranges[i] = earlier.ranges[k]
+				taken++
 				continue
+			}
+
+			// All records may differ, with another site's URLs for example.
+			if i&1023 == 1023 && taken < i/2 {
+				return newFragments(step, n, encode)
 			}
 		}
 
@@ -69,7 +81,7 @@ func newFragmentsAfter(
 
 	// The last chunk is cut to its content.
 	f.add(append(make([]byte, 0, len(chunk)), chunk...))
-	if earlier != nil && f.size()-int64(12*n) > used+used/maxUnused {
+	if earlier != nil && (sizeOf(f.chunks) > used+used/maxUnused || len(f.chunks) > int(used/chunkSize)*2+maxSmall) {
 		return newFragments(step, n, encode)
 	}
 	return f

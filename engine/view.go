@@ -43,6 +43,8 @@ type View struct {
 	changes *atomic.Pointer[changes]
 
 	detailTags etags
+
+	after uint64 // Hash of the View that texts were taken over from, 0 for none
 	// ProductsHash is a hash over the JSON of all products.
 	ProductsHash uint64
 }
@@ -65,8 +67,10 @@ func newView(
 ) (*View, error) {
 	start := time.Now()
 	var before *index.Index
+	var after uint64
 	if earlier != nil {
 		before = earlier.Index
+		after = earlier.Hash
 		c.ShareTexts(earlier.Catalog, step)
 	}
 	ix, err := index.Build(ctx, before, c, step)
@@ -77,7 +81,7 @@ func newView(
 	took.Index = time.Since(start)
 	defer func() { took.Fragments = time.Since(start) - took.Index }()
 
-	v := &View{Catalog: c, Index: ix, ID: c.ID, Hash: cursor.Hash(c.ID), site: site}
+	v := &View{Catalog: c, Index: ix, ID: c.ID, Hash: cursor.Hash(c.ID), after: after, site: site}
 	v.changes = &atomic.Pointer[changes]{}
 	v.changes.Store(&changes{paths: map[string]uint32{v.ID: 0}}) // until a store says more
 	v.games = wire.AppendGames(nil, c)
@@ -89,7 +93,7 @@ func newView(
 	v.detailTags = make(etags, c.Cards.ID.Len())
 	v.hashProducts(step)
 	v.countFacets(step)
-	return v, nil
+	return v, ctx.Err()
 }
 
 // encode encodes the JSON of the records, so that most responses only copy it.
@@ -167,7 +171,7 @@ func (v *View) Size() int64 {
 	return size + int64(12*v.changes.Load().count) + v.Catalog.Size()
 }
 
-// Shared returns how many of these bytes the earlier View has, too.
+// Shared returns how many bytes of JSON the View has from the one before it.
 func (v *View) Shared() int64 { return sizeOf(v.texts.chunks[:v.texts.shared]) }
 
 // Site returns the URLs of the View.

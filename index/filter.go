@@ -49,10 +49,9 @@ var NoFilter = Filter{
 func (ix *Index) buildFilters(moved *moves, step func()) {
 	c := ix.c
 	n := c.Cards.ID.Len()
-	step()
 	// Lists by set number need no hash table.
 	setOf := func(card int) uint32 { return uint32(c.Cards.Set[card]) }
-	ix.bySet = text.NewGrouping(c.Sets.ID.Len(), n, setOf, text.Identity)
+	ix.bySet = text.NewGrouping(step, c.Sets.ID.Len(), n, setOf, text.Identity)
 	sets := c.Sets.ID.Len()
 	ix.series = newTerms(step, sets, func(set int, add func(string)) { add(cardvocab.Fold(c.Sets.Series.At(set))) })
 	ix.setNames = newSetNames(c, ix.sets, step)

@@ -29,7 +29,7 @@ func (ix *Index) buildIdentifiers(moved *moves, step func()) {
 			namespace := snapshot.PublicNamespace(ids.Namespace.At(from))
 			if !seen[namespace] {
 				seen[namespace] = true
-				ix.namespaces = append(ix.namespaces, namespace)
+				ix.namespaces = append(ix.namespaces, strings.Clone(namespace)) // they outlive the catalog
 			}
 
 			key = append(key[:0], namespace...)

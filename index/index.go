@@ -118,8 +118,12 @@ func newMoves(earlier *Index, c *snapshot.Catalog, step func()) *moves {
 	return moved
 }
 
-// sameTables compares the tables that do not depend on the numbers of cards.
+// sameTables compares the tables that do not depend on the numbers of cards. A former slug of a set may be
+// what an app calls it (set_codes.txt).
 func sameTables(a, b *snapshot.Catalog) bool {
+	if !a.Registry.Slug.Equal(&b.Registry.Slug) || !a.Registry.SlugID.Equal(&b.Registry.SlugID) {
+		return false
+	}
 	for _, table := range [][2]any{
 		{a.Cards.ID.Len(), b.Cards.ID.Len()},
 		{a.Games, b.Games},
@@ -152,7 +156,7 @@ func sameCard(a *snapshot.Catalog, i int, b *snapshot.Catalog, k int) bool {
 	y := &b.Cards
 	return x.Name.At(i) == y.Name.At(k) && x.Number.At(i) == y.Number.At(k) &&
 		x.Rarity.At(i) == y.Rarity.At(k) && x.Printing.At(i) == y.Printing.At(k) &&
-		x.Game[i] == y.Game[k] && x.Set[i] == y.Set[k] && x.Product[i] == y.Product[k] &&
+		x.Game[i] == y.Game[k] && x.Set[i] == y.Set[k] && x.Order[i] == y.Order[k] && x.Product[i] == y.Product[k] &&
 		sameIdentifiers(a, i, b, k)
 }
 

@@ -51,8 +51,8 @@ func newTerms(step func(), rows int, of func(row int, add func(string))) *terms 
 		})
 	}
 
-	t.Grouping = text.NewGrouping(t.keys.Len(), len(entries), func(i int) uint32 { return entries[i].term },
-		func(i int) uint32 { return entries[i].row })
+	key := func(i int) uint32 { return entries[i].term }
+	t.Grouping = text.NewGrouping(step, t.keys.Len(), len(entries), key, func(i int) uint32 { return entries[i].row })
 	return t
 }
 

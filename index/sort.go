@@ -41,7 +41,7 @@ func newOrders(c *snapshot.Catalog, moved *moves, step func()) (sortOrders, erro
 
 	o.orderByPrior(step)
 	if moved != nil {
-		o.byName = text.Gather(moved.to, moved.earlier.orders.byName)
+		o.byName = text.Gather(step, moved.to, moved.earlier.orders.byName)
 	} else {
 		o.orderByName(step)
 	}

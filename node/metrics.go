@@ -319,7 +319,8 @@ func (out sink) engine(stats engine.Stats, now time.Time) {
 	out.ageGauge("store_check_age_seconds", "Time since the snapshot store last said what is published.", now,
 		stats.Checked)
 	gauge(out, "retired_snapshots", "Earlier snapshots kept in memory for cursors.", stats.Retired)
-	gauge(out, "retired_snapshot_bytes", "Memory that earlier snapshots take, without their word indexes.",
+	gauge(out, "retired_snapshot_bytes",
+		"Memory that earlier snapshots take and later ones do not share, without their word indexes.",
 		stats.RetiredBytes)
 	const searches = "Word searches by whether the page was remembered."
 	counter(out, "search_cache_requests_total", searches, stats.SearchHits, "result", "hit")

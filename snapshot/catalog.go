@@ -388,7 +388,7 @@ func (c *Catalog) ShareTexts(earlier *Catalog, step func()) {
 		for i, col := range section.columns(earlier) {
 			step()
 			texts, is := own[i].data.(*Strings)
-			if shared, _ := col.data.(*Strings); is && texts.equal(shared) {
+			if shared, _ := col.data.(*Strings); is && texts.Equal(shared) {
 				*texts = *shared
 			}
 		}

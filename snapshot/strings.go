@@ -55,7 +55,8 @@ func (s *Strings) search(v string) (row int, found bool) {
 	return sort.Find(s.Len(), func(i int) int { return strings.Compare(v, s.At(i)) })
 }
 
-func (s *Strings) equal(other *Strings) bool {
+// Equal reports whether two columns have equal strings.
+func (s *Strings) Equal(other *Strings) bool {
 	return slices.Equal(s.ends, other.ends) && bytes.Equal(s.arena, other.arena)
 }
 

@@ -254,7 +254,7 @@ func (b *builder) addSets() {
 		sets = max(sets, int(ix.setOf[i])+1)
 	}
 
-	ix.setCard = ix.listSets(sets)
+	ix.setCard = ix.listSets(b.step, sets)
 	ix.setWords = make([]termMask, sets)
 	ix.setYear = make([]uint16, sets)
 	for set := range sets {
@@ -280,13 +280,14 @@ func (b *builder) addSets() {
 }
 
 // listSets returns the cards of each set.
-func (ix *Index) listSets(sets int) Grouping {
-	return NewGrouping(sets, len(ix.setOf), func(card int) uint32 { return uint32(ix.setOf[card]) }, Identity)
+func (ix *Index) listSets(step func(), sets int) Grouping {
+	return NewGrouping(step, sets, len(ix.setOf), func(card int) uint32 { return uint32(ix.setOf[card]) }, Identity)
 }
 
 // listGroups returns the cards of each name group.
-func (ix *Index) listGroups() Grouping {
-	return NewGrouping(len(ix.groups), len(ix.groupOf), func(card int) uint32 { return ix.groupOf[card] }, Identity)
+func (ix *Index) listGroups(step func()) Grouping {
+	group := func(card int) uint32 { return ix.groupOf[card] }
+	return NewGrouping(step, len(ix.groups), len(ix.groupOf), group, Identity)
 }
 
 // addCode indexes a set under a code, and under its form without padding zeros: sv03, sv3.
@@ -431,12 +432,10 @@ func (b *builder) finish() *Index {
 	}
 
 	number := func(word uint32) uint32 { return rank[word] }
-	b.step()
-	ix.names = newPostings(ix.words.len(), b.names, number)
-	b.step()
-	ix.docTerms = ix.names.invert(len(ix.groups))
-	ix.sets = newPostings(ix.words.len(), b.sets, number)
-	ix.codes = newPostings(ix.words.len(), b.codes, number)
+	ix.names = newPostings(b.step, ix.words.len(), b.names, number)
+	ix.docTerms = ix.names.invert(b.step, len(ix.groups))
+	ix.sets = newPostings(b.step, ix.words.len(), b.sets, number)
+	ix.codes = newPostings(b.step, ix.words.len(), b.codes, number)
 	ix.setWord = ix.words.findString("set")
 	ix.findOwnWords()
 	ix.protectedNames = newVocabulary(b.protectedNames, b.step)
@@ -446,8 +445,7 @@ func (b *builder) finish() *Index {
 		ix.groups[t].popularity = popularity(b.familySize[b.familyOf[t]])
 	}
 
-	b.step()
-	ix.groupCards = ix.listGroups()
+	ix.groupCards = ix.listGroups(b.step)
 	ix.setTotal = make([]uint16, len(ix.setWords))
 	for set := range ix.setTotal {
 		// Most cards have the total behind their numbers; otherwise the highest number replaces it.
@@ -517,26 +515,25 @@ func (b *builder) finishNumbers() {
 		}
 	}
 
-	b.step()
-	ix.numberCard = newNumberGrouping(ix.numbers.len(), ix.numberOf, ix.baseOf, ix.tailOf)
+	ix.numberCard = ix.listNumbers(b.step)
 }
 
-// newNumberGrouping indexes every card under each of its numbers once.
-func newNumberGrouping(keys int, numberOf, baseOf, tailOf []uint32) Grouping {
+// listNumbers returns the cards of each number: a card is under each of its numbers once.
+func (ix *Index) listNumbers(step func()) Grouping {
 	// Each card has three entries; the second is none if it would repeat the first.
 	key := func(i int) uint32 {
 		card := i / 3
 		switch {
 		case i%3 == 0:
-			return numberOf[card]
+			return ix.numberOf[card]
 		case i%3 == 2:
-			return tailOf[card]
-		case baseOf[card] != numberOf[card]:
-			return baseOf[card]
+			return ix.tailOf[card]
+		case ix.baseOf[card] != ix.numberOf[card]:
+			return ix.baseOf[card]
 		}
 		return none
 	}
-	return NewGrouping(keys, 3*len(numberOf), key, func(i int) uint32 { return uint32(i / 3) })
+	return NewGrouping(step, ix.numbers.len(), 3*len(ix.numberOf), key, func(i int) uint32 { return uint32(i / 3) })
 }
 
 func (b *builder) finishExpander() error {

@@ -165,10 +165,11 @@ type Grouping struct {
 func (col *Grouping) Of(key uint32) []uint32 { return col.rows[col.start[key]:col.start[key+1]] }
 
 // NewGrouping groups n entries by key: entry i puts rowOf(i) under keyOf(i), or nowhere if that is
-// ^uint32(0).
-func NewGrouping(keys, n int, keyOf, rowOf func(i int) uint32) Grouping {
+// ^uint32(0). It calls step now and then.
+func NewGrouping(step func(), keys, n int, keyOf, rowOf func(i int) uint32) Grouping {
 	start := make([]uint32, keys+1)
 	for i := range n {
+		Every(step, i)
 		if k := keyOf(i); k != none {
 			start[k+1]++
 		}
@@ -182,6 +183,7 @@ func NewGrouping(keys, n int, keyOf, rowOf func(i int) uint32) Grouping {
 	next := slices.Clone(start[:keys])
 	col := Grouping{start: start, rows: make([]uint32, start[keys])}
 	for i := range n {
+		Every(step, i)
 		if k := keyOf(i); k != none {
 			col.rows[next[k]] = rowOf(i)
 			next[k]++
@@ -244,14 +246,14 @@ func (ps *postings) adjacent(a, b uint32, found func(doc, mask uint32)) {
 
 // invert returns the forward index: for each document its words, in ascending order, and their
 // masks.
-func (ps *postings) invert(docs int) postings {
+func (ps *postings) invert(step func(), docs int) postings {
 	entries := make([]posting, len(ps.doc))
 	for w := range uint32(len(ps.start) - 1) {
 		for i := ps.start[w]; i < ps.start[w+1]; i++ {
 			entries[i] = posting{ps.doc[i], w, ps.mask[i]}
 		}
 	}
-	return newPostings(docs, entries, func(doc uint32) uint32 { return doc })
+	return newPostings(step, docs, entries, func(doc uint32) uint32 { return doc })
 }
 
 // A posting is one entry while the postings are collected, its word still in the order of
@@ -260,10 +262,10 @@ type posting struct{ word, doc, mask uint32 }
 
 // newPostings groups the collected entries by word. rank maps the order of discovery to word
 // numbers. A document that has a word twice ("Muk & Alolan Muk") is listed twice.
-func newPostings(words int, entries []posting, rank func(word uint32) uint32) postings {
+func newPostings(step func(), words int, entries []posting, rank func(word uint32) uint32) postings {
 	// Documents come in ascending order, and stay so.
 	word := func(i int) uint32 { return rank(entries[i].word) }
-	docs := NewGrouping(words, len(entries), word, func(i int) uint32 { return entries[i].doc })
-	masks := NewGrouping(words, len(entries), word, func(i int) uint32 { return entries[i].mask })
+	docs := NewGrouping(step, words, len(entries), word, func(i int) uint32 { return entries[i].doc })
+	masks := NewGrouping(step, words, len(entries), word, func(i int) uint32 { return entries[i].mask })
 	return postings{docs.start, docs.rows, masks.rows}
 }

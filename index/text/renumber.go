@@ -3,6 +3,8 @@ package text
 import (
 	"cmp"
 	"slices"
+
+	"ninepocket/cardvocab"
 )
 
 // Renumber makes the index of a corpus that has the cards of ix in another order. Card i of the corpus is
@@ -11,13 +13,13 @@ import (
 func (ix *Index) Renumber(corpus Corpus, from, to []uint32, step func()) *Index {
 	next := &Index{
 		lexicon: ix.lexicon, aliasCards: corpus.aliasCards(), unpriced: corpus.Unpriced,
-		groupOf: Gather(ix.groupOf, from), setOf: Gather(ix.setOf, from), gameOf: Gather(ix.gameOf, from),
-		numberOf: Gather(ix.numberOf, from), baseOf: Gather(ix.baseOf, from), tailOf: Gather(ix.tailOf, from),
-		totalOf: Gather(ix.totalOf, from), traits: Gather(ix.traits, from),
+		groupOf: Gather(step, ix.groupOf, from), setOf: Gather(step, ix.setOf, from),
+		numberOf: Gather(step, ix.numberOf, from), baseOf: Gather(step, ix.baseOf, from),
+		tailOf: Gather(step, ix.tailOf, from), totalOf: Gather(step, ix.totalOf, from),
+		gameOf: Gather(step, ix.gameOf, from), traits: make([]cardvocab.Traits, len(from)),
 		misnumbered: make(map[string][]uint32, len(ix.misnumbered)),
 	}
 
-	step()
 	traits := newTraitReader(corpus)
 	for card := range next.traits {
 		Every(step, card)
@@ -25,23 +27,22 @@ func (ix *Index) Renumber(corpus Corpus, from, to []uint32, step func()) *Index 
 	}
 
 	for name, cards := range ix.misnumbered {
-		moved := Gather(to, cards)
+		moved := Gather(step, to, cards)
 		slices.Sort(moved)
 		next.misnumbered[name] = moved
 	}
 
-	next.setCard = next.listSets(len(ix.setWords))
-	step()
-	next.groupCards = next.listGroups()
-	step()
-	next.numberCard = newNumberGrouping(ix.numbers.len(), next.numberOf, next.baseOf, next.tailOf)
+	next.setCard = next.listSets(step, len(ix.setWords))
+	next.groupCards = next.listGroups(step)
+	next.numberCard = next.listNumbers(step)
 	return next
 }
 
-// Gather returns the values at places.
-func Gather[T any](values []T, places []uint32) []T {
+// Gather returns the values at places. It calls step now and then.
+func Gather[T any](step func(), values []T, places []uint32) []T {
 	all := make([]T, len(places))
 	for i, place := range places {
+		Every(step, i)
 		all[i] = values[place]
 	}
 	return all
@@ -49,7 +50,7 @@ func Gather[T any](values []T, places []uint32) []T {
 
 // Renumber returns the lists with row r as row to[r]. Each list ascends again.
 func (col *Grouping) Renumber(to []uint32, step func()) Grouping {
-	next := Grouping{col.start, Gather(to, col.rows)}
+	next := Grouping{col.start, Gather(step, to, col.rows)}
 	next.ascend(step)
 	return next
 }
