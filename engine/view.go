@@ -137,13 +137,13 @@ func encodeTexts(v, earlier *View, step func()) {
 		v.parts[i].head = uint32(len(dst))
 		return wire.AppendCardTail(dst, c, i, &v.site)
 	}
-	if earlier == nil {
-		v.texts = newFragments(step, c.Cards.ID.Len(), encode)
-		return
-	}
 
+	var texts *fragments
+	if earlier != nil {
+		texts = &earlier.texts
+	}
 	before := func(i int) (int, bool) { return earlier.Index.Card(c.Cards.ID.At(i)) }
-	v.texts = newFragmentsAfter(&earlier.texts, before, step, c.Cards.ID.Len(), encode)
+	v.texts = newFragmentsAfter(texts, before, step, c.Cards.ID.Len(), encode)
 }
 
 // priceEncoder returns the encoder of the prices of a card. It also records where the card's price is

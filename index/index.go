@@ -82,7 +82,7 @@ func Build(ctx context.Context, earlier *Index, c *snapshot.Catalog, step func()
 // numbered by price, so that most numbers change every day.
 type moves struct {
 	earlier  *Index
-	from, to []uint32 // by later row the earlier one, and by earlier row the later one
+	from, to []uint32 // by later row the earlier one, and by earlier item the later one
 }
 
 // newMoves compares a catalog with that of an earlier index. It returns nil if one of them has a card, a
@@ -105,6 +105,14 @@ func newMoves(earlier *Index, c *snapshot.Catalog, step func()) *moves {
 		moved.to[before] = uint32(row)
 	}
 
+	// Sealed products come behind the cards, in one order.
+	for item := n; item < c.NumItems(); item++ {
+		if !sameIdentifiers(earlier.c, item, c, item) {
+			return nil
+		}
+		moved.to = append(moved.to, uint32(item))
+	}
+
 	// An alias may stand for a card.
 	for i, card := range c.Aliases.Card {
 		before := earlier.c.Aliases.Card[i]
@@ -124,6 +132,7 @@ func sameTables(a, b *snapshot.Catalog) bool {
 	if !a.Registry.Slug.Equal(&b.Registry.Slug) || !a.Registry.SlugID.Equal(&b.Registry.SlugID) {
 		return false
 	}
+
 	for _, table := range [][2]any{
 		{a.Cards.ID.Len(), b.Cards.ID.Len()},
 		{a.Games, b.Games},
@@ -136,14 +145,6 @@ func sameTables(a, b *snapshot.Catalog) bool {
 		{a.Aliases.Game, b.Aliases.Game},
 	} {
 		if !reflect.DeepEqual(table[0], table[1]) {
-			return false
-		}
-	}
-
-	// Sealed products come behind the cards, in one order.
-	n := a.Cards.ID.Len()
-	for item := n; item < a.NumItems(); item++ {
-		if !sameIdentifiers(a, item, b, item) {
 			return false
 		}
 	}
@@ -170,18 +171,6 @@ func sameIdentifiers(a *snapshot.Catalog, i int, b *snapshot.Catalog, k int) boo
 		other++
 	}
 	return same
-}
-
-// items returns the later rows of items.
-func (moved *moves) items(earlier []uint32) []uint32 {
-	items := make([]uint32, len(earlier))
-	for i, item := range earlier {
-		items[i] = item
-		if int(item) < len(moved.to) {
-			items[i] = moved.to[item]
-		}
-	}
-	return items
 }
 
 // renumberFilters makes the posting lists of an index from those of the earlier one.

@@ -37,7 +37,7 @@ func newProducts(c *snapshot.Catalog, ix *Index, moved *moves, step func()) *Pro
 	n := c.Cards.ID.Len()
 	if moved != nil {
 		// The order of public ids stays.
-		products.items = moved.items(moved.earlier.products.items)
+		products.items = text.Gather(step, moved.to, moved.earlier.products.items)
 		products.partners = moved.earlier.products.partners
 		return products
 	}
