@@ -21,9 +21,9 @@ type Source interface {
 	// Manifest describes a stored snapshot without reading its sections. The engine estimates from
 	// it how much memory a load needs.
 	Manifest(id string) (*snapshot.Manifest, error)
-	// Load reads a snapshot whole, into a new catalog for each call; damage is a *snapshot.DamageError. It
-	// calls step every ten microseconds or so, and step may pause; with a nil step it loads at full speed.
-	// When the context ends, Load returns soon, with the context's error.
+	// Load reads a snapshot whole; damage is a *snapshot.DamageError. It calls step every ten
+	// microseconds or so, and step may pause; with a nil step it loads at full speed. When the
+	// context ends, Load returns soon, with the context's error.
 	Load(ctx context.Context, id string, step func()) (*snapshot.Catalog, error)
 	// Published returns the ids of the released snapshots, each once, the latest release first.
 	// It works even while Current fails. Snapshots that were only built, or refused, are not

@@ -71,7 +71,7 @@ func newView(
 	if earlier != nil {
 		before = earlier.Index
 		after = earlier.Hash
-		c.ShareTexts(earlier.Catalog, step)
+		c = c.ShareTexts(earlier.Catalog, step)
 	}
 	ix, err := index.Build(ctx, before, c, step)
 	if err != nil {

@@ -380,11 +380,12 @@ func (c *Catalog) MakeRoom(lanes, shown, points int) {
 	makeRoom(&c.History, points)
 }
 
-// ShareTexts replaces the columns of text that an earlier catalog has with equal strings by its own, so that
-// both have one copy in memory. It calls step, which may pause, between columns.
-func (c *Catalog) ShareTexts(earlier *Catalog, step func()) {
+// ShareTexts returns the catalog with the columns of text of an earlier one where their strings are equal.
+// So one copy of them stays in memory. It calls step, which may pause, between columns.
+func (c *Catalog) ShareTexts(earlier *Catalog, step func()) *Catalog {
+	next := *c
 	for _, section := range slices.Concat(sections, optionalSections) {
-		own := section.columns(c)
+		own := section.columns(&next)
 		for i, col := range section.columns(earlier) {
 			step()
 			texts, is := own[i].data.(*Strings)
@@ -393,6 +394,7 @@ func (c *Catalog) ShareTexts(earlier *Catalog, step func()) {
 			}
 		}
 	}
+	return &next
 }
 
 // Size is about how much memory the catalog holds, in bytes.
