@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +33,13 @@ func TestFragments(t *testing.T) {
 		}
 
 		for i := range c.Cards.ID.Len() {
-			f("detail", slices.Clip(v.AppendDetail(nil, i)), wire.AppendCardDetail(nil, c, i, &site))
+			detail := wire.AppendPrices(wire.AppendCardHead(nil, c, i, &site), c, i)
+			detail = wire.AppendCardTail(detail, c, i, &site)
+			got := v.AppendDetail([]byte("x"), i)
+			if string(got) != "x"+string(detail) || !jsontext.Value(got[1:]).IsValid() {
+				t.Fatalf("detail is\n%s\nwant\n%s", got, detail)
+			}
+
 			cents, at := c.DisplayPrice(i)
 			price := wire.AppendMarketPrice(nil, cents, at)
 			entry := string(v.AppendPriceEntry(nil, i))

@@ -131,12 +131,6 @@ func AppendCardSummary(dst, head, price []byte) []byte {
 	return append(append(dst, price[1:]...), "}}"...) // without its comma
 }
 
-// AppendCardDetail appends a Card detail: its head, its prices and its tail.
-func AppendCardDetail(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {
-	dst = AppendPrices(AppendCardHead(dst, c, card, urls), c, card)
-	return AppendCardTail(dst, c, card, urls)
-}
-
 // AppendCardHead appends the part of a Card detail that the card's summary begins with: all up to its
 // prices.
 func AppendCardHead(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byte {

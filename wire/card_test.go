@@ -137,6 +137,12 @@ func priceOf(c *snapshot.Catalog, card int) []byte {
 	return wire.AppendMarketPrice(nil, cents, at)
 }
 
+// detailOf returns a card's Card detail: its head, its prices and its tail.
+func detailOf(c *snapshot.Catalog, card int, urls *wire.URLs) []byte {
+	detail := wire.AppendPrices(wire.AppendCardHead(nil, c, card, urls), c, card)
+	return wire.AppendCardTail(detail, c, card, urls)
+}
+
 // summaryOf returns a card's Card summary.
 func summaryOf(c *snapshot.Catalog, card int, urls *wire.URLs) []byte {
 	head := wire.AppendCardHead(nil, c, card, urls)
@@ -151,9 +157,9 @@ func TestCards(t *testing.T) {
 			equal(t, "summary", cardSummary{w.head(&from), w.price(&from)},
 				decode[cardSummary](t, summaryOf(c, i, site)))
 			equal(t, "detail", cardDetail{w.head(&from), w.lanes(&from), identifiers(&from), product(&from)},
-				decode[cardDetail](t, wire.AppendCardDetail(nil, c, i, site)))
+				decode[cardDetail](t, detailOf(c, i, site)))
 			equal(t, "entry", entry{from.ID, w.price(&from)}, decode[entry](t,
-				wire.AppendPriceEntry(nil, wire.AppendCardDetail(nil, c, i, site), priceOf(c, i))))
+				wire.AppendPriceEntry(nil, detailOf(c, i, site), priceOf(c, i))))
 			base := snapshot.NoCents
 			if l := from.Display(); l != nil {
 				base = l.Base(w.Date(), 7)
