@@ -243,6 +243,9 @@ func ownSize(all []retiredView, i int, current *View) int64 {
 		next = all[i-1].view
 	}
 
+	if closed := next.Catalog.History.Closed; closed == all[i].view.Catalog.History.Closed {
+		size -= closed.Size()
+	}
 	// After a rollback the next one may be older.
 	if next.after == all[i].view.Hash {
 		size -= next.Shared()

@@ -37,6 +37,7 @@ type assembly struct {
 
 	r      *history.Reader
 	from   snapshot.Day     // the first date of the history
+	list   []uint32         // lane → list of the history
 	points []snapshot.Point // of the lane that was written last, from recent on
 	recent snapshot.Day     // the first date that statistics and changes need
 	shown  []snapshot.Point // the points of the variant's display lane
@@ -60,6 +61,7 @@ func (b *builder) assemble(at int64) *snapshot.Catalog {
 	a.writeCards()
 	a.writeSealed()
 	a.writeFeeds()
+	a.writeHistory()
 	a.writeLanes()
 	a.writeGaps()
 	a.writeUnlisted()

@@ -216,7 +216,7 @@ func TestIncrementsEqualFullBuild(t *testing.T) {
 }
 
 // TestIncrementOfHistory: the first build reads history files, the next builds a day each. Section
-// by section and byte by byte they equal a full build.
+// by section and byte by byte they equal a full build. Closed days are taken over until others are closed.
 func TestIncrementOfHistory(t *testing.T) {
 	const days = 400
 	wide := newFake("shop")
@@ -243,7 +243,7 @@ func TestIncrementOfHistory(t *testing.T) {
 	o.Prices = full
 
 	base := mustBuild(t, o, inputs)
-	for k := range snapshot.Day(8) {
+	for k := range snapshot.Day(40) {
 		path := fmt.Sprint("day", k)
 		inputs[path] = newFake("shop")
 		inputs[path].feed.HasCatalog = false
@@ -256,7 +256,12 @@ func TestIncrementOfHistory(t *testing.T) {
 		full = append(full, Input{"native", path})
 		o.Base = base.Catalog
 		o.Prices = []Input{{"native", path}}
+		closed := base.Catalog.History.Closed
 		base = mustBuild(t, o, inputs)
+		first, _ := snapshot.ClosedDays(today + 1 + k)
+		if same := base.Catalog.History.Closed == closed; same != (closed.Days[0] == first) {
+			t.Errorf("day %d: closed days from %d on are taken over (%t) from %d on", k, first, same, closed.Days[0])
+		}
 	}
 
 	o.Base = nil
@@ -264,7 +269,7 @@ func TestIncrementOfHistory(t *testing.T) {
 	want := sections(t, mustBuild(t, o, inputs))
 	for name, sum := range sections(t, base) {
 		if want[name] != sum {
-			t.Errorf("section %q of eight increments differs from that of a full build", name)
+			t.Errorf("section %q of the increments differs from that of a full build", name)
 		}
 	}
 }

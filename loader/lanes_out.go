@@ -119,7 +119,7 @@ func (a *assembly) writeFeeds() {
 // writeLanes writes the lanes of all items with their history and statistics.
 func (a *assembly) writeLanes() {
 	// Most cards have one variant with statistics, few have three.
-	a.c.MakeRoom(len(a.b.lanes.all), len(a.cards)*3/2, a.r.Size())
+	a.c.MakeRoom(len(a.b.lanes.all), len(a.cards)*3/2)
 	nCards := len(a.cards)
 	a.c.Cards.Display = make([]int32, nCards)
 	for row, i := range a.cards {
@@ -201,7 +201,7 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 		collected = from.collected
 	}
 
-	a.splice(lane)
+	a.readPoints(lane)
 	lanes.Variant = append(lanes.Variant, a.variant[from.variant])
 	lanes.Condition = append(lanes.Condition, from.condition)
 	lanes.Flags = append(lanes.Flags, flags)
@@ -214,10 +214,9 @@ func (a *assembly) writeLane(lane int32, cents int64) {
 	lanes.LastSeen = append(lanes.LastSeen, from.day)
 }
 
-// splice writes a lane's history.
-func (a *assembly) splice(lane int32) {
+// readPoints reads the points of the lane of the next row.
+func (a *assembly) readPoints(lane int32) {
 	l := &a.b.lanes.all[lane]
-	h := &a.c.History
 	it := a.b.merged.item(int(l.item))
 	since := a.recent
 	// Other feeds have no daily files: a day without one of them is no gap.
@@ -226,8 +225,9 @@ func (a *assembly) splice(lane int32) {
 		since = a.from
 	}
 
-	h.Points, a.points = a.r.Splice(h.Points, lane, l.base, a.readDays[feedGroup{l.feed, it.group}], since)
-	h.Of.Append(len(h.Points))
+	h := &a.c.History
+	h.List = append(h.List, a.list[lane])
+	a.points = h.AppendPoints(a.points[:0], len(h.List)-1, since, a.date)
 	if isDaily {
 		a.observeDays(feedGame{l.feed, it.game})
 		k, _ := slices.BinarySearchFunc(a.points, a.recent, byDay)

@@ -24,7 +24,7 @@ func loadsOldFormat(t *testing.T, name string, format int) {
 	root := filepath.Join("testdata", "backcompat", name)
 	if _, err := os.Stat(root); err != nil && *update && format == snapshot.Format {
 		d := openDir(root)
-		m := write(t, d, fixture.Random(11, fixture.Size{Sets: 3, Cards: 8, Sealed: 2, Days: 30}).Catalog())
+		m := write(t, d, fixture.Random(11, fixture.Size{Sets: 3, Cards: 8, Sealed: 2, Days: 60}).Catalog())
 		if _, err := d.Publish(m.ID, snapshot.PublishOptions{Now: noon, Check: anything}); err != nil {
 			t.Fatal(err)
 		}

@@ -226,11 +226,24 @@ type Lanes struct {
 	LastSeen       []Day   `column:"seen"`    // the last date with a row, with a price or without
 }
 
-// History holds the points of each lane. List i of Of is the range of bytes of Points that is lane
-// i's; see EncodePoints for their form.
+// History holds the points of lanes, a list for each lane. List i of Of is a range of bytes of Points; see
+// EncodePoints for their form. Points of closed days are in Closed.
 type History struct {
 	Of     Lists        `column:"of"`
 	Points PackedPoints `column:"points"`
+	List   []uint32     `column:"list" since:"4"` // the list of each lane; empty if lane i has list i
+	Closed *Closed      // nil for no closed days
+}
+
+// Closed holds the points of days that are over for good (decision 4302). A day later the same lanes have
+// the same, so that the next snapshot takes them over as they are. List i of Of is that of list i of History:
+// its bytes are the points of that list's lane. Further lists of History have no point on these days.
+type Closed struct {
+	Days   []Day        `column:"days"` // the first and the last of them
+	Of     Lists        `column:"of"`
+	Points PackedPoints `column:"points"`
+
+	stored *storedClosed // nil for a catalog that is not stored
 }
 
 // PackedPoints are the points of all lanes. They are most of a snapshot, so a catalog uses the
@@ -372,12 +385,11 @@ func (c *Catalog) GoneCard(ref string) (name string, last Day, ok bool) {
 // Date is the UTC date of the snapshot.
 func (c *Catalog) Date() Day { return DayOf(c.SnapshotAt) }
 
-// MakeRoom makes room for so many lanes, some of them shown, and bytes of points: tables that grow to
-// that size are copied. It is for builders only.
-func (c *Catalog) MakeRoom(lanes, shown, points int) {
+// MakeRoom makes room for so many lanes, some of them shown: tables that grow to that size are copied. It
+// is for builders only.
+func (c *Catalog) MakeRoom(lanes, shown int) {
 	makeRoom(&c.Lanes, lanes)
 	makeRoom(&c.Stats, shown*len(StatWindows))
-	makeRoom(&c.History, points)
 }
 
 // ShareTexts returns the catalog with the columns of text of an earlier one where their strings are equal.

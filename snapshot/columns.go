@@ -24,15 +24,16 @@ type column struct {
 	since int // the first format that has the column
 }
 
-// columnsOf are the columns of a table, in the order of its fields.
-func columnsOf(table any) []column {
+// columnsOf are the columns of a table, in the order of its fields. Other fields have no name of a column.
+func columnsOf(table any) (columns []column) {
 	fields := reflect.ValueOf(table).Elem()
-	columns := make([]column, fields.NumField())
-	for i := range columns {
+	for i := range fields.NumField() {
 		field := fields.Type().Field(i)
-		// A column without the tag is as old as the format.
-		since, _ := strconv.Atoi(field.Tag.Get("since"))
-		columns[i] = column{field.Tag.Get("column"), fields.Field(i).Addr().Interface(), since}
+		if name := field.Tag.Get("column"); name != "" {
+			// A column without the tag is as old as the format.
+			since, _ := strconv.Atoi(field.Tag.Get("since"))
+			columns = append(columns, column{name, fields.Field(i).Addr().Interface(), since})
+		}
 	}
 	return columns
 }

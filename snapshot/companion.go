@@ -74,7 +74,7 @@ func LoadCompanion(ctx context.Context, store *Store, id string, lanes int, know
 	}
 	reading := decodeOptions{file: sectionsOf(store, id), step: func() {}, companion: true}
 	for i := range m.Sections {
-		table := tableOf(i, &m.Sections[i])
+		table := tableOf(m.Format, i, &m.Sections[i])
 		if table == nil || !table.apart || known != nil && table.name != companionQuotes {
 			continue
 		}

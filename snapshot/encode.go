@@ -49,7 +49,7 @@ var compressor = sync.OnceValues(func() (*zstd.Encoder, error) {
 // encode writes a catalog and its quarantine report as the files of a snapshot and the manifest
 // that describes them.
 func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
-	points, err := c.validate(func() {})
+	checked, err := c.validate(func() {})
 	if err != nil {
 		return nil, nil, fmt.Errorf("the catalog is not consistent: %w", err)
 	}
@@ -73,6 +73,13 @@ func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
 	group.SetLimit(2)
 	for i, section := range tables {
 		group.Go(func() error {
+			if section.name == closedName {
+				if stored, whole := c.History.Closed.file(); whole {
+					files[i] = stored
+					return nil
+				}
+			}
+
 			raw, err := encodeSection(section.columns(c))
 			if err != nil {
 				return fmt.Errorf("cannot encode section %q: %w", section.name, err)
@@ -98,7 +105,8 @@ func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
 	files[len(tables)] = newFile(quarantineName, quarantineFile, codecNone, options.Quarantine, len(options.Quarantine))
 
 	m := &Manifest{
-		Format: Format, SnapshotAt: time.UnixMilli(c.SnapshotAt).UTC(), Base: options.Base, Counts: c.count(points),
+		Format: Format, SnapshotAt: time.UnixMilli(c.SnapshotAt).UTC(), Base: options.Base,
+		Counts:     c.count(checked.points),
 		Quarantine: map[string]int{},
 	}
 
@@ -159,7 +167,7 @@ func decode(ctx context.Context, m *Manifest, reading decodeOptions) (*Catalog, 
 		reading.step = func() {}
 	}
 
-	c := &Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli()}
+	c := &Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli(), History: History{Closed: &Closed{}}}
 	var group errgroup.Group
 	for i, s := range m.Sections {
 		if i == len(m.Sections)-1 && !reading.withQuarantine {
@@ -184,10 +192,15 @@ func decode(ctx context.Context, m *Manifest, reading decodeOptions) (*Catalog, 
 	}
 
 	// After this, readers use the references in the tables as indexes without a check.
-	if _, err := c.validate(reading.step); err != nil {
+	checked, err := c.validate(reading.step)
+	if err != nil {
 		return nil, err
 	}
 
+	closed := slices.IndexFunc(m.Sections, func(s Section) bool { return s.Name == closedName })
+	if closed >= 0 && c.History.Closed.stored == nil {
+		c.History.Closed.remember(m.Sections[closed], reading.file, checked.closed)
+	}
 	return c, nil
 }
 
@@ -199,9 +212,13 @@ func (r *decodeOptions) section(ctx context.Context, c *Catalog, format, i int, 
 	}
 
 	// A section that is no table of the catalog is not decoded: only its file is checked.
-	table := tableOf(i, s)
+	table := tableOf(format, i, s)
 	if err := s.check(packed, r.verifySHA256); err != nil || table == nil || table.apart != r.companion {
 		return err
+	}
+	if known := knownClosed(s.SHA256); known != nil && table.name == closedName {
+		c.History.Closed = known
+		return nil
 	}
 
 	// Decoders get only bytes with a correct checksum.
@@ -219,9 +236,9 @@ func (r *decodeOptions) section(ctx context.Context, c *Catalog, format, i int, 
 
 // tableOf is the table that section i of a manifest holds. It is nil for the quarantine report and
 // for an optional section that this program does not know.
-func tableOf(i int, s *Section) *section {
-	if i < len(sections) {
-		return &sections[i]
+func tableOf(format, i int, s *Section) *section {
+	if tables := tables(format); i < len(tables) {
+		return &tables[i]
 	}
 
 	for k := range optionalSections {

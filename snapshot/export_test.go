@@ -12,7 +12,7 @@ import (
 func DecodeAround(
 	m *Manifest, i int, file func(Section) ([]byte, error),
 ) (func(s Section, packed []byte) (*Catalog, error), error) {
-	rest := Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli()}
+	rest := Catalog{ID: m.ID, SnapshotAt: m.SnapshotAt.UnixMilli(), History: History{Closed: &Closed{}}}
 	r := decodeOptions{file: file, step: func() {}}
 	for j := range sections {
 		if j == i {
@@ -25,6 +25,8 @@ func DecodeAround(
 
 	return func(s Section, packed []byte) (*Catalog, error) {
 		c := rest // the columns are shared, and only read
+		closed := *rest.History.Closed
+		c.History.Closed = &closed
 		r := decodeOptions{file: func(Section) ([]byte, error) { return packed, nil }, step: func() {}}
 		if err := r.section(context.Background(), &c, m.Format, i, &s); err != nil {
 			return nil, err
@@ -44,6 +46,12 @@ func PointsOK(b []byte, last Day) bool {
 	_, ok := countPoints(b, last)
 	return ok
 }
+
+// DaysUnchanged is daysUnchanged.
+func (h *History) DaysUnchanged(lane int, last Day) int { return h.daysUnchanged(lane, last) }
+
+// LastDay is lastDay.
+func (h *History) LastDay(lane int) Day { return h.lastDay(lane) }
 
 // SectionNames are the sections of the format in order.
 func SectionNames() []string {
@@ -70,6 +78,9 @@ func EncodeSections(c *Catalog) ([][]byte, error) {
 
 // DecodeSection reads section i into a catalog.
 func DecodeSection(c *Catalog, i int, raw []byte) error {
+	if c.History.Closed == nil {
+		c.History.Closed = &Closed{}
+	}
 	return decodeSection(raw, Format, func() {}, sections[i].columns(c))
 }
 

@@ -378,7 +378,7 @@ func TestMisplacedOptionalSections(t *testing.T) {
 	f("belongs", func(f *forger) { f.section("future").Codec = "none" })
 	f("belongs", func(f *forger) { f.section("cards").Optional = true })
 	f("belongs", func(f *forger) { f.section("quarantine").Optional = true })
-	f("13 sections", func(f *forger) { f.m.Format = 2; f.m.Sections = slices.Delete(f.m.Sections, 12, 13) })
+	f("13 sections", func(f *forger) { f.m.Format = 2; f.m.Sections = slices.Delete(f.m.Sections, 11, 13) })
 }
 
 // TestStrongChecksum has a file with a valid XXH64 and a wrong SHA-256: serving does not look,

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -44,57 +45,106 @@ func ExtendPoints(dst []byte, last Point, points []Point) []byte {
 
 // CutPoints appends the stored points in [from, until) in their stored form: only the first point
 // is encoded again. Stored prices are too high by shift. It returns the last point, of NoDay when
-// there is none, and the bytes after it. Points from a day on are also appended to points.
-func CutPoints(
-	dst []byte, points []Point, stored []byte, shift int64, from, recent, until Day,
-) ([]byte, []Point, Point, []byte) {
+// there is none, and the bytes after it. If until is the last day that there is, all further points are
+// copied, and the first is returned.
+func CutPoints(dst, stored []byte, shift int64, from, until Day) ([]byte, Point, []byte) {
 	day, cents, b, ok := cutFirst(stored)
 	p := Point{Day: Day(day), Cents: int64(cents) - shift}
 	for ok && p.Day < from && len(b) > 0 {
 		p, b = p.next(b)
 	}
 	if !ok || p.Day < from || p.Day >= until {
-		return dst, points, Point{Day: NoDay}, nil
+		return dst, Point{Day: NoDay}, nil
 	}
 
 	dst = EncodePoints(dst, []Point{p})
-	if p.Day >= recent {
-		points = append(points, p)
+	if until == math.MaxInt32 {
+		return append(dst, b...), p, nil
 	}
-	points, p, rest := DecodeNext(points, p, b, recent, until-1)
-	return append(dst, b[:len(b)-len(rest)]...), points, p, rest
+	_, p, rest := DecodeNext(nil, p, b, until, until-1)
+	return append(dst, b[:len(b)-len(rest)]...), p, rest
 }
 
 func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
 func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 
-// Stored is the stored form of a lane's points.
-func (h *History) Stored(lane int) []byte {
-	start, end := h.Of.Range(lane)
+// Stored is the stored form of the points of a list that are not of closed days.
+func (h *History) Stored(list int) []byte {
+	start, end := h.Of.Range(list)
 	return h.Points[start:end]
+}
+
+// ListOf is the list of a lane. It is one of so many closed lists, or a further one.
+func (h *History) ListOf(lane int) int {
+	if len(h.List) == 0 {
+		return lane
+	}
+	return int(h.List[lane])
 }
 
 // AppendPoints appends to dst the points that a lane has in [from, to], ascending by day.
 func (h *History) AppendPoints(dst []Point, lane int, from, to Day) []Point {
-	return DecodePoints(dst, h.Stored(lane), from, to)
+	list := h.ListOf(lane)
+	open := h.Stored(list)
+	if list >= h.Closed.Len() {
+		return DecodePoints(dst, open, from, to)
+	}
+
+	// Open are the oldest days, until a later snapshot no longer has them, and the newest.
+	first := h.Closed.Days[0]
+	if from < first {
+		dst = DecodePoints(dst, open, from, min(to, first-1))
+	}
+	dst = DecodePoints(dst, h.Closed.Stored(list), from, to)
+	return DecodePoints(dst, open, max(from, first), to)
 }
 
 // Has reports whether a lane has any point.
-func (h *History) Has(lane int) bool { return len(h.Stored(lane)) > 0 }
+func (h *History) Has(lane int) bool {
+	list := h.ListOf(lane)
+	return len(h.Stored(list)) > 0 || list < h.Closed.Len() && len(h.Closed.Stored(list)) > 0
+}
 
-// daysUnchanged is the number of days before its last point for which a lane has had one price, without a
-// gap. A point equal to the previous day's is the byte 0, with which no other point ends.
-func (h *History) daysUnchanged(lane int) (n int) {
-	_, _, rest, _ := cutFirst(h.Stored(lane))
+// daysUnchanged is the number of days before the last one, which is that of its last point, for which a lane
+// has had one price, without a gap.
+func (h *History) daysUnchanged(lane int, last Day) (n int) {
+	// A point equal to the previous day's is the byte 0, with which no other point ends.
+	list := h.ListOf(lane)
+	_, _, rest, _ := cutFirst(h.Stored(list))
 	for n < len(rest) && rest[len(rest)-1-n] == 0 {
 		n++
+	}
+	if list >= h.Closed.Len() || last-Day(n) > h.Closed.Days[1]+1 {
+		return n
+	}
+
+	// The closed days may have the same price.
+	var room [HistoryDays]Point
+	for _, days := range []int{2 * closedTogether, HistoryDays} {
+		points := h.AppendPoints(room[:0], lane, WindowStart(last, days), last)
+		n = 0
+		for n+1 < len(points) && points[len(points)-n-2] == (Point{last - Day(n) - 1, points[len(points)-1].Cents}) {
+			n++
+		}
+		if n+1 < len(points) {
+			break
+		}
 	}
 	return n
 }
 
 // lastDay is the day of a lane's last point, NoDay without any.
 func (h *History) lastDay(lane int) Day {
-	day, _, rest, ok := cutFirst(h.Stored(lane))
+	list := h.ListOf(lane)
+	last := newestDay(h.Stored(list))
+	if list < h.Closed.Len() {
+		last = max(last, newestDay(h.Closed.Stored(list)))
+	}
+	return last
+}
+
+func newestDay(stored []byte) Day {
+	day, _, rest, ok := cutFirst(stored)
 	if !ok {
 		return NoDay
 	}

@@ -13,7 +13,7 @@ import (
 
 // Format is the version of the stored form that this program writes and the newest it reads
 // (docs/dev/SNAPSHOT.md).
-const Format = 3
+const Format = 4
 
 // MaxSection bounds the decoded size of one section, because its offsets have 32 bits.
 const MaxSection = 1 << 32
@@ -203,8 +203,9 @@ func isTable(name string) bool {
 // report. A section that this program does not know must be marked as optional.
 func (m *Manifest) sectionOrderError() string {
 	last := len(m.Sections) - 1
-	if last < len(sections) || m.Format < 3 && last > len(sections) {
-		return fmt.Sprintf("lists %d sections instead of %d", last+1, len(sections)+1)
+	tables := tables(m.Format)
+	if last < len(tables) || m.Format < 3 && last > len(tables) {
+		return fmt.Sprintf("lists %d sections instead of %d", last+1, len(tables)+1)
 	}
 
 	// These names become the names of files that are opened, so each must be the expected one.
@@ -213,10 +214,10 @@ func (m *Manifest) sectionOrderError() string {
 		switch {
 		case i == last:
 			want = Section{Name: quarantineName, File: quarantineFile, Codec: codecNone}
-		case i < len(sections):
-			name := sections[i].name
+		case i < len(tables):
+			name := tables[i].name
 			want = Section{Name: name, File: name + sectionSuffix, Codec: codecZstd}
-		case !s.Optional || isTable(s.Name) || i > len(sections) && s.Name <= m.Sections[i-1].Name,
+		case !s.Optional || isTable(s.Name) || i > len(tables) && s.Name <= m.Sections[i-1].Name,
 			!optionalName.MatchString(s.Name): // it becomes the name of a file
 			return fmt.Sprintf("lists section %q, which this program does not know, instead of an optional one", s.Name)
 		}

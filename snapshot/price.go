@@ -54,7 +54,7 @@ func (c *Catalog) ChangedAt(lane int) int64 {
 		return min((last+2).Start()-1, c.SnapshotAt)
 	}
 
-	day := seen - Day(c.History.daysUnchanged(lane))
+	day := seen - Day(c.History.daysUnchanged(lane, seen))
 	// The source's own age does not count: the price was not known before it was collected.
 	if day == seen {
 		return c.Lanes.CollectedAt[lane]

@@ -18,6 +18,7 @@ type section struct {
 	has func(*Catalog) bool
 	// apart marks sections that Load does not decode, because serving does not need them: LoadCompanion decodes them.
 	apart bool
+	since int // the first format that has the table
 }
 
 // sections are all tables in their stored order.
@@ -35,6 +36,18 @@ var sections = []section{
 	{name: "stats", columns: func(c *Catalog) []column { return columnsOf(&c.Stats) }},
 	{name: "movers", columns: func(c *Catalog) []column { return columnsOf(&c.Movers) }},
 	{name: "registry", columns: func(c *Catalog) []column { return columnsOf(&c.Registry) }},
+	{name: closedName, since: 4, columns: func(c *Catalog) []column {
+		if c.History.Closed == nil {
+			return columnsOf(&Closed{})
+		}
+		return columnsOf(c.History.Closed)
+	}},
+}
+
+// tables are the tables of a format, in their stored order.
+func tables(format int) []section {
+	newer := func(table section) bool { return table.since > format }
+	return slices.DeleteFunc(slices.Clone(sections), newer)
 }
 
 // optionalSections are the sections that a reader can do without, in the order of their names.
@@ -118,6 +131,7 @@ type checker struct {
 	errs   []error
 	step   func()
 	points int // of all lanes
+	closed int // of them those of closed days
 }
 
 // every calls step at every 256th element i of a loop. It is for elements that take little time.
@@ -213,8 +227,8 @@ func (c *Catalog) Validate() error {
 }
 
 // validate also counts the points of history.
-func (c *Catalog) validate(step func()) (points int, err error) {
-	k := &checker{step: step}
+func (c *Catalog) validate(step func()) (k *checker, err error) {
+	k = &checker{step: step}
 	k.instants("manifest", "snapshot_at", []int64{c.SnapshotAt})
 	k.want(c.SnapshotAt != NoTime, "manifest", "has no time")
 
@@ -244,7 +258,7 @@ func (c *Catalog) validate(step func()) (points int, err error) {
 	k.rows("registry", c.Registry.Ref.Len(), c.Registry.RefID.Len())
 	k.rows("registry", c.Registry.Slug.Len(), c.Registry.SlugID.Len())
 
-	return k.points, errors.Join(k.errs...)
+	return k, errors.Join(k.errs...)
 }
 
 // checkOptional looks at the optional tables, which may be empty.
@@ -390,19 +404,64 @@ func (c *Catalog) checkPrices(k *checker) {
 func (c *Catalog) checkHistory(k *checker, lanes int) {
 	h := &c.History
 	k.rows("history", lanes, h.Of.Len())
-	if !h.Of.ok(len(h.Points)) {
-		k.want(false, "history", "has lists that do not fit its points")
+	if len(h.List) > 0 {
+		k.rows("history", lanes, len(h.List))
+		below(k, "history", "list", h.List, lanes)
+	}
+	k.lists("history", &h.Of, h.Points, firstDay, c.Date())
+
+	closed := h.Closed
+	switch {
+	case closed.Len() == 0 || k.errs != nil:
+		return
+	case closed.stored != nil: // read from a section, and checked then
+		k.points += closed.stored.points
+	default:
+		c.checkClosed(k)
+	}
+
+	if k.errs != nil {
 		return
 	}
 
-	for lane := range h.Of.Len() {
-		if lane&15 == 0 { // 16 lanes have 16 years of points
+	// A point of a closed day would be between the others, out of order.
+	room := make([]Point, 0, HistoryDays)
+	for list := range closed.Len() {
+		k.every(list)
+		k.want(len(DecodePoints(room, h.Stored(list), closed.Days[0], closed.Days[1])) == 0, "history",
+			"has points of closed days")
+	}
+}
+
+// checkClosed checks the closed days alone.
+func (c *Catalog) checkClosed(k *checker) {
+	closed := c.History.Closed
+	if len(closed.Days) != 2 || closed.Days[0] > closed.Days[1] || closed.Days[1] > c.Date() {
+		k.want(false, closedName, "does not have the days of its points")
+		return
+	}
+	k.want(closed.Len() <= c.History.Of.Len(), closedName, "has lists that no lane has")
+	open := k.points
+	k.lists(closedName, &closed.Of, closed.Points, closed.Days[0], closed.Days[1])
+	k.closed = k.points - open
+}
+
+// lists checks lists of points from one day to another, and counts the points.
+func (k *checker) lists(section string, of *Lists, stored PackedPoints, first, last Day) {
+	if !of.ok(len(stored)) {
+		k.want(false, section, "has lists that do not fit its points")
+		return
+	}
+
+	for list := range of.Len() {
+		if list&15 == 0 { // 16 lists have 16 years of points
 			k.step()
 		}
 
-		points, ok := countPoints(h.Stored(lane), c.Date())
-		if !ok {
-			k.want(false, "history", fmt.Sprintf("has points of lane %d that do not decode", lane))
+		from, to := of.Range(list)
+		points, ok := countPoints(stored[from:to], last)
+		if day, _, _, any := cutFirst(stored[from:to]); !ok || any && Day(day) < first {
+			k.want(false, section, fmt.Sprintf("has points of list %d that do not decode", list))
 			return
 		}
 		k.points += points

@@ -119,6 +119,19 @@ func TestValidate(t *testing.T) {
 		"history": {
 			func(c *c) { c.History.Of.Append(len(c.History.Points)) },
 			func(c *c) { c.History.Points = append(c.History.Points, 0) },
+			func(c *c) { c.History.List = c.History.List[1:] },
+			func(c *c) { c.History.List[0] = uint32(len(c.History.List)) },
+		},
+		"closed": {
+			func(c *c) { c.History.Closed.Days = c.History.Closed.Days[1:] },
+			func(c *c) { c.History.Closed.Days[1] = c.Date() + 1 },
+			func(c *c) { c.History.Closed.Days[1] = c.History.Closed.Days[0] - 1 },
+			func(c *c) {
+				for c.History.Closed.Len() <= c.History.Of.Len() {
+					c.History.Closed.Of.Append(len(c.History.Closed.Points))
+				}
+			},
+			func(c *c) { c.History.Closed.Points = append(c.History.Closed.Points, 0) },
 		},
 		"stats": {
 			func(c *c) { c.Stats.Lane = c.Stats.Lane[1:] }, func(c *c) { c.Stats.Min = c.Stats.Min[1:] },
@@ -178,6 +191,8 @@ func TestValidate(t *testing.T) {
 	f("stats", "outside of the years", func(c *c) { c.Stats.LastDay[0] = 2_932_897 })
 	f("history", "do not decode", func(c *c) { c.History.Points[len(c.History.Points)-1] |= 0x80 })
 	f("history", "do not decode", func(c *c) { c.SnapshotAt -= 400 * 86_400_000 })
+	f("history", "points of closed days", func(c *c) { c.History.Closed.Days[1] = c.Date() })
+	f("closed", "do not decode", func(c *c) { c.History.Closed.Days[0] = c.History.Closed.Days[1] })
 }
 
 // TestValidateText puts one bad string into a column of an otherwise whole catalog.

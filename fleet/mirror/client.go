@@ -99,15 +99,15 @@ func (b *Bucket) translateError(name string, err error) error {
 	return fmt.Errorf("cannot ask %s for %s: %w", b, name, meaning)
 }
 
-// head returns the length of an object.
-func (b *Bucket) head(ctx context.Context, name string) (int64, error) {
+// head returns the length of an object and, if the store says it, when it was written.
+func (b *Bucket) head(ctx context.Context, name string) (length int64, written time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
 	out, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.location.Bucket, Key: b.key(name)})
 	if err != nil {
-		return 0, b.translateError(name, err)
+		return 0, time.Time{}, b.translateError(name, err)
 	}
-	return aws.ToInt64(out.ContentLength), nil
+	return aws.ToInt64(out.ContentLength), aws.ToTime(out.LastModified), nil
 }
 
 // get reads a whole small object and its ETag. The error is errNotModified if it still has the ETag

@@ -100,7 +100,7 @@ func (b *Bucket) Push(ctx context.Context, dir *snapshot.Store, id string, o Pus
 	}
 
 	done := PushResult{Changed: true}
-	if err := b.sendSections(ctx, dir, m, &done); err != nil {
+	if err := b.sendSections(ctx, dir, m, o.Now, &done); err != nil {
 		return done, fmt.Errorf("cannot push snapshot %q: %w", id, err)
 	}
 	if err := b.putImmutable(ctx, manifestPrefix+id, manifest); err != nil {
@@ -296,15 +296,21 @@ func (b *Bucket) resolveWrite(
 		other.Epoch, other.ID, other.PublishedAt.Format(time.RFC3339), ErrTooLate)
 }
 
-// sendSections uploads the sections that the bucket does not have.
-func (b *Bucket) sendSections(ctx context.Context, dir *snapshot.Store, m *snapshot.Manifest, done *PushResult) error {
+// resendAfter is the age at which an object is sent again. Operators expire objects by their age, and a section
+// may stay the same for long.
+const resendAfter = 30 * 24 * time.Hour
+
+// sendSections uploads the sections that the bucket does not have, or has for long.
+func (b *Bucket) sendSections(
+	ctx context.Context, dir *snapshot.Store, m *snapshot.Manifest, now time.Time, done *PushResult,
+) error {
 	all := distinctSections(m)
 	sent := make([]bool, len(all))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxParallel)
 	for i, section := range all {
 		group.Go(func() (err error) {
-			sent[i], err = b.sendSection(ctx, filepath.Join(dir.Path(m.ID), section.File), &section)
+			sent[i], err = b.sendSection(ctx, filepath.Join(dir.Path(m.ID), section.File), &section, now.Add(-resendAfter))
 			return err
 		})
 	}
@@ -320,11 +326,13 @@ func (b *Bucket) sendSections(ctx context.Context, dir *snapshot.Store, m *snaps
 	return err
 }
 
-// sendSection uploads a section, unless the bucket has an object of its name and length.
-func (b *Bucket) sendSection(ctx context.Context, path string, section *snapshot.Section) (sent bool, err error) {
+// sendSection uploads a section, unless the bucket has an object of its name and length since an instant.
+func (b *Bucket) sendSection(
+	ctx context.Context, path string, section *snapshot.Section, since time.Time,
+) (sent bool, err error) {
 	name := blobPrefix + section.SHA256
-	length, err := b.head(ctx, name)
-	if err == nil && length == section.Bytes {
+	length, written, err := b.head(ctx, name)
+	if err == nil && length == section.Bytes && (written.IsZero() || written.After(since)) {
 		return false, nil
 	}
 	if err != nil && !errors.Is(err, errNotFound) {

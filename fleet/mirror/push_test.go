@@ -66,6 +66,22 @@ func race(t *testing.T, store *s3test.Store) {
 	w.pulls(w.server(), won[last], last)
 }
 
+// TestPushSendsAgain: a rule that expires objects by their age must not take a section in use.
+func TestPushSendsAgain(t *testing.T) {
+	model := s3test.Start(t)
+	w := newWorld(t, model.Store)
+	w.push(w.build(1))
+
+	for i, days := range []int{29, 31} {
+		model.Written(w.pushing().Now.AddDate(0, 0, -days))
+		id := w.build(uint64(2 + i))
+		done := w.push(id)
+		if again := done.Sent == bytesOf(t, w.dir, id); again != (days > 30) || done.Sent == 0 {
+			t.Errorf("after %d days %d bytes are sent, %d are not", days, done.Sent, done.Reused)
+		}
+	}
+}
+
 // TestPushBesideAStranger finds a CURRENT that no trusted key signed where its own was to be.
 func TestPushBesideAStranger(t *testing.T) {
 	model := s3test.Start(t)

@@ -23,6 +23,14 @@ type Model struct {
 	mu               sync.Mutex
 	objects          map[string][]byte // by bucket and name
 	ignoreConditions bool
+	written          time.Time // when each object was written, zero for not known
+}
+
+// Written makes the model say when all objects were written.
+func (m *Model) Written(at time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.written = at
 }
 
 // Start starts a model.
@@ -91,6 +99,7 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	content, found := m.objects[name]
 	status, answered := m.answer(r, name, body, content, found)
+	written := m.written
 	m.mu.Unlock()
 
 	w.Header().Set("ETag", tag(answered))
@@ -103,6 +112,9 @@ func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(answered))
 	case r.Method == http.MethodHead && status == http.StatusOK:
 		w.Header().Set("Content-Length", itoa(len(answered)))
+		if !written.IsZero() {
+			w.Header().Set("Last-Modified", written.UTC().Format(http.TimeFormat))
+		}
 		w.WriteHeader(status)
 	default:
 		w.WriteHeader(status)

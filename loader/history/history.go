@@ -2,6 +2,7 @@
 package history
 
 import (
+	"math"
 	"slices"
 
 	"ninepocket/snapshot"
@@ -21,6 +22,7 @@ const blockLists = 4096
 // higher, so that 0 can stand for a day whose row has no price and hides the weaker layers.
 type run struct {
 	lane   []uint32
+	last   []snapshot.Point // of each list
 	blocks []snapshot.History
 }
 
@@ -36,6 +38,7 @@ func (r *run) add(lane int32, points []snapshot.Point) {
 	}
 
 	r.lane = append(r.lane, uint32(lane))
+	r.last = append(r.last, points[len(points)-1])
 	block := &r.blocks[len(r.blocks)-1]
 	block.Points = snapshot.EncodePoints(block.Points, points)
 	block.Of.Append(len(block.Points))
@@ -66,6 +69,7 @@ type Layers struct {
 	daily   []run
 	pending []dailyRow
 	oldest  snapshot.Day // rows before this date can no longer be part of the catalog
+	first   snapshot.Day // no row is before this date
 	points  []snapshot.Point
 
 	// Pending bounds the daily rows that wait, and Runs the packed runs before they are packed together.
@@ -74,7 +78,7 @@ type Layers struct {
 
 // New has no row yet.
 func New() Layers {
-	return Layers{oldest: snapshot.NoDay, Pending: pendingRows, Runs: maxRuns}
+	return Layers{oldest: snapshot.NoDay, first: math.MaxInt32, Pending: pendingRows, Runs: maxRuns}
 }
 
 // dailyRow is a row that waits.
@@ -91,6 +95,7 @@ func (h *Layers) AddDaily(lane int32, day snapshot.Day, cents int64, lanes int) 
 		return
 	}
 
+	h.first = min(h.first, day)
 	h.pending = append(h.pending, dailyRow{lane, day, cents})
 	if len(h.pending) >= h.Pending {
 		h.flush(lanes)
@@ -106,6 +111,7 @@ func (h *Layers) AddWide(lane int32, points []snapshot.Point) {
 		return
 	}
 
+	h.first = min(h.first, points[0].Day)
 	h.Observe(points[len(points)-1].Day)
 	// Days that are too old already are not stored at all.
 	k, _ := slices.BinarySearchFunc(points, h.oldest,
@@ -187,10 +193,14 @@ type Reader struct {
 	base     *snapshot.Catalog
 	from, to snapshot.Day
 
+	// First is the day of the first row above the base, and Open omits the base's closed days.
+	First snapshot.Day
+	Open  bool
+
 	// over has the points of a lane's layers above its lowest one, NoCents for a day without a price.
 	// The others are room for a layer and for two in one.
 	over, points, merged []snapshot.Point
-	recent               []snapshot.Point // the last result of Splice
+	whole                []byte // the last result of ofBase
 }
 
 // Read reads the dates in [from, to]; base lies between the two layers, nil for none. Nothing is added
@@ -200,7 +210,7 @@ func (h *Layers) Read(base *snapshot.Catalog, lanes int, from, to snapshot.Day) 
 	if len(h.daily) > 1 {
 		h.compact(lanes)
 	}
-	r := &Reader{wide: &h.wide, daily: h.daily, base: base, from: from, to: to}
+	r := &Reader{wide: &h.wide, daily: h.daily, base: base, from: from, to: to, First: h.first}
 	arrival := make([]int32, len(h.wide.lane))
 	for i := range arrival {
 		arrival[i] = int32(i)
@@ -235,7 +245,7 @@ func byLane[T any](lanes int, list []T, laneOf func(T) int32) (start []int32, so
 
 // Size is about how many bytes all lanes will have.
 func (r *Reader) Size() int {
-	bytes := max(r.wide.size(), len(r.base.History.Points))
+	bytes := max(r.wide.size(), len(r.base.History.Points)+int(r.base.History.Closed.Size()))
 	for i := range r.daily {
 		bytes += r.daily[i].size()
 	}
@@ -244,23 +254,22 @@ func (r *Reader) Size() int {
 
 // Splice appends a lane's points to stored ones: its layers lie over each other, weakest first. baseLane
 // is the lane in the base, -1 for none. For the days in again, which this build read as a whole, the
-// base does not count. It also returns the points from a day on, which stay until the next call.
+// base does not count.
 //
 // The lowest layer is mostly the only one but for the newest days: up to the first day of another
 // layer, its bytes are copied unchanged.
-func (r *Reader) Splice(
-	dst []byte, lane, baseLane int32, again []snapshot.Day, recent snapshot.Day,
-) (stored []byte, points []snapshot.Point) {
-	lowest, shift := r.overlayAll(lane, baseLane, again)
-	until := r.to + 1
-	if len(r.over) > 0 {
+func (r *Reader) Splice(dst []byte, lane, baseLane int32, again []snapshot.Day) (stored []byte) {
+	lowest, shift, end := r.overlayAll(lane, baseLane, again)
+	until := snapshot.Day(math.MaxInt32)
+	if len(r.over) > 0 && r.over[0].Day <= end.Day {
 		until = max(r.over[0].Day, r.from)
 	}
 
-	// A list is long, and decoded once.
-	var last snapshot.Point
-	var rest []byte
-	dst, r.recent, last, rest = snapshot.CutPoints(dst, r.recent[:0], lowest, shift, r.from, recent, until)
+	// A list is long, and decoded once at most.
+	dst, last, rest := snapshot.CutPoints(dst, lowest, shift, r.from, until)
+	if until > end.Day && last.Day != snapshot.NoDay {
+		last = end
+	}
 	if last.Day == snapshot.NoDay {
 		r.decode(lowest, shift, until)
 	} else {
@@ -269,21 +278,34 @@ func (r *Reader) Splice(
 
 	r.merged = merge(r.merged[:0], r.points, r.over)
 	tail := slices.DeleteFunc(r.merged, func(point snapshot.Point) bool { return point.Cents < 0 })
-	dst = snapshot.ExtendPoints(dst, last, tail)
-	k, _ := slices.BinarySearchFunc(tail, recent,
-		func(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) })
-	r.recent = append(r.recent, tail[k:]...)
-	return dst, r.recent
+	return snapshot.ExtendPoints(dst, last, tail)
 }
 
-// overlayAll lays the layers of a lane over its lowest one, and returns that one.
-func (r *Reader) overlayAll(lane, baseLane int32, again []snapshot.Day) (lowest []byte, shift int64) {
+// ofBase is the stored form of a lane of the base. It stays until the next call.
+func (r *Reader) ofBase(lane int32) []byte {
+	h := &r.base.History
+	list := h.ListOf(int(lane))
+	if r.Open || list >= h.Closed.Len() {
+		return h.Stored(list)
+	}
+	r.points = h.AppendPoints(r.points[:0], int(lane), r.from, r.to)
+	r.whole = snapshot.EncodePoints(r.whole[:0], r.points)
+	return r.whole
+}
+
+// overlayAll lays the layers of a lane over its lowest one, and returns that one and its last point. The day of
+// a last point that is not known is after all days.
+func (r *Reader) overlayAll(
+	lane, baseLane int32, again []snapshot.Day,
+) (lowest []byte, shift int64, end snapshot.Point) {
 	r.over = r.over[:0]
+	end.Day = math.MaxInt32
 	wide := r.order[r.start[lane]:r.start[lane+1]]
 	for i, k := range wide {
 		if i == 0 {
 			lowest = r.wide.list(k)
 			shift = 1
+			end = snapshot.Point{Day: r.wide.last[k].Day, Cents: r.wide.last[k].Cents - shift}
 		} else {
 			r.overlay(r.wide.list(k), 1)
 		}
@@ -292,16 +314,16 @@ func (r *Reader) overlayAll(lane, baseLane int32, again []snapshot.Day) (lowest 
 	switch {
 	case baseLane < 0:
 	case len(wide)+len(again) == 0:
-		lowest = r.base.History.Stored(int(baseLane))
+		lowest = r.ofBase(baseLane)
 	default:
 		// The base's newest row may have had no price; then no history file has one for that day
 		// either.
 		r.lay([]snapshot.Point{{Day: r.base.Lanes.LastSeen[baseLane], Cents: snapshot.NoCents}})
-		r.overlay(r.base.History.Stored(int(baseLane)), 0, again...)
+		r.overlay(r.ofBase(baseLane), 0, again...)
 	}
 
 	r.overlayDaily(lane)
-	return lowest, shift
+	return lowest, shift, end
 }
 
 // overlayDaily lays the daily runs of a lane over the present points.
