@@ -310,7 +310,8 @@ func (b *Bucket) sendSections(
 	group.SetLimit(maxParallel)
 	for i, section := range all {
 		group.Go(func() (err error) {
-			sent[i], err = b.sendSection(ctx, filepath.Join(dir.Path(m.ID), section.File), &section, now.Add(-resendAfter))
+			path := filepath.Join(dir.Path(m.ID), section.File)
+			sent[i], err = b.sendSection(ctx, path, &section, now.Add(-resendAfter))
 			return err
 		})
 	}
