@@ -37,8 +37,10 @@ var errNoMemory = errors.New("does not fit into memory")
 func estimateMemory(m *snapshot.Manifest) int64 {
 	var raw int64
 	for _, section := range m.Sections {
-		// The optional sections that this program decodes are small.
-		if !section.Optional {
+		switch {
+		case section.InMemory(): // its file alone is read, to be checked
+			raw += section.Bytes
+		case !section.Optional: // the optional sections that this program decodes are small
 			raw += section.Raw
 		}
 	}

@@ -78,6 +78,9 @@ func knownClosed(sha256 string) *Closed {
 	return nil
 }
 
+// InMemory reports whether a catalog in memory has the content of a section, so that a load shares it.
+func (s *Section) InMemory() bool { return s.Name == closedName && knownClosed(s.SHA256) != nil }
+
 // remember notes the section that closed days were read from; they have so many valid points.
 func (closed *Closed) remember(section Section, read func(Section) ([]byte, error), points int) {
 	closed.stored = &storedClosed{section, read, points}

@@ -140,6 +140,11 @@ func TestClosedDaysAreShared(t *testing.T) {
 	if a.History.Closed.Len() == 0 || a.History.Closed != b.History.Closed {
 		t.Errorf("%d lists are in memory twice", a.History.Closed.Len())
 	}
+	closed := sectionOf(second, "closed")
+	other := sectionOf(second, "history")
+	if !closed.InMemory() || other.InMemory() {
+		t.Error("the memory that a load takes is wrong")
+	}
 	if dump(b) != dump(next) {
 		t.Error("the catalog is not the one that was stored")
 	}
