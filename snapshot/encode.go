@@ -56,7 +56,7 @@ func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
 
 	tables := slices.Clone(sections)
 	for _, section := range optionalSections {
-		if section.has(c) {
+		if !section.isEmpty(c) {
 			tables = append(tables, section)
 		}
 	}

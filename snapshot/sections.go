@@ -13,9 +13,6 @@ import (
 type section struct {
 	name    string
 	columns func(*Catalog) []column
-	// has reports whether a catalog has rows for an optional section, which is stored only then. It
-	// is nil for a section that every snapshot has.
-	has func(*Catalog) bool
 	// apart marks sections that Load does not decode, because serving does not need them: LoadCompanion decodes them.
 	apart bool
 	since int // the first format that has the table
@@ -52,69 +49,27 @@ func tables(format int) []section {
 
 // optionalSections are the sections that a reader can do without, in the order of their names.
 var optionalSections = []section{
-	{
-		name:    "aliases",
-		columns: func(c *Catalog) []column { return columnsOf(&c.Aliases) },
-		has:     func(c *Catalog) bool { return c.Aliases.Phrase.Len() > 0 },
-	},
-	{
-		name:    companionCards,
-		columns: func(c *Catalog) []column { return columnsOf(&c.Companion.Cards) },
-		has:     func(c *Catalog) bool { return c.Companion.Cards.JSON.Len() > 0 },
-		apart:   true,
-	},
-	{
-		name:    "companion_quotes",
-		columns: func(c *Catalog) []column { return columnsOf(&c.Companion.Quotes) },
-		has:     func(c *Catalog) bool { return len(c.Companion.Quotes.Lane) > 0 },
-		apart:   true,
-	},
-	{
-		name:    companionSets,
-		columns: func(c *Catalog) []column { return columnsOf(&c.Companion.Sets) },
-		has:     func(c *Catalog) bool { return c.Companion.Sets.JSON.Len() > 0 },
-		apart:   true,
-	},
-	{
-		name:    "fit",
-		columns: func(c *Catalog) []column { return []column{{name: "fit", data: &c.Prior}} },
-		has:     func(c *Catalog) bool { return len(c.Prior) > 0 },
-	},
-	{
-		name:    "gap_reasons",
-		columns: func(c *Catalog) []column { return []column{{name: "reason", data: &c.GapReasons}} },
-		has:     func(c *Catalog) bool { return c.GapReasons.Len() > 0 },
-	},
-	{
-		name:    "gaps",
-		columns: func(c *Catalog) []column { return columnsOf(&c.Gaps) },
-		has:     func(c *Catalog) bool { return len(c.Gaps.Day) > 0 },
-	},
-	{
-		name:    "gone",
-		columns: func(c *Catalog) []column { return columnsOf(&c.Gone) },
-		has:     func(c *Catalog) bool { return len(c.Gone.Last) > 0 },
-	},
-	{
-		name:    "names",
-		columns: func(c *Catalog) []column { return columnsOf(&c.Names) },
-		has:     func(c *Catalog) bool { return len(c.Names.Game) > 0 },
-	},
-	{
-		name:    "reserved",
-		columns: func(c *Catalog) []column { return []column{{name: "feed", data: &c.Reserved}} },
-		has:     func(c *Catalog) bool { return len(c.Reserved) > 0 },
-	},
-	{
-		name:    "unclaimed",
-		columns: func(c *Catalog) []column { return columnsOf(&c.Unclaimed) },
-		has:     func(c *Catalog) bool { return c.Unclaimed.Ref.Len() > 0 },
-	},
-	{
-		name:    "unlisted",
-		columns: func(c *Catalog) []column { return columnsOf(&c.Unlisted) },
-		has:     func(c *Catalog) bool { return len(c.Unlisted.Item) > 0 },
-	},
+	{name: "aliases", columns: func(c *Catalog) []column { return columnsOf(&c.Aliases) }},
+	{name: companionCards, apart: true, columns: func(c *Catalog) []column { return columnsOf(&c.Companion.Cards) }},
+	{name: companionQuotes, apart: true, columns: func(c *Catalog) []column { return columnsOf(&c.Companion.Quotes) }},
+	{name: companionSets, apart: true, columns: func(c *Catalog) []column { return columnsOf(&c.Companion.Sets) }},
+	{name: "fit", columns: func(c *Catalog) []column { return oneColumn("fit", &c.Prior) }},
+	{name: "gap_reasons", columns: func(c *Catalog) []column { return oneColumn("reason", &c.GapReasons) }},
+	{name: "gaps", columns: func(c *Catalog) []column { return columnsOf(&c.Gaps) }},
+	{name: "gone", columns: func(c *Catalog) []column { return columnsOf(&c.Gone) }},
+	{name: "names", columns: func(c *Catalog) []column { return columnsOf(&c.Names) }},
+	{name: "reserved", columns: func(c *Catalog) []column { return oneColumn("feed", &c.Reserved) }},
+	{name: "unclaimed", columns: func(c *Catalog) []column { return columnsOf(&c.Unclaimed) }},
+	{name: "unlisted", columns: func(c *Catalog) []column { return columnsOf(&c.Unlisted) }},
+}
+
+// oneColumn is a table that is a column alone.
+func oneColumn(name string, data any) []column { return []column{{name: name, data: data}} }
+
+// isEmpty reports whether a catalog has no rows for a section: an optional one is not stored then.
+func (s *section) isEmpty(c *Catalog) bool {
+	rows, _ := s.columns(c)[0].rows()
+	return rows == 0
 }
 
 const (
