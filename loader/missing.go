@@ -129,11 +129,7 @@ func (a *assembly) carryGaps() {
 			name = base.Sets.Name.At(int(set))
 		}
 		if _, known := a.b.missing[key]; !known {
-			reason := ""
-			if base.GapReasons.Len() > 0 {
-				reason = base.GapReasons.At(i)
-			}
-			a.b.missing[key] = gap{name: name, reason: reason}
+			a.b.missing[key] = gap{name: name, reason: base.GapReason(i)}
 		}
 	}
 }

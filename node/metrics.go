@@ -275,8 +275,8 @@ func recentGaps(catalog *snapshot.Catalog) (days int, newest time.Time, groups i
 		switch {
 		case catalog.Gaps.Group.At(i) != "" && day == catalog.Date():
 			groups++
-			if catalog.GapReasons.Len() > 0 && catalog.GapReasons.At(i) != "" {
-				reasons[catalog.GapReasons.At(i)]++
+			if reason := catalog.GapReason(i); reason != "" {
+				reasons[reason]++
 			}
 		case catalog.Gaps.Group.At(i) == "" && day > catalog.Date()-30:
 			seen[day] = true

@@ -48,15 +48,12 @@ type lateGroup struct {
 // lateGroups returns the groups without prices on the date of a catalog.
 func lateGroups(catalog *snapshot.Catalog) (all []lateGroup) {
 	for i, day := range catalog.Gaps.Day {
-		late := lateGroup{Group: catalog.Gaps.Group.At(i)}
+		late := lateGroup{Group: catalog.Gaps.Group.At(i), Reason: catalog.GapReason(i)}
 		if late.Group == "" || day != catalog.Date() {
 			continue
 		}
 		if set := catalog.Gaps.Set[i]; set != snapshot.NoSet {
 			late.Set = catalog.Sets.Name.At(int(set))
-		}
-		if catalog.GapReasons.Len() > 0 {
-			late.Reason = catalog.GapReasons.At(i)
 		}
 		all = append(all, late)
 	}

@@ -321,6 +321,14 @@ type Aliases struct {
 	Card        []int32 `column:"card"` // -1 when the phrase stands for words, which are its Replacement
 }
 
+// GapReason is why a row of Gaps has no prices of its day, "" if that is not known.
+func (c *Catalog) GapReason(gap int) string {
+	if c.GapReasons.Len() == 0 {
+		return ""
+	}
+	return c.GapReasons.At(gap)
+}
+
 // AnyGame is the game of an alias that holds in every game.
 const AnyGame = 255
 

@@ -149,8 +149,8 @@ func (e *explainer) explainItem() {
 // gap says which day the feed lacks, and why.
 func (e *explainer) gap(i int) string {
 	text := strings.TrimSpace(e.c.Gaps.Day[i].String() + " " + e.c.Gaps.Group.At(i))
-	if e.c.GapReasons.Len() > 0 && e.c.GapReasons.At(i) != "" {
-		text += " (" + strings.ReplaceAll(e.c.GapReasons.At(i), "_", " ") + ")"
+	if reason := e.c.GapReason(i); reason != "" {
+		text += " (" + strings.ReplaceAll(reason, "_", " ") + ")"
 	}
 	return text
 }

@@ -258,8 +258,8 @@ func (d *comparison) findMissing() {
 			d.missing[c.Sets.ID.At(int(set))] = true
 			d.missingGroups++
 			name := strconv.Quote(c.Sets.Name.At(int(set)))
-			if c.GapReasons.Len() > 0 && c.GapReasons.At(i) != "" {
-				name += " (" + c.GapReasons.At(i) + ")"
+			if reason := c.GapReason(i); reason != "" {
+				name += " (" + reason + ")"
 			}
 			d.missingNames = append(d.missingNames, name)
 		} else if c.Gaps.Group.At(i) == "" {
