@@ -146,8 +146,7 @@ func (b *builder) daysOfBase() map[snapshot.Day]int {
 	var days [snapshot.HistoryDays]bool
 	var points []snapshot.Point
 	for i := range base.NumItems() {
-		from, to := base.Lanes.Of.Range(i)
-		for lane := from; lane < to; lane++ {
+		for lane, to := base.Lanes.Of.Range(i); lane < to; lane++ {
 			if base.Feeds.Namespace.At(int(base.Lanes.Feed[lane])) != source.KindTCGCSV {
 				continue
 			}

@@ -92,23 +92,21 @@ func (b *builder) carryLanes() {
 		feeds[i] = b.feedOf(base.Feeds.Namespace.At(i))
 	}
 
+	// Variants and items have other numbers here than in the base.
 	names := make([]uint16, base.Variants.Len())
 	for i := range names {
 		names[i], _ = b.variants.number(base.Variants.At(i))
 	}
 
-	// Variants and items have other numbers here than in the base.
-	itemOf := b.itemOf
 	// Games are numbered by the table of this program, which may have more than the base's.
 	for i, row := range slices.Concat(base.Cards.Game, base.Sealed.Game) {
 		game := b.baseGames[row]
-		from, to := base.Lanes.Of.Range(i)
-		for lane := from; lane < to; lane++ {
+		for lane, to := base.Lanes.Of.Range(i); lane < to; lane++ {
 			feed := feeds[base.Lanes.Feed[lane]]
 			// Lanes of items that left also show the newest day of their feed.
 			b.newest.observe(feed, game, base.Lanes.LastSeen[lane])
-			if itemOf[i] >= 0 {
-				b.carryLane(lane, itemOf[i], names[base.Lanes.Variant[lane]], feed)
+			if b.itemOf[i] >= 0 {
+				b.carryLane(lane, b.itemOf[i], names[base.Lanes.Variant[lane]], feed)
 			}
 		}
 	}

@@ -270,8 +270,7 @@ func (b *builder) carrySet(i int, refs map[string][]string) set {
 		game: b.baseGames[base.Sets.Game[i]], release: base.Sets.Release[i], total: int(base.Sets.Total[i]),
 	}
 
-	from, to := base.Sets.Aliases.Range(i)
-	for a := from; a < to; a++ {
+	for a, to := base.Sets.Aliases.Range(i); a < to; a++ {
 		s.aliases = append(s.aliases, base.Sets.Alias.At(a))
 	}
 
@@ -291,8 +290,7 @@ func ownerFirst(refs []string, id string) []string {
 
 func identifiersOf(base *snapshot.Catalog, i int) []source.Identifier {
 	var out []source.Identifier
-	from, to := base.Identifiers.Of.Range(i)
-	for k := from; k < to; k++ {
+	for k, to := base.Identifiers.Of.Range(i); k < to; k++ {
 		out = append(out, source.Identifier{
 			Namespace: base.Identifiers.Namespace.At(k), Value: base.Identifiers.Value.At(k),
 		})

@@ -139,8 +139,7 @@ func (b *builder) carryItem(it *item, row int, pending bool) bool {
 
 	last := min(it.unlisted, b.today)
 	lanes := &b.o.Base.Lanes
-	from, to := lanes.Of.Range(row)
-	for lane := from; lane < to; lane++ {
+	for lane, to := lanes.Of.Range(row); lane < to; lane++ {
 		last = max(last, lanes.LastSeen[lane])
 	}
 	return last+unlistedDays >= b.today

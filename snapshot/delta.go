@@ -89,8 +89,7 @@ func (c *Catalog) EachRow(each func(key RowKey, row int)) {
 		each(key, card)
 
 		key.Kind = PriceRow
-		from, to := c.Lanes.Of.Range(card)
-		for lane := from; lane < to; lane++ {
+		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
 			key.Variant = c.Variants.At(int(c.Lanes.Variant[lane]))
 			key.Condition = Condition(c.Lanes.Condition[lane])
 			if c.Lanes.Cents[lane] != NoCents {

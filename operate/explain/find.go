@@ -53,8 +53,7 @@ func (e *explainer) find(given string) error {
 			id = "prd_" + c.Sealed.Tail.At(i-sealed)
 		}
 		is := tailOf(id) == tailOf(e.ID)
-		from, to := c.Identifiers.Of.Range(i)
-		for k := from; k < to && foreign; k++ {
+		for k, to := c.Identifiers.Of.Range(i); k < to && foreign; k++ {
 			name := snapshot.PublicNamespace(c.Identifiers.Namespace.At(k))
 			is = is || strings.ToLower(name)+":"+c.Identifiers.Value.At(k) == given
 		}

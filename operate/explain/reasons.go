@@ -119,8 +119,7 @@ func (e *explainer) explainItem() {
 	// A price is current on the newest day that its feed has of the game.
 	newest := map[uint8]snapshot.Day{}
 	for i := range c.NumItems() {
-		from, to := c.Lanes.Of.Range(i)
-		for lane := from; lane < to && game[i] == game[e.item]; lane++ {
+		for lane, to := c.Lanes.Of.Range(i); lane < to && game[i] == game[e.item]; lane++ {
 			newest[c.Lanes.Feed[lane]] = max(newest[c.Lanes.Feed[lane]], c.Lanes.LastSeen[lane])
 		}
 	}

@@ -292,8 +292,7 @@ func (d *comparison) valueMissing() finding {
 	all := int64(0)
 
 	for card := range c.Cards.ID.Len() {
-		from, to := c.Lanes.Of.Range(card)
-		for lane := from; lane < to; lane++ {
+		for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
 			cents := max(0, c.Lanes.Cents[lane])
 			all += cents
 			if d.missing[setOf(c, card)] {
