@@ -87,16 +87,8 @@ func (s *pokemonTCG) Feed() Feed {
 
 // Catalog implements Source: the sets, then the cards of each set's file.
 func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
-	if !s.hasCatalog {
-		return nil
-	}
-
 	updated := map[string]int64{} // by set
-	var listed []perSetFile
-	dir := path.Join(s.prefix, "cards/en")
-	parse := func(data []byte) ([]record[ptcgSet], error) { return readArrayFile(data, checkPTCGSet) }
-	use := func(set *ptcgSet, at Location) *recordError {
-		listed = append(listed, perSetFile{name: dir + "/" + set.ID + ".json", set: set.ID})
+	useSet := func(set *ptcgSet, at Location) string {
 		updated[set.ID] = parsePTCGTime(set.UpdatedAt)
 		// A total that cannot be is not known.
 		total, _ := totalOf(set.PrintedTotal)
@@ -104,16 +96,11 @@ func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 			At: at, Total: total, Ref: set.ID, Game: pokemon, Name: set.Name, Series: set.Series, Code: set.Code,
 			Release: parsePTCGDate(set.ReleaseDate), Aliases: []string{set.ID},
 		})
-		return nil
-	}
-
-	if err := readListing(ctx, s.in, path.Join(s.prefix, ptcgSets), "set", to, parse, use); err != nil {
-		return err
+		return set.ID
 	}
 
 	// Cards say nothing of their set: their file does.
-	cards := jsonFiles(s.in, dir, checkPTCGCard)
-	cards.use = func(card *ptcgCard, at Location, set string) *recordError {
+	useCard := func(card *ptcgCard, at Location, set string) *recordError {
 		to.Card(Card{
 			At: at, Ref: card.ID, Game: pokemon, SetRef: set, Name: card.Name, Number: card.Number,
 			Rarity:    spaced(card.Rarity),
@@ -121,6 +108,26 @@ func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 		})
 		return nil
 	}
+	return readPTCG(ctx, s, to, checkPTCGSet, checkPTCGCard, useSet, useCard)
+}
+
+// readPTCG reads the sets, whose ids useSet returns, then the cards of each set's file.
+func readPTCG[S, C any](
+	ctx context.Context, s *pokemonTCG, to Sink, checkSet func(*S) *recordError, checkCard func(*C) *recordError,
+	useSet func(set *S, at Location) string, useCard func(card *C, at Location, set string) *recordError,
+) error {
+	if !s.hasCatalog {
+		return nil
+	}
+
+	dir := path.Join(s.prefix, "cards/en")
+	parse := func(data []byte) ([]record[S], error) { return readArrayFile(data, checkSet) }
+	listed, err := readListing(ctx, s.in, path.Join(s.prefix, ptcgSets), "set", dir, to, parse, useSet)
+	if err != nil {
+		return err
+	}
+	cards := jsonFiles(s.in, dir, checkCard)
+	cards.use = useCard
 	return cards.records(ctx, to, listed)
 }
 

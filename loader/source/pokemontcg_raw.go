@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"path"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -42,28 +41,14 @@ func ReadRaw(ctx context.Context, src Source, use func(RawRecord)) error {
 	if !ok {
 		return errors.New("cannot read whole records of another source than " + KindPokemonTCG)
 	}
-	if !files.hasCatalog {
-		return nil
+	useSet := func(set *RawRecord, _ Location) string {
+		use(*set)
+		return set.ID
 	}
-
-	var listed []perSetFile
-	dir := path.Join(files.prefix, "cards/en")
-	parse := func(data []byte) ([]record[RawRecord], error) { return readArrayFile(data, checkRaw) }
-	err := readListing(ctx, files.in, path.Join(files.prefix, ptcgSets), "set", Discard{}, parse,
-		func(set *RawRecord, _ Location) *recordError {
-			listed = append(listed, perSetFile{name: dir + "/" + set.ID + ".json", set: set.ID})
-			use(*set)
-			return nil
-		})
-	if err != nil {
-		return err
-	}
-
-	cards := jsonFiles(files.in, dir, checkRaw)
-	cards.use = func(card *RawRecord, _ Location, set string) *recordError {
+	useCard := func(card *RawRecord, _ Location, set string) *recordError {
 		card.Set = set
 		use(*card)
 		return nil
 	}
-	return cards.records(ctx, Discard{}, listed)
+	return readPTCG(ctx, files, Discard{}, checkRaw, checkRaw, useSet, useCard)
 }

@@ -69,17 +69,16 @@ func (s *punkRecords) Prices(context.Context, Sink) error { return nil }
 
 // Catalog implements Source: the packs as sets, then the cards of each pack's file.
 func (s *punkRecords) Catalog(ctx context.Context, to Sink) error {
-	var listed []perSetFile
 	packs := map[string]bool{}
 	dir := path.Join(s.prefix, "data")
-	use := func(pack *punkPack, at Location) *recordError {
-		listed = append(listed, perSetFile{name: dir + "/" + pack.ID + ".json", set: pack.ID})
+	use := func(pack *punkPack, at Location) string {
 		packs[pack.ID] = true
 		to.Set(pack.set(at))
-		return nil
+		return pack.ID
 	}
 
-	if err := readListing(ctx, s.in, path.Join(s.prefix, punkPacks), "pack", to, readPacks, use); err != nil {
+	listed, err := readListing(ctx, s.in, path.Join(s.prefix, punkPacks), "pack", dir, to, readPacks, use)
+	if err != nil {
 		return err
 	}
 

@@ -129,27 +129,33 @@ func emit[T any](to Sink, name string, list []record[T], use func(rec *T, at Loc
 }
 
 // readListing reads the file of a folder that lists the sets of a catalog, and passes each usable
-// set to use. thing is the source's word for a set.
+// set to use, which returns its id. It returns the files DIR/SET.json of the sets. thing is the source's
+// word for a set.
 func readListing[T any](
-	ctx context.Context, in folder, name, thing string, to Sink,
-	parse func(data []byte) ([]record[T], error), use func(rec *T, at Location) *recordError,
-) error {
+	ctx context.Context, in folder, name, thing, dir string, to Sink,
+	parse func(data []byte) ([]record[T], error), use func(rec *T, at Location) string,
+) (files []perSetFile, err error) {
 	data, err := readNamed(ctx, in, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	list, err := parse(data)
 	if err != nil {
-		return fmt.Errorf("cannot read the %ss in %q: %w", thing, name, err)
+		return nil, fmt.Errorf("cannot read the %ss in %q: %w", thing, name, err)
 	}
 
+	emit(to, name, list, func(rec *T, at Location) *recordError {
+		set := use(rec, at)
+		files = append(files, perSetFile{name: dir + "/" + set + ".json", set: set})
+		return nil
+	})
 	// Without a set every card would be refused one by one.
-	if emit(to, name, list, use) == 0 {
-		return fmt.Errorf("cannot read the %ss in %q: no usable %s in it", thing, name, thing)
+	if len(files) == 0 {
+		return nil, fmt.Errorf("cannot read the %ss in %q: no usable %s in it", thing, name, thing)
 	}
 
-	return nil
+	return files, nil
 }
 
 // readNamed reads one file of a folder.
