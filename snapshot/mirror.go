@@ -3,7 +3,6 @@ package snapshot
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -107,16 +106,8 @@ func (d *Store) stageSection(path string, s *Section, open func(Section) (io.Rea
 	}
 	defer from.Close() //nolint:errcheck // only read
 
-	into, err := d.disk.Open(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-
-	err = copySection(into, from, s)
-	if err == nil {
-		err = into.Sync()
-	}
-	return errors.Join(err, into.Close())
+	fill := func(into disk.File) error { return copySection(into, from, s) }
+	return disk.Create(d.disk, path, nil, 0o644, fill)
 }
 
 // copySection copies the file of a section and compares it with its length and strong checksum.
