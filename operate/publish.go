@@ -116,19 +116,9 @@ func (t *Terms) GuardResults(ctx context.Context, next *snapshot.StoredSnapshot)
 		if other == next.Manifest.ID {
 			other = cur.Previous
 		}
-		if st, err := Load(ctx, store, other); err == nil {
+		if st, err := store.LoadStored(ctx, other); err == nil {
 			current = st
 		}
 	}
 	return t.runGuards(current, next)
-}
-
-// Load reads a snapshot with its manifest.
-func Load(ctx context.Context, store *snapshot.Store, id string) (*snapshot.StoredSnapshot, error) {
-	m, err := store.Manifest(id)
-	if err != nil {
-		return nil, err
-	}
-	catalog, err := store.Load(ctx, id, nil)
-	return &snapshot.StoredSnapshot{Manifest: m, Catalog: catalog}, err
 }

@@ -184,6 +184,11 @@ func (d *Store) Load(ctx context.Context, id string, step func()) (*Catalog, err
 	return stored.Catalog, err
 }
 
+// LoadStored is Load without a step, with the manifest. With an error, the snapshot is empty but not nil.
+func (d *Store) LoadStored(ctx context.Context, id string) (*StoredSnapshot, error) {
+	return d.read(ctx, id, false, nil)
+}
+
 // Verify reads all files of a snapshot and compares them with their strong checksums. Its error
 // names the section that is damaged.
 func (d *Store) Verify(id string) error {

@@ -254,7 +254,7 @@ func (m *Manifest) SameContent(other *Manifest) bool {
 // guardBase is the current snapshot, for the guards. It is nil when that snapshot does not load: a
 // damaged catalog must not prevent the release that replaces it (decision 89).
 func (d *Store) guardBase(id string) *StoredSnapshot {
-	current, err := d.read(context.Background(), id, false, nil)
+	current, err := d.LoadStored(context.Background(), id)
 	if err != nil {
 		return nil
 	}

@@ -140,7 +140,7 @@ func snapshotInspect() *cobra.Command {
 			if err != nil {
 				return fail(exitUsage, "", err)
 			}
-			st, err := operate.Load(cmd.Context(), flags.dir(), args[0])
+			st, err := flags.dir().LoadStored(cmd.Context(), args[0])
 			if err != nil {
 				return fmt.Errorf("cannot inspect the snapshot: %w", err)
 			}
