@@ -3,6 +3,7 @@ package loader
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"ninepocket/loader/source"
 	"ninepocket/snapshot"
@@ -206,7 +207,7 @@ func (b *builder) carryOver() *merged {
 	for i := range base.Cards.ID.Len() {
 		c := b.carryCard(i, refs)
 		if c.set >= 0 {
-			c.group = groupOfSet(m.sets[c.set].refs)
+			c.group = refIn(m.sets[c.set].refs, source.KindTCGCSV)
 		}
 		m.cards = append(m.cards, c)
 	}
@@ -298,10 +299,10 @@ func identifiersOf(base *snapshot.Catalog, i int) []source.Identifier {
 	return out
 }
 
-// groupOfSet is a set's reference in a feed with groups, "" for none.
-func groupOfSet(refs []string) string {
+// refIn is the first of some references that is of a namespace, "" for none.
+func refIn(refs []string, namespace string) string {
 	for _, ref := range refs {
-		if namespace, _ := splitRef(ref); namespace == source.KindTCGCSV {
+		if strings.HasPrefix(ref, fullRef(namespace, "")) {
 			return ref
 		}
 	}

@@ -204,7 +204,7 @@ func (b *builder) aliasesOf(apart []unmatchedSet) (rows [][]string, unknown int)
 		for set, cards := range have {
 			other := &b.merged.sets[set]
 			shared := sharedCards(a.cards, cards)
-			if other.game == a.game && !hasNamespace(other, namespace) && shared > 0 {
+			if other.game == a.game && refIn(other.refs, namespace) == "" && shared > 0 {
 				best[i] = best[i].against(set, shared)
 			}
 		}
@@ -240,10 +240,4 @@ func sharedCards(a, b map[string]bool) (n int) {
 		}
 	}
 	return n
-}
-
-// hasNamespace reports whether a set has a reference of a namespace.
-func hasNamespace(s *set, namespace string) bool {
-	prefix := fullRef(namespace, "")
-	return slices.ContainsFunc(s.refs, func(ref string) bool { return strings.HasPrefix(ref, prefix) })
 }

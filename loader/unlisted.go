@@ -60,7 +60,7 @@ func (b *builder) carryUnlisted(m *merged) {
 		c := b.carryCard(i, refs)
 		if row >= 0 {
 			c.set = setOf(row)
-			c.group = groupOfSet(m.sets[c.set].refs)
+			c.group = refIn(m.sets[c.set].refs, source.KindTCGCSV)
 		}
 		if b.carryItem(&c.item, i, b.missingProducts[c.group]) && !b.joinUnlisted(m.cards[listed:], &c) {
 			m.cards = append(m.cards, c)
