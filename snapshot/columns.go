@@ -38,17 +38,25 @@ func columnsOf(table any) (columns []column) {
 	return columns
 }
 
-// size is how many bytes the column has.
-func (c column) size() int {
+// entries are the entries of a column in the map of its section, each with a slice of bytes or integers.
+// Strings are two: the arena and the ends.
+func (c column) entries() []column {
 	switch data := c.data.(type) {
 	case *Strings:
-		return len(data.arena) + 4*len(data.ends)
+		return []column{{name: c.name, data: &data.arena}, {name: c.name + ".ends", data: &data.ends}}
 	case *Lists:
-		return 4 * len(data.ends)
+		return []column{{name: c.name, data: &data.ends}}
 	}
+	return []column{c}
+}
 
-	slice := reflect.ValueOf(c.data).Elem()
-	return slice.Len() * int(slice.Type().Elem().Size())
+// size is how many bytes the column has.
+func (c column) size() (n int) {
+	for _, entry := range c.entries() {
+		slice := integers(entry.data)
+		n += slice.Len() * int(slice.Type().Elem().Size())
+	}
+	return n
 }
 
 // makeRoom makes room for so many rows in the columns of a table that are slices.
@@ -71,17 +79,11 @@ func (c column) rows() (rows int, is bool) {
 	return reflect.ValueOf(c.data).Elem().Len(), true
 }
 
-// entries is how many entries the map of a section has in a format.
-func entries(columns []column, format int) (n int) {
+// countEntries is how many entries the map of a section has in a format.
+func countEntries(columns []column, format int) (n int) {
 	for _, col := range columns {
-		if col.since > format {
-			continue
-		}
-
-		n++
-		// Strings are two: the arena and the ends.
-		if _, is := col.data.(*Strings); is {
-			n++
+		if col.since <= format {
+			n += len(col.entries())
 		}
 	}
 	return n
@@ -106,52 +108,37 @@ func encodeSection(columns []column) ([]byte, error) {
 	e.buf.Grow(size)
 
 	e.enc = msgpack.NewEncoder(&e.buf)
-	e.err = e.enc.EncodeMapLen(entries(columns, Format))
+	e.err = e.enc.EncodeMapLen(countEntries(columns, Format))
 	for _, col := range columns {
-		e.column(col.name, col.data)
+		for _, entry := range col.entries() {
+			e.entry(entry.name, integers(entry.data))
+		}
 	}
 	return e.buf.Bytes(), e.err
 }
 
-func (e *encoder) column(name string, data any) {
-	switch data := data.(type) {
-	case *Strings:
-		e.bin(name, data.arena)
-		e.column(name+".ends", &data.ends)
-	case *Lists:
-		e.column(name, &data.ends)
-	case *PackedPoints:
-		e.bin(name, *data)
-
-	default:
-		rows := integers(data)
-		e.begin(name, rows.Len()*int(rows.Type().Elem().Size()))
-		// Only data that is not of fixed width is an error, and columns are.
-		b, err := binary.Append(e.buf.AvailableBuffer(), binary.LittleEndian, rows.Interface())
-		e.err = cmp.Or(e.err, err)
-		_, _ = e.buf.Write(b)
+// entry writes the name of an entry, the length of its bytes, and the bytes.
+func (e *encoder) entry(name string, rows reflect.Value) {
+	if e.err == nil {
+		n := rows.Len() * int(rows.Type().Elem().Size())
+		e.err = cmp.Or(e.enc.EncodeString(name), e.enc.EncodeBytesLen(n))
 	}
-}
-
-// integers is the slice of a column of integers, where a day is one.
-func integers(data any) reflect.Value {
-	if days, ok := data.(*[]Day); ok {
-		// The encoder of a slice of days itself is ten times as slow.
-		data = (*[]int32)(unsafe.Pointer(days))
-	}
-	return reflect.ValueOf(data).Elem()
-}
-
-func (e *encoder) bin(name string, b []byte) {
-	e.begin(name, len(b))
+	// Only data that is not of fixed width is an error, and columns are.
+	b, err := binary.Append(e.buf.AvailableBuffer(), binary.LittleEndian, rows.Interface())
+	e.err = cmp.Or(e.err, err)
 	_, _ = e.buf.Write(b) // a buffer takes everything
 }
 
-// begin writes the name of a column and the length of its bytes.
-func (e *encoder) begin(name string, n int) {
-	if e.err == nil {
-		e.err = cmp.Or(e.enc.EncodeString(name), e.enc.EncodeBytesLen(n))
+// integers is the slice of an entry, where a day is an integer and points are bytes.
+func integers(data any) reflect.Value {
+	switch slice := data.(type) {
+	case *[]Day:
+		// The encoder of a slice of days itself is ten times as slow.
+		data = (*[]int32)(unsafe.Pointer(slice))
+	case *PackedPoints:
+		data = (*[]byte)(slice)
 	}
+	return reflect.ValueOf(data).Elem()
 }
 
 // decoder reads columns out of a section's bytes. After the first failure a call does nothing.
@@ -177,13 +164,13 @@ func decodeSection(data []byte, format int, step func(), columns []column) error
 	if err != nil {
 		return fmt.Errorf("is not a map: %w", err)
 	}
-	if want := entries(columns, format); n != want {
+	if want := countEntries(columns, format); n != want {
 		return fmt.Errorf("has %d columns instead of %d", n, want)
 	}
 
 	for _, col := range columns {
 		if col.since <= format {
-			decoder.column(col.name, col.data)
+			decoder.column(col)
 		}
 	}
 	if decoder.err == nil && decoder.r.Len() != 0 {
@@ -236,16 +223,19 @@ func (d *decoder) fail(name, format string, args ...any) []byte {
 	return nil
 }
 
-func (d *decoder) column(name string, data any) {
+func (d *decoder) column(col column) {
+	for _, entry := range col.entries() {
+		d.entry(entry.name, entry.data)
+	}
+	if texts, is := col.data.(*Strings); is && d.err == nil && !texts.ok() {
+		d.fail(col.name, "has ends that do not fit its bytes")
+	}
+}
+
+func (d *decoder) entry(name string, data any) {
 	switch data := data.(type) {
-	case *Strings:
-		data.arena = bytes.Clone(d.bin(name, 1))
-		d.column(name+".ends", &data.ends)
-		if d.err == nil && !data.ok() {
-			d.fail(name, "has ends that do not fit its bytes")
-		}
-	case *Lists:
-		d.column(name, &data.ends)
+	case *[]byte:
+		*data = bytes.Clone(d.bin(name, 1))
 	case *PackedPoints:
 		*data = d.bin(name, 1)
 
