@@ -126,10 +126,10 @@ func (k *checker) table(section string, n int, table any, others ...any) {
 	}
 }
 
-// below checks that every element is less than n.
-func below[T uint8 | uint16 | uint32](k *checker, section, column string, v []T, n int) {
+// below checks that every element is less than n, or -1 for none.
+func below[T uint8 | uint16 | uint32 | int32](k *checker, section, column string, v []T, n int) {
 	k.step()
-	if i := slices.IndexFunc(v, func(row T) bool { return uint64(row) >= uint64(n) }); i >= 0 {
+	if i := slices.IndexFunc(v, func(row T) bool { return uint64(int64(row)+1) > uint64(n) }); i >= 0 {
 		k.want(false, section, fmt.Sprintf("column %q refers to row %d of %d", column, v[i], n))
 	}
 }
@@ -278,12 +278,7 @@ func (c *Catalog) checkCards(k *checker, n, sets, games int) {
 	k.table("cards", n, cards)
 	below(k, "cards", "game", cards.Game, games)
 	below(k, "cards", "order", cards.Order, n)
-
-	bad := func(set int32) bool { return set != NoSet && (set < 0 || int(set) >= sets) }
-	if i := slices.IndexFunc(cards.Set, bad); i >= 0 {
-		k.want(false, "cards", fmt.Sprintf("column %q refers to row %d of %d", "set", cards.Set[i], sets))
-	}
-
+	below(k, "cards", "set", cards.Set, sets)
 	k.instants("cards", "updated_at", cards.UpdatedAt)
 	k.names("cards", "id", &cards.ID, "card_", '_', minTail, maxTail)
 	k.names("cards", "slug", &cards.Slug, "", '-', 1, maxSlug)
