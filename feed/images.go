@@ -126,19 +126,13 @@ func (p *pull) missingPictures() (all []picture, err error) {
 		if err != nil || entry.Name() != "products" {
 			return err
 		}
-		var listed struct {
-			Results []picture `json:"results"`
-		}
-		body, err := os.ReadFile(name) //nolint:gosec // a path of our own
-		if err == nil {
-			err = json.Unmarshal(body, &listed)
-		}
+		listed, err := readResults[picture](name)
 		if err != nil {
 			// The builder reports the fault of such a file.
 			return nil //nolint:nilerr // a file without pictures
 		}
 
-		for _, pic := range listed.Results {
+		for _, pic := range listed {
 			if _, err := os.Stat(filepath.Join(p.Images, pic.name())); pic.fetchable() && err != nil {
 				all = append(all, pic)
 			}

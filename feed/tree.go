@@ -194,21 +194,15 @@ func (p *pull) groups(ctx context.Context) (all []group, err error) {
 					ctx.Err())
 		}
 
-		var listed struct {
-			Results []group `json:"results"`
-		}
-		body, err := os.ReadFile(filepath.Join(p.partial(), name))
-		if err == nil {
-			err = json.Unmarshal(body, &listed)
-		}
-		if err == nil && len(listed.Results) == 0 {
+		listed, err := readResults[group](filepath.Join(p.partial(), name))
+		if err == nil && len(listed) == 0 {
 			err = errors.New("it lists none")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: the groups of category %s: %w", ErrBadResponse, category, err)
 		}
 
-		for _, g := range listed.Results {
+		for _, g := range listed {
 			// The number becomes part of a path.
 			if g.id() == "" || strings.Trim(g.id(), "0123456789") != "" {
 				return nil, fmt.Errorf("%w: the groups of category %s: %.40q is no number of a group", ErrBadResponse,
@@ -219,6 +213,18 @@ func (p *pull) groups(ctx context.Context) (all []group, err error) {
 		}
 	}
 	return all, nil
+}
+
+// readResults reads the elements of a file of the feed.
+func readResults[T any](name string) ([]T, error) {
+	var listed struct {
+		Results []T `json:"results"`
+	}
+	body, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(body, &listed)
+	}
+	return listed.Results, err
 }
 
 // group fetches the two files of a group and returns those that are missing. A group needs products,
