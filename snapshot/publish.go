@@ -118,7 +118,12 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 
 	made := Publication{Action: ActionPublish, Overrides: o.Overrides, By: o.By, Reason: o.Reason}
 	if o.Judge != nil {
-		made.Guards = override(o.Judge(d.guardBase(old.ID), next), o.Overrides)
+		current, err := d.LoadStored(context.Background(), old.ID)
+		if err != nil {
+			// A damaged catalog must not prevent the release that replaces it (decision 89).
+			current = nil
+		}
+		made.Guards = override(o.Judge(current, next), o.Overrides)
 		if slices.ContainsFunc(made.Guards, func(v GuardResult) bool { return v.Status == Refused }) {
 			refused := &RefusedError{id, made.Guards}
 			d.recordRefusal(refused, &o)
@@ -249,16 +254,6 @@ func (m *Manifest) SameContent(other *Manifest) bool {
 		return slices.DeleteFunc(slices.Clone(m.ServingSections()), built)
 	}
 	return m.SnapshotAt.Equal(other.SnapshotAt) && slices.Equal(served(m), served(other))
-}
-
-// guardBase is the current snapshot, for the guards. It is nil when that snapshot does not load: a
-// damaged catalog must not prevent the release that replaces it (decision 89).
-func (d *Store) guardBase(id string) *StoredSnapshot {
-	current, err := d.LoadStored(context.Background(), id)
-	if err != nil {
-		return nil
-	}
-	return current
 }
 
 // override turns refusals that have an override into Overridden.
