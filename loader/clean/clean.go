@@ -16,14 +16,6 @@ import (
 	"ninepocket/snapshot"
 )
 
-// Bounds of text that the snapshot does not bound itself, in code points (docs/API.md, Identifier;
-// Product).
-const (
-	maxRef             = 200
-	maxNamespace       = 100
-	maxIdentifierValue = 200
-)
-
 // cleanText is text as the catalog shows it (decision 25): HTML entities unescaped, composed (NFC),
 // without control and formatting characters, trimmed, with single spaces. False means that it is
 // not UTF-8.
@@ -128,7 +120,7 @@ func (c *Record) Key(s string) bool {
 	switch {
 	case s == "":
 		c.Refuse(source.ReasonMissingValue, "ref")
-	case n > maxRef:
+	case n > source.MaxRef:
 		c.Refuse(source.ReasonTooLong, s)
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
 		c.Refuse(source.ReasonBadRef, strings.ToValidUTF8(s, "\uFFFD"))
@@ -143,8 +135,8 @@ func (c *Record) Key(s string) bool {
 func (c *Record) Identifiers(in []source.Identifier) []source.Identifier {
 	var out []source.Identifier
 	for _, id := range in {
-		ns := c.Optional(id.Namespace, maxNamespace)
-		value := c.Unique(id.Value, maxIdentifierValue)
+		ns := c.Optional(id.Namespace, source.MaxNamespace)
+		value := c.Unique(id.Value, source.MaxAlias)
 		if ns == "" || value == "" {
 			// Values that are too long or unclean are noted already.
 			if id.Namespace == "" || id.Value == "" {

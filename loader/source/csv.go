@@ -230,13 +230,13 @@ func plainText(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// maxRef bounds a reference in code points: the length of a path id (decision 4).
-const maxRef = 200
+// MaxRef bounds a reference in code points: the length of a path id (decision 4).
+const MaxRef = 200
 
 // validRef reports whether text may be a reference: plain, not empty, not padded with spaces,
-// within maxRef.
+// within MaxRef.
 func validRef(s string) bool {
-	return s != "" && s[0] != ' ' && s[len(s)-1] != ' ' && plainText(s) && utf8.RuneCountInString(s) <= maxRef
+	return s != "" && s[0] != ' ' && s[len(s)-1] != ' ' && plainText(s) && utf8.RuneCountInString(s) <= MaxRef
 }
 
 // IsCode reports whether text is a code: lower-case letters, digits and underscores, at most

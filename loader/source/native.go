@@ -50,8 +50,8 @@ const (
 	nativeSealed = "sealed.jsonl"
 )
 
-// maxNamespace and maxAlias bound an identifier (docs/API.md, Identifier).
-const maxNamespace, maxAlias = 100, 200
+// MaxNamespace and MaxAlias bound an identifier (docs/API.md, Identifier).
+const MaxNamespace, MaxAlias = 100, 200
 
 func newNative(in folder, _ string, o Options) (Source, error) {
 	// The directory may be inside other folders, as in its archive.
@@ -97,7 +97,7 @@ func (s *native) readAbout() error {
 	switch {
 	case !namespaceOK(a.Namespace):
 		return fmt.Errorf("namespace %q in %s is not 1 to %d lower-case letters, digits, dots, hyphens and underscores",
-			clip(a.Namespace), nativeToml, maxNamespace)
+			clip(a.Namespace), nativeToml, MaxNamespace)
 	case a.PartnerNamespace != "" && !namespaceOK(a.PartnerNamespace):
 		return fmt.Errorf("partner_namespace %q in %s is not a namespace", clip(a.PartnerNamespace), nativeToml)
 	case len(a.Attribution) > 1000 || !plainText(a.Attribution):
@@ -110,7 +110,7 @@ func (s *native) readAbout() error {
 // namespaceOK reports whether text may be a namespace: it is part of identities and of mapping
 // files.
 func namespaceOK(s string) bool {
-	return s != "" && len(s) <= maxNamespace && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789.-_") == ""
+	return s != "" && len(s) <= MaxNamespace && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789.-_") == ""
 }
 
 // sortFiles finds the files of the directory. Others, such as a README, are left alone.

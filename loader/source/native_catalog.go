@@ -174,7 +174,7 @@ func (c *validator) name(n *nativeName) {
 func (c *validator) identifiers(list []Identifier) {
 	c.must(len(list) <= maxList, ReasonTooLong, "identifiers")
 	for _, id := range list {
-		if !aliasOK(id.Namespace, maxNamespace) || !aliasOK(id.Value, maxAlias) {
+		if !aliasOK(id.Namespace, MaxNamespace) || !aliasOK(id.Value, MaxAlias) {
 			c.must(false, ReasonBadIdentifier, id.Namespace+" "+id.Value)
 		}
 	}
@@ -230,7 +230,7 @@ func readNativeSet(to Sink, at Location, line []byte) *recordError {
 	c.must(in.ReleaseDate == "" || ok && in.ReleaseDate <= maxRelease, ReasonBadDate, in.ReleaseDate)
 	c.must(len(in.Aliases) <= maxList, ReasonTooLong, "aliases")
 	for _, alias := range in.Aliases {
-		c.text("aliases", alias, maxAlias, true)
+		c.text("aliases", alias, MaxAlias, true)
 	}
 
 	total, ok := totalOf(in.PrintedTotal)
