@@ -55,7 +55,6 @@ func Days(folder string) ([]string, error) {
 			days = append(days, day)
 		}
 	}
-	slices.Sort(days)
 	return days, nil
 }
 

@@ -324,7 +324,8 @@ func (p *pull) finish(from string) error {
 
 // move renames a feed directory or a day's file into another folder of the feed, durably.
 func (p *pull) move(from, to string) error {
-	err := errors.Join(p.syncFolders(from), disk.MkdirAll(p.disk, filepath.Dir(to), 0o755))
+	// The files already are durable. A feed directory that lost names in a power cut would seem complete.
+	err := errors.Join(disk.SyncFolders(p.disk, from), disk.MkdirAll(p.disk, filepath.Dir(to), 0o755))
 	if err == nil {
 		err = p.disk.Rename(from, to)
 	}
@@ -342,17 +343,6 @@ func (p *pull) builtAt(tree string) time.Time {
 		return time.Time{}
 	}
 	return at
-}
-
-// syncFolders makes the names in a feed directory durable. The files already are durable. A
-// feed directory that lost names in a power cut would seem complete.
-func (p *pull) syncFolders(root string) error {
-	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.IsDir() {
-			return err
-		}
-		return p.disk.SyncDir(name)
-	})
 }
 
 // unusedName is an unused name in the folder trees: a feed directory may be completed after it was current.
@@ -379,7 +369,6 @@ func (p *pull) dropTrees(current string) error {
 			old = append(old, entry.Name())
 		}
 	}
-	slices.Sort(old)
 	for _, name := range old[:max(0, len(old)-maxTrees+1)] {
 		err = errors.Join(err, p.disk.Remove(filepath.Join(p.trees(), name)))
 	}

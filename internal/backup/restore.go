@@ -190,12 +190,7 @@ func (r Restore) place() (err error) {
 			continue
 		}
 		// A file with its name is on disk.
-		err = filepath.WalkDir(staged(into), func(name string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.IsDir() {
-				err = disk.OS.SyncDir(name)
-			}
-			return err
-		})
+		err = disk.SyncFolders(disk.OS, staged(into))
 		if err == nil {
 			err = disk.OS.Rename(staged(into), into)
 		}

@@ -100,6 +100,16 @@ func Replace(on FS, staged, name string, data []byte, mode fs.FileMode, each ...
 	return on.SyncDir(filepath.Dir(name))
 }
 
+// SyncFolders makes the names in a folder and in all folders below it durable.
+func SyncFolders(on FS, root string) error {
+	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		return on.SyncDir(name)
+	})
+}
+
 // MkdirAll makes a folder and missing ones above it. Those above it have durable names when it returns;
 // the folder itself has when the caller has synced its parent.
 func MkdirAll(on FS, name string, mode fs.FileMode) error {
