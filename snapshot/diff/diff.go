@@ -131,7 +131,7 @@ func Compare(a, b *snapshot.Catalog, o Options) *Diff {
 	d.Sets = o.changes(named{&a.Sets.ID, &a.Sets.Name, ""}, named{&b.Sets.ID, &b.Sets.Name, ""})
 	d.Sealed = o.changes(named{&a.Sealed.Tail, &a.Sealed.Name, o.Prefix},
 		named{&b.Sealed.Tail, &b.Sealed.Name, o.Prefix})
-	d.Coverage = Coverage{priced(a), priced(b)}
+	d.Coverage = Coverage{Priced(a), Priced(b)}
 	d.Prices = o.comparePrices(NewPairs(a, b))
 	return d
 }
@@ -193,8 +193,8 @@ func Rows(ids *snapshot.Strings) map[string]int {
 	return m
 }
 
-// priced is the number of cards with a display price.
-func priced(c *snapshot.Catalog) int {
+// Priced is the number of cards with a display price.
+func Priced(c *snapshot.Catalog) int {
 	n := 0
 	for _, lane := range c.Cards.Display {
 		if lane >= 0 {

@@ -312,17 +312,12 @@ func (d *comparison) valueMissing() finding {
 // unpriced judges a first snapshot, which has none to be compared with.
 func (d *comparison) unpriced() finding {
 	c := d.next.Catalog
-	without := 0
-	for _, lane := range c.Cards.Display {
-		if lane < 0 {
-			without++
-		}
-	}
 	// A catalog without any price feed is intended.
 	if len(c.Lanes.Cents) == 0 && d.next.Manifest.Counts.Quarantined < minLines {
 		return finding{}
 	}
-	return d.share(without, len(c.Cards.Display), minPrices, "%d of %d cards have no price (%s, at most %s may)")
+	all := len(c.Cards.Display)
+	return d.share(all-diff.Priced(c), all, minPrices, "%d of %d cards have no price (%s, at most %s may)")
 }
 
 func (d *comparison) quarantined() finding {
