@@ -194,11 +194,9 @@ func (b *builder) findItemsOfBase() {
 
 // idsOfBase are the ids of the base's items in its own numbering: its cards, then its sealed products.
 func (b *builder) idsOfBase() (ids []string) {
-	for i := range b.o.Base.Cards.ID.Len() {
-		ids = append(ids, b.o.Base.Cards.ID.At(i))
-	}
-	for i := range b.o.Base.Sealed.Tail.Len() {
-		ids = append(ids, sealedPrefix+b.o.Base.Sealed.Tail.At(i))
+	ids = slices.Collect(b.o.Base.Cards.ID.All())
+	for tail := range b.o.Base.Sealed.Tail.All() {
+		ids = append(ids, sealedPrefix+tail)
 	}
 	return ids
 }

@@ -35,15 +35,12 @@ func (a *assembly) writePrior() {
 
 func isExpansion(catalog *snapshot.Catalog, set int) bool {
 	name := cardvocab.Fold(catalog.Sets.Name.At(set))
-	for _, word := range []string{
-		"promo", "deck", "jumbo", "miscellaneous", "prizepack", "worldchampionship", "exclusives",
-	} {
-		if strings.Contains(name, word) {
-			return false
-		}
-	}
-	return catalog.Sets.Cards[set] >= minExpansion
+	isIn := func(word string) bool { return strings.Contains(name, word) }
+	return catalog.Sets.Cards[set] >= minExpansion && !slices.ContainsFunc(otherSets, isIn)
 }
+
+// otherSets are words in the names of sets that are no expansions.
+var otherSets = []string{"promo", "deck", "jumbo", "miscellaneous", "prizepack", "worldchampionship", "exclusives"}
 
 // findMovers finds the cards whose display price differs from 7 days earlier (decision 21). Both
 // prices exist, and the earlier one is above zero, because a change from nothing has no
