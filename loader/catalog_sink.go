@@ -165,21 +165,20 @@ func (g *catalogSink) item(
 		return item{}, false
 	}
 
-	var it item
-	var ok bool
-	it.game, ok = game(cleaner, slug)
+	game, ok := game(cleaner, slug)
 	if !ok {
 		return item{}, false
 	}
 
-	it.name, ok = cleaner.Name(name)
+	name, ok = cleaner.Name(name)
 	if !ok {
 		return item{}, false
 	}
 
-	it.refs = []string{fullRef(g.feed.Namespace, ref)}
-	it.identifiers = cleaner.Identifiers(ids)
-	it.updatedAt = updatedAt
+	it := item{
+		refs: []string{fullRef(g.feed.Namespace, ref)}, name: name, game: game,
+		identifiers: cleaner.Identifiers(ids), updatedAt: updatedAt,
+	}
 	for _, id := range it.identifiers {
 		if id.Namespace != g.feed.Namespace && (!g.feed.ProductRefs || id.Namespace != g.feed.Partner) {
 			continue

@@ -149,11 +149,8 @@ func newestDay(stored []byte) Day {
 		return NoDay
 	}
 
-	p := Point{Day: Day(day)}
-	for len(rest) > 0 {
-		p, rest = p.next(rest)
-	}
-	return p.Day
+	_, last, _ := DecodeNext(nil, Point{Day: Day(day)}, rest, math.MaxInt32, math.MaxInt32)
+	return last.Day
 }
 
 // next steps from a point to the next stored point.
