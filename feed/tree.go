@@ -363,14 +363,10 @@ func (p *pull) dropTrees(current string) error {
 		return err
 	}
 
-	var old []string
-	for _, entry := range entries {
-		if entry.Name() != current {
-			old = append(old, entry.Name())
-		}
-	}
-	for _, name := range old[:max(0, len(old)-maxTrees+1)] {
-		err = errors.Join(err, p.disk.Remove(filepath.Join(p.trees(), name)))
+	// Names ascend by time.
+	old := slices.DeleteFunc(entries, func(entry fs.DirEntry) bool { return entry.Name() == current })
+	for _, entry := range old[:max(0, len(old)-maxTrees+1)] {
+		err = errors.Join(err, p.disk.Remove(filepath.Join(p.trees(), entry.Name())))
 	}
 	return err
 }
