@@ -35,11 +35,7 @@ func openTar(path string, lim limits) (*tarFolder, error) {
 		folder.list = append(folder.list, f)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-
-	return folder, nil
+	return folder, err
 }
 
 func (t *tarFolder) files() []file { return t.list }

@@ -129,11 +129,7 @@ func openDir(name string) (*dirFolder, error) {
 		d.list = append(d.list, file{name: rel, size: info.Size(), mod: info.ModTime()})
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-
-	return d, nil
+	return d, err
 }
 
 func (d *dirFolder) files() []file { return d.list }
