@@ -100,16 +100,6 @@ func (d newestDays) observe(feed, game uint8, day snapshot.Day) {
 	d[feed][game] = max(d[feed][game], day)
 }
 
-// current is the lane's price on its feed's newest day, NoCents when it has none (decision 18).
-func (t *laneTable) current(n int32, d newestDays, game uint8) int64 {
-	// A lane that its feed no longer names has no price today.
-	l := &t.all[n]
-	if l.day != d[l.feed][game] {
-		return snapshot.NoCents
-	}
-	return l.cents
-}
-
 // variantOrder are the variants that come first, in the order in which a card's display price looks
 // for one; all others follow alphabetically (decision 19). All games have one order, because a
 // catalog has one table of variants.

@@ -64,7 +64,7 @@ func (a *assembly) firstFeeds(lanes []int32) []int32 {
 	})
 }
 
-// cents is a lane's current price: that of its feed's newest day.
+// cents is a lane's current price: that of its feed's newest day, NoCents when it has none (decision 18).
 func (a *assembly) cents(lane int32) int64 {
 	l := &a.b.lanes.all[lane]
 	it := a.b.merged.item(int(l.item))
@@ -72,11 +72,11 @@ func (a *assembly) cents(lane int32) int64 {
 	if l.layer == layerBase && slices.Contains(a.readDays[feedGroup{l.feed, it.group}], l.day) {
 		return snapshot.NoCents
 	}
-	cents := a.b.lanes.current(lane, a.b.newest, it.game)
-	if cents == snapshot.NoCents && a.carriesPrice(lane, it) {
-		return a.b.lanes.all[lane].cents
+	// A lane that its feed no longer names has no price today, unless it has that of an earlier day for a while.
+	if l.day != a.b.newest[l.feed][it.game] && !a.carriesPrice(lane, it) {
+		return snapshot.NoCents
 	}
-	return cents
+	return l.cents
 }
 
 // displayPrice is the lane whose price stands for the item: lanes are in the order of decision 19,
