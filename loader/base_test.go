@@ -359,3 +359,76 @@ func TestBaseAndInputsOfOneDay(t *testing.T) {
 		t.Errorf("a day's file on a base of that day makes %+v", v)
 	}
 }
+
+// TestClosedDaysOfOtherLanes: a day after the base a card has left, two cards are one, or a sealed product is new.
+// Each time the lists are those of a full build.
+func TestClosedDaysOfOtherLanes(t *testing.T) {
+	shop := newFake("shop").set("s", "Base")
+	mart := newFake("mart").set("s", "Base")
+	for i := range 12 {
+		shop.card(fmt.Sprint("c", i), "s", fmt.Sprint("Card ", i), fmt.Sprint(i))
+		mart.card(fmt.Sprint("m", i), "s", fmt.Sprint("Odd ", i), fmt.Sprint(100+i))
+		shop.sealed = append(shop.sealed, source.Sealed{
+			Ref: fmt.Sprint("b", i), Game: "pokemon", Name: fmt.Sprint("Box ", i), PackageType: source.BoosterBox,
+			Units: 36, UnitKind: source.BoosterPack, Edition: snapshot.StandardEdition, UpdatedAt: snapshot.NoTime,
+		})
+	}
+	inputs := map[string]*fake{"catalog": shop, "second": mart}
+	variant := map[string]string{"c": "normal", "m": "holofoil"}
+	day := func(name, feed string, d snapshot.Day, refs ...string) Input {
+		f := newFake(feed)
+		f.feed.HasCatalog = false
+		for _, ref := range refs {
+			for i := range 12 {
+				f.price(priceRow(fmt.Sprint(ref, i), variant[ref], d, int64(100+i)+int64(d)))
+			}
+		}
+		inputs[name] = f
+		return Input{"native", name}
+	}
+
+	before := []Input{
+		day("shop1", "shop", today-3, "c", "b"), day("mart1", "mart", today-3, "m"),
+		day("shop2", "shop", today, "c", "b"),
+	}
+	newest := []Input{day("shop3", "shop", today+1, "c", "b"), day("mart3", "mart", today+1, "m")}
+	o := Options{Sources: []Input{{"native", "catalog"}, {"native", "second"}}, IncludeUnmatched: true}
+	for what, file := range map[string][2]string{
+		"as it was": {removedFile, strings.Join(removedHeader, ",") + "\n"},
+		"left":      {removedFile, strings.Join(removedHeader, ",") + "\ncard,shop,c5,it left\n"},
+		"one": {
+			"aliases.csv",
+			"kind,namespace,ref,target_namespace,target_ref\ncard,shop,c3,mart,m0\ncard,shop,c0,mart,m5\n",
+		},
+	} {
+		o.Base = nil
+		o.Mapping = ""
+		o.Prices = before
+		inputs["catalog"] = shop
+		base := mustBuild(t, o, inputs).Catalog
+		if what == "left" {
+			without := *shop
+			without.cards = slices.Delete(slices.Clone(shop.cards), 5, 6)
+			inputs["catalog"] = &without
+		}
+
+		o.Mapping = t.TempDir()
+		if err := os.WriteFile(filepath.Join(o.Mapping, file[0]), []byte(file[1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o.Prices = slices.Concat(before, newest)
+		want := sections(t, mustBuild(t, o, inputs))
+		o.Base = base
+		o.Prices = newest
+		next := mustBuild(t, o, inputs)
+		got := sections(t, next)
+		for _, name := range []string{"closed", "history", "lanes", "stats"} {
+			if got[name] != want[name] {
+				t.Errorf("%s: section %q differs from that of a full build", what, name)
+			}
+		}
+		if same := next.Catalog.History.Closed == base.History.Closed; same != (what == "as it was") {
+			t.Errorf("%s: closed days are taken over: %t", what, same)
+		}
+	}
+}

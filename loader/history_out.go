@@ -26,31 +26,42 @@ func (a *assembly) writeHistory() {
 }
 
 // closedOfBase returns the lanes of the base's closed lists, in that order. It returns none if the new
-// catalog has other closed days, other lanes, or other points on these days.
+// catalog has other closed days, other lanes or another order, or other points on these days.
 func (a *assembly) closedOfBase() []int32 {
 	base := &a.b.o.Base.History
 	first, last := snapshot.ClosedDays(a.date)
 	if base.Closed.Len() == 0 || !slices.Equal(base.Closed.Days, []snapshot.Day{first, last}) || a.r.First <= last {
 		return nil
 	}
-	for _, days := range a.readDays {
-		if len(days) > 0 && slices.Min(days) <= last {
-			return nil
-		}
-	}
 
+	all := a.b.lanes.all
 	closed := slices.Repeat([]int32{-1}, base.Closed.Len())
 	for _, lane := range slices.Concat(a.lanes...) {
-		if before := a.b.lanes.all[lane].base; before >= 0 {
+		if before := all[lane].base; before >= 0 {
 			if list := base.ListOf(int(before)); list < len(closed) {
 				closed[list] = lane
 			}
 		}
 	}
-	if slices.Contains(closed, -1) {
+	// Where two cards of the base are one now, the lists are no longer in the order of ids.
+	inOrder := func(lane, before int32) int {
+		item := all[lane].item
+		return cmp.Or(a.compareItems(item, all[before].item),
+			slices.Index(a.lanes[item], lane)-slices.Index(a.lanes[item], before))
+	}
+	if slices.Contains(closed, -1) || !slices.IsSortedFunc(closed, inOrder) {
 		return nil
 	}
 	return closed
+}
+
+// compareItems compares items by kind, cards first, then by id.
+func (a *assembly) compareItems(x, y int32) int {
+	isCard := func(item int32) bool { return int(item) < len(a.b.merged.cards) }
+	if isCard(x) != isCard(y) {
+		return cmp.Compare(x, y)
+	}
+	return cmp.Compare(a.b.merged.item(int(x)).tail, a.b.merged.item(int(y)).tail)
 }
 
 // lanesByID returns all lanes but some, by the ids of their items, then by variant and condition. Prices do not
@@ -67,14 +78,7 @@ func (a *assembly) lanesByID(but []int32) (lanes []int32) {
 			items = append(items, int32(item))
 		}
 	}
-	// Cards come first.
-	isCard := func(item int32) bool { return int(item) < len(a.b.merged.cards) }
-	slices.SortFunc(items, func(x, y int32) int {
-		if isCard(x) != isCard(y) {
-			return cmp.Compare(x, y)
-		}
-		return cmp.Compare(a.b.merged.item(int(x)).tail, a.b.merged.item(int(y)).tail)
-	})
+	slices.SortFunc(items, a.compareItems)
 
 	for _, item := range items {
 		lanes = append(lanes, a.lanes[item]...)

@@ -62,16 +62,20 @@ type storedClosed struct {
 	section Section
 	read    func(Section) ([]byte, error)
 	points  int // of all lists
+	// verified says that the strong checksum was compared, too.
+	verified bool
 }
 
 // lastClosed are the closed days that were read last, for as long as a catalog has them. Snapshots of one month
 // have the same, and then one copy of them is in memory.
 var lastClosed atomic.Pointer[weak.Pointer[Closed]]
 
-// knownClosed returns the closed days of a checksum if a catalog in memory has them, else nil.
-func knownClosed(sha256 string) *Closed {
+// knownClosed returns the closed days of a section if a catalog in memory has them, else nil. With verified, only
+// such that were verified count.
+func (s *Section) knownClosed(verified bool) *Closed {
 	if last := lastClosed.Load(); last != nil {
-		if closed := last.Value(); closed != nil && closed.stored.section.SHA256 == sha256 {
+		closed := last.Value()
+		if closed != nil && closed.stored.section == *s && (closed.stored.verified || !verified) {
 			return closed
 		}
 	}
@@ -79,11 +83,11 @@ func knownClosed(sha256 string) *Closed {
 }
 
 // InMemory reports whether a catalog in memory has the content of a section, so that a load shares it.
-func (s *Section) InMemory() bool { return s.Name == closedName && knownClosed(s.SHA256) != nil }
+func (s *Section) InMemory() bool { return s.Name == closedName && s.knownClosed(false) != nil }
 
-// remember notes the section that closed days were read from; they have so many valid points.
-func (closed *Closed) remember(section Section, read func(Section) ([]byte, error), points int) {
-	closed.stored = &storedClosed{section, read, points}
+// remember notes where closed days were read from.
+func (closed *Closed) remember(from storedClosed) {
+	closed.stored = &from
 	last := weak.Make(closed)
 	lastClosed.Store(&last)
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -225,5 +227,85 @@ func TestOldCatalogIsWritten(t *testing.T) {
 	}
 	if m.Format != snapshot.Format || dump(again) != dump(c) {
 		t.Errorf("it is another catalog in format %d", m.Format)
+	}
+}
+
+// TestSharedClosedDaysAreChecked: a snapshot with the closed days of a catalog in memory is refused if they do not
+// fit the rest of it, as it is without that catalog.
+func TestSharedClosedDaysAreChecked(t *testing.T) {
+	day, _ := nextPrices()
+	d := openDir(t.TempDir())
+	m := write(t, d, day)
+	files := snapshotFiles(t, d, m.ID)
+	inMemory, err := d.Load(t.Context(), m.ID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	fewer := newForger(t)
+	fewer.put("closed", files["closed.msgpack.zst"], int(sectionOf(m, "closed").Raw))
+	*fewer.section("closed") = sectionOf(m, "closed")
+	earlier := &forger{m: m, files: files, root: t.TempDir()}
+	withoutOpen := *day
+	withoutOpen.History.Points = nil
+	withoutOpen.History.Of = snapshot.Lists{}
+	for range day.History.Of.Len() {
+		withoutOpen.History.Of.Append(0)
+	}
+	sections, err := snapshot.EncodeSections(&withoutOpen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.Index(snapshot.SectionNames(), "history")
+	earlier.put("history", pack(t, sections[i]), len(sections[i]))
+	earlier.m.SnapshotAt = m.SnapshotAt.AddDate(0, 0, -100)
+
+	for what, f := range map[string]*forger{"has lists that no lane has": fewer, "days of its points": earlier} {
+		store, id := f.store(t)
+		if _, err := store.Load(t.Context(), id, nil); !errors.Is(err, snapshot.ErrDamaged) ||
+			!strings.Contains(err.Error(), what) {
+			t.Errorf("want %q, got %v", what, err)
+		}
+	}
+	runtime.KeepAlive(inMemory)
+}
+
+// TestUnverifiedClosedDays: closed days with the checksum of others are not taken for these where that counts.
+func TestUnverifiedClosedDays(t *testing.T) {
+	day, next := nextPrices()
+	d := openDir(t.TempDir())
+	honest := write(t, d, next)
+
+	others := openDir(t.TempDir())
+	forgedDays := *day.History.Closed
+	forgedDays.Points = nil
+	forgedDays.Of = snapshot.Lists{}
+	var points []snapshot.Point
+	for list := range day.History.Closed.Len() {
+		points = snapshot.DecodePoints(points[:0], day.History.Closed.Stored(list), 0, day.Date())
+		points[0].Cents += 7
+		forgedDays.Points = snapshot.EncodePoints(forgedDays.Points, points)
+		forgedDays.Of.Append(len(forgedDays.Points))
+	}
+	day.History.Closed = &forgedDays
+	m := write(t, others, day)
+	f := &forger{m: m, files: snapshotFiles(t, others, m.ID), root: t.TempDir()}
+	f.section("closed").SHA256 = sectionOf(honest, "closed").SHA256
+	store, id := f.store(t)
+	forged, err := store.Load(t.Context(), id, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	verified, err := d.LoadVerified(t.Context(), honest.ID)
+	if err != nil || dump(verified) != dump(next) {
+		t.Errorf("the verified catalog has other points: %v", err)
+	}
+
+	// Nor are they written again under that checksum.
+	forged.SnapshotAt += 1000
+	again := write(t, d, forged)
+	if sectionOf(again, "closed").SHA256 == sectionOf(honest, "closed").SHA256 || d.Verify(again.ID) != nil {
+		t.Errorf("the section is %+v", sectionOf(again, "closed"))
 	}
 }

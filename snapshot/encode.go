@@ -199,7 +199,7 @@ func decode(ctx context.Context, m *Manifest, reading decodeOptions) (*Catalog, 
 
 	closed := slices.IndexFunc(m.Sections, func(s Section) bool { return s.Name == closedName })
 	if closed >= 0 && c.History.Closed.stored == nil {
-		c.History.Closed.remember(m.Sections[closed], reading.file, checked.closed)
+		c.History.Closed.remember(storedClosed{m.Sections[closed], reading.file, checked.closed, reading.verifySHA256})
 	}
 	return c, nil
 }
@@ -216,7 +216,7 @@ func (r *decodeOptions) section(ctx context.Context, c *Catalog, format, i int, 
 	if err := s.check(packed, r.verifySHA256); err != nil || table == nil || table.apart != r.companion {
 		return err
 	}
-	if known := knownClosed(s.SHA256); known != nil && table.name == closedName {
+	if known := s.knownClosed(r.verifySHA256); known != nil && table.name == closedName {
 		c.History.Closed = known
 		return nil
 	}

@@ -357,19 +357,18 @@ func (c *Catalog) checkHistory(k *checker, lanes int) {
 	if len(h.List) > 0 {
 		k.rows("history", lanes, len(h.List))
 		below(k, "history", "list", h.List, lanes)
+		k.want(k.errs != nil || distinct(h.List), "history", "has a list of two lanes")
 	}
 	k.lists("history", &h.Of, h.Points, firstDay, c.Date())
 
 	closed := h.Closed
-	switch {
-	case closed.Len() == 0 || k.errs != nil:
+	if closed.Len() == 0 {
+		k.want(closed == nil || len(closed.Days)+len(closed.Points) == 0, closedName, "has no lists of its points")
 		return
-	case closed.stored != nil: // read from a section, and checked then
-		k.points += closed.stored.points
-	default:
+	}
+	if k.errs == nil {
 		c.checkClosed(k)
 	}
-
 	if k.errs != nil {
 		return
 	}
@@ -378,12 +377,27 @@ func (c *Catalog) checkHistory(k *checker, lanes int) {
 	room := make([]Point, 0, HistoryDays)
 	for list := range closed.Len() {
 		k.every(list)
-		k.want(len(DecodePoints(room, h.Stored(list), closed.Days[0], closed.Days[1])) == 0, "history",
-			"has points of closed days")
+		if len(DecodePoints(room, h.Stored(list), closed.Days[0], closed.Days[1])) > 0 {
+			k.want(false, "history", "has points of closed days")
+			return
+		}
 	}
 }
 
-// checkClosed checks the closed days alone.
+// distinct reports whether every element is another one. They are less than their number.
+func distinct(list []uint32) bool {
+	seen := make([]bool, len(list))
+	for _, e := range list {
+		if seen[e] {
+			return false
+		}
+		seen[e] = true
+	}
+	return true
+}
+
+// checkClosed checks the closed days. Other catalogs in memory may have the same, with more lanes or a later
+// date.
 func (c *Catalog) checkClosed(k *checker) {
 	closed := c.History.Closed
 	if len(closed.Days) != 2 || closed.Days[0] > closed.Days[1] || closed.Days[1] > c.Date() {
@@ -391,6 +405,11 @@ func (c *Catalog) checkClosed(k *checker) {
 		return
 	}
 	k.want(closed.Len() <= c.History.Of.Len(), closedName, "has lists that no lane has")
+	if closed.stored != nil { // its points were checked when they were read
+		k.points += closed.stored.points
+		return
+	}
+
 	open := k.points
 	k.lists(closedName, &closed.Of, closed.Points, closed.Days[0], closed.Days[1])
 	k.closed = k.points - open
@@ -410,7 +429,7 @@ func (k *checker) lists(section string, of *Lists, stored PackedPoints, first, l
 
 		from, to := of.Range(list)
 		points, ok := countPoints(stored[from:to], last)
-		if day, _, _, any := cutFirst(stored[from:to]); !ok || any && Day(day) < first {
+		if day, _, _, some := cutFirst(stored[from:to]); !ok || some && Day(day) < first {
 			k.want(false, section, fmt.Sprintf("has points of list %d that do not decode", list))
 			return
 		}

@@ -121,6 +121,7 @@ func TestValidate(t *testing.T) {
 			func(c *c) { c.History.Points = append(c.History.Points, 0) },
 			func(c *c) { c.History.List = c.History.List[1:] },
 			func(c *c) { c.History.List[0] = uint32(len(c.History.List)) },
+			func(c *c) { c.History.List[0] = c.History.List[1] },
 		},
 		"closed": {
 			func(c *c) { c.History.Closed.Days = c.History.Closed.Days[1:] },
@@ -132,6 +133,8 @@ func TestValidate(t *testing.T) {
 				}
 			},
 			func(c *c) { c.History.Closed.Points = append(c.History.Closed.Points, 0) },
+			func(c *c) { c.History.Closed.Of = snapshot.Lists{} },
+			func(c *c) { c.History.Closed = &snapshot.Closed{Days: c.History.Closed.Days} },
 		},
 		"stats": {
 			func(c *c) { c.Stats.Lane = c.Stats.Lane[1:] }, func(c *c) { c.Stats.Min = c.Stats.Min[1:] },

@@ -50,8 +50,11 @@ const (
 	nativeSealed = "sealed.jsonl"
 )
 
-// MaxNamespace and MaxAlias bound an identifier (docs/API.md, Identifier).
-const MaxNamespace, MaxAlias = 100, 200
+// Bounds of an identifier in code points (docs/API.md, Identifier).
+const (
+	MaxNamespace = 100
+	MaxAlias     = 200
+)
 
 func newNative(in folder, _ string, o Options) (Source, error) {
 	// The directory may be inside other folders, as in its archive.

@@ -113,20 +113,20 @@ func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 
 // readPTCG reads the sets, whose ids useSet returns, then the cards of each set's file.
 func readPTCG[S, C any](
-	ctx context.Context, s *pokemonTCG, to Sink, checkSet func(*S) *recordError, checkCard func(*C) *recordError,
+	ctx context.Context, files *pokemonTCG, to Sink, checkSet func(*S) *recordError, checkCard func(*C) *recordError,
 	useSet func(set *S, at Location) string, useCard func(card *C, at Location, set string) *recordError,
 ) error {
-	if !s.hasCatalog {
+	if !files.hasCatalog {
 		return nil
 	}
 
-	dir := path.Join(s.prefix, "cards/en")
+	dir := path.Join(files.prefix, "cards/en")
 	parse := func(data []byte) ([]record[S], error) { return readArrayFile(data, checkSet) }
-	listed, err := readListing(ctx, s.in, path.Join(s.prefix, ptcgSets), "set", dir, to, parse, useSet)
+	listed, err := readListing(ctx, files.in, path.Join(files.prefix, ptcgSets), "set", dir, to, parse, useSet)
 	if err != nil {
 		return err
 	}
-	cards := jsonFiles(s.in, dir, checkCard)
+	cards := jsonFiles(files.in, dir, checkCard)
 	cards.use = useCard
 	return cards.records(ctx, to, listed)
 }
