@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,6 +40,16 @@ func ReadFile(on FS, name string) ([]byte, error) {
 	all.Grow(int(info.Size()) + bytes.MinRead)
 	_, err = all.ReadFrom(file)
 	return all.Bytes(), err
+}
+
+// ReadAny reads anything that can be opened, such as a file or a pipe.
+func ReadAny(on FS, name string) ([]byte, error) {
+	file, err := on.Open(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	return io.ReadAll(file)
 }
 
 // CheckFile returns an error for an existing path that is not a regular file, as [ReadFile] does.

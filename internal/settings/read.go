@@ -15,6 +15,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"ninepocket/access/keys"
+	"ninepocket/internal/disk"
 )
 
 // EnvPrefix begins the environment variables that are settings; __ separates levels.
@@ -118,7 +119,7 @@ func (c *Merged) checkZeroLimits() error {
 
 // readFile merges a TOML file.
 func (c *Merged) readFile(path string) error {
-	text, err := os.ReadFile(path)
+	text, err := disk.ReadAny(disk.OS, path)
 	if err != nil {
 		return fmt.Errorf("cannot read configuration: %w", err)
 	}
