@@ -108,7 +108,8 @@ func TestSwapTorture(t *testing.T) {
 			}
 		}
 
-		switch full := eng.Stats().Retired == retired; {
+		// No further View fits.
+		switch full := eng.Stats().RetiredBytes+days[0].view.Size() > budget; {
 		case !filled && full && k >= len(ids):
 			level, goroutines = measure()
 			filled = true
