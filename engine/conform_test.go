@@ -1,12 +1,12 @@
 package engine_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"ninepocket/engine/enginetest"
+	"ninepocket/internal/disk/disktest"
 	"ninepocket/snapshot"
 )
 
@@ -37,15 +37,7 @@ func TestDirIsASource(t *testing.T) {
 					path += ".msgpack.zst"
 				}
 
-				b, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-
-				b[len(b)/2] ^= 1
-				if err := os.WriteFile(path, b, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				disktest.FlipBit(t, path)
 			},
 		}
 	})

@@ -68,6 +68,8 @@ func (e *Engine) checkMemory(m *snapshot.Manifest) error {
 	dropped := 0
 	for {
 		runtime.GC()
+		// A dropped View may have been the last one with the closed days of the snapshot.
+		needed = estimateMemory(m)
 		used, limit = e.o.Memory()
 		if used+needed <= limit || !e.dropOldest() {
 			break

@@ -3,7 +3,6 @@ package loader
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -16,7 +15,7 @@ import (
 const unlistedDays = 365
 
 // sinceThisBuild stands for the catalog's own date, which only the prices determine.
-const sinceThisBuild = snapshot.Day(math.MaxInt32)
+const sinceThisBuild = snapshot.MaxDay
 
 // carryUnlisted adds the cards and sealed products of the base that no source lists any more, with
 // their sets (decision 3401). If a source should list a group's products but lacks them, they are not

@@ -32,8 +32,11 @@ const (
 // Day is a UTC date as days since 1970-01-01.
 type Day = calendar.Day
 
-// NoDay marks a date that is not known.
-const NoDay = Day(math.MinInt32)
+// NoDay marks a date that is not known, and MaxDay is after all dates.
+const (
+	NoDay  = Day(math.MinInt32)
+	MaxDay = Day(math.MaxInt32)
+)
 
 // DayOf is [calendar.DayOf].
 func DayOf(ms int64) Day { return calendar.DayOf(ms) }

@@ -83,7 +83,7 @@ func (s *Section) knownClosed(verified bool) *Closed {
 }
 
 // InMemory reports whether a catalog in memory has the content of a section, so that a load shares it.
-func (s *Section) InMemory() bool { return s.Name == closedName && s.knownClosed(false) != nil }
+func (s *Section) InMemory() bool { return s.knownClosed(false) != nil }
 
 // remember notes where closed days were read from.
 func (closed *Closed) remember(from storedClosed) {

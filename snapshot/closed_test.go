@@ -3,7 +3,6 @@ package snapshot_test
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"ninepocket/internal/disk/disktest"
 	"ninepocket/internal/fixture"
 	"ninepocket/snapshot"
 )
@@ -155,24 +155,12 @@ func TestClosedDaysAreShared(t *testing.T) {
 	}
 
 	path := filepath.Join(openDir(root).Path(second.ID), "closed.msgpack.zst")
-	damageFile(t, path)
+	disktest.FlipBit(t, path)
 	if _, err := openDir(root).Load(context.Background(), second.ID, nil); !errors.Is(err, snapshot.ErrDamaged) {
 		t.Errorf("a damaged file loads: %v", err)
 	}
 	if a.History.Closed == nil {
 		t.Error("the first catalog has lost its days")
-	}
-}
-
-func damageFile(t *testing.T, path string) {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b[len(b)/2] ^= 1
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -198,7 +186,7 @@ func TestClosedDaysAreTakenOver(t *testing.T) {
 			t.Error(err)
 		}
 		if i == 0 {
-			damageFile(t, filepath.Join(d.Path(first.ID), "closed.msgpack.zst"))
+			disktest.FlipBit(t, filepath.Join(d.Path(first.ID), "closed.msgpack.zst"))
 		}
 	}
 }

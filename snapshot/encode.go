@@ -216,7 +216,7 @@ func (r *decodeOptions) section(ctx context.Context, c *Catalog, format, i int, 
 	if err := s.check(packed, r.verifySHA256); err != nil || table == nil || table.apart != r.companion {
 		return err
 	}
-	if known := s.knownClosed(r.verifySHA256); known != nil && table.name == closedName {
+	if known := s.knownClosed(r.verifySHA256); known != nil {
 		c.History.Closed = known
 		return nil
 	}

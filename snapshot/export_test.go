@@ -37,13 +37,13 @@ func DecodeAround(
 
 // CountPoints counts stored points.
 func CountPoints(b []byte) int {
-	n, _ := countPoints(b, lastDay)
+	n, _ := countPoints(b, firstDay, lastDay)
 	return n
 }
 
 // PointsOK reports whether stored points decode and are in bounds.
 func PointsOK(b []byte, last Day) bool {
-	_, ok := countPoints(b, last)
+	_, ok := countPoints(b, firstDay, last)
 	return ok
 }
 

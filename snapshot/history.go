@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"encoding/binary"
-	"math"
 	"math/bits"
 	"slices"
 )
@@ -45,8 +44,8 @@ func ExtendPoints(dst []byte, last Point, points []Point) []byte {
 
 // CutPoints appends the stored points in [from, until) in their stored form: only the first point
 // is encoded again. Stored prices are too high by shift. It returns the last point, of NoDay when
-// there is none, and the bytes after it. If until is the last day that there is, all further points are
-// copied, and the first is returned.
+// there is none, and the bytes after it. If until is MaxDay, all further points are copied, and
+// the first one is returned.
 func CutPoints(dst, stored []byte, shift int64, from, until Day) ([]byte, Point, []byte) {
 	day, cents, b, ok := cutFirst(stored)
 	p := Point{Day: Day(day), Cents: int64(cents) - shift}
@@ -58,7 +57,7 @@ func CutPoints(dst, stored []byte, shift int64, from, until Day) ([]byte, Point,
 	}
 
 	dst = EncodePoints(dst, []Point{p})
-	if until == math.MaxInt32 {
+	if until == MaxDay {
 		return append(dst, b...), p, nil
 	}
 	_, p, rest := DecodeNext(nil, p, b, until, until-1)
@@ -82,11 +81,19 @@ func (h *History) ListOf(lane int) int {
 	return int(h.List[lane])
 }
 
+// lists are the stored points of a lane: those of closed days, and all others.
+func (h *History) lists(lane int) (closed, open []byte) {
+	list := h.ListOf(lane)
+	if list < h.Closed.Len() {
+		closed = h.Closed.Stored(list)
+	}
+	return closed, h.Stored(list)
+}
+
 // AppendPoints appends to dst the points that a lane has in [from, to], ascending by day.
 func (h *History) AppendPoints(dst []Point, lane int, from, to Day) []Point {
-	list := h.ListOf(lane)
-	open := h.Stored(list)
-	if list >= h.Closed.Len() {
+	closed, open := h.lists(lane)
+	if len(closed) == 0 {
 		return DecodePoints(dst, open, from, to)
 	}
 
@@ -95,26 +102,26 @@ func (h *History) AppendPoints(dst []Point, lane int, from, to Day) []Point {
 	if from < first {
 		dst = DecodePoints(dst, open, from, min(to, first-1))
 	}
-	dst = DecodePoints(dst, h.Closed.Stored(list), from, to)
+	dst = DecodePoints(dst, closed, from, to)
 	return DecodePoints(dst, open, max(from, first), to)
 }
 
 // Has reports whether a lane has any point.
 func (h *History) Has(lane int) bool {
-	list := h.ListOf(lane)
-	return len(h.Stored(list)) > 0 || list < h.Closed.Len() && len(h.Closed.Stored(list)) > 0
+	closed, open := h.lists(lane)
+	return len(closed)+len(open) > 0
 }
 
 // daysUnchanged is the number of days before the last one, which is that of its last point, for which a lane
 // has had one price, without a gap.
 func (h *History) daysUnchanged(lane int, last Day) (n int) {
 	// A point equal to the previous day's is the byte 0, with which no other point ends.
-	list := h.ListOf(lane)
-	_, _, rest, _ := cutFirst(h.Stored(list))
+	closed, open := h.lists(lane)
+	_, _, rest, _ := cutFirst(open)
 	for n < len(rest) && rest[len(rest)-1-n] == 0 {
 		n++
 	}
-	if list >= h.Closed.Len() || last-Day(n) > h.Closed.Days[1]+1 {
+	if len(closed) == 0 || last-Day(n) > h.Closed.Days[1]+1 {
 		return n
 	}
 
@@ -135,12 +142,8 @@ func (h *History) daysUnchanged(lane int, last Day) (n int) {
 
 // lastDay is the day of a lane's last point, NoDay without any.
 func (h *History) lastDay(lane int) Day {
-	list := h.ListOf(lane)
-	last := newestDay(h.Stored(list))
-	if list < h.Closed.Len() {
-		last = max(last, newestDay(h.Closed.Stored(list)))
-	}
-	return last
+	closed, open := h.lists(lane)
+	return max(newestDay(closed), newestDay(open))
 }
 
 func newestDay(stored []byte) Day {
@@ -149,7 +152,7 @@ func newestDay(stored []byte) Day {
 		return NoDay
 	}
 
-	_, last, _ := DecodeNext(nil, Point{Day: Day(day)}, rest, math.MaxInt32, math.MaxInt32)
+	_, last, _ := DecodeNext(nil, Point{Day: Day(day)}, rest, MaxDay, MaxDay)
 	return last.Day
 }
 
@@ -275,20 +278,20 @@ func cutFirst(b []byte) (day, cents uint64, rest []byte, ok bool) {
 	return day, cents, b[n+max(m, 0):], m > 0
 }
 
-// countPoints counts stored points. ok says whether all bytes decode, and whether prices and days
-// are in bounds. A load counts all points there are, so the usual point is quick: it is one byte,
+// countPoints counts stored points. ok says whether all bytes decode, prices are in bounds, and days from
+// first to last. A load counts all points there are, so the usual point is quick: it is one byte,
 // for the next day and no change or a small one.
-func countPoints(b []byte, last Day) (count int, ok bool) {
+func countPoints(b []byte, first, last Day) (count int, ok bool) {
 	if len(b) == 0 {
 		return 0, true
 	}
 
-	first, price, b, ok := cutFirst(b)
-	if !ok || last < 0 || first > uint64(last) || price > MaxCents {
+	from, price, b, ok := cutFirst(b)
+	if !ok || last < 0 || from > uint64(last) || int64(from) < int64(first) || price > MaxCents {
 		return 0, false
 	}
 
-	day := int64(first)
+	day := int64(from)
 	cents := int64(price)
 	count = 1
 	for i := 0; i < len(b); count++ {

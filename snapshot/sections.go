@@ -357,7 +357,7 @@ func (c *Catalog) checkHistory(k *checker, lanes int) {
 	if len(h.List) > 0 {
 		k.rows("history", lanes, len(h.List))
 		below(k, "history", "list", h.List, lanes)
-		k.want(k.errs != nil || distinct(h.List), "history", "has a list of two lanes")
+		k.want(k.errs != nil || k.distinct(h.List), "history", "has a list of two lanes")
 	}
 	k.lists("history", &h.Of, h.Points, firstDay, c.Date())
 
@@ -385,9 +385,10 @@ func (c *Catalog) checkHistory(k *checker, lanes int) {
 }
 
 // distinct reports whether every element is another one. They are less than their number.
-func distinct(list []uint32) bool {
+func (k *checker) distinct(list []uint32) bool {
 	seen := make([]bool, len(list))
-	for _, e := range list {
+	for i, e := range list {
+		k.every(i)
 		if seen[e] {
 			return false
 		}
@@ -428,8 +429,8 @@ func (k *checker) lists(section string, of *Lists, stored PackedPoints, first, l
 		}
 
 		from, to := of.Range(list)
-		points, ok := countPoints(stored[from:to], last)
-		if day, _, _, some := cutFirst(stored[from:to]); !ok || some && Day(day) < first {
+		points, ok := countPoints(stored[from:to], first, last)
+		if !ok {
 			k.want(false, section, fmt.Sprintf("has points of list %d that do not decode", list))
 			return
 		}

@@ -268,14 +268,7 @@ func TestRestart(t *testing.T) {
 
 	// One bit of one file.
 	name := filepath.Join(dir, views[3].ID, bulk.Prices)
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text[len(text)/2] ^= 1
-	if err := os.WriteFile(name, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	disktest.FlipBit(t, name)
 	s = has(views[2].ID)
 	mustMake(t, s, views[3])
 	unpacked(t, dir, s.Of(views[3].ID), bulk.Prices)

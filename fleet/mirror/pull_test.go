@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ninepocket/internal/disk/disktest"
 	"ninepocket/internal/s3test"
 	"ninepocket/snapshot"
 )
@@ -26,15 +27,7 @@ func damage(t *testing.T, dir *snapshot.Store, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir.Path(id), m.Sections[0].File)
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b[len(b)/2] ^= 1
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	disktest.FlipBit(t, filepath.Join(dir.Path(id), m.Sections[0].File))
 }
 
 // TestPullResume cuts every answer with a section after a third of it. The pull asks for the rest,

@@ -2,7 +2,6 @@
 package history
 
 import (
-	"math"
 	"slices"
 
 	"ninepocket/snapshot"
@@ -78,7 +77,7 @@ type Layers struct {
 
 // New has no row yet.
 func New() Layers {
-	return Layers{oldest: snapshot.NoDay, first: math.MaxInt32, Pending: pendingRows, Runs: maxRuns}
+	return Layers{oldest: snapshot.NoDay, first: snapshot.MaxDay, Pending: pendingRows, Runs: maxRuns}
 }
 
 // dailyRow is a row that waits.
@@ -260,7 +259,7 @@ func (r *Reader) Size() int {
 // layer, its bytes are copied unchanged.
 func (r *Reader) Splice(dst []byte, lane, baseLane int32, again []snapshot.Day) (stored []byte) {
 	lowest, shift, end := r.overlayAll(lane, baseLane, again)
-	until := snapshot.Day(math.MaxInt32)
+	until := snapshot.MaxDay
 	if len(r.over) > 0 && r.over[0].Day <= end.Day {
 		until = max(r.over[0].Day, r.from)
 	}
@@ -299,7 +298,7 @@ func (r *Reader) overlayAll(
 	lane, baseLane int32, again []snapshot.Day,
 ) (lowest []byte, shift int64, end snapshot.Point) {
 	r.over = r.over[:0]
-	end.Day = math.MaxInt32
+	end.Day = snapshot.MaxDay
 	wide := r.order[r.start[lane]:r.start[lane+1]]
 	for i, k := range wide {
 		if i == 0 {

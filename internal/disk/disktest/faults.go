@@ -2,9 +2,11 @@ package disktest
 
 import (
 	"errors"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -150,4 +152,17 @@ func (w *Faults) Rule(call Call) Effect {
 		effect.Part = len(call.Data)
 	}
 	return effect
+}
+
+// FlipBit flips a bit in the middle of a file.
+func FlipBit(tb testing.TB, name string) {
+	tb.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	b[len(b)/2] ^= 1
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		tb.Fatal(err)
+	}
 }
