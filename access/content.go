@@ -1,8 +1,10 @@
 package access
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"slices"
 	"time"
 
@@ -129,7 +131,11 @@ func (c *content) Write(into *state.Writer) {
 		for name, counts := range delta.rows {
 			into.Counts(appendRowKey(nil, tenant, name), counts.Calls, counts.Charged)
 		}
-		for name, r := range delta.replies {
+
+		// In order, because bbolt moves all later keys for each one between others.
+		inOrder := func(a, b ReplyKey) int { return bytes.Compare(a[:], b[:]) }
+		for _, name := range slices.SortedFunc(maps.Keys(delta.replies), inOrder) {
+			r := delta.replies[name]
 			into.Reply(replyKey(tenant, minuteOf(r.at), name), r.append(nil))
 		}
 		for _, minute := range delta.expiredMinutes {

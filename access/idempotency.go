@@ -1,6 +1,7 @@
 package access
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"strings"
@@ -143,14 +144,14 @@ func (a *tenantState) finish(res *Reservation, claim *Claim, pending *pendingKey
 }
 
 // Commit implements [Store].
-func (l *limits) Commit(res Reservation, claim Claim, plain []byte) (Charge, error) {
+func (l *limits) Commit(res Reservation, claim Claim, reply []byte) (Charge, error) {
 	defer l.metrics.times.Since(timeCommit, time.Now())
-	data, err := PackReply(plain) // before the lock: it takes longer than all that follows
-	if err != nil {
+	if err := checkReply(reply); err != nil {
 		_, aborted := l.Abort(res, claim)
 		return Charge{}, cmp.Or(aborted, err)
 	}
 
+	data := bytes.Clone(reply) // whose memory the caller reuses
 	a := l.stateOf(res.Principal).tenant
 	a.mu.Lock()
 	pending := a.ownedBy(&res, &claim)
@@ -176,7 +177,7 @@ func (l *limits) Commit(res Reservation, claim Claim, plain []byte) (Charge, err
 	a.mu.Unlock()
 
 	// Callers that wait for the reply are woken when it is on disk, or never will be.
-	err = l.await(seq, true)
+	err := l.await(seq, true)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err != nil {
@@ -205,22 +206,36 @@ func (l *limits) Abort(res Reservation, claim Claim) (Charge, error) {
 	return l.Finish(res, false)
 }
 
-// PackReply compresses a reply for storing. One that is too long is an ErrIdempotencyFull.
+// checkReply returns an ErrIdempotencyFull for a reply that is too long to store.
+func checkReply(reply []byte) error {
+	if len(reply) > maxReply {
+		return fmt.Errorf("cannot keep a reply of %d bytes: %w", len(reply), ErrIdempotencyFull)
+	}
+	return nil
+}
+
+// PackReply compresses a text for the servers of a fleet. One that is too long is an ErrIdempotencyFull.
 func PackReply(plain []byte) ([]byte, error) {
-	if len(plain) > maxReply {
-		return nil, fmt.Errorf("cannot keep a reply of %d bytes: %w", len(plain), ErrIdempotencyFull)
+	if err := checkReply(plain); err != nil {
+		return nil, err
 	}
 	return packer.EncodeAll(plain, make([]byte, 0, len(plain)/8+64)), nil
 }
 
-// UnpackReply returns a stored reply in its form before [PackReply].
+// UnpackReply returns a stored reply as committed, whether it was packed or not.
 func UnpackReply(data []byte) ([]byte, error) {
+	if !bytes.HasPrefix(data, frameStart) {
+		return data, nil
+	}
 	plain, err := unpacker.DecodeAll(data, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: stored reply: %w", ErrUnavailable, err)
 	}
 	return plain, nil
 }
+
+// frameStart begins a packed reply. No reply that an operation commits begins with it.
+var frameStart = []byte{0x28, 0xB5, 0x2F, 0xFD}
 
 // packer and unpacker serve every store: they have no state between replies, are safe for concurrent
 // use, and their tables take a megabyte.

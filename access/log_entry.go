@@ -34,7 +34,7 @@ type entry struct {
 type replyRecord struct {
 	name string // the idempotency key
 	body BodyHash
-	data []byte // compressed
+	data []byte
 }
 
 // The versions of an entry. The second one has a claim, and servers of the first version cannot read

@@ -51,7 +51,7 @@ var planted = []mutationtest.Mistake{
 	},
 	{
 		What: "a checkpoint leaves the replies out", File: "content.go",
-		Text:    "for name, r := range delta.replies {",
+		Text:    "for _, name := range slices.SortedFunc(maps.Keys(delta.replies), inOrder) {",
 		Instead: "for name, r := range map[ReplyKey]storedReply{} {",
 	},
 	{

@@ -14,7 +14,7 @@ const (
 	// DefaultMaxIdempotencyRecords limits a tenant's idempotency records; a small plan makes fewer
 	// in ten minutes (decision 1761). 100,000 take about 10 MB of memory.
 	DefaultMaxIdempotencyRecords = 100_000
-	// maxReply bounds one reply before compression.
+	// maxReply bounds one reply. One of 50 prices takes half a kilobyte.
 	maxReply = 4 << 20
 	// maxUnsavedBytes bounds the replies of all tenants that are in no checkpoint yet. It is the memory
 	// that they take while a disk fails for long.
@@ -48,7 +48,7 @@ type replyMeta struct {
 
 func (meta replyMeta) expired(at int64) bool { return at-meta.at >= ReplyMillis }
 
-// storedReply is a stored reply with its data, compressed and immutable.
+// storedReply is a stored reply with its data, which never changes.
 type storedReply struct {
 	replyMeta
 	data []byte

@@ -56,7 +56,7 @@ func TestTenMinutesOfBatches(t *testing.T) { // not parallel: it measures memory
 		now.Mono += ms
 		now.Wall += ms
 	}
-	// A reply of 50 prices takes about this much when it is compressed.
+	// A reply of 50 prices takes about this much.
 	noise := rand.NewChaCha8([32]byte{})
 	reply := make([]byte, 300)
 	send := func(n int, want ClaimResult) {
@@ -149,7 +149,7 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 	}
 	defer store.Close()
 
-	// Most of the time goes into noise that is compressed, so that make test has room for less of it.
+	// So much noise takes long, so make test has room for less of it.
 	if store.maxUnsaved != maxUnsavedBytes {
 		t.Fatalf("room for %d bytes, want %d", store.maxUnsaved, maxUnsavedBytes)
 	}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/binary"
 	"time"
 
 	"ninepocket/access"
@@ -35,9 +34,11 @@ type Operation struct {
 	GivesCSV bool
 	// RequestHash, if set, makes the operation idempotent (decision 30): it reads the request and
 	// returns the hash of its normalised body. The pipeline claims the client's key before Run and
-	// stores the reply after it. The response of such an operation begins with {"data": and has a
-	// meta; see Reply.Store.
+	// stores Reply.Stored after it.
 	RequestHash func(*Request) (access.BodyHash, *wire.APIError)
+	// Restore makes the response of an idempotent operation from what an earlier request with the
+	// same hash stored. It returns false if stored is no such response.
+	Restore func(r *Request, out *Reply, stored []byte) bool
 	// ShowsUsage means that the operation needs Request.Usage.
 	ShowsUsage bool
 	// Meta means that the response ends with a meta member, which reports the charge.
@@ -67,6 +68,9 @@ type Service struct {
 	Tools *mcp.Endpoint
 	// Bulk has the files of the whole catalog.
 	Bulk *bulk.Store
+	// StoresText means that idempotent responses are stored as texts, which all servers of a fleet can
+	// read during an upgrade.
+	StoresText bool
 }
 
 // Request is the input of an operation. The pipeline fills the exported fields; the rest is the
@@ -116,6 +120,7 @@ type Request struct {
 	// Parts of the body.
 	ids        []string
 	selections []wire.Selection
+	results    []wire.PriceResult
 	appraiser  *valuation.Appraiser // nil until one is needed
 }
 
@@ -123,10 +128,12 @@ type Request struct {
 func (r *Request) Reset() {
 	clear(r.ids)
 	clear(r.selections)
+	clear(r.results)
 	clear(r.problems.listed)
 	*r = Request{
 		Args: Args{known: r.Args.known[:0]}, problems: problems{listed: r.problems.listed[:0]}, text: r.text[:0],
-		cards: r.cards[:0], ids: r.ids[:0], selections: r.selections[:0], appraiser: r.appraiser,
+		cards: r.cards[:0], ids: r.ids[:0], selections: r.selections[:0], results: r.results[:0],
+		appraiser: r.appraiser,
 	}
 }
 
@@ -141,6 +148,8 @@ type Reply struct {
 	// VaryingFrom is the start of the part of Body that differs between responses by a cursor or a
 	// request id; 0 without one.
 	VaryingFrom int
+	// Stored is what a store has of the response of an idempotent operation.
+	Stored []byte
 	// Tag is the response's validator, valid with HasETag. Without one it is computed from the
 	// content.
 	Tag     uint64
@@ -176,7 +185,7 @@ func (out *Reply) Reset() {
 		_ = out.File.Close() // it was not sent
 	}
 	*out = Reply{
-		Body: out.Body[:0], Link: out.Link[:0], Interpretation: out.Interpretation[:0],
+		Body: out.Body[:0], Stored: out.Stored[:0], Link: out.Link[:0], Interpretation: out.Interpretation[:0],
 		UnknownValues: out.UnknownValues[:0],
 	}
 }
@@ -187,31 +196,6 @@ func (out *Reply) Content() []byte {
 		return out.Shared
 	}
 	return out.Body
-}
-
-// dataStart begins the response of an idempotent operation. A stored response has SnapshotAt in its
-// place, which takes as many bytes, and then the data.
-const dataStart = `{"data":`
-
-// Store passes an unfinished response to a function that stores it. The function retains no part of
-// the memory that it gets.
-func (out *Reply) Store(write func(stored []byte) error) error {
-	binary.BigEndian.PutUint64(out.Body, uint64(out.SnapshotAt))
-	err := write(out.Body)
-	copy(out.Body, dataStart)
-	return err
-}
-
-// Restore restores what Store stored: the data and the time of the first response. It returns false
-// if stored is not such a response.
-func (out *Reply) Restore(stored []byte) bool {
-	if len(stored) < len(dataStart) {
-		return false
-	}
-	out.Replay = true
-	out.SnapshotAt = int64(binary.BigEndian.Uint64(stored))
-	out.Body = append(append(out.Body, dataStart...), stored[len(dataStart):]...)
-	return true
 }
 
 // Close appends the meta of a response: the charge is known only after the operation.

@@ -114,9 +114,11 @@ func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") 
 // validProductID reports whether id is a public product id: <prefix>_[a-z0-9_]{3,64}.
 func (r *Request) validProductID(id string) bool {
 	tail, ok := strings.CutPrefix(id, r.View.Site().ProductPrefix+"_")
-	return ok && wire.ProductTail.Has(int64(len(tail))) && !strings.ContainsFunc(tail, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_'
-	})
+	for i := range len(tail) {
+		c := tail[i]
+		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_')
+	}
+	return ok && wire.ProductTail.Has(int64(len(tail)))
 }
 
 // badProductID explains what is wrong with a product id, wherever it was sent.

@@ -48,17 +48,6 @@ func validIdempotencyKey(key string) bool {
 	return key != "" && len(key) <= 64 && strings.Trim(key, allowed) == ""
 }
 
-// priceSelections handles POST /v1/prices/batch of the preview contract.
-func priceSelections(r *Request, out *Reply) *wire.APIError {
-	out.SnapshotAt = r.View.Catalog.SnapshotAt
-	out.Body = append(out.Body, `{"data":[`...)
-	for i := range r.selections {
-		out.Body = r.View.AppendPrice(wire.AppendComma(out.Body), &r.selections[i])
-	}
-	out.Body = append(out.Body, ']')
-	return nil
-}
-
 // members is a set of the members of a selection.
 type members uint8
 

@@ -42,7 +42,7 @@ func Operations() []*Operation {
 		previewOp(get, "/v1/products", access.ProductsList, keys.CatalogRead, listProducts,
 			"limit", "cursor", "game", "kind", "partner_id"),
 		previewOp(get, "/v1/products/{id}", access.ProductsGet, keys.CatalogRead, getProduct),
-		idempotent(hashSelections,
+		idempotent(hashSelections, restorePrices,
 			previewOp(post, pricesPath, access.PricesBatch, keys.PricesRead, priceSelections)),
 		withUsage(previewOp(get, "/v1/usage", access.UsageGet, keys.UsageRead, getUsage)),
 	}
@@ -103,8 +103,13 @@ func finding(op *Operation) *Operation {
 }
 
 // idempotent makes an operation idempotent.
-func idempotent(identity func(*Request) (access.BodyHash, *wire.APIError), op *Operation) *Operation {
+func idempotent(
+	identity func(*Request) (access.BodyHash, *wire.APIError),
+	restore func(*Request, *Reply, []byte) bool,
+	op *Operation,
+) *Operation {
 	op.RequestHash = identity
+	op.Restore = restore
 	return op
 }
 

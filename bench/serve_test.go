@@ -298,7 +298,8 @@ func BenchmarkReads(b *testing.B) {
 	}
 	read("selections_50", func(int) {
 		for i := range selections {
-			dst = w.view.AppendPrice(dst, &selections[i])
+			result := w.view.PriceResult(&selections[i])
+			dst = wire.AppendPriceResult(dst, &selections[i], &result, w.view.Catalog.SnapshotAt)
 		}
 	})
 

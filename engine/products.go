@@ -63,14 +63,14 @@ func (v *View) AppendProducts(dst []byte, rows []uint32) []byte {
 	return dst
 }
 
-// AppendPrice appends the price result of a selection. It checks the selection in the order of
-// decision 27: first the id, then the kind and the lane, then the licence, last the price. Variant
-// and condition match exactly.
-func (v *View) AppendPrice(dst []byte, selection *wire.Selection) []byte {
+// PriceResult returns the price of a selection, or why it has none. It checks the selection in the
+// order of decision 27: first the id, then the kind and the lane, then the licence, last the price.
+// Variant and condition match exactly.
+func (v *View) PriceResult(selection *wire.Selection) wire.PriceResult {
 	c := v.Catalog
 	item, ok := v.Index.Products().Find(v.productTail(selection.ProductID))
 	if !ok {
-		return wire.AppendMissing(dst, selection, wire.ReasonNotFound)
+		return wire.PriceResult{Missing: wire.ReasonNotFound}
 	}
 
 	isCard := item < c.Cards.ID.Len()
@@ -79,21 +79,23 @@ func (v *View) AppendPrice(dst []byte, selection *wire.Selection) []byte {
 		lane = v.lane(item, selection)
 	}
 
+	l := &c.Lanes
 	switch {
-	case lane < 0:
+	case lane < 0 && !isCard && selection.Kind == "sealed":
 		// A sealed product is a supported selection even if it has no observation.
-		if !isCard && selection.Kind == "sealed" {
-			return wire.AppendMissing(dst, selection, wire.ReasonNoObservation)
-		}
-		return wire.AppendMissing(dst, selection, wire.ReasonUnsupported)
-
-	case c.Lanes.Flags[lane]&snapshot.LaneLicensed == 0:
-		return wire.AppendMissing(dst, selection, wire.ReasonNotLicensed)
-	case c.Lanes.Cents[lane] < 0:
-		return wire.AppendMissing(dst, selection, wire.ReasonNoObservation)
+		return wire.PriceResult{Missing: wire.ReasonNoObservation}
+	case lane < 0:
+		return wire.PriceResult{Missing: wire.ReasonUnsupported}
+	case l.Flags[lane]&snapshot.LaneLicensed == 0:
+		return wire.PriceResult{Missing: wire.ReasonNotLicensed}
+	case l.Cents[lane] < 0:
+		return wire.PriceResult{Missing: wire.ReasonNoObservation}
 	}
 
-	return wire.AppendPriceResult(dst, c, selection, lane)
+	return wire.PriceResult{
+		Cents: l.Cents[lane], AsOf: l.SourceAsOf[lane], CollectedAt: l.CollectedAt[lane],
+		Attribution: c.Feeds.Attribution.At(int(l.Feed[lane])),
+	}
 }
 
 // lane returns the lane of an item that a selection means; it is -1 if the item has no such lane. A

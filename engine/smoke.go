@@ -177,7 +177,8 @@ func (s *smoke) product(row int) {
 		}
 	}
 
-	s.json("price of product "+id, s.AppendPrice(nil, &choice), '{', id)
+	result := s.PriceResult(&choice)
+	s.json("price of product "+id, wire.AppendPriceResult(nil, &choice, &result, c.SnapshotAt), '{', id)
 }
 
 // movers checks that the index returns the movers of one direction; all are those of the catalog.

@@ -171,7 +171,9 @@ func TestPriceReasons(t *testing.T) {
 	v := view(t, w)
 	f := func(s wire.Selection, want string) {
 		t.Helper()
-		if got := string(v.AppendPrice(nil, &s)); !strings.Contains(got, want) || !jsontext.Value(got).IsValid() {
+		result := v.PriceResult(&s)
+		got := string(wire.AppendPriceResult(nil, &s, &result, v.Catalog.SnapshotAt))
+		if !strings.Contains(got, want) || !jsontext.Value(got).IsValid() {
 			t.Errorf("%+v: %s, want %s", s, got, want)
 		}
 	}

@@ -364,7 +364,8 @@ func (n *Node) newServer() (*server.Server, error) {
 		ProductPrefix: config.ProductPrefix,
 		Preview:       preview, OpenAPI: contract, DefaultPreview: config.DefaultSurface == "preview",
 		Origins: config.CORSOrigins, AllowedHosts: config.MCP.AllowedHosts, AllowedOrigins: config.MCP.AllowedOrigins,
-		Bulk: n.bulk, Pages: pages, Images: n.images, TrustedProxies: proxies, Version: n.Version, Log: n.Log,
+		Bulk: n.bulk, StoresText: n.limiter != nil,
+		Pages: pages, Images: n.images, TrustedProxies: proxies, Version: n.Version, Log: n.Log,
 	})
 }
 

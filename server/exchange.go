@@ -305,9 +305,10 @@ func (x *exchange) runIdempotent() *wire.APIError {
 
 	switch claim.Result {
 	case access.Replay:
-		if !x.reply.Restore(claim.Reply) {
+		if !x.op.Restore(&x.request, &x.reply, claim.Reply) {
 			return x.meteringError(errors.New("a stored response is damaged"))
 		}
+		x.reply.Replay = true
 		return nil
 	case access.Conflict:
 		const conflict = "this Idempotency-Key was used with a different body within the last 10 minutes"
@@ -323,7 +324,7 @@ func (x *exchange) runIdempotent() *wire.APIError {
 		}
 		return f
 	}
-	if err := x.reply.Store(x.metering.commit); err != nil {
+	if err := x.metering.commit(x.reply.Stored); err != nil {
 		return x.meteringError(err)
 	}
 	return nil

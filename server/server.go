@@ -60,6 +60,8 @@ type Options struct {
 	Images *Images
 	// Bulk has the files of the whole catalog; nil for a server without such files.
 	Bulk *bulk.Store
+	// StoresText is that of api.Service.
+	StoresText bool
 	// Metering returns the reason why calls cannot be metered now; nil means that they always can.
 	Metering func() error
 	// TrustedProxies lists the proxies whose X-Forwarded-For gives the client address.
@@ -155,7 +157,7 @@ func New(options Options) (*Server, error) {
 	s.service = api.Service{
 		Cursors: options.Cursors, Retained: options.Engine.Retained, IsPending: options.Engine.IsPending,
 		BaseURL: options.BaseURL, Tools: s.tools.Endpoint,
-		Bulk: options.Bulk,
+		Bulk: options.Bulk, StoresText: options.StoresText,
 	}
 
 	// The route table needs the tools, which have rows in the metrics like its operations.

@@ -74,13 +74,31 @@ func appendOptions(dst []byte, c *snapshot.Catalog, item int) []byte {
 // sealed products.
 type Selection struct{ Kind, ProductID, Variant, Condition string }
 
-// Missing reasons of a price result (decision 27).
+// PriceResult is what a price selection led to: a price, or the reason why there is none. A stored
+// response has results in place of their text.
+type PriceResult struct {
+	Missing     MissingReason // HasPrice: the other fields are set
+	Cents       int64
+	AsOf        int64 // when the source observed the price, ms, or snapshot.NoTime
+	CollectedAt int64 // ms
+	Attribution string
+}
+
+// MissingReason says why a selection has no distributable price (decision 27). Stored responses have
+// the numbers.
+type MissingReason uint8
+
+// The reasons, in the order of [MissingReasons].
 const (
-	ReasonNotFound      = "not_found"
-	ReasonUnsupported   = "unsupported_selection"
-	ReasonNotLicensed   = "not_licensed"
-	ReasonNoObservation = "no_observation"
+	HasPrice MissingReason = iota
+	ReasonNotFound
+	ReasonUnsupported
+	ReasonNotLicensed
+	ReasonNoObservation
 )
+
+// MissingReasons are the texts of the reasons in responses; the first one is no reason.
+var MissingReasons = [...]string{"", "not_found", "unsupported_selection", "not_licensed", "no_observation"}
 
 func appendSelection(dst []byte, s *Selection) []byte {
 	dst = AppendText(dst, `{"selection":{"kind":`, s.Kind)
@@ -92,33 +110,28 @@ func appendSelection(dst []byte, s *Selection) []byte {
 	return append(dst, '}')
 }
 
-// AppendMissing appends the result of a selection without a distributable price.
-func AppendMissing(dst []byte, s *Selection, reason string) []byte {
-	const missing = `,"status":"missing","price":null,"observation":null,"missing_reason":`
-	return append(AppendText(appendSelection(dst, s), missing, reason), '}')
-}
-
-// AppendPriceResult appends the result of a selection whose lane has a price. Its status is
-// computed at the snapshot's instant (decision 28).
-func AppendPriceResult(dst []byte, c *snapshot.Catalog, s *Selection, lane int) []byte {
-	l := &c.Lanes
-	asOf := l.SourceAsOf[lane]
-
-	// Freshness is decided at the snapshot's instant, not at the request's.
-	status := "fresh"
-	switch {
-	case asOf == snapshot.NoTime:
-		status = "unknown"
-	case !snapshot.Fresh(asOf, c.SnapshotAt):
-		status = "stale"
+// AppendPriceResult appends the result of a selection. The status of a price is computed at the
+// snapshot's instant, at, and not at the request's (decision 28).
+func AppendPriceResult(dst []byte, s *Selection, result *PriceResult, at int64) []byte {
+	dst = appendSelection(dst, s)
+	if result.Missing != HasPrice {
+		const missing = `,"status":"missing","price":null,"observation":null,"missing_reason":`
+		return append(AppendText(dst, missing, MissingReasons[result.Missing]), '}')
 	}
 
-	dst = AppendText(appendSelection(dst, s), `,"status":`, status)
-	dst = AppendCents(dst, `,"price":{"amount_cents":`, l.Cents[lane])
+	status := "fresh"
+	switch {
+	case result.AsOf == snapshot.NoTime:
+		status = "unknown"
+	case !snapshot.Fresh(result.AsOf, at):
+		status = "stale"
+	}
+	dst = AppendText(dst, `,"status":`, status)
+	dst = AppendCents(dst, `,"price":{"amount_cents":`, result.Cents)
 
 	const observed = `,"currency":"USD"},"observation":{"source":"licensed_reference","source_as_of":`
-	dst = AppendMillis(dst, observed, asOf)
-	dst = AppendMillis(dst, `,"collected_at":`, l.CollectedAt[lane])
-	dst = AppendText(dst, `,"basis":"market_reference","attribution":`, c.Feeds.Attribution.At(int(l.Feed[lane])))
+	dst = AppendMillis(dst, observed, result.AsOf)
+	dst = AppendMillis(dst, `,"collected_at":`, result.CollectedAt)
+	dst = AppendText(dst, `,"basis":"market_reference","attribution":`, result.Attribution)
 	return append(dst, `},"missing_reason":null}`...)
 }

@@ -132,25 +132,18 @@ func TestPriceResults(t *testing.T) {
 	at := fixture.Random(1, fixture.Size{}).At
 	f := func(asOf int64, status string) {
 		t.Helper()
-		c := oneCard(t, func(c *card) {
-			c.Lanes = []fixture.Lane{{
-				Variant: "normal", Licensed: true, Feed: 1, Cents: 0, SourceAsOf: asOf, CollectedAt: at - hour/1000,
-				Seen: snapshot.DayOf(at),
-			}}
-		})
-
 		want := priceResult{
 			selection{"card", "np_abc", "normal", "near_mint"},
 			status, &money{0, "USD"},
 			&observation{"licensed_reference", nil, millis(at - hour/1000), "market_reference", `The "Own" Feed`}, nil,
 		}
-
 		if asOf != snapshot.NoTime {
 			want.Observation.SourceAsOf = to(millis(asOf))
 		}
 
 		s := wire.Selection(want.Selection)
-		equal(t, status, want, decode[priceResult](t, wire.AppendPriceResult(nil, c, &s, 0)))
+		result := wire.PriceResult{Cents: 0, AsOf: asOf, CollectedAt: at - hour/1000, Attribution: `The "Own" Feed`}
+		equal(t, status, want, decode[priceResult](t, wire.AppendPriceResult(nil, &s, &result, at)))
 	}
 
 	f(at-36*hour, "fresh") // exactly as old as fresh may be (decision 28)
@@ -158,14 +151,14 @@ func TestPriceResults(t *testing.T) {
 	f(at-hour, "fresh")
 	f(snapshot.NoTime, "unknown")
 
-	for _, reason := range []string{
-		wire.ReasonNotFound, wire.ReasonUnsupported, wire.ReasonNotLicensed,
-		wire.ReasonNoObservation,
+	for reason, text := range map[wire.MissingReason]string{
+		wire.ReasonNotFound: "not_found", wire.ReasonUnsupported: "unsupported_selection",
+		wire.ReasonNotLicensed: "not_licensed", wire.ReasonNoObservation: "no_observation",
 	} {
 		for _, s := range []selection{{"card", `np_"`, `a"b`, "damaged"}, {"sealed", "np_abc", "", ""}} {
 			asked := wire.Selection(s)
-			equal(t, reason, priceResult{s, "missing", nil, nil, &reason},
-				decode[priceResult](t, wire.AppendMissing(nil, &asked, reason)))
+			equal(t, text, priceResult{s, "missing", nil, nil, &text},
+				decode[priceResult](t, wire.AppendPriceResult(nil, &asked, &wire.PriceResult{Missing: reason}, at)))
 		}
 	}
 }
