@@ -30,6 +30,8 @@ type world struct {
 	server     *server.Server
 	view       *engine.View
 	live       string
+	keys       Keys
+	options    server.Options
 	sample     *sample
 	operations []Operation
 }
@@ -131,11 +133,13 @@ func newWorld(cards, days int, cache int64) (*world, error) {
 		return nil, err
 	}
 	store := access.NewMemory(access.MemoryOptions{MaxIdempotencyRecords: 1 << 40, MaxReplyBytes: 1 << 40})
-	w.server, err = server.New(server.Options{
+	w.options = server.Options{
 		Engine: eng, Gate: access.NewGate(ring, store),
 		Clock:   access.StartClock(now),
 		Cursors: signer, CompressedCacheSize: packCache, BaseURL: "http://localhost", Preview: true, Pages: pages,
-	})
+	}
+	w.keys = keys
+	w.server, err = server.New(w.options)
 	if err != nil {
 		return nil, err
 	}
