@@ -153,7 +153,7 @@ func productView(tb testing.TB) *engine.View {
 	tb.Helper()
 	for seed := range uint64(50) {
 		catalog := fixture.Random(seed, fixture.Small).Catalog()
-		catalog.ID = "20260822T200000Z-735735567aac755a"
+		catalog.ID = "20260822T200000Z-4023415c5a390657"
 		view, err := engine.NewView(catalog, wire.URLs{URL: "https://cards.test", ProductPrefix: "prd"})
 		if err != nil {
 			tb.Fatal(err)

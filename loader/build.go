@@ -422,7 +422,6 @@ func (b *builder) readPrices(ctx context.Context, in openInput, isSource bool) e
 		sink: sink{b: b}, index: b.indexRefs(from.Namespace, b.merged), feed: feed, report: &report,
 		archived: in.archived, only: in.only, strict: isSource && from.HasCatalog,
 		first: math.MaxInt32, last: snapshot.NoDay,
-		dayCounts: dayCounts{byDay: map[snapshot.Day]*dayCount{}},
 	}
 
 	// Files from the operator are used unchanged.

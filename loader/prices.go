@@ -399,17 +399,11 @@ func (p *priceSink) claimLater(price *source.Price) {
 	}
 }
 
-// dayCounts counts the prices of one input by day. The count of prices older than the history
-// is known only at the end, when the snapshot's date is. An input has a day or a few hundred.
-type dayCounts struct {
-	byDay map[snapshot.Day]*dayCount
-	// near finds the days of a year without the map: in a history file the next price is another day's.
-	near [1 << 9]*dayCount
-}
+// dayCounts counts the prices of one input by day, and has where the first one of a day is. The count of
+// prices older than the history is known only at the end, when the snapshot's date is.
+type dayCounts struct{ byDay []dayCount }
 
-// dayCount is how many prices of a day were read, and where the first one is.
 type dayCount struct {
-	day snapshot.Day
 	n   int
 	at  source.Location
 	ref string
@@ -423,34 +417,32 @@ func (d *dayCounts) observe(day snapshot.Day, at *source.Location, ref string) {
 	if day < 0 || day >= maxCountedDay {
 		return
 	}
-
-	near := &d.near[int(day)%len(d.near)]
-	if *near == nil || (*near).day != day {
-		of, ok := d.byDay[day]
-		if !ok {
-			of = &dayCount{day: day, at: *at, ref: strings.Clone(ref)}
-			d.byDay[day] = of
-		}
-		*near = of
+	if more := int(day) + 1 - len(d.byDay); more > 0 {
+		d.byDay = append(d.byDay, make([]dayCount, more)...)
 	}
-	(*near).n++
+
+	of := &d.byDay[day]
+	if of.n == 0 {
+		of.at = *at
+		of.ref = strings.Clone(ref)
+	}
+	of.n++
 }
 
 // before is how many prices are of days before one, nil for none, with the oldest as an example.
 func (d *dayCounts) before(day snapshot.Day) *TooOld {
 	var out *TooOld
-	for _, of := range slices.Sorted(maps.Keys(d.byDay)) {
-		if of >= day {
-			break
+	for of, count := range d.byDay[:min(max(0, int(day)), len(d.byDay))] {
+		if count.n == 0 {
+			continue
 		}
-		datedDay := d.byDay[of]
 		if out == nil {
 			out = &TooOld{
-				Before: day.String(), Day: of.String(), Ref: datedDay.ref, File: datedDay.at.File,
-				Line: datedDay.at.Line,
+				Before: day.String(), Day: snapshot.Day(of).String(), Ref: count.ref, File: count.at.File,
+				Line: count.at.Line,
 			}
 		}
-		out.Prices += datedDay.n
+		out.Prices += count.n
 	}
 
 	return out

@@ -42,7 +42,7 @@ type file struct {
 // it is made once. It packs each section in one goroutine, so that equal input is always cut into
 // equal blocks (decision 34).
 var compressor = sync.OnceValues(func() (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithWindowSize(maxWindow),
+	return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(maxWindow),
 		zstd.WithEncoderConcurrency(min(runtime.GOMAXPROCS(0), len(sections)+len(optionalSections))))
 })
 

@@ -156,7 +156,7 @@ func (w *wideReader) lane(c *validator, fields [][]byte) (variant, condition str
 
 // cells reads the prices of a row into points and blank. A bad cell is refused by itself.
 func (w *wideReader) cells(at Location, ref string, cells [][]byte) {
-	w.points = w.points[:0]
+	points := w.points[:0] // a local slice stays in registers
 	w.blank = w.blank[:0]
 	for _, i := range w.cols.order {
 		cell := cells[i]
@@ -176,6 +176,7 @@ func (w *wideReader) cells(at Location, ref string, cells [][]byte) {
 			continue
 		}
 
-		w.points = append(w.points, snapshot.Point{Day: w.cols.days[i], Cents: cents})
+		points = append(points, snapshot.Point{Day: w.cols.days[i], Cents: cents})
 	}
+	w.points = points
 }
