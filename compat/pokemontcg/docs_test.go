@@ -17,7 +17,7 @@ func TestPageMapsFields(t *testing.T) {
 	}
 	page := string(b)
 	cards := append(slices.Clone(cardMembers), "set", "tcgplayer.url", "tcgplayer.updatedAt")
-	for kind := range kinds {
+	for _, kind := range priceNames {
 		cards = append(cards, "tcgplayer.prices.*."+kind)
 	}
 

@@ -229,10 +229,8 @@ func (p *parser) known(out *term, begin int) {
 		return
 	}
 
-	for name := range p.fields {
-		if strings.HasPrefix(name, out.field+".") {
-			p.failAt(begin, "%q has members: name one of them, such as %s", out.field, firstBelow(p.fields, out.field))
-		}
+	if first := firstBelow(p.fields, out.field); first != "" {
+		p.failAt(begin, "%q has members: name one of them, such as %s", out.field, first)
 	}
 	// A probable typing error gets an error with the nearest name.
 	advice := ""
@@ -242,7 +240,7 @@ func (p *parser) known(out *term, begin int) {
 	p.failAt(begin, "there is no field %q%s", out.field[:min(len(out.field), 60)], advice)
 }
 
-// firstBelow is the first field below another, by name.
+// firstBelow is the first field below another, by name, "" for none.
 func firstBelow(fields map[string]kind, above string) (first string) {
 	for name := range fields {
 		if strings.HasPrefix(name, above+".") && (first == "" || name < first) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"ninepocket/internal/jsonwalk"
 	"ninepocket/snapshot"
@@ -52,7 +53,7 @@ func newRecords(ctx context.Context, key string, from *snapshot.Companion, dir s
 			eachValue("set", recs.setJSON(int(from.Cards.Set[doc])), yield)
 		},
 		value: func(doc int, path string, yield func(text string)) {
-			if below, ofSet := cutSet(path); ofSet {
+			if below, ofSet := strings.CutPrefix(path, "set."); ofSet {
 				at(recs.setJSON(int(from.Cards.Set[doc])), below, yield)
 				return
 			}

@@ -1,6 +1,7 @@
 package pokemontcg
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,30 +105,22 @@ func (s *state) appendSet(dst []byte, doc uint32) []byte { return append(dst, s.
 
 // getCard handles GET /v2/cards/{id}.
 func getCard(st *state, request *api.Request, out *api.Reply) *wire.APIError {
-	return one(find(st.records.card, request), "card", request, out, st.appendCard)
+	return one(st.records.card, "card", request, out, st.appendCard)
 }
 
 // getSet handles GET /v2/sets/{id}.
 func getSet(st *state, request *api.Request, out *api.Reply) *wire.APIError {
-	return one(find(st.set, request), "set", request, out, st.appendSet)
+	return one(st.set, "set", request, out, st.appendSet)
 }
 
-// find finds the row of the path's id, -1 for none.
-func find(rows map[string]uint32, request *api.Request) int {
-	ref, ok := request.PathID()
-	row, known := rows[ref]
-	if !ok || !known {
-		return -1
-	}
-	return int(row)
-}
-
-// one responds with one record.
+// one responds with the record of the path's id.
 func one(
-	doc int, thing string, request *api.Request, out *api.Reply, appendRecord func([]byte, uint32) []byte,
+	rows map[string]uint32, thing string, request *api.Request, out *api.Reply,
+	appendRecord func([]byte, uint32) []byte,
 ) *wire.APIError {
-	if doc < 0 {
-		ref, _ := request.PathID()
+	ref, ok := request.PathID()
+	doc, known := rows[ref]
+	if !ok || !known {
 		return refuse(wire.NotFound, "there is no %s with the id %s", thing, api.QuoteInput(ref))
 	}
 	picked, f := selection(request)
@@ -135,7 +128,7 @@ func one(
 		return f
 	}
 	out.Body = append(out.Body, `{"data":`...)
-	out.Body = append(picked.append(out.Body, uint32(doc), appendRecord), '}')
+	out.Body = append(picked.append(out.Body, doc, appendRecord), '}')
 	return nil
 }
 
@@ -144,20 +137,11 @@ func list(
 	c *collection, request *api.Request, out *api.Reply, isPrice func(string) bool, priced prices,
 	appendRecord func([]byte, uint32) []byte,
 ) *wire.APIError {
-	page, f := whole(request, "page", 1, maxPage)
-	if f != nil {
-		return f
-	}
-	size, f := whole(request, "pageSize", maxPageSize, maxPageSize)
-	if f != nil {
-		return f
-	}
-	by, f := ordering(c, request, isPrice)
-	if f != nil {
-		return f
-	}
-	picked, f := selection(request)
-	if f != nil {
+	page, badPage := whole(request, "page", 1, maxPage)
+	size, badSize := whole(request, "pageSize", maxPageSize, maxPageSize)
+	by, badOrder := ordering(c, request, isPrice)
+	picked, badSelect := selection(request)
+	if f := cmp.Or(badPage, badSize, badOrder, badSelect); f != nil {
 		return f
 	}
 
@@ -174,11 +158,8 @@ func list(
 	from := min((page-1)*size, total)
 	docs = docs[from:min(from+size, total)]
 	out.Body = append(out.Body, `{"data":[`...)
-	for i, doc := range docs {
-		if i > 0 {
-			out.Body = append(out.Body, ',')
-		}
-		out.Body = picked.append(out.Body, doc, appendRecord)
+	for _, doc := range docs {
+		out.Body = picked.append(comma(out.Body), doc, appendRecord)
 	}
 	out.Body = wire.AppendInt(out.Body, `],"page":`, int64(page))
 	out.Body = wire.AppendInt(out.Body, `,"pageSize":`, int64(size))

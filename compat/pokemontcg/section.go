@@ -48,7 +48,7 @@ var costs = map[rune]string{
 // Files are the records of pokemon-tcg-data, as the API gives them.
 type files struct {
 	sets, cards []entry
-	setRow      map[string]int
+	setSeen     map[string]bool
 	cardSeen    map[string]bool
 }
 
@@ -71,7 +71,7 @@ func Has(sources []loader.Input) bool {
 func Section(
 	ctx context.Context, catalog *snapshot.Catalog, sources []loader.Input, options source.Options,
 ) (snapshot.Companion, error) {
-	read := &files{setRow: map[string]int{}, cardSeen: map[string]bool{}}
+	read := &files{setSeen: map[string]bool{}, cardSeen: map[string]bool{}}
 	quoted := &newestQuotes{rows: map[quoteKey]source.Price{}, day: snapshot.NoDay}
 	for _, in := range sources {
 		if in.Kind != source.KindPokemonTCG && in.Kind != source.KindTCGCSV {
@@ -92,6 +92,7 @@ func Section(
 	}
 
 	read.addCatalog(catalog)
+	read.sortSets()
 	return snapshot.Companion{Cards: read.cardTable(), Sets: read.setTable(), Quotes: quoted.table(catalog)}, nil
 }
 
@@ -103,10 +104,10 @@ func (f *files) add(raw source.RawRecord) {
 	}
 
 	if raw.Set == "" {
-		if _, again := f.setRow[raw.ID]; again {
+		if f.setSeen[raw.ID] {
 			return
 		}
-		f.setRow[raw.ID] = len(f.sets)
+		f.setSeen[raw.ID] = true
 		f.sets = append(f.sets, entry{
 			ref: raw.ID, json: object(members, setMembers), name: text(members["name"]),
 			release: text(members["releaseDate"]),
@@ -203,7 +204,7 @@ func (f *files) addCatalog(catalog *snapshot.Catalog) {
 	setOf := map[string]string{} // our set → that of the files
 	for i := range catalog.Registry.Ref.Len() {
 		ref, ours := strings.CutPrefix(catalog.Registry.Ref.At(i), source.KindPokemonTCG+"\x00")
-		if _, known := f.setRow[ref]; ours && known && strings.HasPrefix(catalog.Registry.RefID.At(i), "set_") {
+		if ours && f.setSeen[ref] && strings.HasPrefix(catalog.Registry.RefID.At(i), "set_") {
 			setOf[catalog.Registry.RefID.At(i)] = ref
 		}
 	}
@@ -218,8 +219,8 @@ func (f *files) addCatalog(catalog *snapshot.Catalog) {
 		// A set in the files is used unchanged: its missing cards are added to it.
 		id := catalog.Sets.ID.At(int(set))
 		ref := cmp.Or(setOf[id], id)
-		if _, known := f.setRow[ref]; !known {
-			f.setRow[ref] = len(f.sets)
+		if !f.setSeen[ref] {
+			f.setSeen[ref] = true
 			f.sets = append(f.sets, catalogSet(catalog, int(set)))
 		}
 		f.cards = append(f.cards, catalogCard(catalog, card, ref))
@@ -280,21 +281,19 @@ func byRelease(a, b string) int {
 	return cmp.Or(cmp.Compare(min(len(b), 1), min(len(a), 1)), cmp.Compare(a, b))
 }
 
-// setTable is the sets by release, then name and id.
+// sortSets orders the sets by release, then name and id.
+func (f *files) sortSets() {
+	slices.SortFunc(f.sets, func(a, b entry) int {
+		return cmp.Or(byRelease(a.release, b.release), cmp.Compare(a.name, b.name), cmp.Compare(a.ref, b.ref))
+	})
+}
+
 func (f *files) setTable() (out snapshot.CompanionSets) {
-	for _, set := range f.sortedSets() {
+	for _, set := range f.sets {
 		out.Ref.Append(set.ref)
 		out.JSON.Append(string(set.json))
 	}
 	return out
-}
-
-func (f *files) sortedSets() []entry {
-	sets := slices.Clone(f.sets)
-	slices.SortFunc(sets, func(a, b entry) int {
-		return cmp.Or(byRelease(a.release, b.release), cmp.Compare(a.name, b.name), cmp.Compare(a.ref, b.ref))
-	})
-	return sets
 }
 
 // cardTable is the cards by the release of their set, then number, set and id.
@@ -302,7 +301,7 @@ func (f *files) cardTable() (out snapshot.CompanionCards) {
 	// Cards name rows of sets.
 	row := map[string]uint32{}
 	release := map[string]string{}
-	for i, set := range f.sortedSets() {
+	for i, set := range f.sets {
 		row[set.ref] = uint32(i)
 		release[set.ref] = set.release
 	}

@@ -31,7 +31,7 @@ func TestSecondDialect(t *testing.T) {
 		},
 	} {
 		// A card is read as from its file.
-		read := &files{setRow: map[string]int{}, cardSeen: map[string]bool{}}
+		read := &files{setSeen: map[string]bool{}, cardSeen: map[string]bool{}}
 		read.add(source.RawRecord{ID: "a-1", Set: "a", JSON: []byte(c[0])})
 		if got := string(read.cards[0].json); got != c[1] {
 			t.Errorf("%s\nis %s\nwant %s", c[0], got, c[1])

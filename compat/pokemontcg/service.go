@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -144,8 +145,11 @@ func printing(variant string) string {
 	return b.String()
 }
 
-// quote is the known prices of a lane, in cents.
-type quote struct{ low, mid, high, market, direct int64 }
+// priceNames are the prices of a printing, in the order of a response.
+var priceNames = [...]string{"low", "mid", "high", "market", "directLow"}
+
+// quote is the known prices of a lane in cents, by priceNames.
+type quote [len(priceNames)]int64
 
 // quotesOf yields the prices of a record's card by printing.
 func (s *state) quotesOf(doc uint32, lanes []int, yield func(key string, lane int, known quote)) {
@@ -157,16 +161,14 @@ func (s *state) quotesOf(doc uint32, lanes []int, yield func(key string, lane in
 	catalog := s.view.Catalog
 	for _, lane := range shownLanes(catalog, int(card), lanes) {
 		const none = snapshot.NoCents
-		known := quote{none, none, none, catalog.Lanes.Cents[lane], none}
+		market := catalog.Lanes.Cents[lane]
+		known := quote{none, none, none, market, none}
 		if row, found := slices.BinarySearch(s.quotes.Lane, uint32(lane)); found {
-			known.low = s.quotes.Low[row]
-			known.mid = s.quotes.Mid[row]
-			known.high = s.quotes.High[row]
-			known.direct = s.quotes.Direct[row]
+			known = quote{s.quotes.Low[row], s.quotes.Mid[row], s.quotes.High[row], market, s.quotes.Direct[row]}
 		}
 
 		// A lane may have a history alone.
-		if max(known.low, known.mid, known.high, known.market, known.direct) >= 0 {
+		if slices.Max(known[:]) >= 0 {
 			yield(s.keys[catalog.Lanes.Variant[lane]], lane, known)
 		}
 	}
@@ -175,18 +177,11 @@ func (s *state) quotesOf(doc uint32, lanes []int, yield func(key string, lane in
 // priceFields begin the fields that are prices.
 const priceFields = "tcgplayer.prices."
 
-// kinds are the prices of a printing by name.
-var kinds = map[string]func(quote) int64{
-	"low": func(known quote) int64 { return known.low }, "mid": func(known quote) int64 { return known.mid },
-	"high": func(known quote) int64 { return known.high }, "market": func(known quote) int64 { return known.market },
-	"directLow": func(known quote) int64 { return known.direct },
-}
-
 // isPrice reports whether a field is a price of a printing that the catalog has.
 func (s *state) isPrice(field string) bool {
 	rest, ok := strings.CutPrefix(field, priceFields)
 	key, name, _ := strings.Cut(rest, ".")
-	return ok && kinds[name] != nil && key != "" && slices.Contains(s.keys, key)
+	return ok && slices.Contains(priceNames[:], name) && key != "" && slices.Contains(s.keys, key)
 }
 
 // priceOf yields the prices of a field in dollars.
@@ -207,14 +202,14 @@ func (s *state) column(field string) []int64 {
 	}
 
 	key, name, _ := strings.Cut(strings.TrimPrefix(field, priceFields), ".")
-	cents := kinds[name]
+	kind := slices.Index(priceNames[:], name)
 	column := slices.Repeat([]int64{snapshot.NoCents}, len(s.card))
 	// No card has more variants: a slice of this array is not allocated for each.
 	var lanes [16]int
 	for doc := range s.card {
 		s.quotesOf(uint32(doc), lanes[:0], func(of string, _ int, known quote) {
 			if of == key {
-				column[doc] = cents(known)
+				column[doc] = known[kind]
 			}
 		})
 	}
@@ -260,16 +255,14 @@ func (s *state) appendPrices(dst []byte, doc uint32) []byte {
 	s.quotesOf(doc, lanes[:0], func(key string, lane int, known quote) {
 		if len(dst) == begin {
 			dst = append(dst, `,"tcgplayer":{"prices":{`...)
-		} else {
-			dst = append(dst, ',')
 		}
 		collected = max(collected, catalog.Lanes.CollectedAt[lane])
-		dst = append(wire.AppendString(dst, key), ':')
-		dst = appendDollars(dst, `{"low":`, known.low)
-		dst = appendDollars(dst, `,"mid":`, known.mid)
-		dst = appendDollars(dst, `,"high":`, known.high)
-		dst = appendDollars(dst, `,"market":`, known.market)
-		dst = append(appendDollars(dst, `,"directLow":`, known.direct), '}')
+		dst = append(wire.AppendString(comma(dst), key), ":{"...)
+		for k, name := range priceNames {
+			dst = append(wire.AppendString(comma(dst), name), ':')
+			dst = appendDollars(dst, known[k])
+		}
+		dst = append(dst, '}')
 	})
 	if len(dst) == begin {
 		return dst
@@ -284,12 +277,12 @@ func (s *state) appendPrices(dst []byte, doc uint32) []byte {
 	return append(s.view.Site().AppendCardURL(dst, catalog, int(s.card[doc])), '}')
 }
 
-// appendDollars appends a member with cents as dollars, null for none.
-func appendDollars(dst []byte, name string, cents int64) []byte {
+// appendDollars appends cents as dollars, null for none.
+func appendDollars(dst []byte, cents int64) []byte {
 	if cents < 0 {
-		return append(append(dst, name...), "null"...)
+		return append(dst, "null"...)
 	}
-	dst = wire.AppendInt(dst, name, cents/100)
+	dst = strconv.AppendInt(dst, cents/100, 10)
 	if rest := cents % 100; rest > 0 {
 		dst = append(dst, '.', byte('0'+rest/10))
 		if rest%10 > 0 {
@@ -298,9 +291,6 @@ func appendDollars(dst []byte, name string, cents int64) []byte {
 	}
 	return dst
 }
-
-// cutSet parts the name of a field of a card's set.
-func cutSet(path string) (below string, ofSet bool) { return strings.CutPrefix(path, "set.") }
 
 // comma separates a member or an element from the previous one, if there is any.
 func comma(dst []byte) []byte {
