@@ -56,7 +56,10 @@ func (ix *Index) buildFilters(moved *moves, step func()) {
 	ix.series = newTerms(step, sets, func(set int, add func(string)) { add(cardvocab.Fold(c.Sets.Series.At(set))) })
 	ix.setNames = newSetNames(c, ix.sets, step)
 	if moved != nil {
-		moved.renumberFilters(ix, step)
+		ix.rarities = moved.earlier.rarities.renumber(moved.to, step)
+		ix.numbers = moved.earlier.numbers.renumber(moved.to, step)
+		ix.names = moved.earlier.names.renumber(moved.to, step)
+		ix.baseNames = moved.earlier.baseNames.renumber(moved.to, step)
 		return
 	}
 

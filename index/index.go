@@ -172,11 +172,3 @@ func sameIdentifiers(a *snapshot.Catalog, i int, b *snapshot.Catalog, k int) boo
 	}
 	return same
 }
-
-// renumberFilters makes the posting lists of an index from those of the earlier one.
-func (moved *moves) renumberFilters(ix *Index, step func()) {
-	ix.rarities = moved.earlier.rarities.renumber(moved.to, step)
-	ix.numbers = moved.earlier.numbers.renumber(moved.to, step)
-	ix.names = moved.earlier.names.renumber(moved.to, step)
-	ix.baseNames = moved.earlier.baseNames.renumber(moved.to, step)
-}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"hash/maphash"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"ninepocket/cardvocab"
@@ -201,33 +202,12 @@ var suffixes = []string{
 	"v", "ex", "gx", "vmax", "vstar", "break", "lv", "x", "lvx", "legend", "radiant", "star", "prism",
 }
 
-// digitFor returns the digit that a scanner reads as this letter; ok is false for other letters.
-func digitFor(letter byte) (digit byte, ok bool) {
-	switch letter {
-	case 'o':
-		return '0', true
-	case 'l', 'i':
-		return '1', true
-	case 's':
-		return '5', true
-	case 'b':
-		return '8', true
-	}
-	return letter, false
-}
-
-// letterFor returns the letter of a number that a scanner reads as this digit.
-func letterFor(digit byte) (letter byte, ok bool) {
-	switch digit {
-	case '0':
-		return 'o', true
-	case '5':
-		return 's', true
-	case '8':
-		return 'b', true
-	}
-	return digit, false
-}
+// The letters and digits of a number that a scanner mistakes for each other, in pairs: the typed one and
+// the one that is meant.
+const (
+	asDigits  = "o0l1i1s5b8"
+	asLetters = "0o5s8b"
+)
 
 // minLookalikes is the least length of a number without a total whose letters are read as digits.
 const minLookalikes = 3
@@ -264,7 +244,7 @@ func (q *query) correctNumber(ix *Index, i, til int) {
 	text := q.span(i, til)
 	typed := slices.Clone(text)
 	for head := range text {
-		if readAs(text[:head], letterFor, isLetter) && readAs(text[head:], digitFor, cardvocab.IsDigit) &&
+		if readAs(text[:head], asLetters, isLetter) && readAs(text[head:], asDigits, cardvocab.IsDigit) &&
 			ix.numbers.find(q.numberKey(i, til)) != none {
 			return
 		}
@@ -286,23 +266,23 @@ func (q *query) correctTotal(i int) {
 		return
 	}
 	typed := slices.Clone(text)
-	if !readAs(text[head:], digitFor, cardvocab.IsDigit) {
+	if !readAs(text[head:], asDigits, cardvocab.IsDigit) {
 		copy(text, typed)
 	}
 }
 
-// readAs replaces characters by their lookalikes, unless they are already correct. It reports whether all
-// are correct then.
-func readAs(text []byte, like func(byte) (byte, bool), right func(byte) bool) bool {
+// readAs replaces characters by their lookalikes in pairs, unless they are already correct. It reports
+// whether all are correct then.
+func readAs(text []byte, pairs string, right func(byte) bool) bool {
 	for i, b := range text {
 		if right(b) {
 			continue
 		}
-		other, ok := like(b)
-		if !ok {
+		at := strings.IndexByte(pairs, b)
+		if at < 0 {
 			return false
 		}
-		text[i] = other
+		text[i] = pairs[at+1]
 	}
 	return true
 }

@@ -51,16 +51,11 @@ func Gather[T any](step func(), values []T, places []uint32) []T {
 // Renumber returns the lists with row r as row to[r]. Each list ascends again.
 func (col *Grouping) Renumber(to []uint32, step func()) Grouping {
 	next := Grouping{col.start, Gather(step, to, col.rows)}
-	next.ascend(step)
-	return next
-}
-
-// ascend sorts each list.
-func (col *Grouping) ascend(step func()) {
-	for key := range len(col.start) - 1 {
+	for key := range len(next.start) - 1 {
 		Every(step, key)
-		if rows := col.Of(uint32(key)); len(rows) > 1 {
+		if rows := next.Of(uint32(key)); len(rows) > 1 {
 			Sort(step, rows, cmp.Compare)
 		}
 	}
+	return next
 }

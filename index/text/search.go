@@ -286,13 +286,8 @@ func (s *search) searchUnfiltered(e pass, begin int) {
 
 // allTermsKnown reports whether each term is a number or a word that occurs alone.
 func (s *search) allTermsKnown() bool {
-	for i := range s.query.terms {
-		u := &s.query.terms[i]
+	return !slices.ContainsFunc(s.query.terms, func(u queryTerm) bool {
 		id := s.ix.words.find(u.text)
-		if !u.number && !cardvocab.IsInteger(u.text) && (id == none || s.ix.isUsed(id, onlyJoined)) {
-			return false
-		}
-	}
-
-	return true
+		return !u.number && !cardvocab.IsInteger(u.text) && (id == none || s.ix.isUsed(id, onlyJoined))
+	})
 }
