@@ -114,16 +114,6 @@ func (out *result) jsonCard(card int, withSet bool) {
 	out.json("}")
 }
 
-// jsonCards appends a list of cards with their sets and prices.
-func (out *result) jsonCards(cards []uint32) {
-	for _, card := range cards {
-		out.comma()
-		out.jsonIdentity(int(card))
-		out.jsonPrice(int(card))
-		out.json("}")
-	}
-}
-
 // jsonPrice appends the price of a card, its variant, and the members that only a detailed card has.
 func (out *result) jsonPrice(card int) {
 	lane := out.lane(card)

@@ -104,7 +104,12 @@ func searchCards(in *request, out *result) toolError {
 	out.date(page.Cards)
 	out.jsonHead()
 	out.json(`"cards":[`)
-	out.jsonCards(page.Cards)
+	for _, card := range page.Cards {
+		out.comma()
+		out.jsonIdentity(int(card))
+		out.jsonPrice(int(card))
+		out.json("}")
+	}
 	out.json("]")
 	out.jsonNext(next)
 	return ""

@@ -35,11 +35,8 @@ func tools() []*tool {
 
 // definition returns the tool as an element of the result of tools/list.
 func (t *tool) definition() string {
-	input := t.input
-	input = cmp.Or(input, inputSchema(t.fields))
-
 	definition := `{"name":` + quoted(t.name) + `,"title":` + quoted(t.title) + `,"description":` +
-		quoted(t.description) + `,"inputSchema":` + input
+		quoted(t.description) + `,"inputSchema":` + cmp.Or(t.input, inputSchema(t.fields))
 
 	// Only fixtures lack an output schema.
 	if t.output != "" {
