@@ -83,8 +83,7 @@ func readyz(n *Node, w http.ResponseWriter, r *http.Request) {
 // checkpoint writes a metering checkpoint at once; with ?rebuild=yes it writes a new file if the
 // old one is lost.
 func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
-	embedded := n.journal
-	if embedded == nil {
+	if n.journal == nil {
 		http.Error(w, "this server meters in memory", http.StatusNotFound)
 		return
 	}
@@ -97,7 +96,7 @@ func (n *Node) checkpoint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	movedTo, err := embedded.Checkpoint(rebuild, time.Now())
+	movedTo, err := n.journal.Checkpoint(rebuild, time.Now())
 	if movedTo != "" { // even if the new one could not be written yet
 		n.Log.Warn("checkpoint file rebuilt by an operator", slog.String("moved_to", movedTo))
 	}

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"ninepocket/compat/pokemontcg"
@@ -21,15 +22,12 @@ func openCompat(n *Node, swapped <-chan struct{}) {
 	n.compat = pokemontcg.New(snapshot.OpenStore(n.Config.StoreFolder()), dir, n.Log)
 	follow, cancel := context.WithCancel(context.Background())
 	first := make(chan struct{})
-	done := make(chan struct{})
 
-	go func() {
-		defer close(done)
-		n.compat.Follow(follow, n.engine.View, swapped, func() { close(first) })
-	}()
+	var follower sync.WaitGroup
+	follower.Go(func() { n.compat.Follow(follow, n.engine.View, swapped, func() { close(first) }) })
 	n.onClose(func() error {
 		cancel()
-		<-done
+		follower.Wait()
 		return nil
 	})
 

@@ -122,8 +122,7 @@ func (n *Node) limitListeners() (api, admin net.Listener, err error) {
 // limiterOptions returns the limits of the API's connections for a process that has descriptors for
 // capacity connections.
 func limiterOptions(config *settings.Config, proxies []netip.Prefix, capacity int, log *slog.Logger) connlimit.Options {
-	maxOpen := config.MaxConnections
-	maxOpen = cmp.Or(maxOpen, capacity)
+	maxOpen := cmp.Or(config.MaxConnections, capacity)
 	// More connections would be accepted than there are descriptors.
 	if maxOpen > capacity {
 		log.Warn("max_connections is more than the descriptors allow", slog.Int("max_connections", maxOpen),
@@ -131,8 +130,7 @@ func limiterOptions(config *settings.Config, proxies []netip.Prefix, capacity in
 		maxOpen = capacity
 	}
 
-	maxPerAddr := config.MaxConnectionsPerAddress
-	maxPerAddr = cmp.Or(maxPerAddr, max(maxOpen/addressShare, 1))
+	maxPerAddr := cmp.Or(config.MaxConnectionsPerAddress, max(maxOpen/addressShare, 1))
 	return connlimit.Options{
 		Max: maxOpen, MaxPerAddr: maxPerAddr, WriteBuffer: writeBuffer, Log: log.With(slog.String("listener", "api")),
 		// Behind a proxy are many clients, which the proxy may limit.
