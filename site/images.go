@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"net/url"
 
 	"ninepocket/engine"
@@ -10,15 +11,8 @@ import (
 
 // placeholderOf returns the placeholder for a picture of a card.
 func placeholderOf(c *snapshot.Catalog, card int) picture.Placeholder {
-	code := ""
-	if set := c.Cards.Set[card]; set != snapshot.NoSet {
-		code = c.Sets.Code.At(int(set))
-
-		// Many feeds have no codes; then the year is shown.
-		if code == "" && c.Sets.Release[set] != snapshot.NoDay {
-			code = c.Sets.Release[set].Time().Format("2006")
-		}
-	}
+	// Many feeds have no codes; then the year is shown.
+	code := cmp.Or(c.OfSet(&c.Sets.Code, card), releaseYear(c, card))
 	return picture.NewPlaceholder(c.Cards.Name.At(card), c.Cards.Number.At(card), c.Cards.Rarity.At(card), code,
 		int(c.Cards.Game[card]))
 }

@@ -46,8 +46,8 @@ func pocketSubtitle(c *snapshot.Catalog, card int, withSet bool) string {
 // rarity, each "" without a value.
 func subtitleParts(c *snapshot.Catalog, card int, withSet bool) [3]string {
 	facts := [3]string{c.Cards.Number.At(card), "", c.Cards.Rarity.At(card)}
-	if set := c.Cards.Set[card]; withSet && set != snapshot.NoSet {
-		facts[1] = c.Sets.Name.At(int(set))
+	if withSet {
+		facts[1] = c.OfSet(&c.Sets.Name, card)
 	}
 	return facts
 }

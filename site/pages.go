@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/bytebufferpool"
 	"github.com/valyala/quicktemplate"
 
+	"ninepocket/cardvocab"
 	"ninepocket/engine"
 	"ninepocket/snapshot"
 )
@@ -35,13 +36,13 @@ type Pages struct {
 	root   string            // its path, the start of every link within the site
 	assets map[string]*Asset // by file name
 
-	version      func(file string) string
-	groups       []group // of the reference
-	release      string  // of the program, as the reference names it
-	suggestIndex suggestIndex
-	home         perView[homePages]
-	moves        perView[[]gameMoves]
-	sealed       perView[sealedNames]
+	version func(file string) string
+	groups  []group // of the reference
+	release string  // of the program, as the reference names it
+	names   perView[*cardvocab.Suggester]
+	home    perView[homePages]
+	moves   perView[[]gameMoves]
+	sealed  perView[sealedNames]
 }
 
 // New returns Pages with all assets.

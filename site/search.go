@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/valyala/quicktemplate"
@@ -165,42 +164,41 @@ func (s *searchPage) explain(v *engine.View, query *index.Query, list []index.No
 	for _, found := range list {
 		words := "“" + found.From + "”"
 		one := remark{}
-		text := &one.text
 		switch found.Kind {
 		case index.Missing:
-			*text = "No card that fits has " + words + "."
+			one.text = "No card that fits has " + words + "."
 		case index.Corrected:
-			*text = words + " was read as “" + found.To + "”."
+			one.text = words + " was read as “" + found.To + "”."
 		case index.Replaced:
-			*text = words + " is " + found.To + "."
+			one.text = words + " is " + found.To + "."
 		case index.Dropped:
-			*text = words + " was left out."
+			one.text = words + " was left out."
 		case index.Preferred:
-			*text = "Cards with " + words + " come first."
+			one.text = "Cards with " + words + " come first."
 		case index.Sorted:
 			s.order = found.To
 			s.bestMatch = relevance
-			*text = orderText[found.To]
+			one.text = orderText[found.To]
 			one.undo = "Sort by match instead"
 			one.without = s.without(v, query, list, func(q *SearchQuery) { q.Sort = "" })
 		case index.Bounded:
-			*text = "Prices" + priceBound(" from ", found.From) + priceBound(" to ", found.To) + "."
+			one.text = "Prices" + priceBound(" from ", found.From) + priceBound(" to ", found.To) + "."
 			one.undo = "Show all prices"
 			one.without = s.without(v, query, list, func(q *SearchQuery) {
 				q.Min = 0
 				q.Max = 0
 			})
 		case index.InEra:
-			*text = words + " is the era " + found.To + "."
+			one.text = words + " is the era " + found.To + "."
 		case index.NoCard:
 			s.noCard = true
 			switch {
 			case len(s.products) > 0:
-				*text = words + " is no card; sealed products are listed below the cards."
+				one.text = words + " is no card; sealed products are listed below the cards."
 			case s.request.Page == 1 && !s.request.filtered():
-				*text = words + " is no card, and no sealed product here fits all of the words."
+				one.text = words + " is no card, and no sealed product here fits all of the words."
 			default:
-				*text = words + " is no card; sealed products are on the first page without filters."
+				one.text = words + " is no card; sealed products are on the first page without filters."
 			}
 		case index.MatchedSet, index.MatchedNumber, index.InGame:
 			continue
@@ -274,36 +272,22 @@ func (p *Pages) didYouMean(v *engine.View, words string) string {
 	if len(words) < minSuggestLen || len(words) > maxSuggestLen {
 		return ""
 	}
-	return p.suggestIndex.get(v).Nearest(words)
+	return p.names.get(v, suggesterOf).Nearest(words)
 }
 
-// suggestIndex has the names of the served snapshot for didYouMean. It is made at the first use: to
-// read all names for each letter that a visitor types would cost more than any search.
-type suggestIndex struct {
-	mu        sync.Mutex
-	snapshot  string
-	suggester *cardvocab.Suggester
-}
-
-func (n *suggestIndex) get(v *engine.View) *cardvocab.Suggester {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.suggester == nil || n.snapshot != v.ID {
-		c := v.Catalog
-		n.snapshot = v.ID
-
-		n.suggester = cardvocab.NewSuggester(func(yield func(string) bool) {
-			for _, all := range []*snapshot.Strings{&c.Sets.Name, &c.Cards.Name} {
-				for name := range all.All() {
-					// The names are cloned, so that they do not hold the catalog in memory.
-					if !yield(strings.Clone(index.PlainName(name))) {
-						return
-					}
+// suggesterOf has the names of a View for didYouMean. To read all names for each letter that a visitor
+// types would cost more than any search.
+func suggesterOf(v *engine.View) *cardvocab.Suggester {
+	return cardvocab.NewSuggester(func(yield func(string) bool) {
+		for _, all := range []*snapshot.Strings{&v.Catalog.Sets.Name, &v.Catalog.Cards.Name} {
+			for name := range all.All() {
+				// The names are cloned, so that they do not hold the catalog in memory.
+				if !yield(strings.Clone(index.PlainName(name))) {
+					return
 				}
 			}
-		})
-	}
-	return n.suggester
+		}
+	})
 }
 
 // Bounds of the words for didYouMean, in bytes. In shorter words, a misspelling cannot be

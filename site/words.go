@@ -48,9 +48,7 @@ func dollars(cents int64) string {
 	from := len(dst)
 	dst = strconv.AppendInt(dst, cents/100, 10)
 	for i := len(dst) - 3; i > from; i -= 3 {
-		dst = append(dst, 0)
-		copy(dst[i+1:], dst[i:])
-		dst[i] = ','
+		dst = slices.Insert(dst, i, ',')
 	}
 	return string(append(dst, '.', byte('0'+cents/10%10), byte('0'+cents%10)))
 }
