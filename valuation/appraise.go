@@ -514,29 +514,22 @@ const candidateLimit = 24
 // topCandidates returns the first candidates among some cards by rank. They are valid until the
 // next call.
 func (a *Appraiser) topCandidates(f *parsedLine, cards []uint32) []uint32 {
-	var best [candidateLimit]candidateRank
+	var buf [candidateLimit]candidateRank
+	best := buf[:0]
 	limit := min(cmp.Or(a.Candidates, MaxCandidates), candidateLimit)
-	n := 0
 
 	// A common name matches hundreds of cards, of which three are shown: not all are sorted.
 	for _, card := range cards {
 		like := a.lookup.rankOf(f, card)
-		at := n
-		for at > 0 && a.lookup.ranksBefore(like, best[at-1]) {
-			at--
+		at, _ := slices.BinarySearchFunc(best, like, a.lookup.compareRanks)
+		if at < limit {
+			best = slices.Insert(best[:min(len(best), limit-1)], at, like)
 		}
-		if at == limit {
-			continue
-		}
-
-		n = min(n+1, limit)
-		copy(best[at+1:n], best[at:])
-		best[at] = like
 	}
 
 	a.topCards = a.topCards[:0]
-	for i := range n {
-		a.topCards = append(a.topCards, best[i].card)
+	for _, like := range best {
+		a.topCards = append(a.topCards, like.card)
 	}
 	return a.topCards
 }

@@ -21,9 +21,7 @@ type catalogLookup struct {
 // qualifiesName reports whether words that were read as a set are qualifiers of a card's name: a
 // promo names the set that it belongs to.
 func (cs catalogLookup) qualifiesName(run []word, card uint32) bool {
-	return len(run) > 0 && !slices.ContainsFunc(run, func(w word) bool {
-		return !w.known || !cs.view.Index.Lookup().NameHasTerm(card, w.id)
-	})
+	return len(run) > 0 && !slices.ContainsFunc(run, func(w word) bool { return !cs.hasNameWord(&w, card) })
 }
 
 // hasWord reports whether a word is of a card's name, printing, set or rarity.
@@ -136,21 +134,20 @@ func (cs catalogLookup) numbered(number string) []uint32 {
 func (cs catalogLookup) findNumbered(number string) []uint32 {
 	all := cs.view.Index.Lookup().ByNumber(number)
 	total := cardvocab.NumberTotal(number)
-	isOther := func(card uint32) bool { return !cs.hasTotal(card, total) }
+	isOther := func(card uint32) bool {
+		return !strings.Contains(cs.view.Catalog.Cards.Number.At(int(card)), "/") && !cs.isTotalOfSet(total, card)
+	}
 	if total == "" || !slices.ContainsFunc(all, isOther) {
 		return all
 	}
 	return slices.DeleteFunc(slices.Clone(all), isOther)
 }
 
-// hasTotal reports whether a card that has a number may have it with a total.
-func (cs catalogLookup) hasTotal(card uint32, total string) bool {
-	c := cs.view.Catalog
-	if strings.Contains(c.Cards.Number.At(int(card)), "/") {
-		return true
-	}
-	set := c.Cards.Set[card]
-	return set != snapshot.NoSet && c.Sets.Total[set] > 0 && total == strconv.Itoa(int(c.Sets.Total[set]))
+// isTotalOfSet reports whether a total is that of a card's set.
+func (cs catalogLookup) isTotalOfSet(total string, card uint32) bool {
+	sets := &cs.view.Catalog.Sets
+	set := cs.view.Catalog.Cards.Set[card]
+	return set != snapshot.NoSet && sets.Total[set] > 0 && total == strconv.Itoa(int(sets.Total[set]))
 }
 
 // isOfYear reports whether a card's set was released in a year. If the name of the card or its set

@@ -191,18 +191,14 @@ func (p *pricer) findLane(wanted *laneQuery, card, variant int) (lane int, subst
 // other variants match as well, or that the line has another word for the variant.
 func (p *pricer) chooseVariant(wanted *laneQuery, card int) (variant int, assumed bool) {
 	l := &p.view.Catalog.Lanes
-	if wanted.variant == "" {
-		if display := p.view.Catalog.Cards.Display[card]; display >= 0 {
-			return int(l.Variant[display]), false
-		}
+	display := p.view.Catalog.Cards.Display[card]
+	switch {
+	case wanted.variant == "" && display < 0:
 		return -1, false
-	}
-
 	// A Shadowless card is a card of its set, so another card's price never replaces its price.
-	if wanted.traits&cardvocab.Shadowless != 0 && !p.hasVariant(wanted, uint32(card)) {
+	case wanted.traits&cardvocab.Shadowless != 0 && !p.hasVariant(wanted, uint32(card)):
 		return -1, false
-	}
-	if display := p.view.Catalog.Cards.Display[card]; wanted.traits == cardvocab.Shadowless && display >= 0 {
+	case wanted.variant == "", wanted.traits == cardvocab.Shadowless && display >= 0:
 		return int(l.Variant[display]), false
 	}
 

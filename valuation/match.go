@@ -168,8 +168,8 @@ func (cs catalogLookup) rankOf(f *parsedLine, card uint32) candidateRank {
 	return like
 }
 
-// ranksBefore orders cards. Plain cards come first, then cards of the set that their number
+// compareRanks orders cards. Plain cards come first, then cards of the set that their number
 // names, then plainer names, then the popularity of search.
-func (cs catalogLookup) ranksBefore(x, y candidateRank) bool {
-	return cmp.Or(slices.Compare(x.keys[:], y.keys[:]), cs.view.Index.Lookup().ComparePrior(x.card, y.card)) < 0
+func (cs catalogLookup) compareRanks(x, y candidateRank) int {
+	return cmp.Or(slices.Compare(x.keys[:], y.keys[:]), cs.view.Index.Lookup().ComparePrior(x.card, y.card))
 }

@@ -2,7 +2,6 @@ package valuation
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -290,10 +289,7 @@ func (cs catalogLookup) ofItsSet(f *parsedLine, fits []uint32) int {
 	only := -1
 	for _, card := range fits {
 		number := cs.view.Catalog.Cards.Number.At(int(card))
-		set := cs.view.Catalog.Cards.Set[card]
-		own := cs.view.Index.Lookup().NumberNamesSet(card) || set != snapshot.NoSet &&
-			cs.view.Catalog.Sets.Total[set] > 0 &&
-			strings.TrimLeft(cardvocab.NumberTotal(number), "0") == strconv.Itoa(int(cs.view.Catalog.Sets.Total[set]))
+		own := cs.view.Index.Lookup().NumberNamesSet(card) || cs.isTotalOfSet(cardvocab.NumberTotal(number), card)
 		said := func(w word) bool { return w.role == numberWord && w.text == cardvocab.Fold(number) }
 		if !own || !slices.ContainsFunc(f.words, said) {
 			continue

@@ -74,7 +74,6 @@ func (a *Appraiser) byReread(r *Result, item *Item) {
 	a.byName(r, f)
 	if r.Card < 0 {
 		r.Remark = joinSentences(item.remark, r.Remark)
-		return
 	}
 }
 

@@ -302,11 +302,9 @@ func (a *Appraiser) explainContradiction(r *Result, f *parsedLine) {
 		}
 
 		// The wrong word may be a misspelt one, of which the search has the nearest card.
-		for _, match := range a.matches {
-			if slices.Contains(a.matching, match.Card) {
-				r.addCandidates(match.Card)
-				break
-			}
+		isMatching := func(match index.Match) bool { return slices.Contains(a.matching, match.Card) }
+		if at := slices.IndexFunc(a.matches, isMatching); at >= 0 {
+			r.addCandidates(a.matches[at].Card)
 		}
 		r.addCandidates(a.topCandidates(f, a.matching)...)
 		return
