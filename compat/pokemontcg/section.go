@@ -142,10 +142,10 @@ func tidy(members map[string]jsontext.Value) {
 
 	// Numbers are texts there.
 	if members["hp"].Kind() == '0' {
-		members["hp"] = wire.AppendString(nil, string(members["hp"]))
+		members["hp"] = quoted(string(members["hp"]))
 	}
 	if rarity := text(members["rarity"]); rarity != "" && !strings.Contains(rarity, " ") {
-		members["rarity"] = wire.AppendString(nil, wordsTogether.ReplaceAllString(rarity, "$1 $2"))
+		members["rarity"] = quoted(wordsTogether.ReplaceAllString(rarity, "$1 $2"))
 	}
 	if attacks := members["attacks"]; letters.Match(attacks) {
 		members["attacks"] = letters.ReplaceAllFunc(attacks, func(cost []byte) []byte {
@@ -237,39 +237,32 @@ func (f *files) joined(catalog *snapshot.Catalog, card int) bool {
 	return false
 }
 
+func quoted(s string) jsontext.Value { return wire.AppendString(nil, s) }
+
 func catalogCard(catalog *snapshot.Catalog, card int, set string) entry {
-	id := catalog.Cards.ID.At(card)
-	dst := wire.AppendText(nil, `{"id":`, id)
-	dst = wire.AppendText(dst, `,"name":`, catalog.Cards.Name.At(card))
-	for _, member := range [][2]string{
-		{`,"number":`, catalog.Cards.Number.At(card)}, {`,"rarity":`, catalog.Cards.Rarity.At(card)},
-	} {
-		if member[1] != "" {
-			dst = wire.AppendText(dst, member[0], member[1])
-		}
-	}
-	return entry{ref: id, set: set, json: append(dst, '}'), number: catalog.Cards.Number.At(card)}
+	out := entry{ref: catalog.Cards.ID.At(card), set: set, number: catalog.Cards.Number.At(card)}
+	out.json = object(map[string]jsontext.Value{
+		"id": quoted(out.ref), "name": quoted(catalog.Cards.Name.At(card)), "number": quoted(out.number),
+		"rarity": quoted(catalog.Cards.Rarity.At(card)),
+	}, cardMembers)
+	return out
 }
 
 func catalogSet(catalog *snapshot.Catalog, set int) entry {
-	id := catalog.Sets.ID.At(set)
-	out := entry{ref: id, name: catalog.Sets.Name.At(set)}
+	out := entry{ref: catalog.Sets.ID.At(set), name: catalog.Sets.Name.At(set)}
+	members := map[string]jsontext.Value{
+		"id": quoted(out.ref), "name": quoted(out.name), "series": quoted(catalog.Sets.Series.At(set)),
+	}
 
 	// Absent members are left out, as in the files.
-	dst := wire.AppendText(nil, `{"id":`, id)
-	dst = wire.AppendText(dst, `,"name":`, out.name)
-	if series := catalog.Sets.Series.At(set); series != "" {
-		dst = wire.AppendText(dst, `,"series":`, series)
-	}
 	if total := catalog.Sets.Total[set]; total > 0 {
-		dst = wire.AppendInt(dst, `,"total":`, int64(total))
+		members["total"] = wire.AppendInt(nil, "", int64(total))
 	}
 	if day := catalog.Sets.Release[set]; day != snapshot.NoDay {
 		out.release = slashes(day)
-		dst = wire.AppendText(dst, `,"releaseDate":`, out.release)
+		members["releaseDate"] = quoted(out.release)
 	}
-	dst = append(dst, '}')
-	out.json = dst
+	out.json = object(members, setMembers)
 	return out
 }
 
