@@ -170,13 +170,12 @@ func (events eventLog) revocationsMissing(ids []string, err error) {
 // followCursorKeys reads the secrets that sign cursors at an interval until ctx is done. After an
 // error the previous ones stay, which are valid for a month.
 func (n *Node) followCursorKeys(ctx context.Context) {
-	ticker := time.NewTicker(cursorKeysInterval)
-	defer ticker.Stop()
+	tick := time.Tick(cursorKeysInterval)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-tick:
 		}
 
 		keys, err := n.fleet.control.CursorKeys(ctx)
