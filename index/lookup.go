@@ -62,9 +62,6 @@ func (f Lookup) GameHasPrefix(head string) bool {
 // ByNumber returns the cards with a collector number, ascending.
 func (f Lookup) ByNumber(number string) []uint32 { return f.ix.cardsNumbered(number) }
 
-// InSet returns the cards of a set, ascending.
-func (f Lookup) InSet(set uint32) []uint32 { return f.ix.bySet.Of(set) }
-
 // Traits returns a card's rarity, finishes and edition (docs/dev/SEARCH.md, Preferences).
 func (f Lookup) Traits(card uint32) cardvocab.Traits { return f.ix.words.Traits(card) }
 

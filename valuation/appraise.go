@@ -119,16 +119,15 @@ func (a *Appraiser) byRef(r *Result, item *Item, ref string) {
 		card = int(cards[0])
 		ok = true
 	}
-	if ok && item.Game != "" && a.View.Index.Lookup().Game(item.Game) != int(a.View.Catalog.Cards.Game[card]) {
+	switch {
+	case ok && item.Game != "" && a.View.Index.Lookup().Game(item.Game) != int(a.View.Catalog.Cards.Game[card]):
 		r.Remark = `the card of this id is not of the game "` + clip(item.Game) + `"`
 		r.Candidates = []uint32{uint32(card)}
 		return
-	}
-	if ok {
+	case ok:
 		a.setResolved(r, a.readRef(item, card), card)
 		return
-	}
-	if len(cards) > 1 {
+	case len(cards) > 1:
 		// The identifier takes precedence over the rest of the line.
 		a.setAmbiguous(r, a.readRef(item, -1), cards)
 		r.Needed = 0

@@ -93,7 +93,7 @@ func TestDeckLists(t *testing.T) {
 			continue
 		}
 
-		cards := s.View.Index.Lookup().InSet(sets[0])
+		cards := s.View.Index.CardsOfSet(int(sets[0]))
 		priced := 0
 		const each = 100
 		for range each {
@@ -141,7 +141,7 @@ func TestWholeAmounts(t *testing.T) {
 				continue
 			}
 
-			for _, card := range s.View.Index.Lookup().InSet(uint32(set)) {
+			for _, card := range s.View.Index.CardsOfSet(set) {
 				p := s.asPrinted(int(card))
 				for _, format := range []string{"%s %s %d €", "%s %s %d€ NM", "%s | %s %d EUR", "2x %s %s %d dollars"} {
 					line := fmt.Sprintf(format, p.Name, p.Set, n)
@@ -153,7 +153,7 @@ func TestWholeAmounts(t *testing.T) {
 					if got.Status != valuation.Priced {
 						continue
 					}
-					for _, other := range s.View.Index.Lookup().InSet(more[0]) {
+					for _, other := range s.View.Index.CardsOfSet(int(more[0])) {
 						if q := s.asPrinted(int(other)); q.Name == p.Name {
 							t.Errorf("%s is priced, and %s has the name as well", line, s.describe(int(other)))
 						}

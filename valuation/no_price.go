@@ -181,7 +181,7 @@ func (cs catalogLookup) isVersionOf(f *parsedLine, card uint32) bool {
 	baseName := cardvocab.Fold(index.BaseName(c.Cards.Name.At(int(card)), c.Cards.Number.At(int(card))))
 	first := true
 	n := 0
-	for _, other := range cs.view.Index.Lookup().InSet(uint32(c.Cards.Set[card])) {
+	for _, other := range cs.view.Index.CardsOfSet(int(c.Cards.Set[card])) {
 		number := c.Cards.Number.At(int(other))
 		if cardvocab.Fold(index.BaseName(c.Cards.Name.At(int(other)), number)) != baseName {
 			continue

@@ -131,7 +131,7 @@ const maxMisspeltSet = 3
 // numberedIn returns the cards of some sets with a bare number within the set: 053 for OP02-053.
 func (cs catalogLookup) numberedIn(sets []uint32, w *word) (cards []uint32) {
 	for _, set := range sets {
-		for _, card := range cs.view.Index.Lookup().InSet(set) {
+		for _, card := range cs.view.Index.CardsOfSet(int(set)) {
 			if strings.Contains(cs.view.Catalog.Cards.Number.At(int(card)), "-") && cs.isNumbered(w, card) {
 				cards = append(cards, card)
 			}
