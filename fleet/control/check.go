@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,6 +82,10 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 			all = append(all, Finding{"server", false, problem, "ninepocket fleet status"})
 		}
 	}
+	// Nothing is expected of the others, whose faults are said above.
+	servers = slices.DeleteFunc(servers, func(server Server) bool {
+		return server.SilentFor > 0 || server.ForgottenAt != nil || server.ExportedAt == nil
+	})
 	differ, err := db.differences(ctx, servers)
 	if err != nil {
 		return nil, err
@@ -121,18 +126,13 @@ const maxServerSkew = 2 * time.Second
 // differences returns what servers that report have not as the database or the other servers have it.
 func (db *DB) differences(ctx context.Context, servers []Server) (all []Finding, err error) {
 	var version, epoch int64
-	err = db.query(ctx, func(ctx context.Context) error {
-		return db.pool.QueryRow(ctx, `select version, (select coalesce(max(epoch), 0) from ninepocket.servers
-			where forgotten_at is null and seen_at > now() - $1::interval) from ninepocket.control`,
-			SilenceThreshold).Scan(&version, &epoch)
-	})
+	err = db.one(ctx, db.timeout, []any{&version, &epoch},
+		`select version, (select coalesce(max(epoch), 0) from ninepocket.servers
+			where forgotten_at is null and seen_at > now() - $1::interval) from ninepocket.control`, SilenceThreshold)
 
 	// A server of an older version does not say everything.
 	for i := range servers {
 		server := &servers[i]
-		if server.SilentFor > 0 || server.ForgottenAt != nil || server.ExportedAt == nil {
-			continue
-		}
 		find := func(what, format string, args ...any) {
 			all = append(all, Finding{what, false, serverLabel(server) + " " + fmt.Sprintf(format, args...) +
 				", as of " + server.SeenAt.UTC().Format(time.TimeOnly) + " UTC", "ninepocket fleet status --json"})
@@ -154,20 +154,13 @@ func (db *DB) differences(ctx context.Context, servers []Server) (all []Finding,
 	return all, err
 }
 
-// differentImages names the first two servers with different folders of card images, "" if all that
-// report have the same. Whether a card has an image is part of its response and of its ETag.
+// differentImages names the first two servers with different folders of card images, "" if all have the
+// same. Whether a card has an image is part of its response and of its ETag.
 func differentImages(servers []Server) string {
-	var first *Server
 	for i := range servers {
-		server := &servers[i]
-
-		switch {
-		case server.SilentFor > 0 || server.ForgottenAt != nil || server.ExportedAt == nil:
-		case first == nil:
-			first = server
-		case server.Images != first.Images:
+		if servers[i].Images != servers[0].Images {
 			return fmt.Sprintf("%s and %s have different folders of card images: give all servers the same files, "+
-				"or answers and their ETags differ", serverLabel(first), serverLabel(server))
+				"or answers and their ETags differ", serverLabel(&servers[0]), serverLabel(&servers[i]))
 		}
 	}
 	return ""

@@ -226,9 +226,7 @@ func (db *DB) addMissing(ctx context.Context, failed error) error {
 	}
 	// A restore that is under way has not all rows yet, and would meet what is added.
 	var complete bool
-	err := db.query(ctx, func(ctx context.Context) error {
-		return db.pool.QueryRow(ctx, "select "+completeSQL).Scan(&complete)
-	})
+	err := db.one(ctx, db.timeout, []any{&complete}, "select "+completeSQL)
 	if err == nil && complete {
 		err = db.Prepare(ctx)
 	}
@@ -267,9 +265,21 @@ func (db *DB) each(
 	})
 }
 
+// one runs a query with a timeout, and scans its only row to into.
+func (db *DB) one(ctx context.Context, timeout time.Duration, into []any, query string, arguments ...any) error {
+	return db.withTimeout(ctx, timeout, func(ctx context.Context) error {
+		return db.pool.QueryRow(ctx, query, arguments...).Scan(into...)
+	})
+}
+
 // inTx runs statements in one transaction that a caller waits for.
 func (db *DB) inTx(ctx context.Context, do func(context.Context, pgx.Tx) error) error {
-	return db.query(ctx, func(ctx context.Context) error {
+	return db.inTxWithin(ctx, db.timeout, do)
+}
+
+// inTxWithin runs statements in one transaction with a timeout.
+func (db *DB) inTxWithin(ctx context.Context, timeout time.Duration, do func(context.Context, pgx.Tx) error) error {
+	return db.withTimeout(ctx, timeout, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error { return do(ctx, tx) })
 	})
 }

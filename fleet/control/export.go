@@ -207,17 +207,15 @@ func (ex *Exporter) readReported(ctx context.Context) (map[access.LedgerRow]acce
 
 // register makes this process the only one that exports under the server id.
 func (ex *Exporter) register(ctx context.Context) error {
-	return ex.db.query(ctx, func(ctx context.Context) error {
-		return ex.db.pool.QueryRow(ctx, `insert into ninepocket.servers as s
+	return ex.db.one(ctx, ex.db.timeout, []any{(*int32)(&ex.aggregatedThrough), &ex.reports},
+		`insert into ninepocket.servers as s
 			(incarnation, session, host, version, reports) values ($1, $2, $3, $4, $5::bigint + 1)
 			on conflict (incarnation) do update set session = excluded.session, host = excluded.host,
 				version = excluded.version, seen_at = now(), forgotten_at = null,
 				started_at = case when $5 = 0 then now() else s.started_at end,
 				reports = greatest(s.reports + 1, excluded.reports)
 			returning rolled - date '1970-01-01', reports`,
-			ex.options.ServerID, ex.session, ex.options.Host, ex.options.Version, ex.reports).
-			Scan((*int32)(&ex.aggregatedThrough), &ex.reports)
-	})
+		ex.options.ServerID, ex.session, ex.options.Host, ex.options.Version, ex.reports)
 }
 
 // reconcile corrects the ledger after a state directory lost counts: where the ledger has more, the
@@ -441,7 +439,7 @@ func (ex *Exporter) inReport(
 	ctx context.Context, timeout time.Duration, do func(context.Context, pgx.Tx) error,
 ) error {
 	var reports int64
-	inTx := func(ctx context.Context, tx pgx.Tx) error {
+	err := ex.db.inTxWithin(ctx, timeout, func(ctx context.Context, tx pgx.Tx) error {
 		var session string
 		var aggregated int32
 		var complete bool
@@ -469,10 +467,6 @@ func (ex *Exporter) inReport(
 		}
 		ex.aggregatedThrough = max(ex.aggregatedThrough, calendar.Day(aggregated))
 		return do(ctx, tx)
-	}
-
-	err := ex.db.withTimeout(ctx, timeout, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, ex.db.pool, func(tx pgx.Tx) error { return inTx(ctx, tx) })
 	})
 	if err == nil {
 		ex.reports = reports

@@ -34,7 +34,7 @@ func (db *DB) updateKeys(
 	ctx context.Context, timeout time.Duration, change func(*keys.File) error, more func(context.Context, pgx.Tx) error,
 ) error {
 	var refused error
-	inTx := func(ctx context.Context, tx pgx.Tx) error {
+	err := db.inTxWithin(ctx, timeout, func(ctx context.Context, tx pgx.Tx) error {
 		// The lock on this row orders the versions: no reader sees a later version before this one.
 		var version int64
 		err := tx.QueryRow(ctx, "update ninepocket.control set version = version + 1 returning version").Scan(&version)
@@ -65,9 +65,6 @@ func (db *DB) updateKeys(
 			return err
 		}
 		return more(ctx, tx)
-	}
-	err := db.withTimeout(ctx, timeout, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error { return inTx(ctx, tx) })
 	})
 	if refused != nil {
 		return refused
@@ -174,9 +171,7 @@ const lastChangeSQL = `select version, l.id::text from ninepocket.control join n
 // the cache stays unchanged.
 func (r *keyCache) refresh(ctx context.Context, db *DB) (changed bool, err error) {
 	var last change
-	err = db.query(ctx, func(ctx context.Context) error {
-		return db.pool.QueryRow(ctx, lastChangeSQL).Scan(&last.version, &last.lineage)
-	})
+	err = db.one(ctx, db.timeout, []any{&last.version, &last.lineage}, lastChangeSQL)
 	if err != nil || last == r.last {
 		return false, db.addMissing(ctx, err)
 	}
@@ -350,8 +345,10 @@ func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, er
 
 		// Rows that the fleet has deleted do not come back.
 		deleted := map[string]bool{}
+		there := map[string]*keys.Key{}
 		for _, key := range file.Keys {
 			deleted[key.ID] = keys.IsOpaque(key.Tenant)
+			there[key.Hash] = key
 		}
 		isDeleted := func(tenant string) bool {
 			return slices.ContainsFunc(from.KeysOf(tenant), func(key *keys.Key) bool { return deleted[key.ID] })
@@ -367,10 +364,6 @@ func (db *DB) ImportKeys(ctx context.Context, from *keys.File) (out Imported, er
 			}
 		}
 
-		there := map[string]*keys.Key{}
-		for _, key := range file.Keys {
-			there[key.Hash] = key
-		}
 		for _, key := range from.Keys {
 			switch have := there[key.Hash]; {
 			case isDeleted(key.Tenant):

@@ -82,11 +82,9 @@ func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 
 	var text string
 	// Plans come first: a change of keys is said once, and one of plans until both could be read.
-	err := source.db.query(ctx, func(ctx context.Context) error {
-		return source.db.pool.QueryRow(ctx, `select md5(t), case when md5(t) = $3 then '' else t end
-			from ninepocket.shared_plans($1, $2) t`, *source.serverID.Load(), SilenceThreshold, before).
-			Scan(&next.sum, &text)
-	})
+	err := source.db.one(ctx, source.db.timeout, []any{&next.sum, &text},
+		`select md5(t), case when md5(t) = $3 then '' else t end from ninepocket.shared_plans($1, $2) t`,
+		*source.serverID.Load(), SilenceThreshold, before)
 	// The text is empty while the plans are unchanged.
 	if err == nil && text != "" {
 		next.Plans = &sharedPlans{}

@@ -58,10 +58,7 @@ func (db *DB) Servers(ctx context.Context) (all []Server, err error) {
 // HighestEpoch returns the highest epoch that a server of the fleet ever reported.
 func (db *DB) HighestEpoch(ctx context.Context) (_ uint64, err error) {
 	var epoch int64
-	err = db.query(ctx, func(ctx context.Context) error {
-		const query = "select coalesce(max(epoch), 0) from ninepocket.servers"
-		return db.pool.QueryRow(ctx, query).Scan(&epoch)
-	})
+	err = db.one(ctx, db.timeout, []any{&epoch}, "select coalesce(max(epoch), 0) from ninepocket.servers")
 	return uint64(epoch), err
 }
 

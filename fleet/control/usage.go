@@ -72,10 +72,8 @@ type chargeKey struct {
 // ChargesByServer returns the charges that a server reported.
 func (db *DB) ChargesByServer(ctx context.Context, serverID string) (*Charges, error) {
 	out := &Charges{sums: map[chargeKey]int64{}}
-	err := db.withTimeout(ctx, exportTimeout, func(ctx context.Context) error {
-		return db.pool.QueryRow(ctx, `select rolled - date '1970-01-01' from ninepocket.servers where incarnation = $1`,
-			serverID).Scan((*int32)(&out.aggregatedThrough))
-	})
+	err := db.one(ctx, exportTimeout, []any{(*int32)(&out.aggregatedThrough)},
+		`select rolled - date '1970-01-01' from ninepocket.servers where incarnation = $1`, serverID)
 	if err != nil {
 		return out, err
 	}
