@@ -110,8 +110,7 @@ func (c *Follower) copyLocal(section *snapshot.Section, localFile string) bool {
 	defer from.Close() //nolint:errcheck // only read
 
 	b, err := io.ReadAll(io.LimitReader(from, section.Bytes+1))
-	sum := sha256.Sum256(b)
-	if err != nil || hex.EncodeToString(sum[:]) != section.SHA256 {
+	if err != nil || fmt.Sprintf("%x", sha256.Sum256(b)) != section.SHA256 {
 		return false
 	}
 	return os.WriteFile(c.incomingPath(section), b, 0o644) == nil //nolint:gosec // published data is public

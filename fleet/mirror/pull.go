@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -300,7 +299,7 @@ func (c *Follower) obtain(ctx context.Context, next *Pointer) error {
 	if err != nil {
 		return err
 	}
-	if sum := sha256.Sum256(manifest); hex.EncodeToString(sum[:]) != next.ManifestSHA256 {
+	if fmt.Sprintf("%x", sha256.Sum256(manifest)) != next.ManifestSHA256 {
 		return ErrManifest
 	}
 	m, err := snapshot.ParseManifest(manifest, next.ID)

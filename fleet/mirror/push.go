@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -198,10 +197,9 @@ func (b *Bucket) readPublished(ctx context.Context, ring *Trust, o *PushOptions)
 // successor returns the pointer that follows old, with an epoch greater than floor.
 func (old *verifiedCurrent) successor(id string, manifest []byte, floor uint64, o *PushOptions) (Pointer, error) {
 	now := o.Now.UTC().Truncate(time.Millisecond)
-	sum := sha256.Sum256(manifest)
 	next := Pointer{
-		Format: pointerVersion, Epoch: max(old.Epoch, floor) + 1, ID: id, ManifestSHA256: hex.EncodeToString(sum[:]),
-		PublishedAt: now, Previous: old.ID, Freeze: o.Freeze,
+		Format: pointerVersion, Epoch: max(old.Epoch, floor) + 1, ID: id, PublishedAt: now, Previous: old.ID,
+		ManifestSHA256: fmt.Sprintf("%x", sha256.Sum256(manifest)), Freeze: o.Freeze,
 	}
 
 	if o.Lead > 0 {

@@ -158,10 +158,7 @@ func find(dir, id string) (*Backup, error) {
 }
 
 // hashOf returns the part of the SHA-256 of data that an id has.
-func hashOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])[:sumLength]
-}
+func hashOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data))[:sumLength] }
 
 // copyFile copies a file to a new one, or only reads it for "", and returns the SHA-256 of what it read.
 func copyFile(from, to string, mode fs.FileMode) (sum string, err error) {

@@ -4,7 +4,6 @@ package tombstone
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,10 +44,7 @@ func (t Tombstone) sum() string {
 // Of reports whether this is the tombstone of a tenant of that name.
 func (t Tombstone) Of(tenant string) bool { return t.TenantSHA256 == hashOf(tenant) }
 
-func hashOf(tenant string) string {
-	sum := sha256.Sum256([]byte(domain + tenant))
-	return hex.EncodeToString(sum[:])
-}
+func hashOf(tenant string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(domain+tenant))) }
 
 // Append writes a tombstone into a backup folder. It is on disk when Append returns.
 func Append(folder string, t Tombstone) error {
