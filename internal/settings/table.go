@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"ninepocket/cardvocab"
-	"ninepocket/internal/notify"
 	"ninepocket/snapshot/guard"
 )
 
@@ -36,25 +35,22 @@ type Setting struct {
 // Settings lists all keys, table by table. Keys outside any table come first, as TOML requires.
 // They are the fields of Config by their tags, the guards by their names, and the fields of a plan.
 var Settings = slices.Concat(
-	fields[Config]("", func(config *Config, _ string) *Config { return config }),
-	fields[Serve]("serve.", func(config *Config, _ string) *Serve { return &config.Serve }),
-	fields[Compat]("compat.", func(config *Config, _ string) *Compat { return &config.Compat }),
-	fields[Feed]("feed.", func(config *Config, _ string) *Feed { return &config.Feed }),
-	fields[Daily]("daily.", func(config *Config, _ string) *Daily { return &config.Daily }),
-	fields[Backup]("backup.", func(config *Config, _ string) *Backup { return &config.Backup }),
-	fields[notify.Options]("notify.", func(config *Config, _ string) *notify.Options { return &config.Notify }),
-	fields[Metrics]("metrics.", func(config *Config, _ string) *Metrics { return &config.Metrics }),
-	fields[Fleet]("fleet.", func(config *Config, _ string) *Fleet { return &config.Fleet }),
-	fields[MCP]("mcp.", func(config *Config, _ string) *MCP { return &config.MCP }),
+	fields("", reflect.TypeFor[Config](), func(config *Config, _ string) any { return config }),
 	guardSettings(),
-	fields[Plan]("plans.NAME.", (*Config).plan),
+	fields("plans.NAME.", reflect.TypeFor[Plan](), func(config *Config, name string) any { return config.plan(name) }),
 )
 
-// fields returns the settings of a struct, which find finds in a configuration. The tag toml is the
-// key. The tag help describes the setting; a setting that is also a flag has the tag flag instead.
-// In both, < and > enclose the name of the value.
-func fields[T any](prefix string, find func(config *Config, name string) *T) (all []*Setting) {
-	for field := range reflect.TypeFor[T]().Fields() {
+// fields returns the settings of a struct and of the tables in it. find finds a pointer to the struct in
+// a configuration. The tag toml is the key. The tag help describes the setting; a setting that is also a
+// flag has the tag flag instead. In both, < and > enclose the name of the value.
+func fields(prefix string, of reflect.Type, find func(config *Config, name string) any) (all []*Setting) {
+	for field := range of.Fields() {
+		pointer := func(config *Config, name string) any {
+			return reflect.ValueOf(find(config, name)).Elem().FieldByIndex(field.Index).Addr().Interface()
+		}
+		if field.Type.Kind() == reflect.Struct {
+			all = append(all, fields(strings.ToLower(field.Name)+".", field.Type, pointer)...)
+		}
 		key := field.Tag.Get("toml")
 		if key == "" {
 			continue
@@ -64,10 +60,7 @@ func fields[T any](prefix string, find func(config *Config, name string) *T) (al
 		help = cmp.Or(help, field.Tag.Get("help"))
 		all = append(all, &Setting{
 			Key: prefix + key, Help: strings.NewReplacer("<", "`", ">", "`").Replace(help), Flag: isFlag,
-			public: field.Tag.Get("public"),
-			Pointer: func(config *Config, name string) any {
-				return reflect.ValueOf(find(config, name)).Elem().FieldByIndex(field.Index).Addr().Interface()
-			},
+			public: field.Tag.Get("public"), Pointer: pointer,
 		})
 	}
 	return all
