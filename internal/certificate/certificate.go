@@ -69,14 +69,12 @@ func (c *Certificate) Reload() error {
 // Invalid files are not read again before they change: during a renewal the two may not match until
 // the second one is written.
 func (c *Certificate) Watch(ctx context.Context, every time.Duration, report func(error)) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-
+	tick := time.Tick(every)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-tick:
 			if changed, err := c.refresh(); changed {
 				report(err)
 			}

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,12 +93,7 @@ type Sender struct {
 }
 
 // Stats returns the metrics as of the last pass.
-func (s *Sender) Stats() Stats {
-	if known := s.stats.Load(); known != nil {
-		return *known
-	}
-	return Stats{}
-}
+func (s *Sender) Stats() Stats { return *cmp.Or(s.stats.Load(), &Stats{}) }
 
 // Run sends events until ctx is done, and closes the ledger.
 func (s *Sender) Run(ctx context.Context) {

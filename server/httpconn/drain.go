@@ -86,8 +86,7 @@ func (open *Connections) Drain(ctx context.Context) error {
 	open.draining.Store(true)
 	open.wakeReaders()
 
-	poll := time.NewTicker(drainPollInterval)
-	defer poll.Stop()
+	poll := time.Tick(drainPollInterval)
 	var quiet time.Time // since when none is left
 	for {
 		switch {
@@ -101,7 +100,7 @@ func (open *Connections) Drain(ctx context.Context) error {
 		}
 
 		select {
-		case <-poll.C:
+		case <-poll:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
