@@ -82,17 +82,15 @@ func (s *native) readAbout() error {
 		return err
 	}
 
-	if err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&s.about); err != nil {
-		var unknown *toml.StrictMissingError
-		var bad *toml.DecodeError
-		switch {
-		case errors.As(err, &unknown):
-			return fmt.Errorf("unknown key in %s:\n%s", nativeToml, unknown.String())
-		case errors.As(err, &bad):
-			return fmt.Errorf("cannot read %s:\n%s", nativeToml, bad.String())
-		default:
-			return fmt.Errorf("cannot read %s: %w", nativeToml, err)
-		}
+	err = toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&s.about)
+	if unknown, is := errors.AsType[*toml.StrictMissingError](err); is {
+		return fmt.Errorf("unknown key in %s:\n%s", nativeToml, unknown.String())
+	}
+	if bad, is := errors.AsType[*toml.DecodeError](err); is {
+		return fmt.Errorf("cannot read %s:\n%s", nativeToml, bad.String())
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", nativeToml, err)
 	}
 
 	// Both namespaces become parts of identities, which never change.
@@ -197,15 +195,26 @@ func eachInOrder(ctx context.Context, in folder, names []string, visit func(f fi
 }
 
 // eachUnpacked visits files in the order of names, decompressed by the ends of their names and
-// bounded.
-func (s *native) eachUnpacked(ctx context.Context, names []string, visit func(name string, r io.Reader) error) error {
+// bounded. It reports the progress of the phase.
+func (s *native) eachUnpacked(
+	ctx context.Context, to Sink, phase string, names []string, visit func(name string, r io.Reader) error,
+) error {
+	done := int64(0)
+	total := int64(len(names))
+	to.Progress(phase, done, total)
+
 	return eachInOrder(ctx, s.in, names, func(f file, r io.Reader) error {
 		plain, err := unpacked(f.name, r)
 		if err != nil {
 			return fmt.Errorf("cannot read %q: %w", f.name, err)
 		}
 		defer plain.Close() //nolint:errcheck // only read
-		return visit(f.name, &limitReader{r: plain, n: s.opts.limits.entry})
+		err = visit(f.name, &limitReader{r: plain, n: s.opts.limits.entry})
+		if err == nil {
+			done++
+			to.Progress(phase, done, total)
+		}
+		return err
 	})
 }
 
@@ -215,15 +224,8 @@ func (s *native) Prices(ctx context.Context, to Sink) error {
 		key: "ref", variant: "variant", condition: snapshot.Ungraded.Code(), codes: true,
 		refOK: validRef,
 	}
-	done := int64(0)
-	to.Progress("history", 0, int64(len(s.history)))
-	err := s.eachUnpacked(ctx, s.history, func(name string, r io.Reader) error {
-		if err := readWide(ctx, r, name, layout, to); err != nil {
-			return err
-		}
-		done++
-		to.Progress("history", done, int64(len(s.history)))
-		return nil
+	err := s.eachUnpacked(ctx, to, "history", s.history, func(name string, r io.Reader) error {
+		return readWide(ctx, r, name, layout, to)
 	})
 	if err != nil {
 		return err

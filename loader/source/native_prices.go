@@ -39,7 +39,7 @@ func (s *native) readDays(ctx context.Context, to Sink) error {
 		days[names[i]] = &s.prices[i]
 	}
 
-	err := s.eachUnpacked(ctx, names, func(name string, r io.Reader) (err error) {
+	err := s.eachUnpacked(ctx, Discard{}, "", names, func(name string, r io.Reader) (err error) {
 		days[name].possibleDuplicates, err = findSuspects(ctx, r, name)
 		return err
 	})
@@ -47,21 +47,13 @@ func (s *native) readDays(ctx context.Context, to Sink) error {
 		return err
 	}
 
-	done := int64(0)
-	to.Progress("prices", 0, int64(len(names)))
-	return s.eachUnpacked(ctx, names, func(name string, r io.Reader) error {
+	return s.eachUnpacked(ctx, to, "prices", names, func(name string, r io.Reader) error {
 		day := days[name]
 		reader := priceReader{
 			file: name, day: day.day, asOf: msOf(s.opts.AsOf), possibleDuplicates: day.possibleDuplicates, to: to,
 			variants: newVariantReader(false),
 		}
-		if err := reader.read(ctx, r); err != nil {
-			return err
-		}
-
-		done++
-		to.Progress("prices", done, int64(len(names)))
-		return nil
+		return reader.read(ctx, r)
 	})
 }
 

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"ninepocket/snapshot"
 )
 
 // pokemonTCG is the pokemon-tcg-data source: sets/en.json and cards/en/{set}.json, or weekly prices
@@ -89,12 +87,14 @@ func (s *pokemonTCG) Feed() Feed {
 func (s *pokemonTCG) Catalog(ctx context.Context, to Sink) error {
 	updated := map[string]int64{} // by set
 	useSet := func(set *ptcgSet, at Location) string {
-		updated[set.ID] = parsePTCGTime(set.UpdatedAt)
+		// Taken for UTC. It is the set's time, and the nearest value for its cards, which have no time.
+		updated[set.ID], _ = instantOf("2006/01/02 15:04:05", set.UpdatedAt)
+		release, _ := parseDay(strings.ReplaceAll(set.ReleaseDate, "/", "-"))
 		// A total that cannot be is not known.
 		total, _ := totalOf(set.PrintedTotal)
 		to.Set(Set{
 			At: at, Total: total, Ref: set.ID, Game: pokemon, Name: set.Name, Series: set.Series, Code: set.Code,
-			Release: parsePTCGDate(set.ReleaseDate), Aliases: []string{set.ID},
+			Release: release, Aliases: []string{set.ID},
 		})
 		return set.ID
 	}
@@ -150,19 +150,6 @@ func checkNamed(id, name string) *recordError {
 	}
 
 	return nil
-}
-
-// parsePTCGDate reads "2026/01/30".
-func parsePTCGDate(text string) snapshot.Day {
-	day, _ := parseDay(strings.ReplaceAll(text, "/", "-"))
-	return day
-}
-
-// parsePTCGTime reads "2022/10/10 15:12:00", which is taken for UTC. It is the set's time, and
-// the nearest value for its cards, which have no time.
-func parsePTCGTime(text string) int64 {
-	at, _ := instantOf("2006/01/02 15:04:05", text)
-	return at
 }
 
 // Prices implements Source: wide history files only.

@@ -95,14 +95,9 @@ func newTCGCSV(in folder, name string, o Options) (Source, error) {
 // sortTrees sorts the trees, keeps one for each day, and picks the newest, whose catalog counts.
 func (s *tcgCSV) sortTrees() {
 	// The live tree comes first on its day, because it is the used one.
-	place := func(t *tcgTree) int {
-		if t.has("groups") {
-			return 0
-		}
-		return 1
-	}
+	live := func(t *tcgTree) int { return min(1, len(t.leaves["groups"])) }
 	slices.SortStableFunc(s.trees, func(a, b *tcgTree) int {
-		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(place(a), place(b)))
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(live(b), live(a)))
 	})
 
 	// A day packed twice, as .tar.zst and as .7z, is one day; a live tree goes before an archive

@@ -305,7 +305,8 @@ func (s *tcgCSV) product(to Sink, g *tcgGroup, p *tcgProduct, at Location) {
 	number := p.attribute("Number")
 	rarity := p.attribute("Rarity")
 	ids := []Identifier{{Namespace: tcgPlayer, Value: p.id}}
-	updated := parseModified(scalar(p.ModifiedOn))
+	// It has no zone and is UTC.
+	updated, _ := instantOf("2006-01-02T15:04:05", strings.TrimSuffix(scalar(p.ModifiedOn), "Z"))
 	game := gameOfCategory(g.category)
 	switch {
 	case number == "" && rarity == "":
@@ -330,10 +331,4 @@ func (s *tcgCSV) product(to Sink, g *tcgGroup, p *tcgProduct, at Location) {
 			Identifiers: ids, UpdatedAt: updated,
 		})
 	}
-}
-
-// parseModified reads modifiedOn, which has no zone and is UTC.
-func parseModified(text string) int64 {
-	at, _ := instantOf("2006-01-02T15:04:05", strings.TrimSuffix(text, "Z"))
-	return at
 }

@@ -246,11 +246,9 @@ func (s *tcgCSV) missingPrices(ctx context.Context, to Sink) error {
 		return nil
 	}
 
-	if s.groups == nil {
-		// Prices alone were asked for: bad groups are the catalog's business.
-		if err := s.readGroups(ctx, t, Discard{}); err != nil {
-			return nil //nolint:nilerr // a listing that cannot be read lists nothing that is missing
-		}
+	// If prices alone were asked for, bad groups are the catalog's business.
+	if err := s.readGroups(ctx, t, Discard{}); err != nil {
+		return nil //nolint:nilerr // a listing that cannot be read lists nothing that is missing
 	}
 
 	// Only groups that the catalog lists are missed.
