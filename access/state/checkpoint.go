@@ -15,9 +15,6 @@ const (
 	checkpointBytes = 16 << 20
 	// openTimeout is how long opening waits for a process that reads the file.
 	openTimeout = 5 * time.Second
-	// mappedSize is the address space of an open file. If a file becomes larger, bbolt maps it again. For that
-	// it copies what it changes, and waits for readers.
-	mappedSize = 256 << 20
 	// retryInterval is when a failed checkpoint is tried again. Until then the log has everything.
 	retryInterval = time.Second
 )

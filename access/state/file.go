@@ -60,7 +60,6 @@ func (f *File) open(timeout time.Duration) (*boltFile, error) {
 		unsynced := disk.Unsynced(f.options.Disk)
 		db, err = openBolt(f.options.Disk, f.path, dropFlags, bbolt.Options{
 			Timeout: timeout, FreelistType: bbolt.FreelistMapType, NoSync: unsynced, NoGrowSync: unsynced,
-			InitialMmapSize: mappedSize,
 		})
 	}
 
