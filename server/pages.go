@@ -190,7 +190,6 @@ func (v *pageRequest) previewPicture(dst []byte) ([]byte, error) {
 // favicon answers GET /favicon.ico, which browsers and others request regardless of what a page
 // says.
 func (v *pageRequest) favicon() {
-	v.cache = assetCache
 	v.sendPlain("image/png", append(v.x.reply.Body[:0], v.pages.Icon()...))
 }
 
@@ -211,11 +210,15 @@ func (v *pageRequest) setPage(dst []byte) ([]byte, error) {
 func (v *pageRequest) sealedPage(dst []byte) ([]byte, error) {
 	id, _ := v.x.request.PathID()
 	v.pageArgs("days")
-	body, found := v.pages.Sealed(dst, v.view, v.time, site.SealedQuery{ID: id, Days: v.pageNumber("days")})
+	return orNoPage(v.pages.Sealed(dst, v.view, v.time, site.SealedQuery{ID: id, Days: v.pageNumber("days")}))
+}
+
+// orNoPage returns a page, or errNoPage if there is none.
+func orNoPage(page []byte, found bool) ([]byte, error) {
 	if !found {
-		return dst, errNoPage
+		return page, errNoPage
 	}
-	return body, nil
+	return page, nil
 }
 
 // sortText limits the names of sort orders and directions.
@@ -311,11 +314,7 @@ func (v *pageRequest) errorsPage(dst []byte) ([]byte, error) {
 
 func (v *pageRequest) errorPage(dst []byte) ([]byte, error) {
 	code, _ := v.x.request.PathID() // no code is empty
-	body, found := v.pages.Error(dst, v.view, v.time, code)
-	if !found {
-		return dst, errNoPage
-	}
-	return body, nil
+	return orNoPage(v.pages.Error(dst, v.view, v.time, code))
 }
 
 func (v *pageRequest) sitemapIndex(dst []byte) ([]byte, error) {
@@ -330,12 +329,8 @@ func (v *pageRequest) sitemap(dst []byte) ([]byte, error) {
 		return dst, errNoPage
 	}
 
-	body, found := v.pages.AppendSitemap(dst, v.view, int(n))
-	if !found {
-		return dst, errNoPage
-	}
 	v.mediaType = "application/xml"
-	return body, nil
+	return orNoPage(v.pages.AppendSitemap(dst, v.view, int(n)))
 }
 
 // asset answers GET /assets/{name}. A name has a hash of the content, so it is its own validator.

@@ -166,14 +166,12 @@ func againCommand(b *operate.Build, publish bool, config string) string {
 	}
 
 	// Arguments that were not given are left out.
-	if b.Mapping != "" {
-		words = append(words, "--mapping", b.Mapping)
-	}
-	if b.Names != "" {
-		words = append(words, "--names", b.Names)
-	}
-	if len(b.Languages) > 0 {
-		words = append(words, "--languages", strings.Join(b.Languages, ","))
+	for _, given := range [][]string{
+		{"--mapping", b.Mapping}, {"--names", b.Names}, {"--languages", strings.Join(b.Languages, ",")},
+	} {
+		if given[1] != "" {
+			words = append(words, given...)
+		}
 	}
 	if b.IncludeUnmatched {
 		words = append(words, "--keep-unmatched")
@@ -227,14 +225,13 @@ func printBuilt(w *bufio.Writer, out *operate.Built) {
 	fmt.Fprintf(w, "%d cards, %d products, %d lanes, %d history points in %.1f s\n", n.Cards, n.Products,
 		n.Lanes, n.HistoryPoints, out.Seconds)
 	verb := "built"
-	if out.Existing {
-		verb = "already there:"
-	}
 	switch {
 	case out.Published && out.Existing:
 		verb = "already there and now published:"
 	case out.Published:
 		verb = "built and published"
+	case out.Existing:
+		verb = "already there:"
 	}
 	fmt.Fprintf(w, "%s %s\n", verb, out.ID)
 }

@@ -166,35 +166,18 @@ func addConfigFlags(cmd *cobra.Command, keys ...string) *configFlags {
 	addFlags(cmd, &flags.values, keys...)
 	if len(keys) == 0 {
 		// The file has a table of these, which no flag can be.
-		cmd.Flags().Var((*compatFlag)(&flags.values.Compat), "compat", "also answer programs of an API: `pokemontcg`")
+		cmd.Flags().Func("compat", "also answer programs of an API: `pokemontcg`", func(name string) error {
+			if name != compatPokemonTCG {
+				return errors.New("want " + compatPokemonTCG)
+			}
+			flags.values.Compat.PokemonTCG = true
+			return nil
+		})
 	}
 	return flags
 }
 
-// compatFlag is --compat NAME, which is compat.NAME = true in the file.
-type compatFlag settings.Compat
-
-// Set implements pflag.Value.
-func (c *compatFlag) Set(name string) error {
-	if name != compatPokemonTCG {
-		return errors.New("want " + compatPokemonTCG)
-	}
-	c.PokemonTCG = true
-	return nil
-}
-
-// String implements pflag.Value.
-func (c *compatFlag) String() string {
-	if c.PokemonTCG {
-		return compatPokemonTCG
-	}
-	return ""
-}
-
-// Type implements pflag.Value.
-func (c *compatFlag) Type() string { return "string" }
-
-// compatPokemonTCG is the one API that --compat names.
+// compatPokemonTCG is the one API that --compat NAME names: it is compat.NAME = true in the file.
 const compatPokemonTCG = "pokemontcg"
 
 // addFlags defines the flags of the settings with the given keys, or of all that have one, with

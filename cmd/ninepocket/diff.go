@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/csv"
 	"fmt"
 	"math"
 	"slices"
@@ -88,16 +87,15 @@ func (flags *diffFlags) run(cmd *cobra.Command, args []string) error {
 
 	found := diff.Compare(both[0], both[1], flags.Options)
 	if flags.format == "csv" {
-		out := csv.NewWriter(cmd.OutOrStdout())
-		_ = out.Write(strings.Fields("change kind id name former_name set number variant condition from to percent"))
+		var lines [][]any
 		for _, row := range found.Rows() {
-			_ = out.Write([]string{
+			lines = append(lines, []any{
 				row.Change, row.Kind, row.ID, row.Name, row.Was, row.Set, row.Number, row.Variant, row.Condition,
-				fmt.Sprint(orEmpty(row.FromCents)), fmt.Sprint(orEmpty(row.ToCents)), fmt.Sprint(orEmpty(row.Percent)),
+				orEmpty(row.FromCents), orEmpty(row.ToCents), orEmpty(row.Percent),
 			})
 		}
-		out.Flush()
-		return out.Error()
+		header := strings.Fields("change kind id name former_name set number variant condition from to percent")
+		return printCSV(cmd, header, lines)
 	}
 	return printResult(cmd, flags.format == "json", found, func(out *bufio.Writer) {
 		_ = cmd.Flags().Set("limit", "0") // a number is valid

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -258,6 +259,23 @@ func printLine(cmd *cobra.Command, asJSON bool, v any, format string, args ...an
 // printTable prints rows as JSON, or the cells of each under a header.
 func printTable[T any](cmd *cobra.Command, asJSON bool, rows []T, header string, cells func(T) []any) error {
 	return printResult(cmd, asJSON, rows, func(out *bufio.Writer) { term.Table(out, header, rows, cells) })
+}
+
+// printCSV prints lines of cells under a header in lower case.
+func printCSV(cmd *cobra.Command, header []string, lines [][]any) error {
+	out := csv.NewWriter(cmd.OutOrStdout())
+	_ = out.Write(strings.Fields(strings.ToLower(strings.Join(header, " "))))
+	for _, line := range lines {
+		texts := make([]string, len(line))
+		for i, cell := range line {
+			texts[i] = fmt.Sprint(cell)
+		}
+		_ = out.Write(texts)
+	}
+
+	// Error returns the first error of the writer.
+	out.Flush()
+	return out.Error()
 }
 
 // plainWord matches words that need no quotes in a shell.

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -205,20 +204,7 @@ func (flags *usageFlags) printCells(cmd *cobra.Command, header []string, cells [
 	case flags.asJSON || flags.format == "json":
 		return term.JSON(cmd.OutOrStdout(), report)
 	case flags.format == "csv":
-		out := csv.NewWriter(cmd.OutOrStdout())
-		for i, name := range header {
-			header[i] = strings.ToLower(name)
-		}
-		_ = out.Write(header)
-		for _, line := range cells {
-			texts := make([]string, len(line))
-			for i, cell := range line {
-				texts[i] = fmt.Sprint(cell)
-			}
-			_ = out.Write(texts)
-		}
-		out.Flush()
-		return out.Error()
+		return printCSV(cmd, header, cells)
 	}
 
 	return printResult(cmd, false, nil, func(out *bufio.Writer) {
