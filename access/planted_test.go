@@ -52,7 +52,7 @@ var planted = []mutationtest.Mistake{
 	{
 		What: "a checkpoint leaves the replies out", File: "content.go",
 		Text:    "for _, name := range slices.SortedFunc(maps.Keys(delta.replies), inOrder) {",
-		Instead: "for name, r := range map[ReplyKey]storedReply{} {",
+		Instead: "for _, name := range slices.SortedFunc(maps.Keys(map[ReplyKey]storedReply{}), inOrder) {",
 	},
 	{
 		What: "a day far ahead is believed", File: "usage.go",

@@ -30,7 +30,7 @@ func restorePrices(r *Request, out *Reply, stored []byte) bool {
 	in := storedReader{rest: stored}
 	switch in.number() {
 	case storedText:
-		if len(stored) < 8 {
+		if len(stored) <= 8 || stored[8] != '[' || in.damaged {
 			return false
 		}
 		out.SnapshotAt = int64(binary.BigEndian.Uint64(stored))

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
 	"slices"
@@ -83,10 +84,13 @@ func TestStoredText(t *testing.T) {
 		out.SnapshotAt != view.Catalog.SnapshotAt {
 		t.Fatalf("%s was stored as %q, and %d: %s repeated", first.Body, first.Stored, out.SnapshotAt, out.Body)
 	}
-	for n := range len(dataStart) {
+	for n := range len(dataStart) + 1 {
 		if restorePrices(&Request{}, &Reply{}, first.Stored[:n]) {
 			t.Fatalf("%d bytes were read", n)
 		}
+	}
+	if restorePrices(&Request{}, &Reply{}, bytes.Repeat([]byte{0x80}, 20)) {
+		t.Fatal("a number without an end was read as a text")
 	}
 }
 

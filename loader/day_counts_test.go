@@ -2,6 +2,8 @@ package loader
 
 import (
 	"bytes"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -131,4 +133,43 @@ func TestSharedIdentifiers(t *testing.T) {
 			`"ref":"b","value":"7"}`+"\n")
 	f("TCGCSV's", build(source.KindTCGCSV, "tcgcsv", one, one), 1, source.ReasonProductOnTwoCards,
 		`{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,"ref":"b","value":"42346"}`+"\n")
+}
+
+// TestDayCounts counts random days in any order, and holds the counts against a map.
+func TestDayCounts(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var counts dayCounts
+		var want TooOld
+		limit := snapshot.Day(random.IntN(400))
+		oldest := limit
+		for n := range random.IntN(300) {
+			day := snapshot.Day(random.IntN(500) - 20)
+			at := source.Location{File: "a.csv", Line: n}
+			ref := fmt.Sprint(n)
+			counts.observe(day, &at, ref)
+			if day < 0 || day >= limit {
+				continue
+			}
+
+			want.Prices++
+			if day < oldest {
+				oldest = day
+				want.Line = n
+				want.Ref = ref
+			}
+		}
+
+		got := counts.before(limit)
+		if want.Prices == 0 {
+			if got != nil {
+				t.Fatalf("%+v, want none", got)
+			}
+			continue
+		}
+		if got == nil || got.Prices != want.Prices || got.Line != want.Line || got.Ref != want.Ref ||
+			got.Day != oldest.String() {
+			t.Fatalf("%+v, want %+v of %s", got, want, oldest)
+		}
+	}
 }

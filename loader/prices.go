@@ -401,7 +401,10 @@ func (p *priceSink) claimLater(price *source.Price) {
 
 // dayCounts counts the prices of one input by day, and has where the first one of a day is. The count of
 // prices older than the history is known only at the end, when the snapshot's date is.
-type dayCounts struct{ byDay []dayCount }
+type dayCounts struct {
+	first snapshot.Day // the day of byDay[0]: most inputs have one day
+	byDay []dayCount
+}
 
 type dayCount struct {
 	n   int
@@ -417,11 +420,18 @@ func (d *dayCounts) observe(day snapshot.Day, at *source.Location, ref string) {
 	if day < 0 || day >= maxCountedDay {
 		return
 	}
-	if more := int(day) + 1 - len(d.byDay); more > 0 {
+	if len(d.byDay) == 0 {
+		d.first = day
+	}
+	if earlier := int(d.first - day); earlier > 0 {
+		d.byDay = slices.Insert(d.byDay, 0, make([]dayCount, earlier)...)
+		d.first = day
+	}
+	if more := int(day-d.first) + 1 - len(d.byDay); more > 0 {
 		d.byDay = append(d.byDay, make([]dayCount, more)...)
 	}
 
-	of := &d.byDay[day]
+	of := &d.byDay[day-d.first]
 	if of.n == 0 {
 		of.at = *at
 		of.ref = strings.Clone(ref)
@@ -432,13 +442,13 @@ func (d *dayCounts) observe(day snapshot.Day, at *source.Location, ref string) {
 // before is how many prices are of days before one, nil for none, with the oldest as an example.
 func (d *dayCounts) before(day snapshot.Day) *TooOld {
 	var out *TooOld
-	for of, count := range d.byDay[:min(max(0, int(day)), len(d.byDay))] {
+	for i, count := range d.byDay[:min(max(0, int(day-d.first)), len(d.byDay))] {
 		if count.n == 0 {
 			continue
 		}
 		if out == nil {
 			out = &TooOld{
-				Before: day.String(), Day: snapshot.Day(of).String(), Ref: count.ref, File: count.at.File,
+				Before: day.String(), Day: (d.first + snapshot.Day(i)).String(), Ref: count.ref, File: count.at.File,
 				Line: count.at.Line,
 			}
 		}

@@ -443,6 +443,7 @@ func scribbling(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
 
 		if x, ok := exchanges.Get().(*exchange); ok {
 			scribble(x.reply.Body[:cap(x.reply.Body)])
+			scribble(x.reply.Stored[:cap(x.reply.Stored)])
 			scribble(x.id[:cap(x.id)])
 			exchanges.Put(x)
 		}

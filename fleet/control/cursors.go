@@ -31,11 +31,18 @@ func (db *DB) CursorKeys(ctx context.Context) (keys []cursor.Key, err error) {
 	var rows []cursorRow
 	err = db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
 		rows, err = cursorRows(ctx, tx)
-		if err == nil && keyDue(rows) {
-			rows, err = nextCursorKey(ctx, tx)
-		}
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+
+	if keyDue(rows) {
+		err = db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+			rows, err = nextCursorKey(ctx, tx)
+			return err
+		})
+	}
 	if err != nil {
 		return nil, err
 	}
