@@ -3,6 +3,7 @@ package fleet
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -43,6 +44,8 @@ type Options struct {
 // Fleet is a running fleet.
 type Fleet struct {
 	Plan
+	// Builder is the program that builds snapshots and publishes them; "" for the one of Options or Use.
+	Builder   string
 	options   Options
 	processes map[string]*process
 }
@@ -285,11 +288,12 @@ func (f *Fleet) Publish(ctx context.Context, catalog, in string) error {
 	if _, err := os.Stat(filepath.Join(store, "CURRENT")); err == nil {
 		build = append(build, "--base", "current")
 	}
-	_, err := f.Ninepocket(ctx, build...)
+	builder := cmp.Or(f.Builder, f.options.Binary)
+	_, err := f.run(ctx, builder, build...)
 	if err != nil {
 		return err
 	}
-	_, err = f.Ninepocket(ctx, "snapshot", "publish", "latest", "--store", store, "--to", f.PublishTo(), "--key",
+	_, err = f.run(ctx, builder, "snapshot", "publish", "latest", "--store", store, "--to", f.PublishTo(), "--key",
 		f.KeyFile(), "--activate-in", in)
 	return err
 }
@@ -310,7 +314,12 @@ func (f *Fleet) CreateKey(ctx context.Context, tenant, surface, plan string, mor
 
 // Ninepocket runs a command and returns its output.
 func (f *Fleet) Ninepocket(ctx context.Context, args ...string) (string, error) {
-	path, err := filepath.Abs(f.options.Binary)
+	return f.run(ctx, f.options.Binary, args...)
+}
+
+// run runs a command of a program of ninepocket.
+func (f *Fleet) run(ctx context.Context, program string, args ...string) (string, error) {
+	path, err := filepath.Abs(program)
 	if err != nil {
 		return "", err
 	}
