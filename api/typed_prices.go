@@ -99,7 +99,7 @@ func appendStored(dst []byte, at int64, results []wire.PriceResult) []byte {
 	return dst
 }
 
-// storedReader reads what appendStored wrote. From damage on, all numbers are 0.
+// storedReader reads what appendStored wrote. After damage its numbers mean nothing.
 type storedReader struct {
 	rest    []byte
 	damaged bool
