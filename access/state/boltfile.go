@@ -23,12 +23,22 @@ type boltFile struct {
 	poisoned bool
 }
 
+const (
+	// mapRoom is the size of a mapping: a checkpoint that needs a larger one copies all its pages first. Room
+	// without a page of the file costs nothing.
+	mapRoom = 64 << 20
+	// growStep is the number of bytes that a file grows by at once. Without it, a file has the size of its
+	// mapping.
+	growStep = 256 << 10
+)
+
 // errPoisoned reports that bbolt panicked, or faulted on a page.
 var errPoisoned = errors.New("checkpoint cannot be read")
 
 // openBolt opens a file as bbolt would, but without dropFlags.
 func openBolt(on disk.FS, path string, dropFlags int, options bbolt.Options) (*boltFile, error) {
 	file := &boltFile{}
+	options.InitialMmapSize = mapRoom
 	options.OpenFile = func(name string, flag int, mode os.FileMode) (_ *os.File, err error) {
 		file.disk, err = on.Open(name, flag&^dropFlags, mode)
 		if err == nil {
@@ -39,6 +49,9 @@ func openBolt(on disk.FS, path string, dropFlags int, options bbolt.Options) (*b
 
 	err := catchFaults(func() (err error) {
 		file.DB, err = bbolt.Open(path, 0o600, &options)
+		if err == nil {
+			file.AllocSize = growStep
+		}
 		return err
 	})
 	if err != nil && file.file != nil {

@@ -2,9 +2,11 @@ package state
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,5 +129,39 @@ func TestOneReader(t *testing.T) {
 	again := newFakeContent()
 	if _, err := LoadOnce(path, again); err != nil || len(again.loaded) != 3 {
 		t.Errorf("%v is stored, %v", again.loaded, err)
+	}
+}
+
+// TestFileGrowsWithContent writes checkpoints that grow. The file is never much larger than what is in it,
+// although its mapping has room for all of them: a start reads the file, and a backup copies it.
+func TestFileGrowsWithContent(t *testing.T) {
+	t.Parallel()
+	content := newFakeContent()
+	dir := t.TempDir()
+	d, err := Open(dir, content, Options{Seams: Seams{Inline: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = errors.Join(d.Stop(true), d.Release()) }()
+
+	total := 0
+	for n := range 10 {
+		for k := range 400 {
+			key := fmt.Sprintf("%03d of checkpoint %d", k, n)
+			content.fresh[key] = strings.Repeat("r", 400)
+			total += len(key) + 400
+		}
+		if err := d.Save(time.Second); err != nil {
+			t.Fatal(err)
+		}
+
+		info, err := os.Stat(filepath.Join(dir, statedir.CheckpointName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A page may be half empty, and pages of the checkpoint before are free.
+		if limit := 3*total + growStep + 256<<10; info.Size() > int64(limit) {
+			t.Fatalf("%d bytes in checkpoint %d, whose content has %d", info.Size(), n, total)
+		}
 	}
 }
