@@ -356,7 +356,7 @@ func (b *builder) readCatalogs(ctx context.Context, sources []openInput) error {
 	}
 
 	items := b.o.Base.NumItems()
-	merge := &merger{b: b, m: &merged{}, setByRef: map[string]int32{}, itemByRef: make(map[string]int32, items)}
+	merge := &merger{b: b, m: &merged{}}
 	for _, opened := range sources {
 		feed := opened.Feed()
 		if !feed.HasCatalog {

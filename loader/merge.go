@@ -19,9 +19,6 @@ import (
 type merger struct {
 	b *builder
 	m *merged
-	// Where full references lead; items are numbered as card i or, below zero, sealed product -1-i.
-	setByRef  map[string]int32
-	itemByRef map[string]int32
 }
 
 // add merges one source's records.
@@ -123,6 +120,28 @@ func (p *pairing[T]) byIdentifier(itemOf func(*T) *item) {
 	p.byKeys(keys, func(old, fresh *T) bool { return itemOf(old).game == itemOf(fresh).game })
 }
 
+// byRef pairs rows with the rows that have their reference, or an equal one by the operator's aliases.
+func (p *pairing[T]) byRef(aliases map[string][]string, itemOf func(*T) *item) {
+	if len(p.have) == 0 {
+		return
+	}
+	known := map[string]int32{}
+	for i := range p.have {
+		for _, ref := range itemOf(&p.have[i]).refs {
+			known[ref] = int32(i)
+		}
+	}
+
+	for i := range p.rows {
+		it := itemOf(&p.rows[i])
+		for _, ref := range append([]string{it.refs[0]}, aliases[it.refs[0]]...) {
+			if to, ok := known[ref]; ok && itemOf(&p.have[to]).game == it.game {
+				p.join(i, to)
+			}
+		}
+	}
+}
+
 // addCards joins or adds the cards of a source; sets says where the source's sets went.
 func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *SourceReport) {
 	// Cards are matched within the sets of the catalog, so that theirs are named first.
@@ -138,11 +157,9 @@ func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *Sour
 		g.m.cards = cards[:0]
 	}
 	p := newPairing(have, cards)
-	for i := range cards {
-		joinByRef(g, p, i, &cards[i].item, func(to int32) bool { return to >= 0 && have[to].game == cards[i].game })
-	}
-
-	p.byIdentifier(func(c *card) *item { return &c.item })
+	itemOf := func(c *card) *item { return &c.item }
+	p.byRef(g.b.mapping.aliases[aliasCard], itemOf)
+	p.byIdentifier(itemOf)
 	p.byKey(wholeKey)
 	p.byKey(baseKey)
 
@@ -154,7 +171,6 @@ func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *Sour
 			if g.m.cards[to].enrich(c) {
 				report.CardsEnriched++
 			}
-			g.itemByRef[c.refs[0]] = to
 			continue
 
 		case owned[c.game]:
@@ -167,21 +183,7 @@ func (g *merger) addCards(cards []card, sets []int32, owned []bool, report *Sour
 		}
 
 		report.CardsAdded++
-		g.itemByRef[c.refs[0]] = int32(len(g.m.cards))
 		g.m.cards = append(g.m.cards, *c)
-	}
-}
-
-// joinByRef pairs a record with the item that has its reference, or an equal reference by the
-// operator's aliases.
-func joinByRef[T any](merger *merger, p *pairing[T], i int, it *item, fits func(int32) bool) {
-	for _, ref := range append([]string{it.refs[0]}, merger.b.mapping.aliases[aliasCard][it.refs[0]]...) {
-		if to, ok := merger.itemByRef[ref]; ok && fits(to) {
-			if to < 0 {
-				to = -1 - to
-			}
-			p.join(i, to)
-		}
 	}
 }
 
@@ -244,19 +246,15 @@ func (it *item) enrich(from *item) bool {
 // addSealed joins or adds sealed products. They have no number, so that only references, aliases
 // and identifiers join them.
 func (g *merger) addSealed(list []sealed, owned []bool, report *SourceReport) {
-	have := g.m.sealed
-	p := newPairing(have, list)
-	for i := range list {
-		joinByRef(g, p, i, &list[i].item, func(to int32) bool { return to < 0 && have[-1-to].game == list[i].game })
-	}
-
-	p.byIdentifier(func(sealed *sealed) *item { return &sealed.item })
+	p := newPairing(g.m.sealed, list)
+	itemOf := func(sealed *sealed) *item { return &sealed.item }
+	p.byRef(g.b.mapping.aliases[aliasCard], itemOf)
+	p.byIdentifier(itemOf)
 	for i := range list {
 		sealed := &list[i]
 		if to := p.to[i]; to >= 0 {
 			report.SealedJoined++
 			g.m.sealed[to].enrich(sealed)
-			g.itemByRef[sealed.refs[0]] = -1 - to
 			continue
 		}
 
@@ -266,7 +264,6 @@ func (g *merger) addSealed(list []sealed, owned []bool, report *SourceReport) {
 			continue
 		}
 
-		g.itemByRef[sealed.refs[0]] = -1 - int32(len(g.m.sealed))
 		g.m.sealed = append(g.m.sealed, *sealed)
 	}
 }
@@ -283,13 +280,14 @@ func (s *sealed) enrich(from *sealed) {
 func (g *merger) addSets(records *merged, owned []bool, report *SourceReport) []int32 {
 	sets := records.sets
 	p := newPairing(g.m.sets, sets)
+	byRef := g.m.setsByRef()
 	for i := range sets {
 		ref := sets[i].refs[0]
-		if to, ok := g.setByRef[ref]; ok {
+		if to, ok := byRef[ref]; ok {
 			p.join(i, to)
 		}
 		for _, same := range g.b.mapping.aliases[aliasSet][ref] {
-			if to, ok := g.setByRef[same]; ok && g.m.sets[to].game == sets[i].game {
+			if to, ok := byRef[same]; ok && g.m.sets[to].game == sets[i].game {
 				p.join(i, to)
 			}
 		}
@@ -308,10 +306,8 @@ func (g *merger) addSets(records *merged, owned []bool, report *SourceReport) []
 		case to >= 0:
 			report.SetsJoined++
 			g.m.sets[to].enrich(s)
-			g.setByRef[s.refs[0]] = to
 		case !owned[s.game] || g.b.o.IncludeUnmatched:
 			p.to[i] = int32(len(g.m.sets))
-			g.setByRef[s.refs[0]] = p.to[i]
 			g.m.sets = append(g.m.sets, *s)
 		default:
 			report.SetsUnmatched++
