@@ -49,7 +49,7 @@ func compareNatural(a, b string) int {
 // cutDigits cuts the digits off the front of s, without padding zeros, which mean nothing.
 func cutDigits(s string) (digits, rest string) {
 	s = strings.TrimLeft(s, "0")
-	rest = strings.TrimLeft(s, "0123456789")
+	rest = strings.TrimLeftFunc(s, func(r rune) bool { return '0' <= r && r <= '9' })
 	return s[:len(s)-len(rest)], rest
 }
 

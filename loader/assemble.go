@@ -178,15 +178,16 @@ func (a *assembly) orderCards() {
 	}
 
 	// A card's number is its rank by price, so that a price range is a range of numbers.
-	price := func(i int32) int64 {
+	price := make([]int64, len(cards))
+	for i := range price {
+		price[i] = snapshot.NoCents
 		if lane := a.displayLane[i]; lane >= 0 {
-			return a.b.lanes.all[lane].cents
+			price[i] = a.b.lanes.all[lane].cents
 		}
-		return snapshot.NoCents
 	}
 
 	slices.SortFunc(order, func(x, y int32) int {
-		return cmp.Or(cmp.Compare(price(y), price(x)), cmp.Compare(a.rank[x], a.rank[y]))
+		return cmp.Or(cmp.Compare(price[y], price[x]), cmp.Compare(a.rank[x], a.rank[y]))
 	})
 	a.cards = order
 	// Sealed products are few and only looked up: their order is that of their ids.

@@ -135,28 +135,40 @@ func TestSharedIdentifiers(t *testing.T) {
 		`{"reason":"product_on_two_cards","file":"cards.jsonl","line":2,"ref":"b","value":"42346"}`+"\n")
 }
 
-// TestDayCounts counts random days in any order, and holds the counts against a map.
+// TestDayCounts counts random rows of days in any order, and holds the counts against the days one by one.
 func TestDayCounts(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
+	for range 500 {
 		var counts dayCounts
 		var want TooOld
 		limit := snapshot.Day(random.IntN(400))
 		oldest := limit
-		for n := range random.IntN(300) {
-			day := snapshot.Day(random.IntN(500) - 20)
+		for n := range random.IntN(60) {
 			at := source.Location{File: "a.csv", Line: n}
 			ref := fmt.Sprint(n)
-			counts.observe(day, &at, ref)
-			if day < 0 || day >= limit {
-				continue
+			gaps := random.IntN(3) // none, some, many
+			var row []snapshot.Point
+			day := snapshot.Day(random.IntN(500) - 20)
+			for range random.IntN(40) {
+				row = append(row, snapshot.Point{Day: day})
+				day += 1 + snapshot.Day(random.IntN(10)*gaps/9*random.IntN(1+gaps*2))
+			}
+			// Such a day has no room in the table.
+			if random.IntN(9) == 0 {
+				row = append(row, snapshot.Point{Day: max(day, maxCountedDay)})
 			}
 
-			want.Prices++
-			if day < oldest {
-				oldest = day
-				want.Line = n
-				want.Ref = ref
+			counts.observe(row, &at, ref)
+			for _, point := range row {
+				if point.Day >= limit {
+					continue
+				}
+				want.Prices++
+				if point.Day < oldest {
+					oldest = point.Day
+					want.Line = n
+					want.Ref = ref
+				}
 			}
 		}
 

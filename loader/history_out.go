@@ -113,8 +113,16 @@ func (a *assembly) closeDays(lanes []int32) (others []int32) {
 // splice appends the stored points of a lane.
 func (a *assembly) splice(dst []byte, lane int32) []byte {
 	l := &a.b.lanes.all[lane]
-	it := a.b.merged.item(int(l.item))
-	return a.r.Splice(dst, lane, l.base, a.readDays[feedGroup{l.feed, it.group}])
+	return a.r.Splice(dst, lane, l.base, a.daysReadAgain(l))
+}
+
+// daysReadAgain are the days, up to the base's, that this build read the group of a lane of.
+func (a *assembly) daysReadAgain(l *laneState) []snapshot.Day {
+	// A usual build has none. The item of a lane lies anywhere in memory.
+	if len(a.readDays) == 0 {
+		return nil
+	}
+	return a.readDays[feedGroup{l.feed, a.b.merged.item(int(l.item)).group}]
 }
 
 // endList ends the list of a lane with the points of all lists up to it.

@@ -69,7 +69,7 @@ func (a *assembly) cents(lane int32) int64 {
 	l := &a.b.lanes.all[lane]
 	it := a.b.merged.item(int(l.item))
 	// A rebuilt feed of the day does not have the row any more.
-	if l.layer == layerBase && slices.Contains(a.readDays[feedGroup{l.feed, it.group}], l.day) {
+	if l.layer == layerBase && slices.Contains(a.daysReadAgain(l), l.day) {
 		return snapshot.NoCents
 	}
 	// A lane that its feed no longer names has no price today, unless it has that of an earlier day for a while.

@@ -53,6 +53,9 @@ func (a *assembly) findGroups() {
 		}
 	}
 	a.findUnlistedGroups()
+	if len(b.missing) == 0 {
+		return
+	}
 
 	a.groups = map[string]snapshot.Day{}
 	for key := range b.missing {

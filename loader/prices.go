@@ -162,7 +162,7 @@ func (p *priceSink) take(price source.Price, item int32) {
 	p.report.Rows++
 	p.extendSpan(price.Day)
 	if price.Cents != snapshot.NoCents {
-		p.dayCounts.observe(price.Day, &price.At, price.Ref)
+		p.dayCounts.observe([]snapshot.Point{{Day: price.Day}}, &price.At, price.Ref)
 	}
 
 	cents := price.Cents
@@ -219,9 +219,7 @@ func (p *priceSink) Series(series source.Series) {
 
 	p.report.Series++
 	p.extendSpan(newest.day)
-	for _, point := range series.Points {
-		p.dayCounts.observe(point.Day, &series.At, series.Ref)
-	}
+	p.dayCounts.observe(series.Points, &series.At, series.Ref)
 
 	if series.Last != snapshot.NoDay {
 		b.newest.observe(p.feed, b.merged.item(int(item)).game, series.Last)
@@ -399,61 +397,63 @@ func (p *priceSink) claimLater(price *source.Price) {
 	}
 }
 
-// dayCounts counts the prices of one input by day, and has where the first one of a day is. The count of
-// prices older than the history is known only at the end, when the snapshot's date is.
+// dayCounts counts the prices of one input by day, and has where the first one of the oldest day is. The
+// count of prices older than the history is known only at the end, when the snapshot's date is.
 type dayCounts struct {
-	first snapshot.Day // the day of byDay[0]: most inputs have one day
-	byDay []dayCount
+	oldest snapshot.Day
+	// more says how many more prices a day has than the day before, from the oldest day on.
+	more []int
+	at   source.Location
+	ref  string
 }
 
-type dayCount struct {
-	n   int
-	at  source.Location
-	ref string
-}
-
-// maxCountedDay bounds the days that are counted one by one: a later day is not old.
+// maxCountedDay bounds the days that are counted: a later day is not old.
 const maxCountedDay = 1 << 16
 
-// observe counts a price.
-func (d *dayCounts) observe(day snapshot.Day, at *source.Location, ref string) {
-	if day < 0 || day >= maxCountedDay {
-		return
-	}
-	if len(d.byDay) == 0 {
-		d.first = day
-	}
-	if earlier := int(d.first - day); earlier > 0 {
-		d.byDay = slices.Insert(d.byDay, 0, make([]dayCount, earlier)...)
-		d.first = day
-	}
-	if more := int(day-d.first) + 1 - len(d.byDay); more > 0 {
-		d.byDay = append(d.byDay, make([]dayCount, more)...)
-	}
+// observe counts the prices of a row, which ascend by day.
+func (d *dayCounts) observe(points []snapshot.Point, at *source.Location, ref string) {
+	for len(points) > 0 && points[0].Day < maxCountedDay {
+		// Days without a gap are counted together.
+		n := 1
+		for n < len(points) && points[n].Day == points[n-1].Day+1 {
+			n++
+		}
 
-	of := &d.byDay[day-d.first]
-	if of.n == 0 {
-		of.at = *at
-		of.ref = strings.Clone(ref)
+		first := points[0].Day
+		end := min(points[n-1].Day+1, maxCountedDay)
+		d.makeRoom(first, end, at, ref)
+		d.more[first-d.oldest]++
+		d.more[end-d.oldest]--
+		points = points[n:]
 	}
-	of.n++
+}
+
+// makeRoom extends the counted days to those from first up to end.
+func (d *dayCounts) makeRoom(first, end snapshot.Day, at *source.Location, ref string) {
+	if len(d.more) == 0 || first < d.oldest {
+		if len(d.more) > 0 {
+			d.more = slices.Insert(d.more, 0, make([]int, d.oldest-first)...)
+		}
+		d.oldest = first
+		d.at = *at
+		d.ref = strings.Clone(ref)
+	}
+	if lacks := int(end-d.oldest) + 1 - len(d.more); lacks > 0 {
+		d.more = append(d.more, make([]int, lacks)...)
+	}
 }
 
 // before is how many prices are of days before one, nil for none, with the oldest as an example.
 func (d *dayCounts) before(day snapshot.Day) *TooOld {
-	var out *TooOld
-	for i, count := range d.byDay[:min(max(0, int(day-d.first)), len(d.byDay))] {
-		if count.n == 0 {
-			continue
-		}
-		if out == nil {
-			out = &TooOld{
-				Before: day.String(), Day: (d.first + snapshot.Day(i)).String(), Ref: count.ref, File: count.at.File,
-				Line: count.at.Line,
-			}
-		}
-		out.Prices += count.n
+	if len(d.more) == 0 || d.oldest >= day {
+		return nil
 	}
 
-	return out
+	old := &TooOld{Before: day.String(), Day: d.oldest.String(), Ref: d.ref, File: d.at.File, Line: d.at.Line}
+	n := 0
+	for _, more := range d.more[:min(int(day-d.oldest), len(d.more))] {
+		n += more
+		old.Prices += n
+	}
+	return old
 }

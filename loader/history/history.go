@@ -25,7 +25,7 @@ type run struct {
 	blocks []snapshot.History
 }
 
-// add appends a lane's points, which ascend by day.
+// add appends a lane's points, which ascend by day. A day without a price has NoCents.
 func (r *run) add(lane int32, points []snapshot.Point) {
 	if len(r.lane)%blockLists == 0 {
 		var next snapshot.History
@@ -39,7 +39,10 @@ func (r *run) add(lane int32, points []snapshot.Point) {
 	r.lane = append(r.lane, uint32(lane))
 	r.last = append(r.last, points[len(points)-1])
 	block := &r.blocks[len(r.blocks)-1]
-	block.Points = snapshot.EncodePoints(block.Points, points)
+	// Only the first price is stored as such, all others by their difference.
+	first := snapshot.Point{Day: points[0].Day, Cents: points[0].Cents + 1}
+	block.Points = snapshot.EncodePoints(block.Points, []snapshot.Point{first})
+	block.Points = snapshot.ExtendPoints(block.Points, points[0], points[1:])
 	block.Of.Append(len(block.Points))
 }
 
@@ -115,13 +118,8 @@ func (h *Layers) AddWide(lane int32, points []snapshot.Point) {
 	// Days that are too old already are not stored at all.
 	k, _ := slices.BinarySearchFunc(points, h.oldest,
 		func(point snapshot.Point, day snapshot.Day) int { return int(point.Day - day) })
-	h.points = h.points[:0]
-	for _, point := range points[k:] {
-		h.points = append(h.points, snapshot.Point{Day: point.Day, Cents: point.Cents + 1})
-	}
-
-	if len(h.points) > 0 {
-		h.wide.add(lane, h.points)
+	if k < len(points) {
+		h.wide.add(lane, points[k:])
 	}
 }
 
@@ -158,7 +156,7 @@ func (h *Layers) pack(rows []dailyRow) []snapshot.Point {
 	h.points = h.points[:0]
 	for i, row := range rows {
 		if i+1 == len(rows) || rows[i+1].day != row.day {
-			h.points = append(h.points, snapshot.Point{Day: row.day, Cents: row.cents + 1})
+			h.points = append(h.points, snapshot.Point{Day: row.day, Cents: row.cents})
 		}
 	}
 
@@ -172,9 +170,6 @@ func (h *Layers) compact(lanes int) {
 	for lane := range lanes {
 		reader.over = reader.over[:0]
 		reader.overlayDaily(int32(lane))
-		for i := range reader.over {
-			reader.over[i].Cents++
-		}
 		if len(reader.over) > 0 {
 			out.add(int32(lane), reader.over)
 		}
@@ -304,7 +299,7 @@ func (r *Reader) overlayAll(
 		if i == 0 {
 			lowest = r.wide.list(k)
 			shift = 1
-			end = snapshot.Point{Day: r.wide.last[k].Day, Cents: r.wide.last[k].Cents - shift}
+			end = r.wide.last[k]
 		} else {
 			r.overlay(r.wide.list(k), 1)
 		}

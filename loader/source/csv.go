@@ -242,7 +242,8 @@ func validRef(s string) bool {
 // IsCode reports whether text is a code: lower-case letters, digits and underscores, at most
 // MaxVariant.
 func IsCode(s string) bool {
-	return s != "" && len(s) <= snapshot.MaxVariant && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+	isOther := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' }
+	return s != "" && len(s) <= snapshot.MaxVariant && !strings.ContainsFunc(s, isOther)
 }
 
 // variantCode turns a printing as TCGplayer names it ("1st Edition Holofoil") into a code
