@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash/maphash"
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -186,10 +187,8 @@ func (r *Request) checkSelection(s *wire.Selection, n int, given members) {
 
 // itemProblems records the same problem for each of some members of a selection.
 func (r *Request) itemProblems(n int, of members, wrong string) {
-	for bit, name := range memberNames {
-		if of>>bit&1 != 0 {
-			r.addItemError(n, ".%s %s", name, wrong)
-		}
+	for ; of != 0; of &= of - 1 {
+		r.addItemError(n, ".%s %s", memberNames[bits.TrailingZeros8(uint8(of))], wrong)
 	}
 }
 
