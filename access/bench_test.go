@@ -175,7 +175,7 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 			now := instant(testTime)
 			now.Mono += n * 100 // records leave after ten minutes
 			decision := gate.Admit(p, PricesBatch, now)
-			claim, err := gate.Begin(b.Context(), decision.Reservation, fmt.Sprint("key", n), BodyHash{1}, now)
+			claim, err := gate.Begin(time.Second, decision.Reservation, fmt.Sprint("key", n), BodyHash{1}, now)
 			if err != nil {
 				b.Error(err)
 				return
@@ -196,7 +196,7 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 		p := benchAuthenticate(b, gate, raw)
 		now := instant(testTime)
 		decision := gate.Admit(p, PricesBatch, now)
-		claim, _ := gate.Begin(b.Context(), decision.Reservation, "key", BodyHash{1}, now)
+		claim, _ := gate.Begin(time.Second, decision.Reservation, "key", BodyHash{1}, now)
 		if _, err := gate.Commit(decision.Reservation, claim, reply); err != nil {
 			b.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func BenchmarkIdempotentBatch(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(int64(len(reply)))
 		for b.Loop() {
-			claim, err := gate.Begin(b.Context(), decision.Reservation, "key", BodyHash{1}, now)
+			claim, err := gate.Begin(time.Second, decision.Reservation, "key", BodyHash{1}, now)
 			if err != nil || claim.Result != Replay {
 				b.Fatal(claim.Result, err)
 			}

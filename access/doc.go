@@ -29,7 +29,7 @@
 //
 // and a call with an idempotency key is
 //
-//	claim, err := gate.Begin(ctx, decision.Reservation, key, bodyHash, now)
+//	claim, err := gate.Begin(timeout, decision.Reservation, key, bodyHash, now)
 //	switch claim.Result {
 //	case access.Replay:    // claim.Reply is the stored reply; Finish(res, false)
 //	case access.Conflict:  // 409; Finish(res, false)

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -56,20 +55,27 @@ func (g *Gate) Finish(res Reservation, success bool) (Charge, error) {
 }
 
 // Begin looks up an idempotency key. It waits while the same body is being answered, so its result
-// is never InProgress; if ctx ends first it returns ErrUnavailable. After an error or any result but
+// is never InProgress; after timeout it returns ErrUnavailable. After an error or any result but
 // Fresh the caller calls Finish(res, false).
-func (g *Gate) Begin(ctx context.Context, res Reservation, key string, body BodyHash, now Instant) (Claim, error) {
+func (g *Gate) Begin(
+	timeout time.Duration, res Reservation, key string, body BodyHash, now Instant,
+) (Claim, error) {
+	// Nearly no call waits, so a timer is made only for one that does.
+	var ended <-chan time.Time
 	for {
 		claim, err := g.store.Begin(res, key, body, now)
 		if err != nil || claim.Result != InProgress {
 			return claim, err
 		}
 
+		if ended == nil {
+			ended = time.After(timeout)
+		}
 		// If the owner aborts, this caller's next Begin returns a fresh claim.
 		select {
 		case <-claim.Done:
-		case <-ctx.Done():
-			return Claim{}, fmt.Errorf("%w: waiting for the same request: %w", ErrUnavailable, context.Cause(ctx))
+		case <-ended:
+			return Claim{}, fmt.Errorf("%w: the same request has been in work for %s", ErrUnavailable, timeout)
 		}
 	}
 }

@@ -1,11 +1,12 @@
 package access_test
 
 import (
-	"context"
+	"errors"
 	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ninepocket/access"
@@ -71,7 +72,7 @@ func TestStoreStats(t *testing.T) {
 			for k := range 3 {
 				decision := g.Admit(preview, access.PricesBatch, now())
 				key := "key" + string(rune('0'+k))
-				claim, err := g.Begin(context.Background(), decision.Reservation, key, access.BodyHash{1}, now())
+				claim, err := g.Begin(time.Second, decision.Reservation, key, access.BodyHash{1}, now())
 				if err == nil {
 					_, err = g.Commit(decision.Reservation, claim, []byte("reply"))
 				}
@@ -149,4 +150,44 @@ func TestFailuresAreCounted(t *testing.T) {
 		t.Errorf("%d fsyncs and %d of %d checkpoints failed",
 			stats.SyncErrors, stats.CheckpointFails, stats.Checkpoint.Count())
 	}
+}
+
+// TestWaitForTheSameRequest sends a request again while the first one is in work. It waits until that one
+// is given up, and then it is the fresh one; but no longer than the caller says.
+func TestWaitForTheSameRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := access.StartClock(time.Now())
+		now := func() access.Instant { return clock.At(time.Now()) }
+		g, _, preview := statsWorld(t, access.NewMemory(access.MemoryOptions{}))
+		begin := func() (access.Reservation, access.Claim, error) {
+			decision := g.Admit(preview, access.PricesBatch, now())
+			claim, err := g.Begin(10*time.Second, decision.Reservation, "key", access.BodyHash{1}, now())
+			return decision.Reservation, claim, err
+		}
+		first, claim, err := begin()
+		if err != nil || claim.Result != access.Fresh {
+			t.Fatal(claim.Result, err)
+		}
+
+		began := time.Now()
+		waiting, _, err := begin()
+		if !errors.Is(err, access.ErrUnavailable) || time.Since(began) != 10*time.Second {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		if _, err := g.Finish(waiting, false); err != nil {
+			t.Error(err)
+		}
+
+		began = time.Now()
+		go func() {
+			time.Sleep(3 * time.Second)
+			if _, err := g.Abort(first, claim); err != nil {
+				t.Error(err)
+			}
+		}()
+		_, claim, err = begin()
+		if err != nil || claim.Result != access.Fresh || time.Since(began) != 3*time.Second {
+			t.Errorf("after %s: result %v, %v", time.Since(began), claim.Result, err)
+		}
+	})
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"ninepocket/access"
@@ -51,10 +50,7 @@ func (m *metering) admit(op access.Operation, now access.Instant) bool {
 // (access.Fresh), which stored response it gets (access.Replay), or why it is refused. Unless it is
 // Fresh, finish must still follow.
 func (m *metering) begin(key string, body access.BodyHash, now access.Instant) (access.Claim, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), idempotencyWait)
-	defer cancel()
-
-	claim, err := m.gate.Begin(ctx, m.decision.Reservation, key, body, now)
+	claim, err := m.gate.Begin(idempotencyWait, m.decision.Reservation, key, body, now)
 	switch {
 	case err != nil: // finish ends the reservation as a failure later
 	case claim.Result == access.Fresh:

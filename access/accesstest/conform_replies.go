@@ -176,7 +176,7 @@ func oneClaim(b *bench) {
 		group.Go(func() {
 			decision := gate.Admit(p, access.PricesBatch, b.now)
 			body := access.BodyHash{byte(i % 8 / 7)} // one in eight has another body
-			claim, err := gate.Begin(b.t.Context(), decision.Reservation, "k", body, b.now)
+			claim, err := gate.Begin(time.Minute, decision.Reservation, "k", body, b.now)
 			switch {
 			case err != nil:
 				b.t.Error(err)
