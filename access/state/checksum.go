@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -95,6 +96,15 @@ func (v checksumBucket) forget(key []byte) error {
 		v.sum.remove(stored)
 	}
 	return err
+}
+
+// keys returns copies of the keys that begin with a prefix: nothing may change under a cursor.
+func (v checksumBucket) keys(prefix []byte) (keys [][]byte) {
+	cursor := v.Cursor()
+	for key, _ := cursor.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = cursor.Next() {
+		keys = append(keys, bytes.Clone(key))
+	}
+	return keys
 }
 
 // check visits every value, and then compares the bucket with its sum.

@@ -99,20 +99,13 @@ func (w *Writer) Account(tenant string, value []byte) {
 
 // Counts adds calls and charges to a ledger row.
 func (w *Writer) Counts(key []byte, calls, charged int64) {
-	if w.err != nil {
-		return
-	}
 	value, err := w.ledger.get(key)
-	if err == nil {
-		var haveCalls, haveCharged int64
-		haveCalls, haveCharged, err = DecodeCounts(value)
+	haveCalls, haveCharged, decodeErr := DecodeCounts(value)
+	w.err = cmp.Or(w.err, err, decodeErr)
+	if w.err == nil && (calls != 0 || charged != 0) {
 		value = binary.AppendVarint(nil, haveCalls+calls)
-		value = binary.AppendVarint(value, haveCharged+charged)
+		w.err = w.ledger.put(key, binary.AppendVarint(value, haveCharged+charged))
 	}
-	if err == nil && (calls != 0 || charged != 0) {
-		err = w.ledger.put(key, value)
-	}
-	w.err = err
 }
 
 // Reply writes a stored reply.
@@ -120,17 +113,7 @@ func (w *Writer) Reply(key, value []byte) { w.err = cmp.Or(w.err, w.replies.put(
 
 // DropReplies deletes the replies whose keys begin with a prefix.
 func (w *Writer) DropReplies(prefix []byte) {
-	if w.err != nil {
-		return
-	}
-
-	// Removed after the loop, because the cursor must not change under it.
-	var keys [][]byte
-	cursor := w.replies.Cursor()
-	for key, _ := cursor.Seek(prefix); bytes.HasPrefix(key, prefix); key, _ = cursor.Next() {
-		keys = append(keys, bytes.Clone(key))
-	}
-	for _, key := range keys {
+	for _, key := range w.replies.keys(prefix) {
 		w.err = cmp.Or(w.err, w.replies.remove(key))
 	}
 }
@@ -143,21 +126,11 @@ func (w *Writer) Rename(from, to string) {
 	prefix := AppendText(nil, from)
 	w.DropReplies(prefix)
 
-	// Changed after the loop, because the cursor must not change under it.
-	rows := map[string][2]int64{}
-	cursor := w.ledger.Cursor()
-	for key, _ := cursor.Seek(prefix); bytes.HasPrefix(key, prefix) && w.err == nil; key, _ = cursor.Next() {
-		var row [2]int64
+	for _, key := range w.ledger.keys(prefix) {
 		value, err := w.ledger.get(key)
-		if err == nil {
-			row[0], row[1], err = DecodeCounts(value)
-		}
-		rows[string(key)] = row
-		w.err = err
-	}
-	for key, row := range rows {
-		w.err = cmp.Or(w.err, w.ledger.remove([]byte(key)))
-		w.Counts(append(AppendText(nil, to), key[len(prefix):]...), row[0], row[1])
+		calls, charged, decodeErr := DecodeCounts(value)
+		w.err = cmp.Or(w.err, err, decodeErr, w.ledger.remove(key))
+		w.Counts(append(AppendText(nil, to), key[len(prefix):]...), calls, charged)
 	}
 }
 
