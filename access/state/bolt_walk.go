@@ -35,6 +35,7 @@ type boltWalker struct {
 	data []byte
 	size int // of a page
 
+	txid                uint64 // of the meta page in use
 	root, freelist, end uint64
 	seen                map[uint64]bool
 	damage              []error // found so far; the reader continues after it
@@ -66,17 +67,11 @@ func readPages(path string) (*boltWalker, error) {
 	}
 
 	bw := &boltWalker{data: data, seen: map[uint64]bool{0: true, 1: true}}
-	newest := uint64(0)
 
 	// The page size is only in the pages: the usual sizes are tried first.
 	for _, size := range []int{4096, 8192, 16384, 32768, 65536, 1024, 2048} {
-		for off := range 2 {
-			txid, ok := bw.readMeta(data, off*size, size)
-			if ok && (bw.size == 0 || txid > newest) {
-				newest = txid
-				bw.useMeta(data[off*size+pageHeader:], size)
-			}
-		}
+		bw.useMeta(0, size)
+		bw.useMeta(size, size)
 		if bw.size != 0 {
 			return bw, nil
 		}
@@ -84,27 +79,25 @@ func readPages(path string) (*boltWalker, error) {
 	return nil, fmt.Errorf("%w: neither of its first two pages is whole", wal.ErrCorrupt)
 }
 
-// readMeta reports whether there is a good meta page at an offset, and returns its transaction id.
-func (bw *boltWalker) readMeta(data []byte, off, size int) (txid uint64, ok bool) {
-	if len(data) < off+pageHeader+metaLength+8 {
-		return 0, false
+// useMeta uses the meta page at an offset, if it is good and newer than the one in use.
+func (bw *boltWalker) useMeta(off, size int) {
+	if len(bw.data) < off+pageHeader+metaLength+8 {
+		return
 	}
-	meta := data[off+pageHeader:]
+	meta := bw.data[off+pageHeader:]
 	sum := fnv.New64a()
 	_, _ = sum.Write(meta[:metaLength])
 
 	native := binary.NativeEndian
-	ok = native.Uint32(meta) == boltMagic && native.Uint32(meta[4:]) == boltVersion &&
+	good := native.Uint32(meta) == boltMagic && native.Uint32(meta[4:]) == boltVersion &&
 		native.Uint32(meta[8:]) == uint32(size) && native.Uint64(meta[metaLength:]) == sum.Sum64()
-	return native.Uint64(meta[48:]), ok
-}
-
-func (bw *boltWalker) useMeta(meta []byte, size int) {
-	native := binary.NativeEndian
-	bw.size = size
-	bw.root = native.Uint64(meta[16:])
-	bw.freelist = native.Uint64(meta[32:])
-	bw.end = native.Uint64(meta[40:])
+	if txid := native.Uint64(meta[48:]); good && (bw.size == 0 || txid > bw.txid) {
+		bw.size = size
+		bw.txid = txid
+		bw.root = native.Uint64(meta[16:])
+		bw.freelist = native.Uint64(meta[32:])
+		bw.end = native.Uint64(meta[40:])
+	}
 }
 
 // walk visits every value of every bucket, and returns the damage.
@@ -167,18 +160,17 @@ func element(page []byte, n int, leaf bool) (flags uint32, child uint64, key, va
 	off := pageHeader + n*pageElement
 	native := binary.NativeEndian
 	el := page[off:]
-	pos := uint64(native.Uint32(el))
-	keys := uint64(native.Uint32(el[4:]))
 	values := uint64(0)
 	if leaf {
 		flags = native.Uint32(el)
-		pos = uint64(native.Uint32(el[4:]))
-		keys = uint64(native.Uint32(el[8:]))
 		values = uint64(native.Uint32(el[12:]))
+		el = el[4:] // the rest is in the same order
 	} else {
 		child = native.Uint64(el[8:])
 	}
 
+	pos := uint64(native.Uint32(el))
+	keys := uint64(native.Uint32(el[4:]))
 	from := uint64(off) + pos
 	if keys == 0 || from+keys+values > uint64(len(page)) {
 		return 0, 0, nil, nil, false
