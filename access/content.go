@@ -15,7 +15,12 @@ import (
 
 // content lets a state directory save and load a usage log. See [state.Content].
 type content struct {
-	usage      *usageLog
+	usage *usageLog
+	// onRow receives the ledger rows of the file; nil: they are only checked, and read when they are needed.
+	onRow    func(LedgerRow)
+	withData bool        // the data of replies are loaded, too, and the next checkpoint writes them
+	rows     []LedgerRow // of newOfflineContent alone: those of the file
+
 	now        Instant     // when the store is opened
 	boot       func() Boot // the machine's boot and its uptime
 	openedAt   int64       // store time
@@ -41,14 +46,6 @@ type tenantDelta struct {
 	replies        map[ReplyKey]storedReply
 	expiredMinutes []int64 // minutes whose replies are deleted
 }
-
-// Load implements [state.Loader]. A ledger row is only checked: it is read when it is needed.
-func (c *content) Load(of state.Bucket, key, value []byte) error {
-	return c.usage.load(of, key, value, false, func(LedgerRow) {})
-}
-
-// Replay implements [state.Loader].
-func (c *content) Replay(seq uint64, record []byte) error { return c.usage.replay(seq, record) }
 
 // Loaded implements [state.Content]. It continues the store time where it ended, plus the time that
 // passed since, but never backwards. Within one boot the machine's uptime bounds the time that passed
@@ -195,43 +192,23 @@ func (c *content) MarkAllDirty() {
 	}
 }
 
-// offlineState is the content of a state directory, read from any process: the usage log up to the
-// last written call, and the ledger rows of the checkpoint.
-type offlineState struct {
-	*usageLog
-	rows []LedgerRow
+// newOfflineContent returns the content of a state directory that is read from any process: the usage log up
+// to the last written call, and the ledger rows of the checkpoint.
+func newOfflineContent() *content {
+	c := &content{usage: newUsageLog(0)}
+	c.onRow = func(row LedgerRow) { c.rows = append(c.rows, row) }
+	return c
 }
-
-func newOfflineState() *offlineState { return &offlineState{usageLog: newUsageLog(0)} }
 
 // Load implements [state.Loader].
-func (off *offlineState) Load(of state.Bucket, key, value []byte) error {
-	return off.load(of, key, value, false, func(row LedgerRow) { off.rows = append(off.rows, row) })
-}
-
-// Replay implements [state.Loader].
-func (off *offlineState) Replay(seq uint64, record []byte) error { return off.replay(seq, record) }
-
-// salvaged is the undamaged content of a damaged state directory, in memory.
-type salvaged struct{ *content }
-
-// Load implements [state.Loader].
-func (s salvaged) Load(of state.Bucket, key, value []byte) error {
-	return s.usage.load(of, key, value, true, func(row LedgerRow) {
-		*s.usage.tenant(row.Tenant).rowOf(row.name()) = row.Counts
-	})
-}
-
-// load loads a tenant's state or a reply, and passes a ledger row to onRow. withData also loads the data
-// of a reply, which the next checkpoint then writes.
-func (ul *usageLog) load(of state.Bucket, key, value []byte, withData bool, onRow func(LedgerRow)) error {
+func (c *content) Load(of state.Bucket, key, value []byte) error {
 	switch of {
 	case state.Accounts:
-		return ul.tenant(string(key)).decode(value)
+		return c.usage.tenant(string(key)).decode(value)
 	case state.Ledger:
 		row, err := decodeRow(key, value)
-		if err == nil {
-			onRow(row)
+		if err == nil && c.onRow != nil {
+			c.onRow(row)
 		}
 		return err
 	default:
@@ -240,16 +217,17 @@ func (ul *usageLog) load(of state.Bucket, key, value []byte, withData bool, onRo
 	tenant, name, r, err := decodeReply(of, key, value)
 	switch {
 	case err != nil:
-	case withData || of == state.FirstReplies:
-		ul.tenant(tenant).replies.add(name, r)
+	case c.withData || of == state.FirstReplies:
+		c.usage.tenant(tenant).replies.add(name, r)
 	default:
-		ul.tenant(tenant).replies.index(name, r.replyMeta)
+		c.usage.tenant(tenant).replies.index(name, r.replyMeta)
 	}
 	return err
 }
 
-// replay applies a call from the log, unless the tenant's checkpoint includes it already.
-func (ul *usageLog) replay(seq uint64, record []byte) error {
+// Replay implements [state.Loader]. It applies a call from the log, unless the tenant's checkpoint includes
+// it already.
+func (c *content) Replay(seq uint64, record []byte) error {
 	if len(record) == 0 {
 		return nil // cancelled when the disk failed, so that no call was answered, or a sync mark
 	}
@@ -261,12 +239,12 @@ func (ul *usageLog) replay(seq uint64, record []byte) error {
 
 	// A prepared batch is in no tenant's state, and in every segment of the log until it is settled.
 	if e.isPrepared {
-		ul.prepared.add(&e)
+		c.usage.prepared.add(&e)
 		return nil
 	}
-	ul.prepared.remove(e.claim)
+	c.usage.prepared.remove(e.claim)
 
-	a := ul.tenant(e.tenant)
+	a := c.usage.tenant(e.tenant)
 	if seq <= a.seq {
 		return nil
 	}

@@ -70,7 +70,7 @@ func smallState(t *testing.T) string {
 
 // everything is what a state directory holds, with the data of its replies.
 type everything struct {
-	*offlineState
+	*content
 	data map[string][]byte
 }
 
@@ -82,20 +82,20 @@ func (e *everything) Load(of state.Bucket, key, value []byte) error {
 		}
 		e.data[tenant+string(name[:])] = r.data
 	}
-	return e.offlineState.Load(of, key, value)
+	return e.content.Load(of, key, value)
 }
 
 // figures is everything that a state directory says, in words that differ when anything does. It
 // never changes the directory.
 func figures(dir string) (string, error) {
-	found := &everything{offlineState: newOfflineState(), data: map[string][]byte{}}
+	found := &everything{content: newOfflineContent(), data: map[string][]byte{}}
 	if _, err := state.LoadOnce(dir, found); err != nil {
 		return "", err
 	}
 
 	var out strings.Builder
-	fmt.Fprintln(&out, sumRows(append(found.rows, found.rowsOf("", -1<<30)...), "", -1<<30))
-	for _, a := range found.all("") {
+	fmt.Fprintln(&out, sumRows(append(found.rows, found.usage.rowsOf("", -1<<30)...), "", -1<<30))
+	for _, a := range found.usage.all("") {
 		names := []string{}
 		for _, gen := range a.replies.byMinute {
 			for name, meta := range gen.byName {

@@ -45,7 +45,7 @@ func VerifyState(stateDir string) (StateReport, error) {
 		report.Keys = len(file.Keys)
 	}
 
-	stored, found, err := state.Load(stateDir, newOfflineState)
+	stored, found, err := state.Load(stateDir, newOfflineContent)
 	switch {
 	case errors.Is(err, ErrCorrupt):
 		report.damaged(err)
@@ -57,7 +57,7 @@ func VerifyState(stateDir string) (StateReport, error) {
 	report.Rows = len(stored.rows)
 	report.Records = found.Records
 	report.Torn = found.Torn
-	for _, a := range stored.all("") {
+	for _, a := range stored.usage.all("") {
 		report.Tenants++
 		report.Replies += a.replies.count
 	}
@@ -67,40 +67,40 @@ func VerifyState(stateDir string) (StateReport, error) {
 // ReadLedger returns the ledger rows of a state directory for a tenant ("" = all) between two days, in
 // order. They include the last written call, whether or not a server runs there.
 func ReadLedger(stateDir, tenant string, since, until calendar.Day) ([]LedgerRow, error) {
-	stored, _, err := state.Load(stateDir, newOfflineState)
+	stored, _, err := state.Load(stateDir, newOfflineContent)
 	if err != nil {
 		return nil, err
 	}
 
 	// The log continues where the rows of the checkpoint end: they add up.
-	rows := sumRows(append(stored.rows, stored.rowsOf(tenant, since)...), tenant, since)
+	rows := sumRows(append(stored.rows, stored.usage.rowsOf(tenant, since)...), tenant, since)
 	return slices.DeleteFunc(rows, func(row LedgerRow) bool { return row.Day > until }), nil
 }
 
 // HasTenant reports whether a state directory has calls of a tenant, whether or not a server runs there.
 func HasTenant(stateDir, tenant string) (bool, error) {
-	stored, _, err := state.Load(stateDir, newOfflineState)
+	stored, _, err := state.Load(stateDir, newOfflineContent)
 	if err != nil {
 		return false, err
 	}
-	for _, e := range stored.prepared.byClaim {
+	for _, e := range stored.usage.prepared.byClaim {
 		if e.tenant == tenant {
 			return true, nil
 		}
 	}
-	return len(stored.all(tenant)) > 0, nil
+	return len(stored.usage.all(tenant)) > 0, nil
 }
 
 // ReadLastUse returns when each key of a state directory was last used, by key id, whether or not a
 // server runs there. Unused keys are not in it.
 func ReadLastUse(stateDir string) (map[string]time.Time, error) {
-	stored, _, err := state.Load(stateDir, newOfflineState)
+	stored, _, err := state.Load(stateDir, newOfflineContent)
 	if err != nil {
 		return nil, err
 	}
 
 	last := map[string]time.Time{}
-	for _, a := range stored.all("") {
+	for _, a := range stored.usage.all("") {
 		for id, key := range a.keys {
 			when := time.UnixMilli(key.lastUse).UTC()
 			if key.lastUse > 0 && when.After(last[id]) {
@@ -182,7 +182,8 @@ func RepairState(stateDir string, believeKeys bool, now time.Time) (report Repai
 // rebuildMetering rebuilds checkpoint and log from their undamaged parts.
 func rebuildMetering(stateDir string, report *RepairReport, now time.Time) error {
 	ul := newUsageLog(0)
-	recovered := salvaged{&content{usage: ul, boot: func() Boot { return Boot{} }}}
+	recovered := &content{usage: ul, boot: func() Boot { return Boot{} }, withData: true}
+	recovered.onRow = func(row LedgerRow) { *ul.tenant(row.Tenant).rowOf(row.name()) = row.Counts }
 	found, err := state.Salvage(stateDir, recovered)
 	if err != nil {
 		return err

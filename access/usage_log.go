@@ -276,7 +276,7 @@ func (ul *usageLog) Ledger(tenant string, since calendar.Day) ([]LedgerRow, erro
 
 // allRows returns the ledger rows of the checkpoint file and of memory, in order.
 func (ul *usageLog) allRows(file *state.File, tenant string, since calendar.Day) ([]LedgerRow, error) {
-	stored := newOfflineState()
+	stored := newOfflineContent()
 	err := file.Load(stored)
 	return sumRows(append(stored.rows, ul.rowsOf(tenant, since)...), tenant, since), err
 }
