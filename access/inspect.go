@@ -130,13 +130,7 @@ func BackupState(stateDir, to string) (report StateReport, err error) {
 }
 
 // RepairReport is what a repair recovered and lost.
-type RepairReport struct {
-	Dropped   []string `json:"dropped"`  // damaged parts, in words
-	Accounts  []string `json:"accounts"` // tenants whose figures may be wrong now
-	BackupDir string   `json:"moved_to"` // directory of the old files; "" when nothing was wrong
-	Records   int      `json:"log_records"`
-	Recovered int      `json:"kept"` // values of the checkpoint
-}
+type RepairReport = state.Salvaged
 
 // RepairState rebuilds a state directory from everything with a correct checksum, drops the rest,
 // and reports the affected tenants. The old files are moved into a directory of their own. No server
@@ -184,18 +178,12 @@ func rebuildMetering(stateDir string, report *RepairReport, now time.Time) error
 	ul := newUsageLog(0)
 	recovered := &content{usage: ul, boot: func() Boot { return Boot{} }, withData: true}
 	recovered.onRow = func(row LedgerRow) { *ul.tenant(row.Tenant).rowOf(row.name()) = row.Counts }
-	found, err := state.Salvage(stateDir, recovered)
-	if err != nil {
+	if err := report.Salvage(stateDir, recovered); err != nil {
 		return err
 	}
-	report.Dropped = append(report.Dropped, found.Dropped...)
-	report.Accounts = append(report.Accounts, found.Accounts...)
-	report.Records = found.Records
-	report.Recovered = found.Recovered
 
 	for _, a := range ul.all("") {
 		a.dirty = true
 	}
-	report.BackupDir, err = state.Rebuild(stateDir, found, recovered, now)
-	return err
+	return report.Rebuild(stateDir, recovered, now)
 }

@@ -4,8 +4,8 @@
 //
 // [Open] locks a directory for one server, passes the checkpoint and then the log's records to the
 // content, and returns a [Dir], whose Log the content's owner writes to. [Load] and [LoadOnce] read the
-// same from any process; [Copy] makes a copy, and [Salvage] and [Rebuild] recover the undamaged parts
-// of a damaged one.
+// same from any process; [Copy] makes a copy, and [Salvaged.Salvage] and [Salvaged.Rebuild] recover the
+// undamaged parts of a damaged one.
 //
 // The bbolt file is open only while a checkpoint is written or a reply is read from it, so that other
 // processes can read it between. No value in it is used without checking its checksum, and no page

@@ -17,19 +17,20 @@ import (
 
 // Salvaged is what was recovered and lost of a damaged state directory.
 type Salvaged struct {
-	Dropped   []string // damaged parts, in words
-	Accounts  []string // tenants whose figures may be wrong now, in order
-	Records   int      // of the log
-	Recovered int      // values of the checkpoint
+	Dropped   []string `json:"dropped"`  // damaged parts, in words
+	Accounts  []string `json:"accounts"` // tenants whose figures may be wrong now, in order
+	BackupDir string   `json:"moved_to"` // directory of the old files; "" when nothing was wrong
+	Records   int      `json:"log_records"`
+	Recovered int      `json:"kept"` // values of the checkpoint
 
 	last uint64 // record of the log
 }
 
 // Salvage passes every value of the checkpoint with a correct checksum, and every undamaged record of
 // the log, to a Loader. No process may write the directory.
-func Salvage(dir string, into Loader) (out Salvaged, err error) {
+func (out *Salvaged) Salvage(dir string, into Loader) error {
 	if err := out.checkpoint(filepath.Join(dir, statedir.CheckpointName), into); err != nil {
-		return out, err
+		return err
 	}
 
 	covered := out.last
@@ -48,7 +49,7 @@ func Salvage(dir string, into Loader) (out Salvaged, err error) {
 	}
 	slices.Sort(out.Accounts)
 	out.Accounts = slices.Compact(out.Accounts)
-	return out, err
+	return err
 }
 
 // checkpoint salvages a checkpoint file.
@@ -109,25 +110,24 @@ func tenantOf(bucket string, key []byte) string {
 }
 
 // Rebuild moves checkpoint and log of a state directory aside, and writes new ones with the salvaged
-// content and the same owner. The log is empty. It returns the directory of the old files. No process
-// may write the state directory.
-func Rebuild(dir string, salvaged Salvaged, content Content, now time.Time) (aside string, err error) {
+// content and the same owner. The log is empty. No process may write the state directory.
+func (out *Salvaged) Rebuild(dir string, content Content, now time.Time) error {
 	owner, err := meteringOwner(dir)
 	if err != nil {
-		return "", err
+		return err
 	}
-	aside = filepath.Join(dir, "damaged-"+now.UTC().Format("20060102T150405.000Z"))
-	if err := moveAside(dir, aside); err != nil {
-		return aside, err
+	out.BackupDir = filepath.Join(dir, "damaged-"+now.UTC().Format("20060102T150405.000Z"))
+	if err := moveAside(dir, out.BackupDir); err != nil {
+		return err
 	}
 
 	walDir := filepath.Join(dir, statedir.LogName)
 	if err := disk.OS.Mkdir(walDir, 0o700); err != nil {
-		return aside, err
+		return err
 	}
-	log, err := wal.Start(walDir, salvaged.last+1, wal.Options{})
+	log, err := wal.Start(walDir, out.last+1, wal.Options{})
 	if err != nil {
-		return aside, err
+		return err
 	}
 	defer log.CloseNow()
 
@@ -139,9 +139,9 @@ func Rebuild(dir string, salvaged Salvaged, content Content, now time.Time) (asi
 		err = errors.Join(d.saveTo(db), db.close())
 	}
 	if err != nil {
-		return aside, err
+		return err
 	}
-	return aside, chownMetering(owner, dir, aside)
+	return chownMetering(owner, dir, out.BackupDir)
 }
 
 // meteringOwner returns the owner of checkpoint and log.
