@@ -54,23 +54,8 @@ const (
 
 // append appends the entry as it is written to the log.
 func (e *entry) append(dst []byte) []byte {
-	version := byte(entryVersion)
-	flags := byte(0)
-	if e.reply != nil {
-		flags = withReply
-	}
-	if e.resets != (resets{}) {
-		flags |= withResets
-	}
-	if e.claim != "" {
-		version = claimedVersion
-		flags |= withClaim
-	}
-	if e.isPrepared {
-		flags |= undecided
-	}
-
-	dst = append(dst, version, flags, byte(e.window), byte(e.quota))
+	head := len(dst)
+	dst = append(dst, entryVersion, 0, byte(e.window), byte(e.quota)) // with the flags of the parts that follow
 	dst = state.AppendText(dst, e.tenant)
 	dst = state.AppendText(dst, e.key)
 	dst = state.AppendText(dst, string(e.op))
@@ -85,18 +70,25 @@ func (e *entry) append(dst []byte) []byte {
 		dst = binary.AppendVarint(dst, e.period.End)
 	}
 	if e.resets != (resets{}) {
+		dst[head+1] |= withResets
 		dst = binary.AppendVarint(dst, e.resets.day)
 		dst = binary.AppendVarint(dst, e.resets.credits)
 	}
 	if e.reply != nil {
+		dst[head+1] |= withReply
 		dst = state.AppendText(dst, e.reply.name)
 		dst = append(dst, e.reply.body[:]...)
 		dst = binary.AppendUvarint(dst, uint64(len(e.reply.data)))
 		dst = append(dst, e.reply.data...)
 	}
 	if e.claim != "" {
+		dst[head] = claimedVersion
+		dst[head+1] |= withClaim
 		dst = state.AppendText(dst, e.claim)
 		dst = state.AppendText(dst, e.recordKey)
+	}
+	if e.isPrepared {
+		dst[head+1] |= undecided
 	}
 	return dst
 }
