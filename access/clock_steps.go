@@ -66,14 +66,6 @@ const (
 	Synced
 )
 
-// clockSample is one reading of the clocks, in milliseconds.
-type clockSample struct {
-	mono int64 // of the Clock
-	wall int64
-	boot int64 // since the machine was started, suspend included; 0 = unknown
-	sync ClockSync
-}
-
 // stepDetector decides which steps of the wall clock are applied. It reads no clock.
 type stepDetector struct {
 	offset     int64 // wall - mono, as applied
@@ -82,34 +74,37 @@ type stepDetector struct {
 	seenCount  int   // number of these samples
 }
 
-func newStepDetector(offset int64, first clockSample) *stepDetector {
-	return &stepDetector{offset: offset, bootOffset: first.mono + offset - first.boot}
+// newStepDetector returns a detector of steps from an offset. mono is the time of the first sample on the
+// monotonic clock.
+func newStepDetector(offset, mono int64, first ClockReading) *stepDetector {
+	return &stepDetector{offset: offset, bootOffset: mono + offset - first.Boot.Up}
 }
 
 // observe returns the offset to apply after one more sample.
-func (sd *stepDetector) observe(sample clockSample) (offset int64) {
-	offset = sample.wall - sample.mono
+func (sd *stepDetector) observe(mono int64, sample ClockReading) (offset int64) {
+	offset = sample.Wall - mono
+	up := sample.Boot.Up
 	switch {
 	case near(offset, sd.offset): // slewed
-	case sample.boot != 0 && near(sample.wall-sample.boot, sd.bootOffset): // suspended: the monotonic clock stood still
-	case sd.persists(sample, offset): // a lasting step
+	case up != 0 && near(sample.Wall-up, sd.bootOffset): // suspended: the monotonic clock stood still
+	case sd.persists(sample.Sync, offset): // a lasting step
 	default:
 		return sd.offset
 	}
 
-	*sd = stepDetector{offset: offset, bootOffset: sample.wall - sample.boot}
+	*sd = stepDetector{offset: offset, bootOffset: sample.Wall - up}
 	return offset
 }
 
 // persists reports whether enough samples in a row had the same step.
-func (sd *stepDetector) persists(sample clockSample, offset int64) bool {
-	if sd.seenCount == 0 || !near(offset, sd.candidate) || sample.sync == Unsynced {
+func (sd *stepDetector) persists(sync ClockSync, offset int64) bool {
+	if sd.seenCount == 0 || !near(offset, sd.candidate) || sync == Unsynced {
 		sd.candidate = offset
 		sd.seenCount = 0
 	}
 	sd.seenCount++
-	return sample.sync == Synced && sd.seenCount >= syncedSamples ||
-		sample.sync == SyncUnknown && sd.seenCount >= unknownSamples
+	return sync == Synced && sd.seenCount >= syncedSamples ||
+		sync == SyncUnknown && sd.seenCount >= unknownSamples
 }
 
 func near(a, b int64) bool { return max(a-b, b-a) <= slewMillis }
@@ -120,7 +115,8 @@ func near(a, b int64) bool { return max(a-b, b-a) <= slewMillis }
 func (clock Clock) TrackSteps(ctx context.Context, report func(by time.Duration)) {
 	tick := time.Tick(sampleInterval)
 
-	sd := newStepDetector(clock.offset.Load(), clock.sample())
+	seen := ReadClocks()
+	sd := newStepDetector(clock.offset.Load(), clock.At(seen.Now).Mono, seen)
 	for {
 		select {
 		case <-ctx.Done():
@@ -129,17 +125,12 @@ func (clock Clock) TrackSteps(ctx context.Context, report func(by time.Duration)
 		}
 
 		before := clock.offset.Load()
-		clock.offset.Store(sd.observe(clock.sample()))
+		seen = ReadClocks()
+		clock.offset.Store(sd.observe(clock.At(seen.Now).Mono, seen))
 		if now := clock.offset.Load(); !near(before, now) {
 			report(time.Duration(now-before) * time.Millisecond)
 		}
 	}
-}
-
-// sample reads the clocks of this machine.
-func (clock Clock) sample() clockSample {
-	seen := ReadClocks()
-	return clockSample{seen.Now.Sub(clock.origin).Milliseconds(), seen.Wall, seen.Boot.Up, seen.Sync}
 }
 
 // ClockReading is a reading of a machine's clocks.
@@ -168,7 +159,7 @@ func StartMachineClock() Clock {
 // passed, whatever the wall clock shows (decision 1755).
 type Boot struct {
 	ID string // of the boot, "" when the system does not report it
-	Up int64  // milliseconds since then, including suspend
+	Up int64  // milliseconds since then, including suspend; 0 = unknown
 }
 
 // since returns the milliseconds since another time of the same boot; ok is false for another boot.

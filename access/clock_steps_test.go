@@ -12,32 +12,33 @@ func TestFollower(t *testing.T) {
 	t.Parallel()
 	const hour = int64(3_600_000)
 	wall := testTime.UnixMilli()
-	try := func(name string, kind ClockSync, looks int, change func(seen *clockSample), want int64) {
+	try := func(name string, kind ClockSync, looks int, change func(seen *ClockReading), want int64) {
 		t.Helper()
-		first := clockSample{mono: 1000, wall: wall, boot: 50_000, sync: kind}
-		sd := newStepDetector(first.wall-first.mono, first)
-		before := first.wall - first.mono
+		first := ClockReading{Wall: wall, Boot: Boot{Up: 50_000}, Sync: kind}
+		mono := int64(1000)
+		before := first.Wall - mono
+		sd := newStepDetector(before, mono, first)
 		got := before
 		for range looks {
-			first.mono += 1000
-			first.wall += 1000
-			first.boot += 1000
+			mono += 1000
+			first.Wall += 1000
+			first.Boot.Up += 1000
 			seen := first
 			change(&seen)
-			got = sd.observe(seen)
+			got = sd.observe(mono, seen)
 		}
 		if got-before != want {
 			t.Errorf("%s: followed by %d ms, want %d", name, got-before, want)
 		}
 	}
 
-	ahead := func(by int64) func(*clockSample) { return func(seen *clockSample) { seen.wall += by } }
+	ahead := func(by int64) func(*ClockReading) { return func(seen *ClockReading) { seen.Wall += by } }
 	for _, kind := range []ClockSync{SyncUnknown, Unsynced, Synced} {
 		try("slewed", kind, 1, ahead(300), 300)
 		try("slewed back", kind, 1, ahead(-300), -300)
 		try("a year ahead for two looks", kind, 2, ahead(366*24*hour), 0)
 		try("an hour back for two looks", kind, 2, ahead(-hour), 0)
-		try("suspended", kind, 1, func(seen *clockSample) { seen.wall += 8 * hour; seen.boot += 8 * hour }, 8*hour)
+		try("suspended", kind, 1, func(seen *ClockReading) { seen.Wall += 8 * hour; seen.Boot.Up += 8 * hour }, 8*hour)
 	}
 	try("set, synchronised", Synced, syncedSamples, ahead(hour), hour)
 	try("set back, synchronised", Synced, syncedSamples, ahead(-hour), -hour)
@@ -47,7 +48,7 @@ func TestFollower(t *testing.T) {
 
 	// A clock that jumps about is never followed.
 	random := rand.New(rand.NewPCG(1, 1))
-	try("wild", Synced, 1000, func(seen *clockSample) { seen.wall += hour + random.Int64N(1000*hour) }, 0)
+	try("wild", Synced, 1000, func(seen *ClockReading) { seen.Wall += hour + random.Int64N(1000*hour) }, 0)
 }
 
 // TestClockStands wants instants that do not move with the wall clock, and follow it on request.
