@@ -108,7 +108,7 @@ func (l *limits) begin(a *tenantState, res *Reservation, key string, body BodyHa
 	pending := &pendingKey{id: l.lastClaimID.Add(1), body: body, done: make(chan struct{}), period: quota.Period}
 	a.reserve(&res.Spec, quota.Day, quota.Period)
 	a.replies.pending[NewReplyKey(res.Spec.Operation, key)] = pending
-	return Claim{Result: Fresh, Key: strings.Clone(key), Body: body, ID: pending.id}, nil
+	return Claim{Result: Fresh, Key: strings.Clone(key), ID: pending.id}, nil
 }
 
 // IdempotencyFullError reports that no other idempotent reply can be stored. It is an

@@ -55,10 +55,8 @@ const (
 type QuotaKind uint8
 
 const (
-	// NoQuota means: calls are not charged to a quota.
-	NoQuota QuotaKind = iota
 	// DayQuota means: the tenant's live requests of the UTC day.
-	DayQuota
+	DayQuota QuotaKind = iota + 1
 	// PeriodCredits means: the tenant's preview credits of the subscription period.
 	PeriodCredits
 )

@@ -37,7 +37,6 @@ func (pr *periodReserved) add(id, units int64) {
 // reserve reserves the cost of a call for its day or period.
 func (as *admissionState) reserve(spec *LimitSpec, day calendar.Day, period calendar.Period) {
 	switch spec.Quota {
-	case NoQuota:
 	case DayQuota:
 		as.dayUnits.add(int64(day), spec.Cost)
 	case PeriodCredits:
@@ -96,7 +95,6 @@ func (a *tenantState) quotaState(p *keys.Principal, spec *LimitSpec, now timePai
 
 	// In a day or period without an admission nothing is used or reserved.
 	switch spec.Quota {
-	case NoQuota:
 	case DayQuota:
 		quota.resetAt = (quota.Day + 1).Start()
 		quota.Used = dayUsed

@@ -28,7 +28,6 @@ const (
 type Claim struct {
 	Result     ClaimResult
 	Key        string          // Fresh: the idempotency key, owned by the claim
-	Body       BodyHash        // Fresh
 	ID         uint64          // Fresh: identifies this claim's record in the store
 	Reply      []byte          // Replay: owned by the caller
 	Done       <-chan struct{} // InProgress: closed when the owner commits or aborts

@@ -26,7 +26,6 @@ type tenantState struct {
 
 // keyState is the state of one key.
 type keyState struct {
-	id      string
 	lastUse int64  // logged: wall time of the latest admission of a finished call, Unix milliseconds
 	window  window // of its minute limit
 
@@ -46,7 +45,7 @@ func newTenantState(tenant string, unsavedBytes *atomic.Int64) *tenantState {
 func (a *tenantState) key(id string) *keyState {
 	key := a.keys[id]
 	if key == nil {
-		key = &keyState{id: id}
+		key = &keyState{}
 		a.keys[id] = key
 	}
 	return key

@@ -92,8 +92,6 @@ type Request struct {
 	Plan   *keys.Plan
 	// Usage is the caller's quota use, if the operation shows it.
 	Usage access.Usage
-	// ID is the request id.
-	ID []byte
 	// Ref is the path's {id} as sent, percent escapes included.
 	Ref string
 	// FileName is the path's {name}, and SnapshotID the X-Snapshot-Id header of an operation that finds it.

@@ -69,7 +69,7 @@ func run(service *Service, view *engine.View, op *Operation, a ask) (*Reply, *wi
 	plan := keys.Plan{Name: "pro", PerMinute: 30, MaxCards: 200, MaxPrices: 100, HistoryDays: 365, StatsWindow: 90}
 	r := &Request{
 		Service: service, Op: op, View: view, Now: time.UnixMilli(1_800_000_000_000), Tenant: "tenant",
-		Plan: &plan, ID: []byte("req_1"), Ref: a.ref, Key: a.key, Body: []byte(a.body),
+		Plan: &plan, Ref: a.ref, Key: a.key, Body: []byte(a.body),
 		Strict: op.Surface == keys.Preview,
 		Usage:  access.Usage{Limit: 10, Used: 3},
 	}
@@ -85,7 +85,7 @@ func run(service *Service, view *engine.View, op *Operation, a ask) (*Reply, *wi
 		return nil, f
 	}
 	if op.Meta {
-		out.Close(r.ID, 1)
+		out.Close([]byte("req_1"), 1)
 	}
 	return out, nil
 }

@@ -61,7 +61,7 @@ func newCompat(from *Compat) *compat {
 		shared := *plan
 		shared.PerMinute = keys.MaxPerMinute
 		contract.anonymous = &keys.Principal{
-			KeyID: anonymousTenant, Tenant: anonymousTenant, Name: "callers without a key", Surface: keys.Live,
+			KeyID: anonymousTenant, Tenant: anonymousTenant, Surface: keys.Live,
 			Plan: &shared,
 		}
 	}

@@ -242,7 +242,6 @@ func (x *exchange) admit() *wire.APIError {
 	request.NextPublication = x.s.nextPublication(x.time)
 	request.Tenant = x.metering.principal.Tenant
 	request.Plan = x.metering.principal.Plan
-	request.ID = x.id
 	request.Strict = x.surface.keySurface == keys.Preview
 	return nil
 }

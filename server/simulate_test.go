@@ -80,7 +80,7 @@ func (s *moody) Admit(p *keys.Principal, r access.LimitSpec, now access.Instant)
 		times := append(s.admitted[window], now.Mono)
 		s.admitted[window] = times
 		if n := len(times) - 1 - r.PerMinute; n >= 0 && now.Mono-times[n] < 60_000 && s.over == "" {
-			s.over = fmt.Sprintf("%s admitted %d calls within %d ms", p.Name, r.PerMinute+1, now.Mono-times[n])
+			s.over = fmt.Sprintf("%s admitted %d calls within %d ms", p.Tenant, r.PerMinute+1, now.Mono-times[n])
 		}
 	}
 	return d

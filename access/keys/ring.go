@@ -21,7 +21,6 @@ import (
 type Principal struct {
 	KeyID   string
 	Tenant  string
-	Name    string
 	Surface Surface
 	Plan    *Plan // never nil after Authenticate without error
 	Scopes  Scope // preview
@@ -297,7 +296,7 @@ func newPrincipal(key *Key, tenant *Tenant, plans Plans) *Principal {
 	surface, _ := ParseSurface(key.Surface) // checked by parseFile, as the scopes are
 	scopes, _ := ParseScopes(key.Scopes)
 	p := &Principal{
-		KeyID: key.ID, Tenant: key.Tenant, Name: key.Name, Surface: surface, Scopes: scopes,
+		KeyID: key.ID, Tenant: key.Tenant, Surface: surface, Scopes: scopes,
 		Plan: plans[tenant.PlanOf(key.Surface)], revoked: key.RevokedAt != nil, suspended: key.Suspended(),
 		dayReset: millis(tenant.DayResetAt), creditsReset: millis(tenant.CreditsResetAt),
 		expires: millis(key.ExpiresAt),

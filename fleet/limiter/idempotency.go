@@ -135,7 +135,6 @@ func (store *Store) Begin(
 		return claim, err
 	}
 	claim.Key = string([]byte(key)) // it may alias the request's memory
-	claim.Body = body
 	claim.ID = f.id
 	return claim, nil
 }
