@@ -163,13 +163,7 @@ func (c *content) Restore() {
 	for _, delta := range c.deltas {
 		a := delta.tenant
 		a.mu.Lock()
-		// Later calls have rows already: the counts are added.
-		for name, counts := range delta.rows {
-			row := a.rowOf(name)
-			row.Calls += counts.Calls
-			row.Charged += counts.Charged
-		}
-
+		a.addRows(delta.rows)
 		a.dirty = true
 		a.replies.restore(delta.replies, delta.expiredMinutes)
 		a.mu.Unlock()

@@ -40,7 +40,7 @@ var planted = []mutationtest.Mistake{
 		Instead: "_ = name",
 	},
 	{
-		What: "a checkpoint that fails loses the ledger's rows", File: "content.go",
+		What: "a checkpoint that fails loses the ledger's rows", File: "usage.go",
 		Text:    "row.Charged += counts.Charged",
 		Instead: "row.Charged += 0 * counts.Charged",
 	},

@@ -196,6 +196,15 @@ func (u *usage) advancePeriod(period calendar.Period, now timePair) {
 	u.creditsUsed = used
 }
 
+// addRows adds the counts of ledger rows, some of which may be there already.
+func (u *usage) addRows(rows map[rowName]*Counts) {
+	for name, counts := range rows {
+		row := u.rowOf(name)
+		row.Calls += counts.Calls
+		row.Charged += counts.Charged
+	}
+}
+
 // rowOf returns the ledger row of a name, mostly the one of the previous call.
 func (u *usage) rowOf(name rowName) *Counts {
 	if u.lastRow != nil && u.lastRowName == name {

@@ -163,11 +163,7 @@ func (a *tenantState) merge(other *tenantState) {
 	other.mu.Lock()
 	defer other.mu.Unlock()
 	a.seq = max(a.seq, other.seq)
-	for name, counts := range other.rows {
-		row := a.rowOf(name)
-		row.Calls += counts.Calls
-		row.Charged += counts.Charged
-	}
+	a.addRows(other.rows)
 	for id, key := range other.keys {
 		a.key(id).lastUse = max(a.key(id).lastUse, key.lastUse)
 	}
