@@ -35,10 +35,8 @@ func newLimits(ul *usageLog, maxRecords int) *limits {
 
 // stateOf returns the state of a principal, from the principal's cache if that is of this store.
 func (l *limits) stateOf(p *keys.Principal) *stateRef {
-	if cached := p.StoreRef.Load(); cached != nil {
-		if ref, ok := (*cached).(*stateRef); ok && ref.limits == l {
-			return ref
-		}
+	if ref, ok := p.StoreRef.Load().(*stateRef); ok && ref.limits == l {
+		return ref
 	}
 
 	// A reload of the keys file made a new principal for the same key.
@@ -48,8 +46,7 @@ func (l *limits) stateOf(p *keys.Principal) *stateRef {
 	a.mu.Unlock()
 
 	made := &stateRef{limits: l, tenant: a, key: key}
-	cached := any(made)
-	p.StoreRef.Store(&cached) // concurrent calls store the same
+	p.StoreRef.Store(made) // concurrent calls store the same
 	return made
 }
 

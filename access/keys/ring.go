@@ -26,8 +26,8 @@ type Principal struct {
 	Scopes  Scope // preview
 	Credits int64 // preview credits a period
 
-	// StoreRef is for the store, which caches there a reference to this key's state.
-	StoreRef atomic.Pointer[any]
+	// StoreRef is for the store, which caches there a reference to this key's state, always of one type.
+	StoreRef atomic.Value
 
 	period       calendar.Period // zero: the UTC calendar month
 	dayReset     int64           // Unix milliseconds; 0 = never, as of the next two
