@@ -308,11 +308,8 @@ func (ul *usageLog) rowsOf(tenant string, since calendar.Day) []LedgerRow {
 // which is all used and remaining units (decision 1768). Earlier ledger rows are lost. Replies that
 // were only in the file are lost, too: repetitions of their calls are refused, and not charged. An
 // existing file is moved aside, and its name returned.
-func (ul *usageLog) Checkpoint(rebuild bool, now time.Time) (aside string, err error) {
-	if ul.dir == nil {
-		return "", errors.ErrUnsupported
-	}
-	return ul.dir.SaveNow(rebuild, now)
+func (store *LocalStore) Checkpoint(rebuild bool, now time.Time) (aside string, err error) {
+	return store.dir.SaveNow(rebuild, now)
 }
 
 // Close implements [Store]. It writes a last checkpoint if it can; the log has everything in any case.
