@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -27,9 +28,7 @@ type stateRef struct {
 }
 
 func newLimits(ul *usageLog, maxRecords int) *limits {
-	if maxRecords <= 0 {
-		maxRecords = DefaultMaxIdempotencyRecords
-	}
+	maxRecords = cmp.Or(maxRecords, DefaultMaxIdempotencyRecords)
 	return &limits{usageLog: ul, maxRecords: maxRecords, maxUnsaved: maxUnsavedBytes}
 }
 

@@ -33,9 +33,7 @@ type LocalOptions struct {
 }
 
 func (o *LocalOptions) setDefaults() {
-	if o.CheckpointEvery <= 0 {
-		o.CheckpointEvery = 10 * time.Second
-	}
+	o.CheckpointEvery = cmp.Or(o.CheckpointEvery, 10*time.Second)
 	if o.boot == nil {
 		o.boot = func() Boot { return ReadClocks().Boot }
 	}

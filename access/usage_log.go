@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,7 +84,7 @@ func (ul *usageLog) all(tenant string) []*tenantState {
 			out = append(out, a)
 		}
 	}
-	slices.SortFunc(out, func(a, b *tenantState) int { return strings.Compare(a.tenant, b.tenant) })
+	slices.SortFunc(out, func(a, b *tenantState) int { return cmp.Compare(a.tenant, b.tenant) })
 	return out
 }
 
