@@ -127,8 +127,7 @@ func (f *File) Create(want NewKey, now time.Time) (*Key, string, error) {
 // add mints the text of a key record, stores its hash and returns the text.
 func (f *File) add(key *Key, surface Surface) string {
 	text := Mint(surface)
-	sum := sha256.Sum256([]byte(text))
-	key.Hash = hex.EncodeToString(sum[:])
+	key.Hash = hashOf([]byte(text))
 	f.Keys = append(f.Keys, key)
 	return text
 }
@@ -403,9 +402,11 @@ func (f *File) checksum() string {
 	bare := *f
 	bare.SHA256 = ""
 	data, _ := json.Marshal(bare) // a file with an error cannot be encoded or parsed either
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return hashOf(data)
 }
+
+// hashOf returns the SHA-256 of data in hexadecimal.
+func hashOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // Validate returns every problem of the file.
 func (f *File) Validate() error {

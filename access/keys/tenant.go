@@ -2,7 +2,6 @@ package keys
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -124,9 +123,7 @@ func (f *File) Delete(name, opaque string, now time.Time) error {
 	f.Tenants[opaque] = &Tenant{Plan: tenant.Plan, Plans: tenant.Plans}
 	for _, key := range f.KeysOf(name) {
 		// Every key has a hash; nobody has this one's.
-		var hash [32]byte
-		rand.Read(hash[:]) // never fails
-		key.Hash = hex.EncodeToString(hash[:])
+		key.Hash = hashOf([]byte(rand.Text()))
 		key.Tenant = opaque
 		key.Name = ""
 		key.revoke(now)

@@ -49,15 +49,12 @@ func LockWriters(stateDir string) (*disk.Lock, error) {
 // Metered reports whether a server has metered in a state directory.
 func Metered(stateDir string) (bool, error) {
 	segments, err := wal.Segments(filepath.Join(stateDir, LogName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
+	if err != nil || len(segments) > 0 {
+		return err == nil, err
 	}
 	_, err = os.Stat(filepath.Join(stateDir, CheckpointName))
-	switch {
-	case err == nil || len(segments) > 0:
-		return true, nil
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return false, err
+	return err == nil, err
 }

@@ -3,7 +3,6 @@ package statedir
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -43,7 +42,7 @@ func ServerID(stateDir string) (name string, err error) {
 
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
-	name = fmt.Sprintf("%016x", binary.BigEndian.Uint64(random[:]))
+	name = hex.EncodeToString(random[:])
 	return name, ReplaceFile(filepath.Join(stateDir, ServerIDName), []byte(encodeName(name)))
 }
 
@@ -65,6 +64,5 @@ func ReadServerID(stateDir string) (string, error) {
 
 // encodeName returns the content of the file with a server id.
 func encodeName(name string) string {
-	sum := sha256.Sum256([]byte(name))
-	return name + " " + hex.EncodeToString(sum[:]) + "\n"
+	return fmt.Sprintf("%s %x\n", name, sha256.Sum256([]byte(name)))
 }
