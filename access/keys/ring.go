@@ -119,13 +119,15 @@ type PlanSource interface {
 	Plans(configured Plans) Plans
 }
 
-// applyPlans makes the plans in force those of the source, if it has plans. The caller holds mu.
-func (ring *Ring) applyPlans(configured Plans) {
+// use swaps the table. The plans in force are those of the source, if it has plans. The caller holds mu.
+func (ring *Ring) use(f *File, configured Plans) {
+	ring.file = f
 	ring.plans = configured
 	ring.inForce = configured
 	if source, has := ring.source.(PlanSource); has {
 		ring.inForce = source.Plans(configured)
 	}
+	ring.current.Store(newTable(f, ring.inForce))
 }
 
 // RingFrom returns a ring over the keys of a source.
@@ -207,7 +209,7 @@ func (ring *Ring) find(raw []byte, last *KeyCache) (*Principal, error) {
 	return p, nil
 }
 
-// install parses data and swaps the table. The caller holds mu.
+// install parses data and uses it. The caller holds mu.
 func (ring *Ring) install(data []byte, apart tenantsFile) error {
 	f, err := parseFile(data)
 	if err != nil {
@@ -215,9 +217,7 @@ func (ring *Ring) install(data []byte, apart tenantsFile) error {
 	}
 	f.join(apart)
 
-	ring.applyPlans(ring.plans)
-	ring.current.Store(newTable(f, ring.inForce))
-	ring.file = f
+	ring.use(f, ring.plans)
 	ring.content = data
 	ring.reloads.Add(1)
 	return nil
@@ -231,8 +231,7 @@ func (ring *Ring) SetPlans(plans Plans) error {
 
 	ring.mu.Lock()
 	defer ring.mu.Unlock()
-	ring.applyPlans(plans)
-	ring.current.Store(newTable(ring.file, ring.inForce))
+	ring.use(ring.file, plans)
 	return nil
 }
 

@@ -30,7 +30,7 @@ type keyReloader struct {
 	contentErr error  // of badContent, or of a source's keys; nil when the content is in use
 	info       os.FileInfo
 
-	readErr  atomic.Pointer[error] // of the last read; nil when the content is in use
+	readErr  atomic.Pointer[error] // of the last read; nil before it
 	reloads  atomic.Uint64
 	failures atomic.Uint64
 }
@@ -45,11 +45,9 @@ func (f *keyReloader) ReloadError() error {
 
 // recordResult records the result of a read.
 func (f *keyReloader) recordResult(err error) {
-	if err == nil {
-		f.readErr.Store(nil)
-		return
+	if err != nil {
+		f.failures.Add(1)
 	}
-	f.failures.Add(1)
 	f.readErr.Store(&err)
 }
 
