@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -400,7 +401,7 @@ func (l *Log) Rotate() (last uint64, err error) {
 
 	err = l.flush()
 	last = l.written.Load()
-	if err == nil && l.size.Load() == segmentHeader && !l.segments.activeMissing(l.dir) {
+	if err == nil && l.size.Load() == segmentHeader && !slices.Contains(l.MissingSegments(), SegmentName(last+1)) {
 		return last, nil
 	}
 	if err == nil {

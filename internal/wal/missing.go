@@ -50,15 +50,6 @@ func (s *segments) isMissing(dir string, first uint64) bool {
 	return known != nil && !os.SameFile(info, known)
 }
 
-// activeMissing reports whether the open segment is missing.
-func (s *segments) activeMissing(dir string) bool {
-	s.mu.Lock()
-	first := s.active
-	known := s.files[first] != nil
-	s.mu.Unlock()
-	return known && s.isMissing(dir, first)
-}
-
 // MissingSegments returns the names of segments that were removed or replaced while they were needed.
 // If the open one is missing, later records are lost with it until the log is rotated.
 func (l *Log) MissingSegments() (names []string) {
