@@ -127,7 +127,13 @@ func (r *Request) readIDs(bounds wire.Range) (refs []string, ids int) {
 	if r.scanIDs("identifiers", bounds) {
 		return r.ids, 0
 	}
-	return r.decodeIDs(bounds)
+
+	// Other members are ignored (decision 7).
+	body := r.object()
+	if body == nil {
+		return nil, 0
+	}
+	return r.references(body, body.Member("ids"), body.Member("identifiers"), bounds)
 }
 
 // scanIDs reads a body that has one member in the usual encoding; false for any other.
@@ -141,15 +147,6 @@ func (r *Request) scanIDs(member string, bounds wire.Range) bool {
 		r.ids = append(r.ids, id)
 		return ok
 	})
-}
-
-// decodeIDs is readIDs for any body. Other members are ignored (decision 7).
-func (r *Request) decodeIDs(bounds wire.Range) (refs []string, ids int) {
-	body := r.object()
-	if body == nil {
-		return nil, 0
-	}
-	return r.references(body, body.Member("ids"), body.Member("identifiers"), bounds)
 }
 
 // references is readIDs for the two lists of a body, nil for one that it lacks.

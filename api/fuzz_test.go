@@ -86,7 +86,8 @@ func FuzzReadIDs(f *testing.F) {
 		usual := &Request{Op: r.Op, Body: body}
 		before := string(body)
 		if usual.scanIDs("ids", five) {
-			r.decodeIDs(five)
+			decoded := r.object()
+			r.references(decoded, decoded.Member("ids"), decoded.Member("identifiers"), five)
 			if !slices.Equal(usual.ids, r.ids) || r.problems.count > 0 || string(body) != before {
 				t.Fatalf("scanned %q, decoded %q (%q)", usual.ids, r.ids, r.problems.listed)
 			}
