@@ -107,6 +107,13 @@ func (a *Args) mistyped(name string) string {
 	return ""
 }
 
+// require records a problem if a parameter is not in the query.
+func (r *Request) require(name, advice string) {
+	if r.Args.find(name).count == 0 {
+		r.problem("%s is required%s: %s", name, r.Args.mistyped(name), advice)
+	}
+}
+
 // textProblem explains what decision 5 forbids in a text: invalid UTF-8, NUL and other C0 controls.
 func textProblem(s string) string {
 	if !utf8.ValidString(s) {

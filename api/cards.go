@@ -97,9 +97,7 @@ func listSuggestions(r *Request, out *Reply) *wire.APIError {
 	query := engine.SuggestQuery{Limit: int(r.intArg("limit", wire.Suggestions, wire.DefaultSuggestions))}
 	query.Words, _ = r.wordsArg("q", wire.QueryText)
 	query.Game, _ = r.textArg("game", wire.GameText)
-	if r.Args.find("q").count == 0 {
-		r.problem("q is required%s: send what was typed so far", r.Args.mistyped("q"))
-	}
+	r.require("q", "send what was typed so far")
 	if f := r.invalid(); f != nil {
 		return f
 	}

@@ -39,12 +39,8 @@ func listChanges(r *Request, out *Reply) *wire.APIError {
 
 // changesQuery reads the parameters of a list of changes, and what its cursors are bound to. It records problems.
 func changesQuery(r *Request) (query engine.ChangesQuery, bound uint64) {
-	if r.Args.find("since").count == 0 {
-		r.problem("since is required%s: send the X-Snapshot-Id of your copy", r.Args.mistyped("since"))
-	}
-	if r.Args.find("kind").count == 0 {
-		r.problem("kind is required%s: send one of cards, prices, sets", r.Args.mistyped("kind"))
-	}
+	r.require("since", "send the X-Snapshot-Id of your copy")
+	r.require("kind", "send one of cards, prices, sets")
 
 	kind := r.oneOf("kind", changeKinds[snapshot.CardRow], changeKinds[:]...)
 	query.Kind = snapshot.RowKind(slices.Index(changeKinds[:], kind))

@@ -101,9 +101,7 @@ func maxWindow(plan *keys.Plan) int {
 // listMovers handles GET /v1/market/movers.
 func listMovers(r *Request, out *Reply) *wire.APIError {
 	direction := r.oneOf("direction", "", "up", "down")
-	if r.Args.find("direction").count == 0 {
-		r.problem("direction is required%s: send direction=up or direction=down", r.Args.mistyped("direction"))
-	}
+	r.require("direction", "send direction=up or direction=down")
 	r.oneOf("period", "7", "1", "7", "30") // only the 7-day change is stored: every period returns it
 
 	filter := index.NoFilter
