@@ -15,36 +15,47 @@ const (
 
 // Operations returns the operations of both REST surfaces, in no particular order.
 func Operations() []*Operation {
+	live := Operation{Surface: keys.Live}
+	takingCSV := Operation{Surface: keys.Live, TakesCSV: true}
+	givingCSV := Operation{Surface: keys.Live, GivesCSV: true}
+	finding := Operation{Surface: keys.Live, FindsSnapshot: true}
+	usage := Operation{Surface: keys.Live, ShowsUsage: true}
+
+	catalog := Operation{Surface: keys.Preview, Scope: keys.CatalogRead}
+	prices := Operation{
+		Surface: keys.Preview, Scope: keys.PricesRead, RequestHash: hashSelections, Restore: restorePrices,
+	}
+	previewUsage := Operation{Surface: keys.Preview, Scope: keys.UsageRead, ShowsUsage: true}
+
 	return []*Operation{
-		liveOp(get, "/v1/games", access.GamesList, storedBody((*engine.View).Games)),
-		liveOp(get, searchPath, access.CardsSearch, searchCards,
+		live.with(get, "/v1/games", access.GamesList, storedBody((*engine.View).Games)),
+		live.with(get, searchPath, access.CardsSearch, searchCards,
 			"q", "set", "game", "number", "rarity", "identifier", "variant", "min_price_cents", "max_price_cents",
 			"released_after", "released_before", "updated_since", "sort", "limit", "cursor",
 			"include", "fields"),
-		liveOp(get, "/v1/cards/{id}", access.CardsGet, getCard, "fields"),
-		givingCSV(liveOp(post, "/v1/cards/batch", access.CardsBatch, batchCards, "fields")),
-		givingCSV(liveOp(get, "/v1/cards/{id}/prices", access.CardPrices, getHistory, "days", "variant")),
-		liveOp(get, "/v1/cards/{id}/price-stats", access.CardPriceStats, getStats, "window", "variant"),
-		liveOp(get, "/v1/facets", access.FacetsList, storedBody((*engine.View).Facets)),
-		liveOp(get, "/v1/suggest", access.SuggestList, listSuggestions, "q", "game", "limit"),
-		finding(liveOp(get, "/v1/changes", access.ChangesList, listChanges, "since", "kind", "limit", "cursor")),
-		liveOp(get, "/v1/sets", access.SetsList, listSets, "q", "series", "game", "limit", "cursor"),
-		liveOp(get, "/v1/sets/{id}", access.SetsGet, getSet),
-		finding(liveOp(get, bulkPath, access.BulkList, listBulk)),
-		finding(liveOp(get, bulkPath+"/{id}/{name}", access.BulkGet, getBulk)),
-		liveOp(get, "/v1/market/movers", access.MarketMovers, listMovers,
+		live.with(get, "/v1/cards/{id}", access.CardsGet, getCard, "fields"),
+		givingCSV.with(post, "/v1/cards/batch", access.CardsBatch, batchCards, "fields"),
+		givingCSV.with(get, "/v1/cards/{id}/prices", access.CardPrices, getHistory, "days", "variant"),
+		live.with(get, "/v1/cards/{id}/price-stats", access.CardPriceStats, getStats, "window", "variant"),
+		live.with(get, "/v1/facets", access.FacetsList, storedBody((*engine.View).Facets)),
+		live.with(get, "/v1/suggest", access.SuggestList, listSuggestions, "q", "game", "limit"),
+		finding.with(get, "/v1/changes", access.ChangesList, listChanges, "since", "kind", "limit", "cursor"),
+		live.with(get, "/v1/sets", access.SetsList, listSets, "q", "series", "game", "limit", "cursor"),
+		live.with(get, "/v1/sets/{id}", access.SetsGet, getSet),
+		finding.with(get, bulkPath, access.BulkList, listBulk),
+		finding.with(get, bulkPath+"/{id}/{name}", access.BulkGet, getBulk),
+		live.with(get, "/v1/market/movers", access.MarketMovers, listMovers,
 			"direction", "period", "min_price_cents", "set", "game", "limit"),
-		givingCSV(liveOp(post, pricesPath, access.PricesBatch, batchPrices, "fields")),
-		givingCSV(liveOp(post, historiesPath, access.HistoryBatch, batchHistories)),
-		withCSV(liveOp(post, valuationsPath, access.Valuations, createValuation)),
-		withUsage(liveOp(get, "/v1/usage", access.UsageGet, getUsage)),
+		givingCSV.with(post, pricesPath, access.PricesBatch, batchPrices, "fields"),
+		givingCSV.with(post, historiesPath, access.HistoryBatch, batchHistories),
+		takingCSV.with(post, valuationsPath, access.Valuations, createValuation),
+		usage.with(get, "/v1/usage", access.UsageGet, getUsage),
 
-		previewOp(get, "/v1/products", access.ProductsList, keys.CatalogRead, listProducts,
+		catalog.with(get, "/v1/products", access.ProductsList, listProducts,
 			"limit", "cursor", "game", "kind", "partner_id"),
-		previewOp(get, "/v1/products/{id}", access.ProductsGet, keys.CatalogRead, getProduct),
-		idempotent(hashSelections, restorePrices,
-			previewOp(post, pricesPath, access.PricesBatch, keys.PricesRead, priceSelections)),
-		withUsage(previewOp(get, "/v1/usage", access.UsageGet, keys.UsageRead, getUsage)),
+		catalog.with(get, "/v1/products/{id}", access.ProductsGet, getProduct),
+		prices.with(post, pricesPath, access.PricesBatch, priceSelections),
+		previewUsage.with(get, "/v1/usage", access.UsageGet, getUsage),
 	}
 }
 
@@ -57,60 +68,17 @@ const (
 	valuationsPath = "/v1/valuations"
 )
 
-// liveOp returns an operation of the live surface.
-func liveOp(method, path string, name access.Operation, run runner, params ...string) *Operation {
-	return &Operation{
-		Name: name, Method: method, Path: path, Surface: keys.Live, Cacheable: method == get,
-		Params: params, Run: run,
-	}
-}
-
-// previewOp returns an operation of the preview contract, whose responses all have a meta member.
-func previewOp(
-	method, path string, name access.Operation, scope keys.Scope, run runner, params ...string,
-) *Operation {
-	op := liveOp(method, path, name, run, params...)
-	op.Surface = keys.Preview
-	op.Scope = scope
-	op.Meta = true
-	return op
-}
-
-// withUsage makes an operation show the caller's usage, which differs every time.
-func withUsage(op *Operation) *Operation {
-	op.ShowsUsage = true
-	op.Meta = true
-	op.Cacheable = false
-	return op
-}
-
-// withCSV makes an operation accept an app's export as its body.
-func withCSV(op *Operation) *Operation {
-	op.TakesCSV = true
-	return op
-}
-
-// givingCSV makes an operation answer with CSV to a client that prefers it.
-func givingCSV(op *Operation) *Operation {
-	op.GivesCSV = true
-	return op
-}
-
-// finding makes an operation find the snapshot of a request itself.
-func finding(op *Operation) *Operation {
-	op.FindsSnapshot = true
-	return op
-}
-
-// idempotent makes an operation idempotent.
-func idempotent(
-	identity func(*Request) (access.BodyHash, *wire.APIError),
-	restore func(*Request, *Reply, []byte) bool,
-	op *Operation,
-) *Operation {
-	op.RequestHash = identity
-	op.Restore = restore
-	return op
+// with returns an operation like another one, at a path. All responses of the preview contract have a meta
+// member. The caller's usage differs every time.
+func (op Operation) with(method, path string, name access.Operation, run runner, params ...string) *Operation {
+	op.Name = name
+	op.Method = method
+	op.Path = path
+	op.Params = params
+	op.Run = run
+	op.Meta = op.ShowsUsage || op.Surface == keys.Preview
+	op.Cacheable = method == get && !op.ShowsUsage
+	return &op
 }
 
 // storedBody returns an operation whose response every View has.
