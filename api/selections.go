@@ -23,7 +23,7 @@ func hashSelections(r *Request) (access.BodyHash, *wire.APIError) {
 	case len(r.Key) == 0:
 		r.problem(`the header Idempotency-Key is required: send 1 to 64 letters, digits, "_" or "-", ` +
 			"new for each request and the same for a retry")
-	case !validIdempotencyKey(r.Key):
+	case len(r.Key) > 64 || strings.Trim(r.Key, idempotencyKeyBytes) != "":
 		r.problem(`the header Idempotency-Key must be 1 to 64 letters, digits, "_" or "-" (got %s)`, QuoteInput(r.Key))
 	}
 	r.readSelections()
@@ -44,10 +44,8 @@ func hashSelections(r *Request) (access.BodyHash, *wire.APIError) {
 	return sha256.Sum256(text), nil
 }
 
-func validIdempotencyKey(key string) bool {
-	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
-	return key != "" && len(key) <= 64 && strings.Trim(key, allowed) == ""
-}
+// idempotencyKeyBytes are the characters of an idempotency key.
+const idempotencyKeyBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 // members is a set of the members of a selection.
 type members uint8
