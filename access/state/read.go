@@ -41,11 +41,9 @@ type LogCounts struct {
 // It starts again if the server has written a newer checkpoint, and if the log seems damaged. Such a
 // log may be good: the bytes of a record were read before it was written, and later those of another
 // record, which says that the first one is on disk.
-func Load[L Loader](dir string, newLoader func() L) (L, LogCounts, error) {
-	var err error
+func Load[L Loader](dir string, newLoader func() L) (into L, found LogCounts, err error) {
 	for range 20 {
-		into := newLoader()
-		var found LogCounts
+		into = newLoader()
 		found, err = LoadOnce(dir, into)
 		if err == nil {
 			return into, found, nil
@@ -57,8 +55,7 @@ func Load[L Loader](dir string, newLoader func() L) (L, LogCounts, error) {
 		}
 		time.Sleep(20 * time.Millisecond) //nolint:forbidigo // another process writes; there is no event to wait on
 	}
-	var none L
-	return none, LogCounts{}, fmt.Errorf("cannot read ledger in %q: %w", dir, err)
+	return into, found, fmt.Errorf("cannot read ledger in %q: %w", dir, err)
 }
 
 // LoadOnce is [Load] for a directory that no process writes. On an error the Loader has a part of it.
