@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"ninepocket/access/statedir"
+	"ninepocket/internal/disk"
 	"ninepocket/internal/wal"
 )
 
@@ -46,8 +47,8 @@ func Copy(dir, to string, check func() error) (err error) {
 
 	// As long as the checkpoint file is locked for reading, the server delays checkpoints, and removes no
 	// segment of the log.
-	lock, err := lockCheckpoint(filepath.Join(dir, statedir.CheckpointName))
-	if err == nil {
+	lock, err := disk.TakeShared(filepath.Join(dir, statedir.CheckpointName), openTimeout)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = copyFiles(dir, to)
 	}
 	if lock != nil {

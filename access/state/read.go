@@ -112,15 +112,11 @@ func readCheckpoint(path string, into Loader) (h header, err error) {
 	}
 
 	// The server does not write the file while it is locked.
-	lock, err := lockCheckpoint(path)
+	lock, err := disk.TakeShared(path, openTimeout)
 	if err != nil {
 		return h, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
 	}
-	defer func() {
-		if lock != nil {
-			err = errors.Join(err, lock.Unlock())
-		}
-	}()
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
 
 	// bbolt trusts its mapping, and panics on damage (decision 1758).
 	if err := checkPages(path); err != nil {
@@ -206,13 +202,4 @@ func openReadOnly(path string) (*boltFile, error) {
 		return nil, fmt.Errorf("cannot read checkpoint %q: %w", path, err)
 	}
 	return db, nil
-}
-
-// lockCheckpoint locks a checkpoint file for reading; nil when there is none.
-func lockCheckpoint(path string) (*disk.Lock, error) {
-	lock, err := disk.TakeShared(path, openTimeout)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return lock, err
 }
