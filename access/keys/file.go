@@ -134,12 +134,8 @@ func (f *File) add(key *Key, surface Surface) string {
 
 // Validate returns every problem of the request at an instant, whatever keys exist.
 func (want NewKey) Validate(now time.Time) error {
-	var problems []error
-	refuse := func(bad bool, format string, args ...any) {
-		if bad {
-			problems = append(problems, fmt.Errorf("cannot "+format, args...))
-		}
-	}
+	var wrong problems
+	refuse := wrong.refuseIf
 
 	refuse(!validName(want.Tenant), "create a key for tenant %q: want %s", want.Tenant, nameRule)
 	refuse(want.Plan != "" && !validName(want.Plan), "create a key of plan %q: want %s", want.Plan, nameRule)
@@ -166,7 +162,17 @@ func (want NewKey) Validate(now time.Time) error {
 		refuse(!want.Period[1].After(want.Period[0]),
 			"use a period that ends at %s: want an end after its start", want.Period[1].UTC().Format(time.RFC3339))
 	}
-	return errors.Join(problems...)
+	return errors.Join(wrong...)
+}
+
+// problems are the reasons why something cannot be done.
+type problems []error
+
+// refuseIf adds a problem.
+func (p *problems) refuseIf(bad bool, format string, args ...any) {
+	if bad {
+		*p = append(*p, fmt.Errorf("cannot "+format, args...))
+	}
 }
 
 // applyTenant adds or changes the tenant of a new key. The plans of other surfaces do not change.

@@ -3,7 +3,6 @@ package keys
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -140,17 +139,13 @@ func (ps Plans) Validate() error {
 	return errors.Join(problems...)
 }
 
-func (plan *Plan) problems(name string) (problems []error) {
+func (plan *Plan) problems(name string) (wrong problems) {
 	bound := func(field string, value, low, high int64) {
-		if value < low || value > high {
-			problem := fmt.Errorf("cannot use plan %q: %s is %d, want %d to %d", name, field, value, low, high)
-			problems = append(problems, problem)
-		}
+		wrong.refuseIf(value < low || value > high,
+			"use plan %q: %s is %d, want %d to %d", name, field, value, low, high)
 	}
 
-	if !validName(name) || plan.Name != name {
-		problems = append(problems, fmt.Errorf("cannot use plan %q: want a name of %s", name, nameRule))
-	}
+	wrong.refuseIf(!validName(name) || plan.Name != name, "use plan %q: want a name of %s", name, nameRule)
 	bound("per_minute", int64(plan.PerMinute), 1, MaxPerMinute)
 	bound("per_day", plan.PerDay, 1, 1<<53)
 	bound("credits", plan.Credits, 0, 1<<53)
@@ -158,12 +153,9 @@ func (plan *Plan) problems(name string) (problems []error) {
 	bound("max_prices", int64(plan.MaxPrices), 1, maxPrices)
 	bound("history_days", int64(plan.HistoryDays), 1, maxHistoryDays)
 
-	if !slices.Contains([]int{0, 7, 30, 90}, plan.StatsWindow) {
-		problem := fmt.Errorf("cannot use plan %q: stats_window is %d days, want 0 (none), 7, 30 or 90",
-			name, plan.StatsWindow)
-		problems = append(problems, problem)
-	}
-	return problems
+	wrong.refuseIf(!slices.Contains([]int{0, 7, 30, 90}, plan.StatsWindow),
+		"use plan %q: stats_window is %d days, want 0 (none), 7, 30 or 90", name, plan.StatsWindow)
+	return wrong
 }
 
 // nameRule describes a valid name, for messages.
