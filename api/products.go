@@ -30,11 +30,8 @@ func listProducts(r *Request, out *Reply) *wire.APIError {
 	// The preview contract also binds a cursor to the tenant and the limit.
 	r.text = filter.AppendKey(r.text[:0])
 	bound := cursor.Hash("products", r.Tenant, string(r.text), wire.Decimal(int64(limit)))
-	after, pending := r.openProductCursor(bound)
-	if pending {
-		return &wire.APIError{Code: wire.TemporarilyUnavailable, Detail: pendingView, RetryAfter: 1}
-	}
-	if f := r.invalid(); f != nil {
+	after, f := r.openProductCursor(bound)
+	if f != nil {
 		return f
 	}
 
@@ -84,16 +81,15 @@ const pendingView = "the catalog of this cursor is on its way to this server: se
 
 // openProductCursor reads the cursor and sets the request's View to the catalog of the first page.
 // That is its View while it is retained, otherwise the current one if its products are the same
-// (decision 29). It returns the last tail shown. pending reports that another server has that
-// catalog and this one will have it.
-func (r *Request) openProductCursor(bound uint64) (after string, pending bool) {
+// (decision 29). It returns the last tail shown, or the error of the request.
+func (r *Request) openProductCursor(bound uint64) (after string, f *wire.APIError) {
 	token, page, ok := r.readCursor(cursor.Products, bound, wire.PreviewCursorText)
 	if !ok {
-		return "", false
+		return "", r.invalid()
 	}
 	if len(page.Position) <= 8 {
 		r.badCursor(token, cursor.ErrMalformed)
-		return "", false
+		return "", r.invalid()
 	}
 
 	// Pagination must not mix two catalogs, but a release may leave all products unchanged.
@@ -102,11 +98,11 @@ func (r *Request) openProductCursor(bound uint64) (after string, pending bool) {
 		r.View = view
 	case r.View.ProductsHash == binary.BigEndian.Uint64(page.Position):
 	case r.Service.IsPending(page.Snapshot, page.Issued):
-		return "", true
+		return "", &wire.APIError{Code: wire.TemporarilyUnavailable, Detail: pendingView, RetryAfter: 1}
 	default:
 		r.problem("the catalog of this cursor has been replaced: leave it out to start again from the first page")
 	}
-	return string(page.Position[8:]), false
+	return string(page.Position[8:]), r.invalid()
 }
 
 func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
