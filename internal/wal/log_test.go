@@ -369,7 +369,7 @@ func FuzzLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		last := uint64(0)
 		end := End{}
-		err := end.records("segment", data, 1, 0, func(seq uint64, _ []byte) error {
+		err := end.records("segment", data, 1, endless, func(seq uint64, _ []byte) error {
 			if seq != last+1 {
 				t.Fatalf("record %d after %d", seq, last)
 			}

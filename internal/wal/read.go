@@ -79,39 +79,38 @@ func Read(dir string, after uint64, visit Visitor) (End, error) {
 
 	// Only the last segment can be torn: a new one starts when the old one is on disk.
 	end := End{Last: after}
+	ends := endsOf(firsts)
 	for i, first := range firsts {
-		if i+1 < len(firsts) && firsts[i+1] <= after+1 {
+		if ends[i] <= after+1 {
 			continue // none of its records is needed
 		}
 		if first > end.Last+1 {
 			return end, fmt.Errorf("%w: log %q: records %d to %d are missing: %w",
 				ErrCorrupt, dir, end.Last+1, first-1, fs.ErrNotExist)
 		}
-		next := uint64(0)
-		if i+1 < len(firsts) {
-			next = firsts[i+1]
+
+		path := segmentPath(dir, first)
+		data, err := ReadFile(path)
+		if err != nil {
+			return end, fmt.Errorf("cannot read log segment %q: %w", path, err)
 		}
-		if err := end.segment(dir, first, next, visit); err != nil {
+		if err := end.records(path, data, first, ends[i], visit); err != nil {
 			return end, err
 		}
 	}
 	return end, nil
 }
 
-// segment reads one segment. The next one begins with record next, 0 when there is none.
-func (end *End) segment(dir string, first, next uint64, visit Visitor) error {
-	path := segmentPath(dir, first)
-	data, err := ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("cannot read log segment %q: %w", path, err)
-	}
-	return end.records(path, data, first, next, visit)
-}
+// endless is where the last segment ends.
+const endless = ^uint64(0)
+
+// endsOf returns for each segment the first record of the next one: a segment ends where that begins.
+func endsOf(firsts []uint64) []uint64 { return slices.Concat(firsts, []uint64{endless})[1:] }
 
 // records reads the content of a segment, up to where the next one begins. Later records were written
 // again there, after a failure.
 func (end *End) records(path string, data []byte, first, next uint64, visit Visitor) error {
-	isLast := next == 0
+	isLast := next == endless
 	// A segment gets its name when its header is on disk, so one without a header was cut.
 	if !bytes.HasPrefix(data, encodeHeader(first)) {
 		return fmt.Errorf("%w: log segment %q: bad header", ErrCorrupt, path)

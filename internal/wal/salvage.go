@@ -18,6 +18,7 @@ func Salvage(dir string, after uint64, visit Visitor) (lost []string, err error)
 	}
 
 	last := after
+	ends := endsOf(firsts)
 	for i, first := range firsts {
 		data, err := ReadFile(segmentPath(dir, first))
 		if err != nil {
@@ -29,14 +30,9 @@ func Salvage(dir string, after uint64, visit Visitor) (lost []string, err error)
 			continue
 		}
 
-		// A segment ends where the next one begins.
-		next := ^uint64(0)
-		if i+1 < len(firsts) {
-			next = firsts[i+1]
-		}
 		used := len(bytes.TrimRight(data, "\x00"))
 		for at := segmentHeader; at < used; {
-			r, ok := recordAt(data, at, first, next)
+			r, ok := recordAt(data, at, first, ends[i])
 			if !ok {
 				at++
 				continue
