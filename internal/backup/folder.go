@@ -169,14 +169,13 @@ func copyFile(from, to string, mode fs.FileMode) (sum string, err error) {
 	defer in.Close() //nolint:errcheck // only read
 
 	hash := sha256.New()
-	source := io.TeeReader(in, hash)
 	if to == "" {
-		_, err = io.Copy(io.Discard, source)
+		_, err = io.Copy(hash, in)
 	} else {
 		var out disk.File
 		out, err = disk.OS.Open(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 		if err == nil {
-			_, err = io.Copy(out, source)
+			_, err = io.Copy(out, io.TeeReader(in, hash))
 			err = errors.Join(err, out.Sync(), out.Close())
 		}
 	}
