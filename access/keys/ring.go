@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -66,7 +67,16 @@ type Ring struct {
 	file    *File
 	content []byte // that file was parsed from
 
-	keyReloader
+	// A read may hang for ever, as on a dead mount: it runs in its own goroutine, one at a time, and no caller
+	// waits longer than [readTimeout].
+	reading    chan struct{} // one slot: the goroutine that fills it reads the file, and owns the next three
+	badContent []byte        // damaged content
+	contentErr error         // of badContent, or of a source's keys; nil when the content is in use
+	info       os.FileInfo
+
+	readErr  atomic.Pointer[error] // of the last read; nil before it
+	reloads  atomic.Uint64
+	failures atomic.Uint64
 }
 
 // keyTable is immutable, except for its principals' StoreRef.

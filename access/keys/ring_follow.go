@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 )
 
@@ -21,34 +20,20 @@ const readTimeout = 5 * time.Second
 // ErrTimeout reports that reading the keys file hangs, as on a mount whose server is gone.
 var ErrTimeout = errors.New("it does not answer")
 
-// keyReloader is the state of a ring's reloads. A read may hang for ever, as on a dead mount: it runs
-// in its own goroutine, one at a time, and no caller waits longer than [readTimeout].
-type keyReloader struct {
-	reading chan struct{} // one slot: the goroutine that fills it reads the file, and owns the next three
-
-	badContent []byte // damaged content
-	contentErr error  // of badContent, or of a source's keys; nil when the content is in use
-	info       os.FileInfo
-
-	readErr  atomic.Pointer[error] // of the last read; nil before it
-	reloads  atomic.Uint64
-	failures atomic.Uint64
-}
-
 // ReloadError returns why the current keys file is not in use, or nil.
-func (f *keyReloader) ReloadError() error {
-	if err := f.readErr.Load(); err != nil {
+func (ring *Ring) ReloadError() error {
+	if err := ring.readErr.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
 
 // recordResult records the result of a read.
-func (f *keyReloader) recordResult(err error) {
+func (ring *Ring) recordResult(err error) {
 	if err != nil {
-		f.failures.Add(1)
+		ring.failures.Add(1)
 	}
-	f.readErr.Store(&err)
+	ring.readErr.Store(&err)
 }
 
 // Reload reads the keys file if its content changed. On an error the keys stay unchanged. A file
@@ -169,9 +154,9 @@ func (ring *Ring) reloadFile(context.Context) error {
 const minFileAge = 3 * time.Second
 
 // unchanged reports whether a file certainly has the content that was read last.
-func (f *keyReloader) unchanged(info os.FileInfo) bool {
-	return f.info != nil && os.SameFile(f.info, info) && f.info.Size() == info.Size() &&
-		f.info.ModTime().Equal(info.ModTime())
+func (ring *Ring) unchanged(info os.FileInfo) bool {
+	return ring.info != nil && os.SameFile(ring.info, info) && ring.info.Size() == info.Size() &&
+		ring.info.ModTime().Equal(info.ModTime())
 }
 
 // Watch reloads the ring every interval until ctx ends. It calls report when the keys changed, also by
