@@ -9,11 +9,9 @@ import (
 
 // Tools returns the tools of MCP as operations, in the order of their numbers. A tool call succeeds
 // with any result: it counts, and the result contains its problems (decision 13).
-func Tools(endpoint *mcp.Endpoint) []*Operation {
-	names := endpoint.Tools()
-	all := make([]*Operation, len(names))
-	for number, name := range names {
-		all[number] = &Operation{
+func Tools(endpoint *mcp.Endpoint) (all []*Operation) {
+	for number, name := range endpoint.Tools() {
+		all = append(all, &Operation{
 			Name: access.MCPOperation(name), Method: post, Surface: keys.Live,
 			Run: func(r *Request, out *Reply) *wire.APIError {
 				out.Body = r.Service.Tools.Call(out.Body, r.Message, number, mcp.Caller{
@@ -22,7 +20,7 @@ func Tools(endpoint *mcp.Endpoint) []*Operation {
 				})
 				return nil
 			},
-		}
+		})
 	}
 	return all
 }
