@@ -79,9 +79,9 @@ type Engine struct {
 
 	o        Options
 	source   Source
-	searches *searchCache    // nil without a cache
-	mu       sync.Mutex      // locked during a swap
-	woken    chan<- struct{} // wakes Follow when a View is prepared; guarded by mu
+	searches *searchCache                  // nil without a cache
+	mu       sync.Mutex                    // locked during a swap
+	woken    atomic.Pointer[chan struct{}] // wakes Follow when a View is prepared; nil while it is not running
 
 	pollMu    sync.Mutex     // locked during a poll of the source; guards the next three
 	published publicationKey // the release that is served, or prepared

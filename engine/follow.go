@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"ninepocket/engine/cursor"
@@ -223,7 +224,13 @@ func (e *Engine) buildView(ctx context.Context, cur snapshot.Current, step func(
 func (e *Engine) Follow(ctx context.Context) {
 	tick := time.NewTicker(e.o.Poll)
 	defer tick.Stop()
-	defer e.runActivations(ctx)()
+
+	woken := make(chan struct{}, 1)
+	e.woken.Store(&woken)
+	defer e.woken.Store(nil)
+	var activations sync.WaitGroup
+	activations.Go(func() { e.activateOnSchedule(ctx, woken) })
+	defer activations.Wait()
 
 	// The last logged error: a lasting failure is not logged at every poll.
 	reported := ""

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"ninepocket/engine/cursor"
@@ -25,15 +24,16 @@ func (e *Engine) prepare(v *View, from origin) {
 	e.mu.Lock()
 	v.searches = e.searches
 	e.prepared.Store(&scheduledView{v, from})
-	woken := e.woken
 	e.mu.Unlock()
 
 	e.o.Log.Info("snapshot is prepared", slog.String("snapshot_id", v.ID), slog.Uint64("epoch", from.cur.Epoch),
 		slog.Time("activate_at", from.cur.ActivateAt), slog.Duration("total", from.took.Total))
-	select {
-	case woken <- struct{}{}:
-	default:
-		// Follow is awake already, or is not running: then the next poll activates.
+	// If Follow is not running, the next poll activates.
+	if woken := e.woken.Load(); woken != nil {
+		select {
+		case *woken <- struct{}{}:
+		default: // it is awake already
+		}
 	}
 }
 
@@ -101,23 +101,6 @@ func (e *Engine) activateOnSchedule(ctx context.Context, woken <-chan struct{}) 
 		case <-timer.C:
 			e.activate(time.Now())
 		}
-	}
-}
-
-// runActivations runs the activations next to Follow. The returned function waits for their end.
-func (e *Engine) runActivations(ctx context.Context) (wait func()) {
-	woken := make(chan struct{}, 1)
-	e.mu.Lock()
-	e.woken = woken
-	e.mu.Unlock()
-
-	var group sync.WaitGroup
-	group.Go(func() { e.activateOnSchedule(ctx, woken) })
-	return func() {
-		group.Wait()
-		e.mu.Lock()
-		e.woken = nil
-		e.mu.Unlock()
 	}
 }
 
