@@ -54,13 +54,7 @@ func (v *View) AppendProduct(dst []byte, id string) ([]byte, bool) {
 // AppendProducts appends products, joined by commas. A row is a product's index in the order of
 // public ids.
 func (v *View) AppendProducts(dst []byte, rows []uint32) []byte {
-	for i, row := range rows {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = v.encodeProduct(dst, int(row))
-	}
-	return dst
+	return appendJoined(dst, rows, v.encodeProduct)
 }
 
 // PriceResult returns the price of a selection, or why it has none. It checks the selection in the

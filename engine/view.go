@@ -220,36 +220,31 @@ func (v *View) SetDetail(set int) []byte { return v.setDetails.at(set) }
 
 // AppendSummaries appends the Card summaries of cards, joined by commas.
 func (v *View) AppendSummaries(dst []byte, cards []uint32) []byte {
-	for i, card := range cards {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		head := v.texts.at(int(card))[:v.parts[card].head]
-		dst = wire.AppendCardSummary(dst, head, v.price(int(card)))
-	}
-	return dst
+	return appendJoined(dst, cards, func(dst []byte, card int) []byte {
+		head := v.texts.at(card)[:v.parts[card].head]
+		return wire.AppendCardSummary(dst, head, v.price(card))
+	})
 }
 
 // AppendSets appends the Set summaries of sets, joined by commas.
-func (v *View) AppendSets(dst []byte, sets []uint32) []byte { return v.sets.join(dst, sets) }
+func (v *View) AppendSets(dst []byte, sets []uint32) []byte {
+	return appendJoined(dst, sets, func(dst []byte, set int) []byte { return append(dst, v.sets.at(set)...) })
+}
 
 // AppendMovers appends the Market movers of cards, joined by commas.
 func (v *View) AppendMovers(dst []byte, cards []uint32) []byte {
-	for i, card := range cards {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = wire.AppendMover(dst, v.Catalog, int(card), &v.site, v.Catalog.Lanes.Price7DaysAgo)
-	}
-	return dst
+	return appendJoined(dst, cards, func(dst []byte, card int) []byte {
+		return wire.AppendMover(dst, v.Catalog, card, &v.site, v.Catalog.Lanes.Price7DaysAgo)
+	})
 }
 
-func (f *fragments) join(dst []byte, records []uint32) []byte {
-	for i, row := range records {
+// appendJoined appends records as one encodes them, joined by commas.
+func appendJoined(dst []byte, records []uint32, one func(dst []byte, record int) []byte) []byte {
+	for i, record := range records {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, f.at(int(row))...)
+		dst = one(dst, int(record))
 	}
 	return dst
 }
