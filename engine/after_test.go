@@ -143,7 +143,7 @@ func TestUnusedChunks(t *testing.T) {
 	}
 	same := func(i int) (int, bool) { return i, true }
 
-	f := newFragments(func() {}, n, encode)
+	f := newFragments(nil, nil, func() {}, n, encode)
 	shared := 0
 	for day := range 100 {
 		// A twentieth of the records changes.
@@ -151,7 +151,7 @@ func TestUnusedChunks(t *testing.T) {
 			version[(day*n/20+i)%n]++
 		}
 
-		f = newFragmentsAfter(&f, same, func() {}, n, encode)
+		f = newFragments(&f, same, func() {}, n, encode)
 		for i := range n {
 			if string(f.at(i)) != string(encode(nil, i)) {
 				t.Fatalf("day %d: record %d differs", day, i)
@@ -172,7 +172,7 @@ func TestUnusedChunks(t *testing.T) {
 	// A record a day leaves a small chunk a day.
 	for day := range 100 {
 		version[day]++
-		f = newFragmentsAfter(&f, same, func() {}, n, encode)
+		f = newFragments(&f, same, func() {}, n, encode)
 		if len(f.chunks) > 2*2+maxSmall {
 			t.Fatalf("day %d: %d chunks", day, len(f.chunks))
 		}
@@ -180,8 +180,8 @@ func TestUnusedChunks(t *testing.T) {
 
 	// If all differ, few are compared.
 	calls := 0
-	f = newFragments(func() {}, 9*n, func(dst []byte, i int) []byte { return encode(dst, i%n) })
-	f = newFragmentsAfter(&f, same, func() {}, 9*n, func(dst []byte, i int) []byte {
+	f = newFragments(nil, nil, func() {}, 9*n, func(dst []byte, i int) []byte { return encode(dst, i%n) })
+	f = newFragments(&f, same, func() {}, 9*n, func(dst []byte, i int) []byte {
 		calls++
 		return append(encode(dst, i%n), 'x')
 	})

@@ -28,15 +28,10 @@ const (
 	maxSmall = 16
 )
 
-// newFragments encodes n records and calls step now and then.
-func newFragments(step func(), n int, encode func(dst []byte, i int) []byte) fragments {
-	return newFragmentsAfter(nil, nil, step, n, encode)
-}
-
-// newFragmentsAfter is newFragments with those of an earlier View, nil for none. A record that is equal
-// there is taken over; before returns its index there. It encodes all records again if few are equal, or
-// if too much would be unused.
-func newFragmentsAfter(
+// newFragments encodes n records and calls step now and then. A record that is equal in those of an earlier
+// View, nil for none, is taken over; before returns its index there. It encodes all records again if few
+// are equal, or if too much would be unused.
+func newFragments(
 	earlier *fragments, before func(i int) (k int, ok bool), step func(), n int, encode func(dst []byte, i int) []byte,
 ) fragments {
 	f := fragments{ranges: make([]chunkRange, n)}
@@ -65,7 +60,7 @@ func newFragmentsAfter(
 
 			// All records may differ, with another site's URLs for example.
 			if i&1023 == 1023 && taken < i/2 {
-				return newFragments(step, n, encode)
+				return newFragments(nil, nil, step, n, encode)
 			}
 		}
 
@@ -82,7 +77,7 @@ func newFragmentsAfter(
 	// The last chunk is cut to its content.
 	f.add(append(make([]byte, 0, len(chunk)), chunk...))
 	if earlier != nil && (sizeOf(f.chunks) > used+used/maxUnused || len(f.chunks) > int(used/chunkSize)*2+maxSmall) {
-		return newFragments(step, n, encode)
+		return newFragments(nil, nil, step, n, encode)
 	}
 	return f
 }

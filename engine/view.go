@@ -124,7 +124,7 @@ func (v *View) encode(ctx context.Context, earlier *View, step func()) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		*kind.of = newFragments(step, kind.n, kind.encode)
+		*kind.of = newFragments(nil, nil, step, kind.n, kind.encode)
 	}
 	return ctx.Err()
 }
@@ -143,7 +143,7 @@ func encodeTexts(v, earlier *View, step func()) {
 		texts = &earlier.texts
 	}
 	before := func(i int) (int, bool) { return earlier.Index.Card(c.Cards.ID.At(i)) }
-	v.texts = newFragmentsAfter(texts, before, step, c.Cards.ID.Len(), encode)
+	v.texts = newFragments(texts, before, step, c.Cards.ID.Len(), encode)
 }
 
 // priceEncoder returns the encoder of the prices of a card. It also records where the card's price is
