@@ -315,16 +315,14 @@ func (e *Engine) check(ctx context.Context, now time.Time, obeyBackoff bool) err
 	if e.adopt(cur) {
 		// This View existed already: it was made before this release, or before a release that this one undoes.
 		e.loadChanges(e.Retained(cursor.Hash(cur.ID)), throttle.New().Step)
-	} else {
-		if err := e.load(ctx, cur, now); err != nil {
-			err = fmt.Errorf("cannot serve published snapshot %q: %w", cur.ID, err)
+	} else if err := e.load(ctx, cur, now); err != nil {
+		err = fmt.Errorf("cannot serve published snapshot %q: %w", cur.ID, err)
 
-			// A cancelled load says nothing about the snapshot.
-			if ctx.Err() == nil {
-				e.recordFailure(cur, err, now)
-			}
-			return err
+		// A cancelled load says nothing about the snapshot.
+		if ctx.Err() == nil {
+			e.recordFailure(cur, err, now)
 		}
+		return err
 	}
 
 	e.published = publicationKey{cur.Epoch, cur.ID}
