@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -53,8 +54,7 @@ func (c column) entries() []column {
 // size is how many bytes the column has.
 func (c column) size() (n int) {
 	for _, entry := range c.entries() {
-		slice := integers(entry.data)
-		n += slice.Len() * int(slice.Type().Elem().Size())
+		n += binary.Size(entry.data)
 	}
 	return n
 }
@@ -89,44 +89,29 @@ func countEntries(columns []column, format int) (n int) {
 	return n
 }
 
-// encoder writes columns. After the first failure a call does nothing.
-type encoder struct {
-	buf bytes.Buffer
-	enc *msgpack.Encoder
-	err error
-}
-
 // encodeSection encodes a table as the bytes of its section.
 func encodeSection(columns []column) ([]byte, error) {
-	e := &encoder{}
 	// A buffer that grows to its size is copied, and lies in memory twice. Names and lengths take less than
 	// 64 bytes a column.
 	size := 64 * len(columns)
 	for _, col := range columns {
 		size += col.size()
 	}
-	e.buf.Grow(size)
+	var buf bytes.Buffer
+	buf.Grow(size)
 
-	e.enc = msgpack.NewEncoder(&e.buf)
-	e.err = e.enc.EncodeMapLen(countEntries(columns, Format))
+	// A buffer takes everything. Only data that is not of fixed width is an error, and columns are.
+	enc := msgpack.NewEncoder(&buf)
+	err := enc.EncodeMapLen(countEntries(columns, Format))
 	for _, col := range columns {
 		for _, entry := range col.entries() {
-			e.entry(entry.name, integers(entry.data))
+			err = cmp.Or(err, enc.EncodeString(entry.name), enc.EncodeBytesLen(binary.Size(entry.data)))
+			b, failed := binary.Append(buf.AvailableBuffer(), binary.LittleEndian, integers(entry.data).Interface())
+			err = cmp.Or(err, failed)
+			_, _ = buf.Write(b)
 		}
 	}
-	return e.buf.Bytes(), e.err
-}
-
-// entry writes the name of an entry, the length of its bytes, and the bytes.
-func (e *encoder) entry(name string, rows reflect.Value) {
-	if e.err == nil {
-		n := rows.Len() * int(rows.Type().Elem().Size())
-		e.err = cmp.Or(e.enc.EncodeString(name), e.enc.EncodeBytesLen(n))
-	}
-	// Only data that is not of fixed width is an error, and columns are.
-	b, err := binary.Append(e.buf.AvailableBuffer(), binary.LittleEndian, rows.Interface())
-	e.err = cmp.Or(e.err, err)
-	_, _ = e.buf.Write(b) // a buffer takes everything
+	return buf.Bytes(), err
 }
 
 // integers is the slice of an entry, where a day is an integer and points are bytes.
@@ -143,8 +128,7 @@ func integers(data any) reflect.Value {
 
 // decoder reads columns out of a section's bytes. After the first failure a call does nothing.
 type decoder struct {
-	data []byte
-	r    *bytes.Reader
+	rest *bytes.Buffer
 	dec  *msgpack.Decoder
 	step func()
 	err  error
@@ -157,8 +141,8 @@ type decoder struct {
 // Columns are copies, so that the bytes of the section can be freed. Only the points of history are
 // not copied, because they are most of a snapshot.
 func decodeSection(data []byte, format int, step func(), columns []column) error {
-	decoder := &decoder{data: data, r: bytes.NewReader(data), step: step}
-	decoder.dec = msgpack.NewDecoder(decoder.r)
+	rest := bytes.NewBuffer(data)
+	decoder := &decoder{rest: rest, dec: msgpack.NewDecoder(rest), step: step}
 
 	n, err := decoder.dec.DecodeMapLen()
 	if err != nil {
@@ -173,7 +157,7 @@ func decodeSection(data []byte, format int, step func(), columns []column) error
 			decoder.column(col)
 		}
 	}
-	if decoder.err == nil && decoder.r.Len() != 0 {
+	if decoder.err == nil && rest.Len() != 0 {
 		decoder.err = errors.New("has bytes after its last column")
 	}
 
@@ -190,7 +174,7 @@ func (d *decoder) bin(name string, width int) []byte {
 	// The name is read like the value, as bytes of the section: the length of a string may be
 	// forged, too.
 	n, err := d.dec.DecodeBytesLen()
-	if err != nil || n != len(name) || n > d.r.Len() || string(d.next(n)) != name {
+	if err != nil || n != len(name) || n > d.rest.Len() || string(d.rest.Next(n)) != name {
 		return d.fail(name, "is not where it should be")
 	}
 
@@ -200,22 +184,14 @@ func (d *decoder) bin(name string, width int) []byte {
 	}
 
 	// A length is compared with the remaining bytes before memory is allocated.
-	if n < 0 || n > d.r.Len() {
-		return d.fail(name, "declares %d bytes where %d are left", n, d.r.Len())
+	if n < 0 || n > d.rest.Len() {
+		return d.fail(name, "declares %d bytes where %d are left", n, d.rest.Len())
 	}
 	if n%width != 0 {
 		return d.fail(name, "has %d bytes, not a multiple of %d", n, width)
 	}
 
-	return d.next(n)
-}
-
-// next steps over n bytes that are known to be there and returns them.
-func (d *decoder) next(n int) []byte {
-	at := len(d.data) - d.r.Len()
-	// A bytes.Reader seeks forward without failing.
-	_, _ = d.r.Seek(int64(n), 1)
-	return d.data[at : at+n : at+n]
+	return d.rest.Next(n)
 }
 
 func (d *decoder) fail(name, format string, args ...any) []byte {
@@ -237,7 +213,7 @@ func (d *decoder) entry(name string, data any) {
 	case *[]byte:
 		*data = bytes.Clone(d.bin(name, 1))
 	case *PackedPoints:
-		*data = d.bin(name, 1)
+		*data = slices.Clip(d.bin(name, 1))
 
 	default:
 		column := integers(data)
