@@ -28,9 +28,6 @@ func (s *Strings) All() iter.Seq[string] {
 	}
 }
 
-// Size is the number of bytes in the arena.
-func (s *Strings) Size() int { return len(s.arena) }
-
 // At returns string i without copying. The string stays valid for as long as anybody holds it:
 // nobody writes to an arena that is part of a catalog.
 func (s *Strings) At(i int) string {
