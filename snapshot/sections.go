@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,10 +35,7 @@ var sections = []section{
 	{name: "movers", columns: func(c *Catalog) []column { return columnsOf(&c.Movers) }},
 	{name: "registry", columns: func(c *Catalog) []column { return columnsOf(&c.Registry) }},
 	{name: closedName, since: 4, columns: func(c *Catalog) []column {
-		if c.History.Closed == nil {
-			return columnsOf(&Closed{})
-		}
-		return columnsOf(c.History.Closed)
+		return columnsOf(cmp.Or(c.History.Closed, &Closed{}))
 	}},
 }
 
@@ -444,12 +442,9 @@ func (c *Catalog) checkStats(k *checker) {
 	k.table("stats", n, stats, &stats.Lane)
 	below(k, "stats", "lane", stats.Lane, len(c.Lanes.Variant))
 
-	for i := 1; i < len(stats.Lane); i++ {
-		if stats.Lane[i] <= stats.Lane[i-1] {
-			k.want(false, "stats", "has lanes that do not ascend")
-			break
-		}
-	}
+	// Equal lanes count as descending.
+	order := func(lane, before uint32) int { return cmp.Or(cmp.Compare(lane, before), -1) }
+	k.want(slices.IsSortedFunc(stats.Lane, order), "stats", "has lanes that do not ascend")
 }
 
 // text checks that every string is valid UTF-8 without control characters. It checks the arena
