@@ -108,10 +108,7 @@ func (d *Store) Publications() ([]Publication, error) {
 
 // publications are the recorded releases up to the current one.
 func (d *Store) publications(cur Current) []Publication {
-	past, err := d.readJournal()
-	if err != nil {
-		return nil
-	}
+	past, _ := d.readJournal() // a damaged one has none
 
 	// An entry above the pointer belongs to a release that never happened.
 	return slices.DeleteFunc(past, func(publication Publication) bool {
@@ -131,10 +128,8 @@ func (d *Store) readJournal() ([]Publication, error) {
 	var j publicationLog
 	err := d.readChecksummed(journalName, &j)
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, fs.ErrNotExist):
 		return j.Publications, nil
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
 	case errors.Is(err, ErrDamaged):
 		return nil, fmt.Errorf("store %q: %w", d.root, err)
 	}

@@ -75,12 +75,8 @@ func (s *Stats) Append(lane int, date Day, points []Point) {
 // no point in that window.
 func (s *Stats) Of(lane, w int) (PriceSummary, bool) {
 	k, ok := slices.BinarySearch(s.Lane, uint32(lane))
-	if !ok {
-		return PriceSummary{}, false
-	}
-
 	r := k*len(StatWindows) + w
-	if s.Points[r] == 0 {
+	if !ok || s.Points[r] == 0 {
 		return PriceSummary{}, false
 	}
 
