@@ -23,9 +23,7 @@ func (t *Terms) record(kind, key string, data map[string]any) {
 
 // recordRefusal stores the event of a refusal.
 func (t *Terms) recordRefusal(refused *snapshot.RefusedError) {
-	guards := slices.DeleteFunc(slices.Clone(refused.Verdicts), func(verdict snapshot.GuardResult) bool {
-		return verdict.Status != snapshot.Refused
-	})
+	guards := refused.Guards()
 	names := []string{refused.ID}
 	for _, verdict := range guards {
 		names = append(names, verdict.Name)

@@ -71,13 +71,7 @@ func (d *Store) readChecksummed(name string, v any) error {
 // recordRefusal writes a refusal down, for people to read. The release was refused anyway, so an
 // error does not matter.
 func (d *Store) recordRefusal(refused *RefusedError, o *PublishOptions) {
-	made := Refusal{ID: refused.ID, At: o.Now.UTC(), By: o.By}
-	for _, v := range refused.Verdicts {
-		if v.Status == Refused {
-			made.Guards = append(made.Guards, v)
-		}
-	}
-
+	made := Refusal{ID: refused.ID, At: o.Now.UTC(), By: o.By, Guards: refused.Guards()}
 	all := slices.DeleteFunc(d.Refusals(), func(refusal Refusal) bool { return refusal.ID == made.ID })
 	all = append(all, made)
 	_ = d.replace(refusalsName, refusals{all[max(0, len(all)-maxRefusals):]})

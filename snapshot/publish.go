@@ -73,13 +73,16 @@ type RefusedError struct {
 func (e *RefusedError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "snapshot %q is refused by its guards", e.ID)
-	for _, v := range e.Verdicts {
-		if v.Status == Refused {
-			fmt.Fprintf(&b, "\n  guard %s: %s", v.Name, v.Message)
-		}
+	for _, v := range e.Guards() {
+		fmt.Fprintf(&b, "\n  guard %s: %s", v.Name, v.Message)
 	}
 
 	return b.String()
+}
+
+// Guards are the verdicts of the guards that refused.
+func (e *RefusedError) Guards() []GuardResult {
+	return slices.DeleteFunc(slices.Clone(e.Verdicts), func(v GuardResult) bool { return v.Status != Refused })
 }
 
 // Publish makes a snapshot the current one. It reads the snapshot back and verifies it, asks the
@@ -124,8 +127,7 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 			current = nil
 		}
 		made.Guards = override(o.Judge(current, next), o.Overrides)
-		if slices.ContainsFunc(made.Guards, func(v GuardResult) bool { return v.Status == Refused }) {
-			refused := &RefusedError{id, made.Guards}
+		if refused := (&RefusedError{id, made.Guards}); len(refused.Guards()) > 0 {
 			d.recordRefusal(refused, &o)
 			return Current{}, fmt.Errorf("cannot publish a snapshot: %w", refused)
 		}
