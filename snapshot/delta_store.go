@@ -57,14 +57,10 @@ func (deltas Deltas) Record(ctx context.Context, cur *Current, record func(*Delt
 // Add stores a delta under its epoch. Only the writer of releases may call it.
 func (deltas Deltas) Add(delta *Delta) error {
 	b, err := delta.Encode()
-	if err == nil {
-		err = disk.MkdirAll(deltas.store.disk, filepath.Join(deltas.store.root, deltasDir), 0o755)
-	}
 	if err != nil {
 		return err
 	}
-	path := deltas.file(deltaName(delta.Epoch))
-	return disk.Replace(deltas.store.disk, path+".tmp", path, b, 0o644)
+	return put(deltas.store.disk, deltas.file(deltaName(delta.Epoch)), b)
 }
 
 // All returns the intact deltas, newest first, and the errors of the others.

@@ -32,12 +32,7 @@ func (events Events) path(id string) string { return filepath.Join(events.folder
 
 // Add stores an event as it is.
 func (events Events) Add(id string, body []byte) error {
-	err := disk.MkdirAll(events.disk, events.folder, 0o755)
-	if err == nil {
-		path := events.path(id)
-		err = disk.Replace(events.disk, path+".tmp", path, body, 0o644)
-	}
-	if err != nil {
+	if err := put(events.disk, events.path(id), body); err != nil {
 		return fmt.Errorf("cannot store an event in %q: %w", events.folder, err)
 	}
 	return nil

@@ -76,6 +76,14 @@ func (d *Store) place(id string, manifest []byte, fill func(folder string) error
 	return d.disk.SyncDir(filepath.Dir(d.Path(id)))
 }
 
+// put makes the content of a file that is one of many in a folder, which it creates if necessary.
+func put(on disk.FS, path string, data []byte) error {
+	return inTurn(
+		func() error { return disk.MkdirAll(on, filepath.Dir(path), 0o755) },
+		func() error { return disk.Replace(on, path+".tmp", path, data, 0o644) },
+	)
+}
+
 // inTurn takes steps one after the other, up to the first that fails.
 func inTurn(steps ...func() error) error {
 	for _, step := range steps {
