@@ -30,29 +30,23 @@ func (u *unchanged) share() float64 {
 
 // unchangedGroups judges sets by whether each price equals the previous day's; games ascend.
 func unchangedGroups(sets map[int32][]Change) []unchanged {
-	games := map[uint8]*unchanged{}
-	for set, changes := range sets {
+	games := map[uint8]unchanged{}
+	for _, set := range slices.Sorted(maps.Keys(sets)) {
+		changes := sets[set]
 		if len(changes) < minInSet {
 			continue
 		}
-		game := changes[0].Game
-		of := games[game]
-		if of == nil {
-			of = &unchanged{game: game}
-			games[game] = of
-		}
+
+		of := games[changes[0].Game]
+		of.game = changes[0].Game
 		of.groups++
 		if !slices.ContainsFunc(changes, func(change Change) bool { return !change.repeats() }) {
 			of.sets = append(of.sets, set)
 		}
+		games[of.game] = of
 	}
 
-	var all []unchanged
-	for _, game := range slices.Sorted(maps.Keys(games)) {
-		slices.Sort(games[game].sets)
-		all = append(all, *games[game])
-	}
-	return all
+	return slices.SortedFunc(maps.Values(games), func(a, b unchanged) int { return cmp.Compare(a.game, b.game) })
 }
 
 // feedPartlyOld finds games in which too many groups have exactly the previous day's prices: a part of
