@@ -4,9 +4,8 @@ import "ninepocket/snapshot"
 
 // Pairs are the lanes of two catalogs, matched by item, variant and condition.
 type Pairs struct {
-	a, b  *snapshot.Catalog
-	cards map[string]int // of a
-	tails map[string]int // sealed products of a, as items
+	a, b   *snapshot.Catalog
+	others []int // the item of a that each item of b is, -1 when there is none
 }
 
 // Pair is a lane in one catalog or in both.
@@ -20,33 +19,29 @@ type Pair struct {
 
 // NewPairs matches the items of two catalogs.
 func NewPairs(a, b *snapshot.Catalog) *Pairs {
-	p := &Pairs{a: a, b: b, cards: Rows(&a.Cards.ID), tails: Rows(&a.Sealed.Tail)}
-	for tail := range p.tails {
-		p.tails[tail] += a.Cards.ID.Len()
-	}
+	p := &Pairs{a: a, b: b}
+	p.match(&a.Cards.ID, &b.Cards.ID, 0)
+	p.match(&a.Sealed.Tail, &b.Sealed.Tail, a.Cards.ID.Len())
 	return p
 }
 
-// counterpart is the item of a that is item of b, -1 when there is none.
-func (p *Pairs) counterpart(item int) int {
-	n := p.b.Cards.ID.Len()
-	if item < n {
-		if i, ok := p.cards[p.b.Cards.ID.At(item)]; ok {
-			return i
+// match finds the next items of b by their ids among the items of a from first on.
+func (p *Pairs) match(a, b *snapshot.Strings, first int) {
+	rows := Rows(a)
+	for id := range b.All() {
+		other := -1
+		if row, known := rows[id]; known {
+			other = first + row
 		}
-	} else if i, ok := p.tails[p.b.Sealed.Tail.At(item-n)]; ok {
-		return i
+		p.others = append(p.others, other)
 	}
-
-	return -1
 }
 
 // All yields every lane of either catalog once: those of b's items in order, then those of items
 // that a has alone.
 func (p *Pairs) All(yield func(Pair) bool) {
 	seen := make([]bool, p.a.NumItems())
-	for item := range p.b.NumItems() {
-		other := p.counterpart(item)
+	for item, other := range p.others {
 		if other >= 0 {
 			// The rest of this catalog's items follow at the end.
 			seen[other] = true
