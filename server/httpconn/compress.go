@@ -1,6 +1,7 @@
 package httpconn
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"io"
@@ -30,24 +31,9 @@ const gzipHead = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 // 3.1.1.1).
 const zstdHead = "\x28\xb5\x2f\xfd\x00\x38"
 
-// appender is an io.Writer that appends.
-type appender struct{ text []byte }
-
-func (a *appender) Write(p []byte) (int, error) {
-	a.text = append(a.text, p...)
-	return len(p), nil
-}
-
-// take returns the text, and empties the appender.
-func (a *appender) take() []byte {
-	text := a.text
-	a.text = nil
-	return text
-}
-
 // compressor compresses into memory. The writers of both formats are used in the same way.
 type compressor struct {
-	appender
+	bytes.Buffer
 	writer interface {
 		io.Writer
 		Reset(to io.Writer)
@@ -82,11 +68,14 @@ func appendCompressed(dst, content []byte, encoding string) []byte {
 
 	pack, _ := packers.Get().(*compressor)
 	defer packers.Put(pack)
-	pack.text = dst
+	pack.Buffer = *bytes.NewBuffer(dst)
 	pack.writer.Reset(pack)
-	_, _ = pack.writer.Write(content) // an appender never fails
+	_, _ = pack.writer.Write(content) // a buffer takes everything
 	_ = pack.writer.Flush()
-	return pack.take()
+
+	packed := pack.Bytes()
+	pack.Buffer = bytes.Buffer{} // the caller has its bytes
+	return packed
 }
 
 // appendTail appends the uncompressed end of a body of size bytes. sum is the CRC-32 of the
