@@ -227,8 +227,10 @@ func (g *Guard) checkLines(h []byte, before int) bool {
 		from := max(g.checked, before)
 		n := bytes.IndexByte(h[from:], '\n')
 		if n < 0 {
-			if r.version == 0 {
-				g.fault = checkPartialLine(h[g.checked:])
+			// Bytes that are not HTTP at all, such as those of TLS, may never have a line end.
+			line := h[g.checked:]
+			if r.version == 0 && len(line) > 0 && classes[line[0]]&inMethod == 0 && line[0] != '\r' {
+				g.fault = errBadMethod
 			}
 			return false
 		}

@@ -82,15 +82,6 @@ func isFold(b []byte, want string) bool {
 	return true
 }
 
-// checkPartialLine checks the beginning of an incomplete request line: bytes that are not HTTP at
-// all, such as those of TLS, may never have a line end.
-func checkPartialLine(b []byte) *RequestError {
-	if len(b) > 0 && classes[b[0]]&inMethod == 0 && b[0] != '\r' {
-		return errBadMethod
-	}
-	return nil
-}
-
 // checkRequestLine checks a request line, or one empty line before it (RFC 9112, 2.2 and 3).
 func (r *request) checkRequestLine(h []byte, start, end int) *RequestError {
 	line := h[start:end]
