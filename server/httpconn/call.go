@@ -116,9 +116,7 @@ func (c *Call) Matches(tag uint64, encoding string) bool {
 		list = c.Field(fasthttp.HeaderIfNoneMatch)
 	}
 
-	for len(list) > 0 {
-		var one []byte
-		one, list, _ = bytes.Cut(list, []byte{','})
+	for one := range bytes.SplitSeq(list, []byte{','}) {
 		one = bytes.TrimSpace(one)
 		if string(one) == "*" || bytes.Equal(bytes.TrimPrefix(one, []byte("W/")), c.tag) {
 			return true

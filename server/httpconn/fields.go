@@ -87,9 +87,7 @@ func closedBefore(header *fasthttp.RequestHeader) bool {
 // hasClose reports whether a value of Connection contains close. It is a list of options in any
 // case (RFC 9110, 7.6.1). fasthttp recognises only the exact value.
 func hasClose(value []byte) bool {
-	for len(value) > 0 {
-		var option []byte
-		option, value, _ = bytes.Cut(value, []byte{','})
+	for option := range bytes.SplitSeq(value, []byte{','}) {
 		if bytes.EqualFold(bytes.Trim(option, " \t"), []byte("close")) {
 			return true
 		}
