@@ -1,4 +1,13 @@
 package feed
 
+import (
+	"context"
+
+	"ninepocket/internal/disk"
+)
+
 // PullOn is Pull on another disk.
-var PullOn = pullOn
+func PullOn(ctx context.Context, options Options, on disk.FS) (*Result, error) {
+	options.disk = on
+	return Pull(ctx, options)
+}

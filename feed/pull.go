@@ -54,6 +54,8 @@ type Options struct {
 	Progress func(phase string, done, total int64)
 	// OnWarning receives warnings for the operator of a pull that continues; may be nil.
 	OnWarning func(text string)
+
+	disk disk.FS // nil for disk.OS
 }
 
 // Result is the result of a pull.
@@ -107,7 +109,6 @@ var (
 type pull struct {
 	Options
 	fetcher
-	disk    disk.FS
 	result  Result
 	stamped string // the time of the pulled feed directory and its day, in place of the feed's own text
 	undated error  // why the feed's own time is not used
@@ -185,10 +186,6 @@ func (o *Options) categories() (all []string) {
 // Pull brings the feed's files into a folder. Without a newer feed it does nothing. A failure
 // half-way leaves current unchanged, and the next pull resumes the download.
 func Pull(ctx context.Context, options Options) (*Result, error) {
-	return pullOn(ctx, options, disk.OS)
-}
-
-func pullOn(ctx context.Context, options Options, on disk.FS) (*Result, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
@@ -198,7 +195,8 @@ func pullOn(ctx context.Context, options Options, on disk.FS) (*Result, error) {
 	}
 	defer lock.Unlock() //nolint:errcheck // it ends with the process at the latest
 
-	p := &pull{Options: options, disk: on, result: Result{Missing: []Missing{}, Removed: []string{}}}
+	p := &pull{Options: options, result: Result{Missing: []Missing{}, Removed: []string{}}}
+	p.disk = cmp.Or(p.disk, disk.OS)
 	p.Client = cmp.Or(p.Client, &http.Client{Timeout: answerTime})
 	p.fetcher = fetcher{options: &p.Options, interval: p.Interval, result: &p.result}
 	return &p.result, p.run(ctx)

@@ -383,7 +383,7 @@ func SetAside(dir string) (moved string, err error) {
 	}
 	defer lock.Unlock() //nolint:errcheck // it ends with the process at the latest
 
-	p := &pull{Options: Options{Into: dir}, disk: disk.OS}
+	p := &pull{Options: Options{Into: dir, disk: disk.OS}}
 	tree, err := filepath.EvalSymlinks(p.current())
 	if err != nil {
 		return "", err
@@ -398,7 +398,7 @@ func SetAside(dir string) (moved string, err error) {
 // DiscardDay takes the archived day, such as 2026-08-22, out of use; moved is "" if there is none. A
 // pull archives the day again only after a rebuild of the feed.
 func DiscardDay(dir, day string) (moved string, err error) {
-	p := &pull{Options: Options{Into: dir}, disk: disk.OS}
+	p := &pull{Options: Options{Into: dir, disk: disk.OS}}
 	for _, file := range DayFiles(filepath.Join(dir, "days"), day) {
 		to := filepath.Join(p.aside(), filepath.Base(file))
 		switch err := p.move(file, to); {
