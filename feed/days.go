@@ -186,12 +186,9 @@ func CheckDay(name string) error {
 // packDay writes a day's file. Equal days produce equal files.
 func (p *pull) packDay(entries map[string][]byte) error {
 	var packed bytes.Buffer
-	compress, err := zstd.NewWriter(&packed, zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
-	if err != nil {
-		return err
-	}
-
+	compress, _ := zstd.NewWriter(&packed, zstd.WithEncoderLevel(zstd.SpeedBetterCompression)) // the level is valid
 	archive := tar.NewWriter(compress)
+	var err error
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		header := &tar.Header{
 			Name: name, Mode: 0o644, Size: int64(len(entries[name])), ModTime: p.result.Updated, Typeflag: tar.TypeReg,

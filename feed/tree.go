@@ -153,10 +153,7 @@ func (p *pull) files(ctx context.Context, stamp string) (tree, error) {
 	}
 
 	p.progress("pulling groups", len(groups), len(groups))
-	text, err := json.MarshalIndent(pulled, "", "  ")
-	if err != nil {
-		return pulled, err
-	}
+	text, _ := json.MarshalIndent(pulled, "", "  ") // it cannot fail
 	return pulled, p.write(filepath.Join(p.partial(), treeFile), append(text, '\n'))
 }
 
