@@ -258,16 +258,10 @@ func resolved(link string) string {
 // fatalError returns an error that concerns more than one file: the pull was ended, the feed asks
 // for no more requests, or this machine cannot store files.
 func fatalError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if errors.Is(err, ErrRateLimited) {
-		return err
-	}
 	_, path := errors.AsType[*fs.PathError](err)
 	_, link := errors.AsType[*os.LinkError](err)
-	if path || link {
-		return err
+	if ctx.Err() != nil || path || link || errors.Is(err, ErrRateLimited) {
+		return cmp.Or(ctx.Err(), err)
 	}
 	return nil
 }
