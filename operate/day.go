@@ -104,16 +104,13 @@ func (d *Day) work(ctx context.Context) (*Report, error) {
 	}
 
 	err := d.publish(ctx, report)
-	_, refused := errors.AsType[*snapshot.RefusedError](err)
-	_, withdrawn := errors.AsType[*RolledBackError](err)
-	switch {
+	switch _, refused := errors.AsType[*snapshot.RefusedError](err); {
 	case err == nil:
 		return report, pullErr
-	case refused, withdrawn:
+	case refused, report.Withdrawn:
 		return report, err
-	default:
-		return nil, err
 	}
+	return nil, err
 }
 
 // partlyOld is the guard that refuses a tree with some prices of the previous day.

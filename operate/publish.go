@@ -60,11 +60,9 @@ func (t *Terms) Publish(id string) (snapshot.Current, error) {
 
 // BuildLimits are the limits by which a build judges days: an overridden guard has none.
 func (t *Terms) BuildLimits() guard.Limits {
-	limits := maps.Clone(t.Guards)
+	limits := guard.Limits{}
+	maps.Copy(limits, t.Guards)
 	for _, override := range t.Overrides {
-		if limits == nil {
-			limits = guard.Limits{}
-		}
 		limits[override.Guard] = math.Inf(1)
 	}
 	return limits
