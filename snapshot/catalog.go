@@ -76,12 +76,8 @@ func (c Condition) Text() string { return conditionTexts[c] }
 
 // ParseCondition reads the code of a condition that cards have.
 func ParseCondition(code string) (Condition, bool) {
-	for condition := range FactorySealed {
-		if conditionCodes[condition] == code {
-			return condition, true
-		}
-	}
-	return 0, false
+	i := slices.Index(conditionCodes[:FactorySealed], code)
+	return Condition(max(i, 0)), i >= 0
 }
 
 // Catalog is one catalog at one instant.
