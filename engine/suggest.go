@@ -79,11 +79,9 @@ func (v *View) appendSuggestions(dst []byte, typed *SuggestQuery) []byte {
 
 		// Base names compare letters and digits alone, and so do not distinguish "EX" from "ex", or
 		// ♀ from ♂.
-		other := func(k uint32) bool {
-			return index.BaseName(c.Cards.Name.At(int(k)), c.Cards.Number.At(int(k))) != name
-		}
-		same := slices.DeleteFunc(slices.Clone(v.Index.CardsBaseNamed(name)), other)
-		list.addCards("name", name, game, same)
+		list.addCards("name", name, game, v.Index.CardsBaseNamed(name), func(k int) bool {
+			return index.BaseName(c.Cards.Name.At(k), c.Cards.Number.At(k)) == name
+		})
 	}
 	return append(list.body, ']', '}')
 }
@@ -119,14 +117,16 @@ func (l *suggestionList) begin(kind, text string, game uint8) bool {
 	return true
 }
 
-// addCards adds a suggestion for the cards of a game; false if there is no room.
-func (l *suggestionList) addCards(kind, text string, game uint8, cards []uint32) bool {
+// addCards adds a suggestion for those cards of a game that it is of; false if there is no room.
+func (l *suggestionList) addCards(kind, text string, game uint8, cards []uint32, of func(card int) bool) bool {
 	if !l.begin(kind, text, game) {
 		return false
 	}
 
 	c := l.v.Catalog
-	cards = slices.DeleteFunc(slices.Clone(cards), func(card uint32) bool { return c.Cards.Game[card] != game })
+	cards = slices.DeleteFunc(slices.Clone(cards), func(card uint32) bool {
+		return c.Cards.Game[card] != game || !of(int(card))
+	})
 	l.body = wire.AppendInt(l.body, `,"cards":`, int64(len(cards)))
 	if len(cards) == 1 {
 		l.body = l.v.site.AppendCardURL(l.body, c, int(cards[0]))
@@ -146,9 +146,8 @@ func (l *suggestionList) addNumbers() {
 	rest := maxSuggestedSets
 	for _, card := range found {
 		number := numbers.At(int(card))
-		other := func(card uint32) bool { return numbers.At(int(card)) != number }
-		same := slices.DeleteFunc(slices.Clone(found), other)
-		if rest > 0 && l.addCards("number", number, l.v.Catalog.Cards.Game[card], same) {
+		of := func(card int) bool { return numbers.At(card) == number }
+		if rest > 0 && l.addCards("number", number, l.v.Catalog.Cards.Game[card], found, of) {
 			rest--
 		}
 	}
