@@ -23,16 +23,14 @@ type Limits map[string]float64
 
 // guard is one row of the table.
 type guard struct {
-	name  string
-	limit float64
+	Description
 	kind  kind
 	judge func(*comparison) finding
-	help  string
 	todo  string // the remedy after a refusal; CURRENT and NEXT stand for the snapshots' ids
 }
 
 func row(name string, limit float64, kind kind, judge func(*comparison) finding, help, todo string) guard {
-	return guard{name, limit, kind, judge, help, todo}
+	return guard{Description{name, limit, help}, kind, judge, todo}
 }
 
 // kind is how a guard judges.
@@ -140,7 +138,7 @@ var guards = []guard{
 func Names() []string {
 	var names []string
 	for _, g := range guards {
-		names = append(names, g.name)
+		names = append(names, g.Name)
 	}
 	return names
 }
@@ -156,7 +154,7 @@ type Description struct {
 func Describe() []Description {
 	var all []Description
 	for _, g := range guards {
-		all = append(all, Description{g.name, g.limit, g.help})
+		all = append(all, g.Description)
 	}
 	return all
 }
@@ -175,7 +173,7 @@ func (l Limits) of(name string) float64 {
 	if limit, set := l[name]; set {
 		return limit
 	}
-	return guards[slices.IndexFunc(guards, func(g guard) bool { return g.name == name })].limit
+	return guards[slices.IndexFunc(guards, func(g guard) bool { return g.Name == name })].Limit
 }
 
 // Validate returns every problem of the limits.
@@ -223,7 +221,7 @@ func Judge(current, next *snapshot.StoredSnapshot, o Options) []snapshot.GuardRe
 	var verdicts []snapshot.GuardResult
 	for _, g := range guards {
 		// A guard may raise it, so that it is set again for each.
-		d.limit = o.Limits.of(g.name)
+		d.limit = o.Limits.of(g.Name)
 
 		var f finding
 		if g.kind != onlyWithBase && g.kind != onlyFirst || (current != nil) == (g.kind == onlyWithBase) {
@@ -231,7 +229,7 @@ func Judge(current, next *snapshot.StoredSnapshot, o Options) []snapshot.GuardRe
 		}
 
 		verdict := snapshot.GuardResult{
-			Name: g.name, Status: snapshot.Passed, Value: f.figure, Limit: d.limit,
+			Name: g.Name, Status: snapshot.Passed, Value: f.figure, Limit: d.limit,
 			Message: f.text,
 		}
 		switch {
