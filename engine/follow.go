@@ -283,15 +283,11 @@ func (e *Engine) Retry(now time.Time) error {
 func (e *Engine) check(ctx context.Context, now time.Time, obeyBackoff bool) error {
 	e.expire(now)
 	e.activate(now)
-	cur, err := e.source.Current()
-	if err != nil {
-		if errors.Is(err, snapshot.ErrNoCurrent) && e.published == (publicationKey{}) {
-			// Nothing is published yet, so there is nothing to follow.
-			e.recorder.polled(now)
-			e.backoff = loadBackoff{}
-			return nil
-		}
 
+	cur, err := e.source.Current()
+	// If nothing is published yet, there is nothing to follow.
+	nothing := errors.Is(err, snapshot.ErrNoCurrent) && e.published == (publicationKey{})
+	if err != nil && !nothing {
 		// The pointer cannot be read, or is damaged. If it existed and is gone, the whole store is gone:
 		// it was unmounted, or its folder was moved.
 		e.recordFailure(snapshot.Current{}, err, now)
@@ -299,7 +295,7 @@ func (e *Engine) check(ctx context.Context, now time.Time, obeyBackoff bool) err
 	}
 
 	e.recorder.polled(now)
-	if key := (publicationKey{cur.Epoch, cur.ID}); key == e.published || key == e.refused {
+	if key := (publicationKey{cur.Epoch, cur.ID}); nothing || key == e.published || key == e.refused {
 		e.backoff = loadBackoff{}
 		return nil
 	}
