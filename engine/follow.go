@@ -101,13 +101,11 @@ func (e *Engine) openFallback(ctx context.Context, cur snapshot.Current, cause e
 		}
 
 		other := snapshot.Current{ID: id}
-		err := e.load(ctx, other, now)
-		if errors.Is(err, snapshot.ErrNotFound) {
-			// It was removed since.
-			continue
-		}
-		if err != nil {
-			e.recorder.failed(other, ReasonOf(err), err, now)
+		if err := e.load(ctx, other, now); err != nil {
+			// One that was removed since is no failure.
+			if !errors.Is(err, snapshot.ErrNotFound) {
+				e.recorder.failed(other, ReasonOf(err), err, now)
+			}
 			continue
 		}
 
