@@ -76,9 +76,7 @@ type Connections struct {
 // Guard adds a connection to the set. Close removes it.
 func (open *Connections) Guard(inner net.Conn) *Conn {
 	guarded := &Conn{Conn: inner, guard: framing.Guard{Limits: &requestLimits}, connections: open, opened: time.Now()}
-	if open.AllowLargeBody != nil {
-		guarded.guard.AllowLargeBody = func() bool { return open.AllowLargeBody(guarded) }
-	}
+	guarded.guard.AllowLargeBody = func() bool { return open.AllowLargeBody == nil || open.AllowLargeBody(guarded) }
 	guarded.guard.ReserveBody = guarded.ReserveBody
 
 	open.mu.Lock()
@@ -382,12 +380,8 @@ var crlf = []byte("\r\n")
 // with its usual spelling, and would answer it to HTTP/1.0 clients, which do not know interim
 // responses (RFC 9110, 10.1.1).
 func HeaderReceived(header *fasthttp.RequestHeader) fasthttp.RequestConfig {
-	if header.ContentLength() == noBody {
-		return fasthttp.RequestConfig{}
-	}
-
-	switch value := header.Peek(fasthttp.HeaderExpect); {
-	case len(value) == 0:
+	switch {
+	case header.ContentLength() == noBody, len(header.Peek(fasthttp.HeaderExpect)) == 0:
 	case header.IsHTTP11():
 		header.Set(fasthttp.HeaderExpect, "100-continue") // the guard allows no other value
 	default:
