@@ -59,12 +59,8 @@ func NewCompressedCache(limit int64) *CompressedCache {
 	return p
 }
 
-// Close ends the cache's goroutines. Bodies are compressed as before, and not cached.
-func (p *CompressedCache) Close() {
-	if p.cache != nil {
-		p.cache.Close()
-	}
-}
+// Close ends the cache's goroutines, if it has any. Bodies are compressed as before, and not cached.
+func (p *CompressedCache) Close() { p.cache.Close() }
 
 // append appends the beginning of a body in an encoding, cached or compressed now, and returns its
 // checksum. store lets it be cached.
