@@ -131,11 +131,8 @@ func (p *pull) dayEntries(from string) (map[string][]byte, error) {
 		if err != nil || entry.IsDir() || entry.Name() != "prices" {
 			return err
 		}
-		rel, err := filepath.Rel(root, name)
-		if err != nil {
-			return err
-		}
-		data, err := os.ReadFile(name) //nolint:gosec // a path of our own
+		rel, _ := filepath.Rel(root, name) // it is below the root
+		data, err := os.ReadFile(name)     //nolint:gosec // a path of our own
 		entries[path.Join(p.result.Day, filepath.ToSlash(rel))] = data
 		return err
 	})

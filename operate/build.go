@@ -266,11 +266,7 @@ func ArchivedDays(folder string, sources []loader.Input) (map[snapshot.Day][]loa
 		days, err := feed.Days(folder)
 		wrong = append(wrong, err)
 		for _, text := range days {
-			// Other files are ignored.
-			day, err := snapshot.ParseDay(text)
-			if err != nil {
-				continue
-			}
+			day, _ := snapshot.ParseDay(text) // all of them are dates
 			archived[day] = nil
 			for _, file := range feed.DayFiles(folder, text) {
 				archived[day] = append(archived[day], loader.Input{Kind: source.KindTCGCSV, Path: file})
