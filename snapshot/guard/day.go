@@ -24,10 +24,9 @@ const (
 
 // comparison is a snapshot and its predecessor, with the guards' measurements.
 type comparison struct {
+	Options
 	current, next *snapshot.StoredSnapshot // current may be nil
-	duplicates    []string
-	now           time.Time
-	limit         float64 // of the guard that is asked, which may raise it
+	limit         float64                  // of the guard that is asked, which may raise it
 
 	diff *diff.Diff // nil without a current one
 
@@ -43,7 +42,7 @@ type comparison struct {
 }
 
 func compare(current, next *snapshot.StoredSnapshot, o Options) *comparison {
-	d := &comparison{current: current, next: next, duplicates: o.Duplicates, now: o.Now}
+	d := &comparison{Options: o, current: current, next: next}
 	d.findMissing()
 	if current != nil {
 		d.diff = diff.Compare(current.Catalog, next.Catalog, diff.Options{MinPercent: diff.MovedPercent, Limit: 1})
@@ -155,9 +154,9 @@ func (d *comparison) older() finding {
 // would make every correct day after it look old.
 func (d *comparison) future() finding {
 	at := d.next.Manifest.SnapshotAt
-	ahead := max(0, at.Sub(d.now)) - max(0, d.current.Manifest.SnapshotAt.Sub(d.now))
+	ahead := max(0, at.Sub(d.Now)) - max(0, d.current.Manifest.SnapshotAt.Sub(d.Now))
 	return judged(max(0, ahead.Seconds()), "the snapshot describes %s, the clock says %s",
-		at.Format(time.RFC3339), d.now.UTC().Format(time.RFC3339))
+		at.Format(time.RFC3339), d.Now.UTC().Format(time.RFC3339))
 }
 
 func (d *comparison) repeatedFeed() finding {

@@ -34,7 +34,7 @@ func (d *comparison) duplicateKeys() finding {
 			join(twins)))
 	}
 
-	for _, reason := range d.duplicates {
+	for _, reason := range d.Duplicates {
 		// Records that a build refused for the same reason claim an identity, too.
 		if more := d.next.Manifest.Quarantine[reason] - d.current.Manifest.Quarantine[reason]; more > 0 {
 			n += more
