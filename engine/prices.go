@@ -13,8 +13,7 @@ import (
 // (decision 19). A variant other than "" restricts it to that variant.
 func (v *View) DisplayLanes(card int, variant string, each func(lane int, code string)) {
 	c := v.Catalog
-	from, to := c.Lanes.Of.Range(card)
-	for lane := from; lane < to; lane++ {
+	for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
 		if c.Lanes.Flags[lane]&snapshot.LaneDisplay == 0 {
 			continue
 		}

@@ -96,9 +96,8 @@ func (v *View) PriceResult(selection *wire.Selection) wire.PriceResult {
 // sealed product has one variant and one condition, so it has one lane.
 func (v *View) lane(item int, selection *wire.Selection) int {
 	c := v.Catalog
-	from, to := c.Lanes.Of.Range(item)
 	condition, ok := snapshot.ParseCondition(selection.Condition)
-	for lane := from; lane < to; lane++ {
+	for lane, to := c.Lanes.Of.Range(item); lane < to; lane++ {
 		if selection.Kind == "sealed" || ok && c.Lanes.Condition[lane] == uint8(condition) &&
 			c.Variants.At(int(c.Lanes.Variant[lane])) == selection.Variant {
 			return lane

@@ -162,8 +162,7 @@ func AppendCardTail(dst []byte, c *snapshot.Catalog, card int, urls *URLs) []byt
 // distributed.
 func AppendPrices(dst []byte, c *snapshot.Catalog, card int) []byte {
 	dst = append(dst, `,"prices":[`...)
-	from, to := c.Lanes.Of.Range(card)
-	for lane := from; lane < to; lane++ {
+	for lane, to := c.Lanes.Of.Range(card); lane < to; lane++ {
 		// A lane without a current price has a history at most.
 		if c.Lanes.Cents[lane] >= 0 {
 			dst = AppendLanePrice(AppendComma(dst), c, lane)

@@ -36,8 +36,7 @@ func AppendBareRow(dst []byte, header, ref, end string) []byte {
 func AppendLaneRows(dst []byte, c *snapshot.Catalog, card int, ref string) []byte {
 	l := &c.Lanes
 	before := len(dst)
-	from, to := l.Of.Range(card)
-	for lane := from; lane < to; lane++ {
+	for lane, to := l.Of.Range(card); lane < to; lane++ {
 		if l.Cents[lane] < 0 {
 			continue
 		}

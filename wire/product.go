@@ -61,8 +61,7 @@ func appendProductCommon(dst []byte, c *snapshot.Catalog, item int, game uint8, 
 // history, licensed or not (decision 27).
 func appendOptions(dst []byte, c *snapshot.Catalog, item int) []byte {
 	dst = append(dst, `,"price_options":[`...)
-	from, to := c.Lanes.Of.Range(item)
-	for lane := from; lane < to; lane++ {
+	for lane, to := c.Lanes.Of.Range(item); lane < to; lane++ {
 		dst = AppendText(AppendComma(dst), `{"variant":`, c.Variants.At(int(c.Lanes.Variant[lane])))
 		dst = append(AppendText(dst, `,"condition":`, snapshot.Condition(c.Lanes.Condition[lane]).Code()), '}')
 	}
