@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -87,13 +88,11 @@ func (s *Signer) Replace(keys ...Key) error {
 		return errors.New("cannot sign cursors without a key")
 	}
 
-	seen := map[uint8]bool{}
 	ready := make([]signingKey, len(keys))
 	for i, k := range keys {
-		if seen[k.ID] {
+		if slices.ContainsFunc(ready[:i], func(earlier signingKey) bool { return earlier.id == k.ID }) {
 			return fmt.Errorf("two cursor keys have the id %d", k.ID)
 		}
-		seen[k.ID] = true
 		ready[i] = signingKey{k.ID, &sync.Pool{New: func() any { return hmac.New(sha256.New, k.Secret[:]) }}}
 	}
 
@@ -160,7 +159,9 @@ func (s *Signer) Open(token string, op Op, bound uint64, now time.Time) (Page, e
 
 	body := raw[:len(raw)-macLen]
 	mac := raw[len(raw)-macLen:]
-	if !s.validMAC(body, mac) {
+	keys := *s.keys.Load()
+	i := slices.IndexFunc(keys, func(key signingKey) bool { return key.id == body[1] })
+	if i < 0 || !hmac.Equal(keys[i].appendMAC(nil, body), mac) {
 		return Page{}, ErrMalformed
 	}
 	if int64(binary.BigEndian.Uint64(body[3:])) <= now.UnixMilli() {
@@ -174,14 +175,4 @@ func (s *Signer) Open(token string, op Op, bound uint64, now time.Time) (Page, e
 		Op: op, Snapshot: binary.BigEndian.Uint64(body[11:]), Position: body[headLen:],
 		Issued: time.UnixMilli(int64(binary.BigEndian.Uint64(body[3:]))).Add(-Lifetime),
 	}, nil
-}
-
-func (s *Signer) validMAC(body, mac []byte) bool {
-	keys := *s.keys.Load()
-	for i := range keys {
-		if ours := &keys[i]; ours.id == body[1] {
-			return hmac.Equal(ours.appendMAC(nil, body), mac)
-		}
-	}
-	return false
 }
