@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -155,11 +156,9 @@ func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 		return Current{}, err
 	}
 
+	id = cmp.Or(id, d.predecessor(old))
 	if id == "" {
-		id = d.predecessor(old)
-		if id == "" {
-			return Current{}, fmt.Errorf("cannot roll back: %w", ErrNoPrevious)
-		}
+		return Current{}, fmt.Errorf("cannot roll back: %w", ErrNoPrevious)
 	}
 
 	stays := id == old.ID && !damaged
