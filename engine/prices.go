@@ -149,14 +149,6 @@ func (v *View) AppendHistoryRows(dst []byte, card, days int, variant string) []b
 // so they are encoded once for each View.
 type historyDates [snapshot.HistoryDays][10]byte
 
-func newHistoryDates(newest snapshot.Day) *historyDates {
-	var d historyDates
-	for i := range d {
-		wire.AppendDay(d[i][:0], snapshot.WindowStart(newest, len(d)-i))
-	}
-	return &d
-}
-
 // last returns the newest dates: as many as days says, or all.
 func (d *historyDates) last(days int) [][10]byte { return d[len(d)-min(max(days, 0), len(d)):] }
 

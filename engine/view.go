@@ -30,7 +30,7 @@ type View struct {
 	searches     *searchCache // nil without a cache
 	noPrice      []byte       // wire.AppendMarketPrice for a card without one
 	site         wire.URLs
-	historyDates *historyDates
+	historyDates historyDates
 	games        []byte
 	facets       []byte
 	texts        fragments // Card detail without its prices: head and tail
@@ -85,7 +85,9 @@ func newView(
 	v.changes = &atomic.Pointer[changes]{}
 	v.changes.Store(&changes{paths: map[string]uint32{v.ID: 0}}) // until a store says more
 	v.games = wire.AppendGames(nil, c)
-	v.historyDates = newHistoryDates(c.Date())
+	for i := range v.historyDates {
+		wire.AppendDay(v.historyDates[i][:0], snapshot.WindowStart(c.Date(), len(v.historyDates)-i))
+	}
 
 	if err := v.encode(ctx, earlier, step); err != nil {
 		return nil, err
