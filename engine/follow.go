@@ -302,7 +302,9 @@ func (e *Engine) check(ctx context.Context, now time.Time, obeyBackoff bool) err
 		return e.backoff.err
 	}
 
-	if e.mustWait(cur) {
+	// A release that begins later waits until the prepared one is served: there is memory for only one View
+	// without readers.
+	if p := e.prepared.Load(); p != nil && p.view.ID != cur.ID && p.at().Before(cur.ActivateAt) {
 		return nil
 	}
 

@@ -75,13 +75,6 @@ func (e *Engine) adopt(cur snapshot.Current) bool {
 	return false
 }
 
-// mustWait reports whether a release must wait until the prepared one is served: it begins
-// later, and there is memory for only one View without readers.
-func (e *Engine) mustWait(cur snapshot.Current) bool {
-	p := e.prepared.Load()
-	return p != nil && p.view.ID != cur.ID && p.at().Before(cur.ActivateAt)
-}
-
 // activateOnSchedule activates the prepared View, to the millisecond, until ctx is done. It checks
 // the wall clock at every poll interval, because somebody may set the clock.
 func (e *Engine) activateOnSchedule(ctx context.Context, woken <-chan struct{}) {
