@@ -122,8 +122,7 @@ func encodeChecksummed(v any) ([]byte, error) {
 	}
 
 	b = append(b, '\n')
-	sum := sha256.Sum256(b)
-	return append(b, "sha256:"+hex.EncodeToString(sum[:])+"\n"...), nil
+	return fmt.Appendf(b, "sha256:%x\n", sha256.Sum256(b)), nil
 }
 
 // decodeChecksummed reads the output of encodeChecksummed into v; section names the file in errors.
@@ -134,8 +133,7 @@ func decodeChecksummed(b []byte, section string, v any) error {
 	}
 
 	body := b[:len(b)-tail]
-	sum := sha256.Sum256(body)
-	if want := "sha256:" + hex.EncodeToString(sum[:]) + "\n"; string(b[len(body):]) != want {
+	if want := fmt.Sprintf("sha256:%x\n", sha256.Sum256(body)); string(b[len(body):]) != want {
 		return &DamageError{section, "does not have the checksum it was written with"}
 	}
 
