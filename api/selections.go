@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"math/bits"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -62,11 +61,17 @@ var memberNames = [...]string{"kind", "product_id", "variant", "condition"}
 
 // selectionMember returns where the value of a member goes, and its bit; nil for an unknown member.
 func selectionMember(s *wire.Selection, name string) (*string, members) {
-	i := slices.Index(memberNames[:], name)
-	if i < 0 {
-		return nil, 0
+	switch name {
+	case "kind":
+		return &s.Kind, hasKind
+	case "product_id":
+		return &s.ProductID, hasProductID
+	case "variant":
+		return &s.Variant, hasVariant
+	case "condition":
+		return &s.Condition, hasCondition
 	}
-	return [...]*string{&s.Kind, &s.ProductID, &s.Variant, &s.Condition}[i], 1 << i
+	return nil, 0
 }
 
 // readSelections reads a body {"items": […]} of distinct selections into the request. It records
