@@ -24,11 +24,10 @@ type boltFile struct {
 }
 
 const (
-	// mapRoom is the size of a mapping: a checkpoint that needs a larger one copies all its pages first. Room
-	// without a page of the file costs nothing.
+	// mapRoom is the least size of a mapping. A checkpoint that needs a larger one copies first what it has
+	// changed. Room without a page of the file costs nothing on Linux.
 	mapRoom = 64 << 20
-	// growStep is the number of bytes that a file grows by at once. Without it, a file has the size of its
-	// mapping.
+	// growStep is the number of bytes that a file grows by at once. The library's own step is 16 MiB.
 	growStep = 256 << 10
 )
 
