@@ -34,8 +34,9 @@ var tenants = []struct {
 	{"walker", "business", 6000, 50 * time.Millisecond},
 }
 
-// credits of the second partner, who requests more.
-const credits = 40
+// credits of the second partner, who requests more. The shortest load has about 40 new batches of it: its plan admits
+// 60 requests a minute, and half of them are repetitions.
+const credits = 20
 
 // torture is a fleet under load with injected faults.
 type torture struct {
