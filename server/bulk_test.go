@@ -307,8 +307,8 @@ func TestTwoDownloads(t *testing.T) {
 	try(206, "GET", "pro", "Range: bytes=0-9")
 
 	_ = first.Close()
-	for l.downloading() == 2 {
-		time.Sleep(time.Millisecond) // until the server has seen it
+	for l.downloading() > 1 {
+		time.Sleep(time.Millisecond) // until the server has seen it, and the end of the other tenant's
 	}
 	try(206, "GET", keysOf[2], "Range: bytes=0-9")
 }
