@@ -57,9 +57,7 @@ func (g *Gate) Finish(res Reservation, success bool) (Charge, error) {
 // Begin looks up an idempotency key. It waits while the same body is being answered, so its result
 // is never InProgress; after timeout it returns ErrUnavailable. After an error or any result but
 // Fresh the caller calls Finish(res, false).
-func (g *Gate) Begin(
-	timeout time.Duration, res Reservation, key string, body BodyHash, now Instant,
-) (Claim, error) {
+func (g *Gate) Begin(timeout time.Duration, res Reservation, key string, body BodyHash, now Instant) (Claim, error) {
 	// Nearly no call waits, so a timer is made only for one that does.
 	var ended <-chan time.Time
 	for {

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,7 +155,9 @@ func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 		return Current{}, err
 	}
 
-	id = cmp.Or(id, d.predecessor(old))
+	if id == "" {
+		id = d.predecessor(old)
+	}
 	if id == "" {
 		return Current{}, fmt.Errorf("cannot roll back: %w", ErrNoPrevious)
 	}
