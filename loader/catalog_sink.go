@@ -211,10 +211,10 @@ func (g *catalogSink) item(
 // Both items stay, so nothing is quarantined. Hashes are compared: a million items have several
 // times as many identifiers, and one too many in 2⁶⁴ does no harm.
 func (g *catalogSink) countShared(ref string, id source.Identifier) {
-	hash := xxhash.Sum64String(id.Namespace + "\x00" + id.Value)
+	before := len(g.foreignIDs)
+	g.foreignIDs[xxhash.Sum64String(id.Namespace+"\x00"+id.Value)] = true
 	switch {
-	case !g.foreignIDs[hash]:
-		g.foreignIDs[hash] = true
+	case len(g.foreignIDs) > before: // it is new
 	case id.Namespace == g.feed.Partner:
 		g.report.PartnersShared++
 	default:

@@ -179,6 +179,11 @@ func (b *builder) findItemsOfBase() {
 		}
 	}
 
+	// On a usual day all stay.
+	if !slices.Contains(b.staying, false) {
+		return
+	}
+
 	// An id that is still somebody's counts more than a reference that had it.
 	byRef := b.merged.itemsByRef()
 	for i, row := range b.rowOfRef {

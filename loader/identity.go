@@ -98,25 +98,30 @@ func readable(full string) string { return strings.ReplaceAll(full, "\x00", "/")
 // pair separates, both claims know one tail. It stays with the claim that it derives from, and the
 // other gets the tail derived from its owner.
 func (r *registry) assignTails(claims [][]string, known map[string]string) ([]string, error) {
-	if err := r.checkCollisions(claims, known); err != nil {
+	tails := make([]string, len(claims))
+	var fresh []string
+	for i, claim := range claims {
+		for _, ref := range claim {
+			tail, old := known[ref]
+			tails[i] = cmp.Or(tails[i], tail)
+			if !old {
+				fresh = append(fresh, ref)
+			}
+		}
+	}
+	if err := r.checkCollisions(fresh, known); err != nil {
 		return nil, err
 	}
 
-	tails := make([]string, len(claims))
 	holder := make(map[string]int, len(claims))
 	for i, claim := range claims {
 		// Published tails stay; only new ones are derived.
-		tail := ""
-		for _, ref := range claim {
-			tail = cmp.Or(tail, known[ref])
+		if tails[i] == "" {
+			tails[i] = r.derive(claim[0])
 		}
-		if tail == "" {
-			tail = r.derive(claim[0])
-		}
-
+		tail := tails[i]
 		j, taken := holder[tail]
 		if !taken {
-			tails[i] = tail
 			holder[tail] = i
 			continue
 		}
@@ -150,28 +155,23 @@ func (r *registry) derives(claim []string, tail string) bool {
 	return slices.ContainsFunc(claim, func(ref string) bool { return r.derive(ref) == tail })
 }
 
-// checkCollisions returns a CollisionError if two different references, present or past, derive the same
-// tail.
-func (r *registry) checkCollisions(claims [][]string, known map[string]string) error {
-	fresh := map[string]string{}
-	collides := func(ref string) error {
-		tail := r.derive(ref)
-		if other, ok := fresh[tail]; ok && other != ref {
+// checkCollisions returns a CollisionError if a new reference derives the same tail as another reference, new
+// or known.
+func (r *registry) checkCollisions(fresh []string, known map[string]string) error {
+	derived := make(map[string]string, len(fresh))
+	collides := func(ref, tail string) error {
+		if other, ok := derived[tail]; ok && other != ref {
 			return &CollisionError{Tail: tail, A: min(ref, other), B: max(ref, other)}
 		}
 		return nil
 	}
 
-	for _, claim := range claims {
-		for _, ref := range claim {
-			if _, old := known[ref]; old {
-				continue
-			}
-			if err := collides(ref); err != nil {
-				return err
-			}
-			fresh[r.derive(ref)] = ref
+	for _, ref := range fresh {
+		tail := r.derive(ref)
+		if err := collides(ref, tail); err != nil {
+			return err
 		}
+		derived[tail] = ref
 	}
 
 	// Past references count, too, because their ids lead to items. Earlier builds distinguished them.
@@ -179,7 +179,7 @@ func (r *registry) checkCollisions(claims [][]string, known map[string]string) e
 		if len(fresh) == 0 {
 			break
 		}
-		if err := collides(ref); err != nil {
+		if err := collides(ref, r.derive(ref)); err != nil {
 			return err
 		}
 	}

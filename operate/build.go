@@ -79,8 +79,6 @@ func (b *Build) Run(ctx context.Context) (*Built, error) {
 	after := ""
 	terms := snapshot.WriteOptions{}
 	if b.Base != nil {
-		// A build does not read sections that it computes again.
-		b.Base.Stats = snapshot.Stats{}
 		terms.Base = b.Base.ID
 		after = b.Base.Date().String()
 	}
@@ -180,7 +178,7 @@ func (b *Build) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 		}
 		// The newest may have been interrupted while it was written.
 		for _, m := range all {
-			if catalog, err := store.LoadVerified(ctx, m.ID); err == nil {
+			if catalog, err := store.LoadBase(ctx, m.ID); err == nil {
 				return catalog, nil
 			}
 		}
@@ -195,7 +193,7 @@ func (b *Build) readBase(ctx context.Context) (*snapshot.Catalog, error) {
 		return nil, fmt.Errorf("cannot use --base %q: %w", b.On, ErrBaseName)
 	}
 
-	catalog, err := store.LoadVerified(ctx, id)
+	catalog, err := store.LoadBase(ctx, id)
 	if errors.Is(err, snapshot.ErrDamaged) {
 		err = fmt.Errorf("%w: %w", ErrDamagedBase, err)
 	}

@@ -97,11 +97,10 @@ func encodeSection(columns []column) ([]byte, error) {
 	for _, col := range columns {
 		size += col.size()
 	}
-	var buf bytes.Buffer
-	buf.Grow(size)
+	buf := bytes.NewBuffer(make([]byte, 0, size))
 
 	// A buffer takes everything. Only data that is not of fixed width is an error, and columns are.
-	enc := msgpack.NewEncoder(&buf)
+	enc := msgpack.NewEncoder(buf)
 	err := enc.EncodeMapLen(countEntries(columns, Format))
 	for _, col := range columns {
 		for _, entry := range col.entries() {

@@ -180,31 +180,32 @@ func (d *Store) ListErrors() (problems []error) {
 // With a step, Load reads one section after the other, on the caller's goroutine. Without a step, it
 // reads all sections at once. If the context ends first, Load returns the context's error.
 func (d *Store) Load(ctx context.Context, id string, step func()) (*Catalog, error) {
-	stored, err := d.read(ctx, id, false, step)
+	stored, err := d.read(ctx, id, decodeOptions{step: step})
 	return stored.Catalog, err
 }
 
 // LoadStored is Load without a step, with the manifest. With an error, the snapshot is empty but not nil.
 func (d *Store) LoadStored(ctx context.Context, id string) (*StoredSnapshot, error) {
-	return d.read(ctx, id, false, nil)
+	return d.read(ctx, id, decodeOptions{})
 }
 
 // Verify reads all files of a snapshot and compares them with their strong checksums. Its error
 // names the section that is damaged.
 func (d *Store) Verify(id string) error {
-	_, err := d.LoadVerified(context.Background(), id)
+	_, err := d.read(context.Background(), id, decodeOptions{verifySHA256: true})
 	return err
 }
 
-// LoadVerified verifies a snapshot and returns its catalog.
-func (d *Store) LoadVerified(ctx context.Context, id string) (*Catalog, error) {
-	stored, err := d.read(ctx, id, true, nil)
+// LoadBase verifies a snapshot and returns its catalog for a build: the tables that every build computes again
+// are empty.
+func (d *Store) LoadBase(ctx context.Context, id string) (*Catalog, error) {
+	stored, err := d.read(ctx, id, decodeOptions{verifySHA256: true, base: true})
 	return stored.Catalog, err
 }
 
-// read reads a snapshot and its manifest. strong asks for the strong checksums, too. With an error,
-// the returned snapshot is empty but not nil.
-func (d *Store) read(ctx context.Context, id string, strong bool, step func()) (*StoredSnapshot, error) {
+// read reads a snapshot and its manifest from its files. With an error, the returned snapshot is empty but
+// not nil.
+func (d *Store) read(ctx context.Context, id string, reading decodeOptions) (*StoredSnapshot, error) {
 	m, err := d.Manifest(id)
 	if err != nil {
 		return &StoredSnapshot{}, err
@@ -212,11 +213,10 @@ func (d *Store) read(ctx context.Context, id string, strong bool, step func()) (
 
 	// The report of a pulled snapshot stays with its builder.
 	_, own := os.Stat(filepath.Join(d.Path(id), pulledMarker))
-	report := strong && errors.Is(own, fs.ErrNotExist)
+	reading.withQuarantine = reading.verifySHA256 && errors.Is(own, fs.ErrNotExist)
+	reading.file = sectionsOf(d, id)
 
-	c, err := decode(ctx, m, decodeOptions{
-		file: sectionsOf(d, id), verifySHA256: strong, withQuarantine: report, step: step,
-	})
+	c, err := decode(ctx, m, reading)
 	if err != nil {
 		return &StoredSnapshot{}, fmt.Errorf("snapshot %q: %w", id, err)
 	}

@@ -156,6 +156,8 @@ type decodeOptions struct {
 	step func()
 	// companion reads the sections that are set apart, instead of leaving them out.
 	companion bool
+	// base leaves out the sections that a build computes again.
+	base bool
 }
 
 // decode reads a catalog from the files of its manifest. Checksums come before decoding, and the
@@ -213,7 +215,8 @@ func (r *decodeOptions) section(ctx context.Context, c *Catalog, format, i int, 
 
 	// A section that is no table of the catalog is not decoded: only its file is checked.
 	table := tableOf(format, i, s)
-	if err := s.check(packed, r.verifySHA256); err != nil || table == nil || table.apart != r.companion {
+	if err := s.check(packed, r.verifySHA256); err != nil || table == nil || table.apart != r.companion ||
+		r.base && table.computed {
 		return err
 	}
 	if known := s.knownClosed(r.verifySHA256); known != nil {

@@ -101,7 +101,7 @@ func (d *Store) Publish(id string, o PublishOptions) (Current, error) {
 	}
 	defer unlock()
 
-	next, err := d.read(context.Background(), id, true, nil)
+	next, err := d.read(context.Background(), id, decodeOptions{verifySHA256: true})
 	if err != nil {
 		return Current{}, fmt.Errorf("cannot publish a snapshot: %w", err)
 	}
@@ -167,9 +167,9 @@ func (d *Store) Rollback(id string, o PublishOptions) (Current, error) {
 		return Current{}, fmt.Errorf("cannot roll back to snapshot %q: it is the current one", id)
 	}
 
-	c, err := d.LoadVerified(context.Background(), id)
+	to, err := d.read(context.Background(), id, decodeOptions{verifySHA256: true})
 	if err == nil {
-		err = o.Check(c)
+		err = o.Check(to.Catalog)
 	}
 	if err != nil {
 		return Current{}, fmt.Errorf("cannot roll back to snapshot %q: %w", id, err)

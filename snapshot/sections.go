@@ -16,7 +16,9 @@ type section struct {
 	columns func(*Catalog) []column
 	// apart marks sections that Load does not decode, because serving does not need them: LoadCompanion decodes them.
 	apart bool
-	since int // the first format that has the table
+	// computed marks sections that every build computes again: LoadBase does not decode them.
+	computed bool
+	since    int // the first format that has the table
 }
 
 // sections are all tables in their stored order.
@@ -31,8 +33,8 @@ var sections = []section{
 	}},
 	{name: "lanes", columns: func(c *Catalog) []column { return columnsOf(&c.Lanes) }},
 	{name: "history", columns: func(c *Catalog) []column { return columnsOf(&c.History) }},
-	{name: "stats", columns: func(c *Catalog) []column { return columnsOf(&c.Stats) }},
-	{name: "movers", columns: func(c *Catalog) []column { return columnsOf(&c.Movers) }},
+	{name: "stats", computed: true, columns: func(c *Catalog) []column { return columnsOf(&c.Stats) }},
+	{name: "movers", computed: true, columns: func(c *Catalog) []column { return columnsOf(&c.Movers) }},
 	{name: "registry", columns: func(c *Catalog) []column { return columnsOf(&c.Registry) }},
 	{name: closedName, since: 4, columns: func(c *Catalog) []column {
 		return columnsOf(cmp.Or(c.History.Closed, &Closed{}))

@@ -100,6 +100,40 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestLoadBase: a base lacks only the tables that a build computes again, and their files are checked, too.
+func TestLoadBase(t *testing.T) {
+	c := fixture.Random(1, fixture.Small).Catalog()
+	d := openDir(t.TempDir())
+	m := write(t, d, c)
+	base, err := d.LoadBase(t.Context(), m.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if len(c.Stats.Lane) == 0 || len(base.Stats.Lane)+len(base.Movers.Up)+len(base.Movers.Down) > 0 {
+		t.Errorf("the base has %d rows of statistics, the snapshot %d", len(base.Stats.Lane), len(c.Stats.Lane))
+	}
+	base.Stats = c.Stats
+	base.Movers = c.Movers
+	if dump(base) != dump(c) {
+		t.Errorf("the base differs (-written +base):\n%s", cmp.Diff(dump(c), dump(base)))
+	}
+
+	path := filepath.Join(d.Path(m.ID), sectionOf(m, "stats").File)
+	packed, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed[len(packed)/2] ^= 1
+	if err := os.WriteFile(path, packed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.LoadBase(t.Context(), m.ID)
+	if section := damagedSection(t, err); section != "stats" {
+		t.Errorf("section %q is named", section)
+	}
+}
+
 func TestManifestCounts(t *testing.T) {
 	w := fixture.Random(3, fixture.Small)
 	d := openDir(t.TempDir())

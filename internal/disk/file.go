@@ -36,8 +36,8 @@ func ReadFile(on FS, name string) ([]byte, error) {
 		return nil, err
 	}
 
-	var all bytes.Buffer
-	all.Grow(int(info.Size()) + bytes.MinRead)
+	// Grow would clear the room, and touch all of it.
+	all := bytes.NewBuffer(make([]byte, 0, int(info.Size())+bytes.MinRead))
 	_, err = all.ReadFrom(file)
 	return all.Bytes(), err
 }
