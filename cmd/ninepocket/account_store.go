@@ -35,9 +35,8 @@ var controlHints = []errorHint{
 
 // accountFlags are the flags of commands on the keys or bills of one machine or of a fleet.
 type accountFlags struct {
-	stateFlags
-	control string
-	dry     bool
+	folder, control string
+	dry             bool
 	registry.Store
 }
 
@@ -60,7 +59,7 @@ func (flags *accountFlags) addDryRun(cmd *cobra.Command) *cobra.Command {
 func (flags *accountFlags) add(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&flags.folder, "state", "", "state `DIR` of the server"+ofConfiguration)
 	cmd.Flags().StringVar(&flags.control, "control", "", "PostgreSQL `URL` of a fleet, instead of --state")
-	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
+	cmd.Flags().Bool("json", false, "print JSON")
 	// Where the configuration has both, the machine belongs to a fleet.
 	configured(cmd, needed, "control", "state")
 

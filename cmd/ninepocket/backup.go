@@ -39,11 +39,11 @@ var backupHints = []errorHint{
 // backupFlags are the flags of backup and restore.
 type backupFlags struct {
 	*configFlags
-	folder         string
-	places         map[string]string // of the parts
-	asJSON, dryRun bool
-	progress       *term.Progress
-	layered        settings.Merged
+	folder   string
+	places   map[string]string // of the parts
+	dryRun   bool
+	progress *term.Progress
+	layered  settings.Merged
 }
 
 // add adds the flags to a command, and hints to its errors. The configuration is read before it runs.
@@ -51,7 +51,7 @@ func (flags *backupFlags) add(cmd *cobra.Command, keys ...string) *cobra.Command
 	flags.configFlags = &configFlags{cmd: cmd, values: settings.Default()}
 	cmd.Flags().StringVar(&flags.path, "config", "", "TOML configuration `FILE`")
 	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "show what would be done, and do nothing")
-	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
+	cmd.Flags().Bool("json", false, "print JSON")
 	addFlags(cmd, &flags.values, keys...)
 	cmd.Args = cobra.MaximumNArgs(1)
 
@@ -73,7 +73,7 @@ func (flags *backupFlags) add(cmd *cobra.Command, keys ...string) *cobra.Command
 			backup.Mapping: layered.Daily.Mapping,
 		}
 
-		flags.progress = term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
+		flags.progress = newProgress(cmd)
 		err = run(cmd, args)
 		flags.progress.Stop()
 		if err == nil && flags.dryRun {
@@ -146,7 +146,7 @@ func (flags *backupFlags) make(retain int) error {
 	if layered.Control != "" {
 		flags.cmd.PrintErrln("note: Redis is not in the backup: a new Redis starts minutes and stored responses again")
 	}
-	return printResult(flags.cmd, flags.asJSON, made, func(out *bufio.Writer) {
+	return printResult(flags.cmd, made, func(out *bufio.Writer) {
 		fmt.Fprintf(out, "backup %s: %d files, %s; %d new ones, %s\n", made.ID, made.Count, term.Size(made.Bytes),
 			made.NewFiles, term.Size(made.NewBytes))
 		for _, id := range made.Removed {
@@ -177,7 +177,7 @@ func (flags *backupFlags) list() error {
 		}
 		return []any{b.ID, time.Since(b.At).Round(time.Second), b.Count, term.Size(b.Bytes), drill}
 	}
-	return printTable(flags.cmd, flags.asJSON, all, "ID\tAGE\tFILES\tSIZE\tDRILL", cells)
+	return printTable(flags.cmd, all, "ID\tAGE\tFILES\tSIZE\tDRILL", cells)
 }
 
 func restoreCommand() *cobra.Command {
@@ -215,7 +215,7 @@ func restoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printResult(cmd, flags.asJSON, done, func(out *bufio.Writer) { flags.printRestored(out, done) })
+			return printResult(cmd, done, func(out *bufio.Writer) { flags.printRestored(out, done) })
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "try it in a temporary place, and verify everything")
@@ -272,7 +272,7 @@ func (flags *backupFlags) drill(work backup.Restore) error {
 		return err
 	}
 
-	err = printResult(flags.cmd, flags.asJSON, t, func(out *bufio.Writer) {
+	err = printResult(flags.cmd, t, func(out *bufio.Writer) {
 		fmt.Fprintf(out, "restored backup %s: %d files, %s\n", t.ID, t.Count, term.Size(t.Bytes))
 		for _, what := range slices.Sorted(maps.Keys(t.Verified)) {
 			fmt.Fprintf(out, "verified %s: %d\n", strings.ReplaceAll(what, "_", " "), t.Verified[what])

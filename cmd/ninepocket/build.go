@@ -129,7 +129,7 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 
 	node.LimitBuild()
 	b.Guards = terms.BuildLimits()
-	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
+	progress := newProgress(cmd)
 	b.Progress = progress.Update
 	out, err := b.Run(cmd.Context())
 	progress.Stop()
@@ -147,7 +147,7 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 		out.Published = refused == nil
 	}
 	out.Seconds = time.Since(start).Seconds()
-	err = printResult(cmd, flags.asJSON, out, func(w *bufio.Writer) { printBuilt(w, out) })
+	err = printResult(cmd, out, func(w *bufio.Writer) { printBuilt(w, out) })
 	if refused != nil {
 		// The snapshot stays, and is printed already.
 		return refusal(refused, flags.folder, flags.publishing.config)

@@ -46,7 +46,7 @@ func configCheck() *cobra.Command {
 				cmd.PrintErrln("hint: control is given and metering is not: each server counts limits for itself")
 			}
 			hintPlans(cmd, &layered)
-			return printLine(cmd, false, nil, "the configuration is good")
+			return printLine(cmd, nil, "the configuration is good")
 		},
 	}
 
@@ -89,7 +89,6 @@ func hintPlans(cmd *cobra.Command, layered *settings.Merged) {
 
 func configPrint() *cobra.Command {
 	var flags *configFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "print", Short: "Print the merged configuration with the origin of each value", Args: cobra.NoArgs,
 		Long: `Prints the merged configuration as a TOML file that --config would take, each value with its origin: the
@@ -99,12 +98,12 @@ default, a line of the file, an environment variable or a flag. Passwords in URL
 			if err != nil {
 				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
-			return printResult(cmd, asJSON, layered.Rows(), layered.Print)
+			return printResult(cmd, layered.Rows(), layered.Print)
 		},
 	}
 
 	flags = addConfigFlags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().Bool("json", false, "print JSON")
 	return cmd
 }
 
@@ -130,7 +129,7 @@ func configInit() *cobra.Command {
 				return fail(exitFailure, "name another file, or - for the terminal",
 					fmt.Errorf("cannot write configuration: %w", err))
 			}
-			return printLine(cmd, false, nil, "wrote %s", path)
+			return printLine(cmd, nil, "wrote %s", path)
 		},
 	}
 }

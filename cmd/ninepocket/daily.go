@@ -18,7 +18,6 @@ import (
 
 	"ninepocket/internal/disk"
 	"ninepocket/internal/settings"
-	"ninepocket/internal/term"
 	"ninepocket/loader"
 	"ninepocket/loader/source"
 	"ninepocket/node"
@@ -28,12 +27,11 @@ import (
 
 // daily is the command daily with its flags and settings.
 type daily struct {
-	config, store  string
-	collectedAt    string
-	noPull, asJSON bool
-	dry            bool
-	cmd            *cobra.Command
-	settings       settings.Merged
+	config, store string
+	collectedAt   string
+	noPull, dry   bool
+	cmd           *cobra.Command
+	settings      settings.Merged
 }
 
 func dailyCommand() *cobra.Command {
@@ -62,7 +60,7 @@ func dailyCommand() *cobra.Command {
 	f.StringVar(&d.collectedAt, "collected-at", "", collectedAtHelp)
 	f.BoolVar(&d.noPull, "no-pull", false, "build from the local feed directory")
 	f.BoolVar(&d.dry, "dry-run", false, dryRunHelp)
-	f.BoolVar(&d.asJSON, "json", false, "print JSON")
+	f.Bool("json", false, "print JSON")
 	configured(cmd, optional, "store")
 	return cmd
 }
@@ -160,7 +158,7 @@ func (d *daily) run() error {
 	report, err := work.Run(d.cmd.Context())
 	stop()
 	if report != nil {
-		shown := printResult(d.cmd, d.asJSON, report, func(out *bufio.Writer) { printDay(out, report) })
+		shown := printResult(d.cmd, report, func(out *bufio.Writer) { printDay(out, report) })
 		if shown != nil {
 			return shown
 		}
@@ -187,7 +185,7 @@ func (d *daily) lock() (unlock func(), err error) {
 
 // work returns the day's work by the configuration; stop ends the progress line.
 func (d *daily) work() (work *operate.Day, stop func(), err error) {
-	progress := term.NewProgress(d.cmd.ErrOrStderr(), d.asJSON)
+	progress := newProgress(d.cmd)
 	warn := func(text string) {
 		progress.Stop()
 		d.cmd.PrintErrln("note: " + text)

@@ -12,7 +12,6 @@ import (
 	"ninepocket/access/keys"
 	"ninepocket/internal/settings"
 	"ninepocket/internal/synth"
-	"ninepocket/internal/term"
 	"ninepocket/loader"
 	"ninepocket/node"
 	"ninepocket/operate"
@@ -116,7 +115,7 @@ func demo(cmd *cobra.Command, config settings.Config, catalog synth.Options) err
 // buildDemo generates the catalog and builds it with the real loader and store.
 func buildDemo(cmd *cobra.Command, folder, store string, catalog synth.Options) error {
 	start := time.Now()
-	progress := term.NewProgress(cmd.ErrOrStderr(), false)
+	progress := newProgress(cmd)
 	defer progress.Stop()
 	progress.Update(fmt.Sprintf("generating %d cards", catalog.Cards), 0, 0)
 	raw := filepath.Join(folder, "catalog")

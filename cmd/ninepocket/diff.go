@@ -62,7 +62,7 @@ func (flags *diffFlags) check(cmd *cobra.Command) error {
 		"cannot use --min-percent %g: want 0 or more", flags.MinPercent)
 	wrong.AddIf(flags.MinCents < 0, "cannot use --min-cents %d: want 0 or more", flags.MinCents)
 	wrong.AddIf(flags.Limit < 0, "cannot use --limit %d: want 0 or more", flags.Limit)
-	if flags.asJSON {
+	if wantsJSON(cmd) {
 		flags.format = "json"
 	}
 	// Programs want all.
@@ -97,7 +97,10 @@ func (flags *diffFlags) run(cmd *cobra.Command, args []string) error {
 		header := strings.Fields("change kind id name former_name set number variant condition from to percent")
 		return printCSV(cmd, header, lines)
 	}
-	return printResult(cmd, flags.format == "json", found, func(out *bufio.Writer) {
+	if flags.format == "json" {
+		return term.JSON(cmd.OutOrStdout(), found)
+	}
+	return printResult(cmd, found, func(out *bufio.Writer) {
 		_ = cmd.Flags().Set("limit", "0") // a number is valid
 		printDiff(out, found, found.Rows(), againWith(cmd, append([]string{"snapshot", "diff"}, args...)...))
 	})

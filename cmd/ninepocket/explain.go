@@ -51,7 +51,7 @@ func snapshotExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printResult(cmd, flags.asJSON, found, func(out *bufio.Writer) { printExplanation(out, found) })
+			return printResult(cmd, found, func(out *bufio.Writer) { printExplanation(out, found) })
 		},
 	}
 	flags.add(cmd)

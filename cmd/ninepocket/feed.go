@@ -26,7 +26,6 @@ import (
 type pullFlags struct {
 	feed.Options
 	collectedAt string
-	asJSON      bool
 }
 
 func feedPull() *cobra.Command {
@@ -65,7 +64,7 @@ func feedPull() *cobra.Command {
 	f.StringVar(&flags.UserAgent, "user-agent", "", "`TEXT` that names you to the feed, with an address")
 	f.StringVar(&flags.collectedAt, "collected-at", "", collectedAtHelp)
 	f.IntVar(&flags.ArchiveDays, "keep-days", feed.DefaultArchiveDays, "archived days to keep; 0 keeps all")
-	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
+	f.Bool("json", false, "print JSON")
 	for _, key := range []string{
 		"into", "games", "url", "images", "interval", "image_interval", "user_agent", "keep_days",
 	} {
@@ -82,7 +81,7 @@ func (flags *pullFlags) run(cmd *cobra.Command) error {
 		return fail(exitUsage, "", err)
 	}
 
-	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
+	progress := newProgress(cmd)
 	pull := newPull(flags.Options, againWith(cmd, "feed", "pull", "tcgcsv"), func(text string) {
 		progress.Stop()
 		cmd.PrintErrln("note: " + text)
@@ -92,7 +91,7 @@ func (flags *pullFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return pullFailure(err, pull)
 	}
-	return printResult(cmd, flags.asJSON, result, func(out *bufio.Writer) { printPull(out, result) })
+	return printResult(cmd, result, func(out *bufio.Writer) { printPull(out, result) })
 }
 
 // newPull returns a pull that reports warnings, even if stdout is JSON, and progress.
@@ -151,7 +150,6 @@ type suggestFlags struct {
 	sources       []string
 	mapping, into string
 	store         string
-	asJSON        bool
 }
 
 func mappingSuggest() *cobra.Command {
@@ -175,7 +173,7 @@ func mappingSuggest() *cobra.Command {
 	f.StringVar(&flags.mapping, "mapping", "", "`DIR` of the present mapping: its rows are not proposed again")
 	f.StringVar(&flags.store, "store", "", "snapshot store `DIR`: cards of its current snapshot are compared")
 	f.StringVar(&flags.into, "into", "", "`DIR` that sealed.csv and aliases.csv are written into")
-	f.BoolVar(&flags.asJSON, "json", false, "print JSON")
+	f.Bool("json", false, "print JSON")
 	require(cmd, "source", "into")
 	return cmd
 }
@@ -210,7 +208,7 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 		}
 	}
 
-	progress := term.NewProgress(cmd.ErrOrStderr(), flags.asJSON)
+	progress := newProgress(cmd)
 	options.Progress = progress.Update
 	if flags.store != "" {
 		store := snapshot.OpenStore(flags.store)
@@ -243,7 +241,7 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return fail(exitFailure, "", err)
 	}
-	return printResult(cmd, flags.asJSON, result, result.print)
+	return printResult(cmd, result, result.print)
 }
 
 // writeProposal writes a file of a mapping.

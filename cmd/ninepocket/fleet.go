@@ -28,7 +28,6 @@ import (
 // controlFlags are the flags of commands on the control database.
 type controlFlags struct {
 	control string
-	asJSON  bool
 }
 
 // add adds the flags to a command, and hints to its errors. The database is open while run runs.
@@ -44,7 +43,7 @@ func (flags *controlFlags) add(
 
 func (flags *controlFlags) define(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&flags.control, "control", "", "PostgreSQL `URL` of the fleet"+ofConfiguration)
-	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
+	cmd.Flags().Bool("json", false, "print JSON")
 	configured(cmd, needed, "control")
 }
 
@@ -93,7 +92,7 @@ func fleetCheck() *cobra.Command {
 		if strings.HasPrefix(store, mirror.Scheme) {
 			all = append(all, inspectStore(cmd.Context(), store, trusted, epoch))
 		}
-		return flags.print(cmd, all)
+		return printFindings(cmd, all)
 	}
 	return cmd
 }
@@ -165,9 +164,9 @@ func checkLimiter(redis *limiter.Options, acks string) error {
 	return wrong.Err()
 }
 
-// print prints the findings, and returns an error if one is wrong.
-func (flags *controlFlags) print(cmd *cobra.Command, all []control.Finding) error {
-	err := printResult(cmd, flags.asJSON, all, func(out *bufio.Writer) {
+// printFindings prints what fleet check found, and returns an error if one is wrong.
+func printFindings(cmd *cobra.Command, all []control.Finding) error {
+	err := printResult(cmd, all, func(out *bufio.Writer) {
 		for _, found := range all {
 			mark := "good "
 			if !found.Good {
@@ -213,7 +212,7 @@ func fleetStatus() *cobra.Command {
 
 		// An empty list is [] for scripts, never null.
 		rows := append([]control.Server{}, servers...)
-		err = printTable(cmd, flags.asJSON, rows,
+		err = printTable(cmd, rows,
 			"SERVER ID\tHOST\tVERSION\tSNAPSHOT\tEPOCH\tPENDING\tREPORTED\tSTATE",
 			serverCells)
 		// On stderr: scripts read the list.
@@ -281,7 +280,7 @@ func fleetRevive() *cobra.Command {
 			At: now, Command: "revive", Tenant: key.Tenant, Key: key.ID, Surface: key.Surface, Reason: reason,
 		})
 		row := map[string]any{"id": key.ID, "status": key.Status(now)}
-		return printLine(cmd, flags.asJSON, row, "revived %s: it is %s", key.ID, key.Status(now))
+		return printLine(cmd, row, "revived %s: it is %s", key.ID, key.Status(now))
 	})
 	require(cmd, "reason")
 	return cmd
@@ -360,7 +359,7 @@ func fleetForget() *cobra.Command {
 		if err := redis.check(); err != nil {
 			return err
 		}
-		return flags.forget(cmd, db, redis.Options, args[0])
+		return forget(cmd, db, redis.Options, args[0])
 	})
 }
 
@@ -371,9 +370,7 @@ type forgetResult struct {
 }
 
 // forget forgets a server, unless it may still be alive.
-func (flags *controlFlags) forget(cmd *cobra.Command, db *control.DB, redis limiter.Options,
-	serverID string,
-) error {
+func forget(cmd *cobra.Command, db *control.DB, redis limiter.Options, serverID string) error {
 	out := forgetResult{ServerID: serverID}
 	if redis.URL != "" {
 		if err := limiter.CheckDead(cmd.Context(), redis, serverID); err != nil {
@@ -387,7 +384,7 @@ func (flags *controlFlags) forget(cmd *cobra.Command, db *control.DB, redis limi
 	// Units of a Redis that was not named come back with the end of their day.
 	if redis.URL == "" {
 		const hint = "forgot %s; with --metering what it held in Redis is free again, too"
-		return printLine(cmd, flags.asJSON, out, hint, serverID)
+		return printLine(cmd, out, hint, serverID)
 	}
 
 	charges, err := db.ChargesByServer(cmd.Context(), serverID)
@@ -399,7 +396,7 @@ func (flags *controlFlags) forget(cmd *cobra.Command, db *control.DB, redis limi
 		return err
 	}
 	out.Released = &freed
-	return printLine(cmd, flags.asJSON, out, "forgot %s; %d units of %d tenants are free again",
+	return printLine(cmd, out, "forgot %s; %d units of %d tenants are free again",
 		serverID, freed.Units, freed.Tenants)
 }
 
@@ -439,7 +436,7 @@ func fleetImport() *cobra.Command {
 		if !out.Cursors {
 			cmd.PrintErrln("note: walks that begin on the machine end there: the fleet signs cursors by itself")
 		}
-		return printLine(cmd, flags.asJSON, out, "imported %d tenants, %d keys and %d ledger rows as server id %s",
+		return printLine(cmd, out, "imported %d tenants, %d keys and %d ledger rows as server id %s",
 			out.Tenants, out.Keys, out.Rows, out.ServerID)
 	})
 }

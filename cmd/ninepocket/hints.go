@@ -165,29 +165,23 @@ func unreadableHint(err error) (hint string, is bool) {
 	return hint, hint != ""
 }
 
-// folderFlags are the flags of every command on a store or a state directory.
-type folderFlags struct {
-	folder string
-	asJSON bool
-}
-
-// add adds the flags to a command, and hints to its errors.
-func (flags *folderFlags) add(cmd *cobra.Command, name, help string, hints []errorHint) *cobra.Command {
-	cmd.Flags().StringVar(&flags.folder, name, "", help)
-	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
+// addFolder adds the flag of the folder that a command works on, and --json, and hints to its errors.
+func addFolder(cmd *cobra.Command, folder *string, name, help string, hints []errorHint) *cobra.Command {
+	cmd.Flags().StringVar(folder, name, "", help+ofConfiguration)
+	cmd.Flags().Bool("json", false, "print JSON")
 	configured(cmd, needed, name)
 
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return withHint(run(cmd, args), hints, flags.folder)
+		return withHint(run(cmd, args), hints, *folder)
 	}
 	return cmd
 }
 
 // storeFlags are the flags of the snapshot commands.
 type storeFlags struct {
-	folderFlags
-	dry bool
+	folder string
+	dry    bool
 }
 
 // addDryRun adds --dry-run to a command that works on the store and on other folders. It comes before add.
@@ -208,7 +202,7 @@ func (flags *storeFlags) addDryRun(cmd *cobra.Command, others ...*string) {
 }
 
 func (flags *storeFlags) add(cmd *cobra.Command) *cobra.Command {
-	return flags.folderFlags.add(cmd, "store", "snapshot store `DIR`"+ofConfiguration, storeHints)
+	return addFolder(cmd, &flags.folder, "store", "snapshot store `DIR`", storeHints)
 }
 
 // addStored is add for a command on an existing store: a misspelt folder is no empty store. The
@@ -236,10 +230,10 @@ func (flags *storeFlags) addStored(cmd *cobra.Command) *cobra.Command {
 func (flags *storeFlags) dir() *snapshot.Store { return snapshot.OpenStore(flags.folder) }
 
 // stateFlags are the flags of the commands that read or change a state directory.
-type stateFlags struct{ folderFlags }
+type stateFlags struct{ folder string }
 
 func (flags *stateFlags) add(cmd *cobra.Command) *cobra.Command {
-	return flags.folderFlags.add(cmd, "state", "state `DIR` of the server"+ofConfiguration, stateHints)
+	return addFolder(cmd, &flags.folder, "state", "state `DIR` of the server", stateHints)
 }
 
 // againWith writes a command with the flags of this one.

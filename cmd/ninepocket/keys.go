@@ -51,19 +51,18 @@ func (issued *issuedKey) change(command string, now time.Time) registry.Change {
 }
 
 // print prints the key alone on stdout, for scripts without JSON. A dry run made none.
-func (issued *issuedKey) print(cmd *cobra.Command, flags *accountFlags) error {
-	asJSON := flags.asJSON
-	if flags.dry {
+func (issued *issuedKey) print(cmd *cobra.Command, dry bool) error {
+	if dry {
 		issued.ID = ""
 		issued.Key = ""
-		return printLine(cmd, asJSON, issued, "a key of tenant %s on %s, plan %s", issued.Tenant, issued.Surface,
+		return printLine(cmd, issued, "a key of tenant %s on %s, plan %s", issued.Tenant, issued.Surface,
 			issued.Plan)
 	}
-	if !asJSON {
+	if !wantsJSON(cmd) {
 		defer cmd.PrintErrf("key %s of tenant %s, plan %s: it is shown this once, only its hash is kept\n",
 			issued.ID, issued.Tenant, issued.Plan)
 	}
-	return printLine(cmd, asJSON, issued, "%s", issued.Key)
+	return printLine(cmd, issued, "%s", issued.Key)
 }
 
 // createFlags are the flags of keys create.
@@ -134,7 +133,7 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 	change := made.change("create", now)
 	change.PlanBefore = planBefore
 	flags.record(cmd, change)
-	return made.print(cmd, &flags.accountFlags)
+	return made.print(cmd, flags.dry)
 }
 
 // read parses the flags that are more than text. The error names every problem.
@@ -255,7 +254,7 @@ func keysList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printTable(cmd, flags.asJSON, rows, keyHeader, listedKey.cells)
+			return printTable(cmd, rows, keyHeader, listedKey.cells)
 		},
 	})
 }
@@ -307,7 +306,7 @@ func keysRevoke() *cobra.Command {
 			})
 
 			row := map[string]any{"id": key.ID, "revoked_at": key.RevokedAt}
-			return printLine(cmd, flags.asJSON, row, "revoked %s", key.ID)
+			return printLine(cmd, row, "revoked %s", key.ID)
 		},
 	}))
 }
@@ -335,7 +334,7 @@ func keysRotate() *cobra.Command {
 			change := made.change("rotate", now)
 			change.From = args[0]
 			flags.record(cmd, change)
-			return made.print(cmd, &flags)
+			return made.print(cmd, flags.dry)
 		},
 	}
 
@@ -359,7 +358,7 @@ func keysLog() *cobra.Command {
 			}
 
 			slices.Reverse(changes)
-			return printTable(cmd, flags.asJSON, changes, "AT\tBY\tCOMMAND\tTENANT\tKEY\tSURFACE\tPLAN\tREASON",
+			return printTable(cmd, changes, "AT\tBY\tCOMMAND\tTENANT\tKEY\tSURFACE\tPLAN\tREASON",
 				changeCells)
 		},
 	})

@@ -166,7 +166,6 @@ func describeProgram() programVersion {
 }
 
 func versionCommand() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -177,11 +176,11 @@ func versionCommand() *cobra.Command {
 			if details.Committed != "" {
 				of = " of " + details.Committed
 			}
-			return printLine(cmd, asJSON, details, "ninepocket %s%s (%s, %s)", details.Version, of, details.Go,
+			return printLine(cmd, details, "ninepocket %s%s (%s, %s)", details.Version, of, details.Go,
 				details.Platform)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().Bool("json", false, "print JSON")
 	return cmd
 }
 
@@ -239,9 +238,20 @@ func fail(code int, hint string, err error) error {
 	return &exitError{err: err, code: code, hint: hint}
 }
 
+// wantsJSON reports whether a command has the flag --json.
+func wantsJSON(cmd *cobra.Command) bool {
+	given, _ := cmd.Flags().GetBool("json") // not every command has one
+	return given
+}
+
+// newProgress shows the progress of a command, but not next to JSON.
+func newProgress(cmd *cobra.Command) *term.Progress {
+	return term.NewProgress(cmd.ErrOrStderr(), wantsJSON(cmd))
+}
+
 // printResult prints v as JSON, or calls text to print it for people.
-func printResult(cmd *cobra.Command, asJSON bool, v any, text func(out *bufio.Writer)) error {
-	if asJSON {
+func printResult(cmd *cobra.Command, v any, text func(out *bufio.Writer)) error {
+	if wantsJSON(cmd) {
 		return term.JSON(cmd.OutOrStdout(), v)
 	}
 
@@ -252,13 +262,13 @@ func printResult(cmd *cobra.Command, asJSON bool, v any, text func(out *bufio.Wr
 }
 
 // printLine prints v as JSON, or a line for people.
-func printLine(cmd *cobra.Command, asJSON bool, v any, format string, args ...any) error {
-	return printResult(cmd, asJSON, v, func(out *bufio.Writer) { fmt.Fprintf(out, format+"\n", args...) })
+func printLine(cmd *cobra.Command, v any, format string, args ...any) error {
+	return printResult(cmd, v, func(out *bufio.Writer) { fmt.Fprintf(out, format+"\n", args...) })
 }
 
 // printTable prints rows as JSON, or the cells of each under a header.
-func printTable[T any](cmd *cobra.Command, asJSON bool, rows []T, header string, cells func(T) []any) error {
-	return printResult(cmd, asJSON, rows, func(out *bufio.Writer) { term.Table(out, header, rows, cells) })
+func printTable[T any](cmd *cobra.Command, rows []T, header string, cells func(T) []any) error {
+	return printResult(cmd, rows, func(out *bufio.Writer) { term.Table(out, header, rows, cells) })
 }
 
 // printCSV prints lines of cells under a header in lower case.

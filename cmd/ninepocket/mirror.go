@@ -188,17 +188,17 @@ func (flags *pushFlags) pushAfter(cmd *cobra.Command, store *storeFlags, row pub
 		row.Pushed = &pushed
 	}
 
-	if store.asJSON {
+	if wantsJSON(cmd) {
 		return errors.Join(term.JSON(cmd.OutOrStdout(), row), err)
 	}
 	if err != nil || flags.to == "" {
 		return err
 	}
-	return flags.print(cmd, false, &pushed)
+	return flags.print(cmd, &pushed)
 }
 
-func (flags *pushFlags) print(cmd *cobra.Command, asJSON bool, row *mirror.PushResult) error {
-	return printResult(cmd, asJSON, row, func(out *bufio.Writer) {
+func (flags *pushFlags) print(cmd *cobra.Command, row *mirror.PushResult) error {
+	return printResult(cmd, row, func(out *bufio.Writer) {
 		if !row.Changed {
 			fmt.Fprintf(out, "already published: %s (epoch %d of %s)\n", row.ID, row.Epoch, withoutQuery(flags.to))
 			return
@@ -233,7 +233,7 @@ func snapshotPush() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return push.print(cmd, flags.asJSON, &row)
+			return push.print(cmd, &row)
 		},
 	}
 
@@ -274,7 +274,7 @@ func snapshotPull() *cobra.Command {
 				cache.Follow(cmd.Context())
 				return nil
 			}
-			return flags.pull(cmd, cache, from)
+			return pullOnce(cmd, cache, from)
 		},
 	}
 
@@ -286,17 +286,17 @@ func snapshotPull() *cobra.Command {
 	return cmd
 }
 
-// pull pulls once.
-func (flags *storeFlags) pull(cmd *cobra.Command, cache *mirror.Follower, from string) error {
+// pullOnce pulls the newest snapshot.
+func pullOnce(cmd *cobra.Command, cache *mirror.Follower, from string) error {
 	done, err := cache.Pull(cmd.Context())
 	if err != nil {
 		return withMirrorHint(err, from)
 	}
 
 	if !done.Changed {
-		return printLine(cmd, flags.asJSON, done, "nothing new: %s (epoch %d)", done.ID, done.Epoch)
+		return printLine(cmd, done, "nothing new: %s (epoch %d)", done.ID, done.Epoch)
 	}
-	return printLine(cmd, flags.asJSON, done, "pulled %s (epoch %d, signed by %s): %s downloaded", done.ID, done.Epoch,
+	return printLine(cmd, done, "pulled %s (epoch %d, signed by %s): %s downloaded", done.ID, done.Epoch,
 		done.By, term.Size(done.Downloaded))
 }
 
@@ -304,14 +304,13 @@ func (flags *storeFlags) pull(cmd *cobra.Command, cache *mirror.Follower, from s
 type trustFlags struct {
 	to, key string
 	force   bool
-	asJSON  bool
 }
 
 // add adds the flags to a command, and hints to its errors.
 func (flags *trustFlags) add(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&flags.to, "to", "", "s3:// `URL` of the store that servers follow")
 	cmd.Flags().StringVar(&flags.key, "key", "", "`FILE` with the key that signs")
-	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
+	cmd.Flags().Bool("json", false, "print JSON")
 	require(cmd, "key")
 
 	run := cmd.RunE
@@ -329,14 +328,14 @@ type trustRow struct {
 }
 
 // printTrust prints a new TRUST.
-func (flags *trustFlags) printTrust(cmd *cobra.Command, trust *mirror.Trust, key *mirror.Key) error {
+func printTrust(cmd *cobra.Command, trust *mirror.Trust, key *mirror.Key) error {
 	row := trustRow{Publisher: key.Publisher().String(), Version: trust.Version}
 	names := make([]string, len(trust.Keys))
 	for i, publisher := range trust.Keys {
 		row.Keys = append(row.Keys, publisher.String())
 		names[i] = publisher.ID
 	}
-	return printLine(cmd, flags.asJSON, row, "TRUST %d names: %s", trust.Version, strings.Join(names, " "))
+	return printLine(cmd, row, "TRUST %d names: %s", trust.Version, strings.Join(names, " "))
 }
 
 // trustChange changes TRUST by the argument of a command, signed with a trusted key.
@@ -358,7 +357,7 @@ func (flags *trustFlags) addChange(cmd *cobra.Command, change trustChange) *cobr
 		if err != nil {
 			return err
 		}
-		return flags.printTrust(cmd, &made, key)
+		return printTrust(cmd, &made, key)
 	}
 	flags.add(cmd)
 	require(cmd, "to")
@@ -381,7 +380,7 @@ func trustInit() *cobra.Command {
 			}
 			if flags.to == "" {
 				row := trustRow{Publisher: key.Publisher().String()}
-				return printLine(cmd, flags.asJSON, row, "%s", key.Publisher())
+				return printLine(cmd, row, "%s", key.Publisher())
 			}
 
 			bucket, err := openBucket(flags.to)
@@ -393,10 +392,10 @@ func trustInit() *cobra.Command {
 				return err
 			}
 			// In JSON it is part of the document.
-			if !flags.asJSON {
+			if !wantsJSON(cmd) {
 				cmd.Println(key.Publisher())
 			}
-			return flags.printTrust(cmd, &made, key)
+			return printTrust(cmd, &made, key)
 		},
 	})
 	cmd.Flags().BoolVar(&flags.force, "anew", false,

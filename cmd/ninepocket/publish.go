@@ -159,7 +159,7 @@ func (flags *storeFlags) publish(
 	cur, err := terms.Publish(id)
 	if err != nil {
 		// A script gets the guard results of a refusal as well, and the exit code.
-		if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok && flags.asJSON {
+		if refused, ok := errors.AsType[*snapshot.RefusedError](err); ok && wantsJSON(cmd) {
 			err = errors.Join(term.JSON(cmd.OutOrStdout(), publishedRow{ID: id, Guards: refused.Verdicts}), err)
 		}
 		return publishedRow{}, refusal(err, flags.folder, config)
@@ -175,10 +175,10 @@ func (flags *storeFlags) publish(
 	}
 
 	row := publishedRow{cur.ID, &cur, true, guards, nil}
-	if flags.asJSON {
+	if wantsJSON(cmd) {
 		return row, nil
 	}
-	return row, printResult(cmd, false, nil, func(out *bufio.Writer) {
+	return row, printResult(cmd, nil, func(out *bufio.Writer) {
 		for _, verdict := range guards {
 			if verdict.Status == snapshot.Overridden {
 				fmt.Fprintf(out, "guard %s is overridden: %s\n", verdict.Name, verdict.Message)
@@ -261,8 +261,8 @@ func snapshotRollback() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if !flags.asJSON {
-				err = printLine(cmd, false, nil, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
+			if !wantsJSON(cmd) {
+				err = printLine(cmd, nil, "rolled back to %s (epoch %d)", cur.ID, cur.Epoch)
 			}
 			if err != nil {
 				return err
@@ -353,7 +353,7 @@ func snapshotLog() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printTable(cmd, flags.asJSON, rows, "AT\tACTION\tID\tBY\tWHY", logRow.cells)
+			return printTable(cmd, rows, "AT\tACTION\tID\tBY\tWHY", logRow.cells)
 		},
 	})
 }

@@ -205,7 +205,7 @@ func healthcheckCommand() *cobra.Command {
 
 func notifyCommand() *cobra.Command {
 	var path string
-	var once, test, asJSON bool
+	var once, test bool
 	cmd := &cobra.Command{
 		Use: "notify --once|--test", Short: "Send waiting events to the hooks of [notify] without a server",
 		Args: cobra.NoArgs,
@@ -231,14 +231,14 @@ func notifyCommand() *cobra.Command {
 			log := term.NewLog(cmd.ErrOrStderr(), layered.LogFormat, term.Colourful(cmd.ErrOrStderr()))
 			if test {
 				took, err := node.TestHooks(cmd.Context(), layered.Config, log)
-				shown := printLine(cmd, asJSON, took, "sent to: %s", cmp.Or(strings.Join(took, ", "), "nobody"))
+				shown := printLine(cmd, took, "sent to: %s", cmp.Or(strings.Join(took, ", "), "nobody"))
 				return errors.Join(fail(exitFailure, "look at the receiver, and at [notify]", err), shown)
 			}
 			stats, err := node.SendHooks(cmd.Context(), layered.Config, log)
 			if err != nil {
 				return stateFailure(err, &layered.Config)
 			}
-			err = printLine(cmd, asJSON, stats, "%d sent, %d not taken, %d lost", stats.Sent, stats.Failed,
+			err = printLine(cmd, stats, "%d sent, %d not taken, %d lost", stats.Sent, stats.Failed,
 				stats.Lost)
 			if stats.Failed+stats.Lost > 0 {
 				err = fail(exitFailure, "the next run tries again", errors.New("cannot send all events: see above"))
@@ -251,6 +251,6 @@ func notifyCommand() *cobra.Command {
 	f.StringVar(&path, "config", "", "TOML configuration `FILE` (default: $NINEPOCKET_CONFIG)")
 	f.BoolVar(&once, "once", false, "try every event that is due once")
 	f.BoolVar(&test, "test", false, "send a test event")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.Bool("json", false, "print JSON")
 	return cmd
 }

@@ -68,7 +68,7 @@ func snapshotList() *cobra.Command {
 					slices.Contains(pinned, m.ID), refused[m.ID],
 				})
 			}
-			return printTable(cmd, flags.asJSON, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", listRow.cells)
+			return printTable(cmd, rows, "ID\tSNAPSHOT AT\tCREATED AT\tCARDS\tSIZE\t", listRow.cells)
 		},
 	})
 }
@@ -172,7 +172,7 @@ func snapshotInspect() *cobra.Command {
 				row := sectionRow{sec.Name, sec.Bytes, sec.Raw, sec.SHA256, sec.Optional}
 				shown.Sections = append(shown.Sections, row)
 			}
-			return printResult(cmd, flags.asJSON, shown, shown.print)
+			return printResult(cmd, shown, shown.print)
 		},
 	})
 }
@@ -248,11 +248,11 @@ func snapshotVerify() *cobra.Command {
 			id := args[0]
 			err := flags.dir().Verify(id)
 			if err == nil {
-				return printLine(cmd, flags.asJSON, map[string]any{"id": id, "ok": true}, "%s is whole", id)
+				return printLine(cmd, map[string]any{"id": id, "ok": true}, "%s is whole", id)
 			}
 
 			// Damage is a result too, for readers of JSON.
-			if flags.asJSON {
+			if wantsJSON(cmd) {
 				result := map[string]any{"id": id, "ok": false, "error": err.Error()}
 				err = errors.Join(term.JSON(cmd.OutOrStdout(), result), err)
 			}
@@ -282,7 +282,7 @@ func pinCommand(verb string) *cobra.Command {
 			if err := do(flags.dir(), id); err != nil {
 				return err
 			}
-			return printLine(cmd, flags.asJSON, map[string]any{"id": id, "held": pins}, "%s %s", done, id)
+			return printLine(cmd, map[string]any{"id": id, "held": pins}, "%s %s", done, id)
 		},
 	})
 }
@@ -313,7 +313,7 @@ func snapshotPrune() *cobra.Command {
 				bytes += m.Bytes()
 			}
 			result := map[string]any{"removed": removed, "bytes": bytes, "kept": done.Retained}
-			return printResult(cmd, flags.asJSON, result, func(out *bufio.Writer) {
+			return printResult(cmd, result, func(out *bufio.Writer) {
 				for _, id := range removed {
 					fmt.Fprintln(out, "removed", id)
 				}

@@ -42,7 +42,7 @@ func stateVerify() *cobra.Command {
 				report.Damage = append(report.Damage, err.Error())
 				report.Causes = append(report.Causes, err)
 			}
-			if err := printResult(cmd, flags.asJSON, report,
+			if err := printResult(cmd, report,
 				func(out *bufio.Writer) { printState(out, &report) }); err != nil {
 				return err
 			}
@@ -123,7 +123,7 @@ func stateBackup() *cobra.Command {
 			}
 
 			const copied = "copied %d keys, %d tenants, %d ledger rows and %d calls in the log to %s"
-			return printLine(cmd, flags.asJSON, report, copied,
+			return printLine(cmd, report, copied,
 				report.Keys, report.Tenants, report.Rows, report.Records, args[0])
 		},
 	})
@@ -153,7 +153,7 @@ func stateRepair() *cobra.Command {
 				const what = "the cursor key: the next start makes another, and clients restart their pagination"
 				report.Dropped = append(report.Dropped, what)
 			}
-			return printResult(cmd, flags.asJSON, report, func(out *bufio.Writer) { printRepair(out, &report) })
+			return printResult(cmd, report, func(out *bufio.Writer) { printRepair(out, &report) })
 		},
 	}
 
@@ -201,7 +201,7 @@ func tenantResetDay() *cobra.Command {
 			}
 			flags.record(cmd, registry.Change{At: now, Command: "reset-day", Tenant: args[0], What: what})
 			result := map[string]string{"tenant": args[0], "reset": what}
-			return printLine(cmd, flags.asJSON, result, "reset the %s of %s", what, args[0])
+			return printLine(cmd, result, "reset the %s of %s", what, args[0])
 		},
 	}
 

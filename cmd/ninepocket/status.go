@@ -49,7 +49,6 @@ type status struct {
 }
 
 func statusCommand() *cobra.Command {
-	var asJSON bool
 	var flags *configFlags
 	cmd := &cobra.Command{
 		Use: "status", Args: cobra.NoArgs,
@@ -74,12 +73,12 @@ func statusCommand() *cobra.Command {
 				s.with = " --config " + shellWords([]string{s.file})
 			}
 			s.look(cmd.Context(), time.Now())
-			return errors.Join(printResult(cmd, asJSON, s.facts, s.print), verdicts[s.facts["verdict"]])
+			return errors.Join(printResult(cmd, s.facts, s.print), verdicts[s.facts["verdict"]])
 		},
 	}
 
 	flags = addConfigFlags(cmd, "store", "state", "control", "admin")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().Bool("json", false, "print JSON")
 	return cmd
 }
 

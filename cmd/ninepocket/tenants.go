@@ -110,7 +110,7 @@ func tenantsList() *cobra.Command {
 		for i := range rows {
 			rows[i].Keys = nil
 		}
-		return printTable(cmd, flags.asJSON, rows, tenantHeader, tenantRow.cells)
+		return printTable(cmd, rows, tenantHeader, tenantRow.cells)
 	}
 	return flags.add(cmd)
 }
@@ -128,7 +128,7 @@ func tenantsShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return printResult(cmd, flags.asJSON, rows[0], func(out *bufio.Writer) {
+		return printResult(cmd, rows[0], func(out *bufio.Writer) {
 			term.Table(out, tenantHeader, rows, tenantRow.cells)
 			fmt.Fprintln(out)
 			term.Table(out, keyHeader, rows[0].Keys, listedKey.cells)
@@ -225,7 +225,7 @@ func tenantsSwitch(cmd *cobra.Command, said string, do func(*keys.File, string, 
 			return err
 		}
 		flags.record(cmd, change)
-		return printLine(cmd, flags.asJSON, change, said+" %s", args[0])
+		return printLine(cmd, change, said+" %s", args[0])
 	}
 	return flags.addReason(cmd)
 }
@@ -289,7 +289,7 @@ func tenantsSetPlan() *cobra.Command {
 			return err
 		}
 		flags.record(cmd, change)
-		return printLine(cmd, flags.asJSON, change, "changed %s of %s", change.What, args[0])
+		return printLine(cmd, change, "changed %s of %s", change.What, args[0])
 	}
 	return flags.add(flags.addDryRun(cmd))
 }
@@ -362,7 +362,7 @@ func (flags *tenantFlags) delete(cmd *cobra.Command, name string, config *settin
 	if err != nil {
 		return err
 	}
-	return printResult(cmd, flags.asJSON, out, func(to *bufio.Writer) {
+	return printResult(cmd, out, func(to *bufio.Writer) {
 		fmt.Fprintf(to, "deleted %s: its calls stay under %s\n", name, out.Opaque)
 		for _, file := range out.Files {
 			fmt.Fprintf(to, "has the name until it is rotated or removed: %s\n", file)
@@ -417,7 +417,7 @@ func (flags *planFlags) add(cmd *cobra.Command, change planChange) *cobra.Comman
 			log := accountFlags{Store: registry.ControlStore{DB: db}}
 			log.record(cmd, registry.Change{At: time.Now(), Command: "plans " + cmd.Name(), What: what})
 		}
-		return printLine(cmd, flags.asJSON, changed, "plans %s: %s", cmd.Name(), what)
+		return printLine(cmd, changed, "plans %s: %s", cmd.Name(), what)
 	})
 }
 
@@ -440,7 +440,7 @@ func plansList() *cobra.Command {
 			rows = append(rows, plans[name])
 		}
 		const header = "NAME\tPER_MINUTE\tPER_DAY\tMAX_CARDS\tMAX_PRICES\tDAYS\tSTATS\tBULK\tPRICE\tINCLUDED\tOVERAGE"
-		return printTable(cmd, flags.asJSON, rows, header, planCells)
+		return printTable(cmd, rows, header, planCells)
 	})
 }
 

@@ -164,7 +164,7 @@ func (flags *usageFlags) printBills(cmd *cobra.Command, bills []registry.MonthBi
 		})
 	}
 
-	if flags.format != "jsonl" || flags.asJSON {
+	if flags.format != "jsonl" || wantsJSON(cmd) {
 		return flags.printCells(cmd, header, cells, bills)
 	}
 	out := json.NewEncoder(cmd.OutOrStdout())
@@ -201,13 +201,13 @@ func (flags *usageFlags) print(cmd *cobra.Command, b *registry.Bill) error {
 // printCells prints a report as JSON, or its cells in the requested format.
 func (flags *usageFlags) printCells(cmd *cobra.Command, header []string, cells [][]any, report any) error {
 	switch {
-	case flags.asJSON || flags.format == "json":
+	case wantsJSON(cmd) || flags.format == "json":
 		return term.JSON(cmd.OutOrStdout(), report)
 	case flags.format == "csv":
 		return printCSV(cmd, header, cells)
 	}
 
-	return printResult(cmd, false, nil, func(out *bufio.Writer) {
+	return printResult(cmd, nil, func(out *bufio.Writer) {
 		term.Table(out, strings.Join(header, "\t"), cells, func(line []any) []any { return line })
 	})
 }
@@ -238,7 +238,6 @@ func orEmpty[T any](v *T) any {
 
 func requestCommand() *cobra.Command {
 	var path string
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "request REQUEST_ID", Args: cobra.ExactArgs(1),
 		Short: "Look up a request id in the access log",
@@ -261,13 +260,13 @@ func requestCommand() *cobra.Command {
 					fmt.Errorf("cannot find request %q in %d files: %s", args[0], len(searched),
 						strings.Join(searched, ", ")))
 			}
-			return printTable(cmd, asJSON, all,
+			return printTable(cmd, all,
 				"TIME\tTENANT\tKEY\tSURFACE\tOPERATION\tSTATUS\tSNAPSHOT\tBYTES\tDURATION", requestCells)
 		},
 	}
 
 	cmd.Flags().StringVar(&path, "access-log", "", "access log `FILE`, or a pattern of such"+ofConfiguration)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().Bool("json", false, "print JSON")
 	configured(cmd, needed, "access_log")
 	return cmd
 }
