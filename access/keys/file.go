@@ -91,12 +91,11 @@ type NewKey struct {
 	Tenant     string
 	Surface    Surface
 	Plan       string     // "" = the tenant's
-	ChangePlan bool       // let Plan, Credits and Period replace the tenant's
+	ChangePlan bool       // let Plan and Credits replace the tenant's
 	Scopes     Scope      // preview; 0 = all
 	Name       string     // free text, at most 100 characters
 	Expires    *time.Time // nil = never
 	Credits    *int64     // preview; nil = leave as is
-	Period     *[2]time.Time
 }
 
 // Create adds a key, and its tenant if it is new. It returns the key's record and its text, which is
@@ -113,7 +112,10 @@ func (f *File) Create(want NewKey, now time.Time) (*Key, string, error) {
 
 	key := &Key{
 		ID: mintID(), Tenant: want.Tenant, Name: want.Name, Surface: want.Surface.String(),
-		CreatedAt: utcSeconds(now), ExpiresAt: utcPointer(want.Expires),
+		CreatedAt: utcSeconds(now),
+	}
+	if want.Expires != nil {
+		key.ExpiresAt = new(want.Expires.UTC())
 	}
 	if f.Tenants[want.Tenant].SuspendedAt != nil {
 		key.suspend(now)
@@ -148,7 +150,7 @@ func (want NewKey) Validate(now time.Time) error {
 
 	other := want.Surface != Preview
 	refuse(other && want.Scopes != 0, "create a %s key with scopes: only preview keys have them", want.Surface)
-	refuse(other && (want.Credits != nil || want.Period != nil),
+	refuse(other && want.Credits != nil,
 		"create a %s key with credits or a period: only preview tenants have them", want.Surface)
 
 	if want.Credits != nil {
@@ -157,10 +159,6 @@ func (want NewKey) Validate(now time.Time) error {
 	if want.Expires != nil {
 		refuse(!want.Expires.After(now),
 			"create a key that expires at %s: want a time to come", want.Expires.UTC().Format(time.RFC3339))
-	}
-	if want.Period != nil {
-		refuse(!want.Period[1].After(want.Period[0]),
-			"use a period that ends at %s: want an end after its start", want.Period[1].UTC().Format(time.RFC3339))
 	}
 	return errors.Join(wrong...)
 }
@@ -184,7 +182,8 @@ func (f *File) applyTenant(want NewKey) error {
 	if IsOpaque(want.Tenant) {
 		return fmt.Errorf("cannot use tenant %q: it was deleted: %w", want.Tenant, ErrNoSuchTenant)
 	}
-	if f.hasKey(want.Tenant, surface) && !want.ChangePlan && !tenant.matches(&want) {
+	shared := f.hasKey(want.Tenant, surface) && !want.ChangePlan
+	if shared && want.Credits != nil && (tenant.Credits == nil || *tenant.Credits != *want.Credits) {
 		return fmt.Errorf("cannot create a key with credits of its own for tenant %q: %w, which all of its keys share",
 			want.Tenant, ErrCreditsDiffer)
 	}
@@ -196,7 +195,7 @@ func (f *File) applyTenant(want NewKey) error {
 		tenant = &Tenant{Plan: want.Plan}
 		f.Tenants[want.Tenant] = tenant
 	case want.Plan == "" || want.Plan == tenant.PlanOf(surface):
-	case f.hasKey(want.Tenant, surface) && !want.ChangePlan:
+	case shared:
 		return fmt.Errorf("cannot create a key of plan %q for tenant %q: %w on this surface: %q",
 			want.Plan, want.Tenant, ErrPlanDiffers, tenant.PlanOf(surface))
 	default:
@@ -210,20 +209,7 @@ func (f *File) applyTenant(want NewKey) error {
 	if want.Credits != nil {
 		tenant.Credits = new(*want.Credits)
 	}
-	if want.Period != nil {
-		tenant.PeriodStart = utcPointer(&want.Period[0])
-		tenant.PeriodEnd = utcPointer(&want.Period[1])
-	}
 	return nil
-}
-
-// matches reports whether a tenant has the credits and the period of a request, where that has any.
-func (tenant *Tenant) matches(want *NewKey) bool {
-	if want.Credits != nil && (tenant.Credits == nil || *tenant.Credits != *want.Credits) {
-		return false
-	}
-	return want.Period == nil || tenant.PeriodStart != nil && tenant.PeriodEnd != nil &&
-		tenant.PeriodStart.Equal(want.Period[0]) && tenant.PeriodEnd.Equal(want.Period[1])
 }
 
 // hasKey reports whether a tenant has a key of a surface.
@@ -494,10 +480,3 @@ func (key *Key) validate(f *File) error {
 }
 
 func utcSeconds(when time.Time) time.Time { return when.UTC().Truncate(time.Second) }
-
-func utcPointer(when *time.Time) *time.Time {
-	if when == nil {
-		return nil
-	}
-	return new(when.UTC())
-}

@@ -83,10 +83,14 @@ func TestKeysAreAFile(t *testing.T) {
 	}
 	credits := int64(70)
 	both(creating(keys.NewKey{Tenant: "acme", Surface: keys.Live, Plan: "free", Name: "Kätzchen \"x\" 猫"}))
-	both(creating(keys.NewKey{
-		Tenant: "acme", Surface: keys.Preview, Plan: "preview", Credits: &credits,
-		Period: &[2]time.Time{noon(), noon().Add(time.Hour)},
-	}))
+	both(func(f *keys.File) error {
+		_, _, err := f.Create(keys.NewKey{
+			Tenant: "acme", Surface: keys.Preview, Plan: "preview", Credits: &credits,
+		}, noon())
+		f.Tenants["acme"].PeriodStart = new(noon())
+		f.Tenants["acme"].PeriodEnd = new(noon().Add(time.Hour))
+		return err
+	})
 	both(creating(keys.NewKey{Tenant: "other", Surface: keys.Sandbox, Plan: "free"}))
 	both(func(f *keys.File) error {
 		_, _, err := f.Rotate(f.Keys[0].ID, time.Hour+time.Nanosecond, noon())
