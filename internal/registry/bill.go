@@ -37,11 +37,7 @@ type Total struct {
 
 // Totals returns the sums of each tenant and surface, sorted.
 func (b *Bill) Totals() []Total {
-	surfaces := map[string]string{}
-	for _, key := range b.Keys.Keys {
-		surfaces[key.ID] = key.Surface
-	}
-
+	surfaces := b.surfaces()
 	sums := map[[2]string]*Total{}
 	for _, row := range b.Rows {
 		surface := cmp.Or(surfaces[row.Key], "unknown")
@@ -68,6 +64,15 @@ func (b *Bill) Totals() []Total {
 		all = append(all, *sums[at])
 	}
 	return all
+}
+
+// surfaces returns the surfaces of the keys by their ids.
+func (b *Bill) surfaces() map[string]string {
+	surfaces := map[string]string{}
+	for _, key := range b.Keys.Keys {
+		surfaces[key.ID] = key.Surface
+	}
+	return surfaces
 }
 
 // limits sets the plan of a tenant on a surface, and its limits.

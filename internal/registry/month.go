@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -137,10 +138,7 @@ func (b *Bill) planMonths(month Month) map[pricedPlan]*planMonth {
 		}
 	}
 
-	surfaces := map[string]string{}
-	for _, key := range b.Keys.Keys {
-		surfaces[key.ID] = key.Surface
-	}
+	surfaces := b.surfaces()
 	for _, row := range b.Rows {
 		history := histories[[2]string{row.Tenant, surfaces[row.Key]}]
 		switch {
@@ -199,7 +197,8 @@ func (b *Bill) Months(month Month, now time.Time) []MonthBill {
 	}
 
 	for i := range all {
-		all[i].Amount = new(roundHalfUp(exact[i]))
+		minor, _ := strconv.ParseInt(exact[i].FloatString(0), 10, 64) // rounded, halves up
+		all[i].Amount = &minor
 		if all[i].Currency == "" {
 			all[i].Amount = nil
 			all[i].Problem = "no price is configured for plan " + all[i].Plan
@@ -211,10 +210,4 @@ func (b *Bill) Months(month Month, now time.Time) []MonthBill {
 // product returns a × b / c.
 func product(a, b, c int64) *big.Rat {
 	return new(big.Rat).Mul(big.NewRat(a, 1), big.NewRat(b, c))
-}
-
-// roundHalfUp rounds an amount that is not negative.
-func roundHalfUp(exact *big.Rat) int64 {
-	twice := new(big.Rat).Add(new(big.Rat).Add(exact, exact), big.NewRat(1, 1))
-	return new(big.Int).Div(twice.Num(), new(big.Int).Mul(twice.Denom(), big.NewInt(2))).Int64()
 }
