@@ -59,7 +59,7 @@ func (o *Options) Validate() error {
 	u, err := url.Parse(o.URL)
 	// Events that cross a network must not be readable there.
 	safe := err == nil && u.Hostname() != "" && u.User == nil &&
-		(u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
+		(u.Scheme == "https" || u.Scheme == "http" && IsLocalHost(u.Hostname()))
 	if !safe {
 		const want = "cannot use notify.url: want https://HOST/PATH without a user, or http to this machine alone"
 		all = append(all, errors.New(want))
@@ -67,7 +67,8 @@ func (o *Options) Validate() error {
 	return errors.Join(all...)
 }
 
-func isLoopback(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
+// IsLocalHost reports whether a host is a loopback address or "localhost", which only this machine can reach.
+func IsLocalHost(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
 // NewClient returns a client that follows no redirect and leaves no connection open.
 func NewClient() *http.Client {

@@ -348,12 +348,9 @@ func (c *Config) isBehindProxy() bool {
 
 	// TLS that ends elsewhere, or a public name for a private listener: there is a proxy.
 	host, _, err := net.SplitHostPort(c.Listen)
-	return base.Scheme == "https" && c.TLSCert == "" || err == nil && isLocalHost(host) && !isLocalHost(base.Hostname())
+	return base.Scheme == "https" && c.TLSCert == "" || err == nil && notify.IsLocalHost(host) &&
+		!notify.IsLocalHost(base.Hostname())
 }
-
-// isLocalHost reports whether a host is a loopback address or "localhost", which only this machine
-// can reach.
-func isLocalHost(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
 func validProductPrefix(s string) bool {
 	return s != "" && len(s) <= 16 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
