@@ -90,33 +90,20 @@ func (l *Log) Add(e server.AccessLogEntry) {
 // appendLine encodes an entry as a line. The texts are names from the program or an operator, or a
 // validated id, so nothing needs an escape.
 func appendLine(dst []byte, e *server.AccessLogEntry) []byte {
-	text := func(name, value string) {
-		dst = append(dst, `,"`...)
-		dst = append(dst, name...)
-		dst = append(dst, `":"`...)
-		dst = append(dst, value...)
-		dst = append(dst, '"')
-	}
-	number := func(name string, value int64) {
-		dst = append(dst, `,"`...)
-		dst = append(dst, name...)
-		dst = append(dst, `":`...)
-		dst = strconv.AppendInt(dst, value, 10)
-	}
+	text := func(before, value string) { dst = append(append(dst, before...), value...) }
+	number := func(before string, value int64) { dst = strconv.AppendInt(append(dst, before...), value, 10) }
 
 	dst = append(dst, `{"time":"`...)
 	dst = e.At.UTC().AppendFormat(dst, "2006-01-02T15:04:05.000Z")
-	dst = append(dst, `","request_id":"`...)
-	dst = append(dst, e.ID...)
-	dst = append(dst, '"')
-	text("tenant", e.Tenant)
-	text("key", e.Key)
-	text("surface", e.Surface)
-	text("operation", e.Operation)
-	number("status", int64(e.Status))
-	text("snapshot_id", e.Snapshot)
-	number("bytes", int64(e.Bytes))
-	number("duration_us", e.Took.Microseconds())
+	dst = append(append(dst, `","request_id":"`...), e.ID...)
+	text(`","tenant":"`, e.Tenant)
+	text(`","key":"`, e.Key)
+	text(`","surface":"`, e.Surface)
+	text(`","operation":"`, e.Operation)
+	number(`","status":`, int64(e.Status))
+	text(`,"snapshot_id":"`, e.Snapshot)
+	number(`","bytes":`, int64(e.Bytes))
+	number(`,"duration_us":`, e.Took.Microseconds())
 	return append(dst, "}\n"...)
 }
 
