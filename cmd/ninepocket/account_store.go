@@ -104,9 +104,9 @@ func (flags *accountFlags) plans(ctx context.Context, config string) (keys.Plans
 
 // record appends a change to the key log. The keys are changed already, so an error is only
 // printed.
-func (flags *accountFlags) record(cmd *cobra.Command, change registry.Change) {
+func record(cmd *cobra.Command, in registry.Store, change registry.Change) {
 	change.By = currentUser()
-	if err := registry.Record(cmd.Context(), flags.Store, change); err != nil {
+	if err := registry.Record(cmd.Context(), in, change); err != nil {
 		cmd.PrintErrf("note: the command is not in the record: %v\n", err)
 	}
 }

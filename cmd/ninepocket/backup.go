@@ -48,11 +48,9 @@ type backupFlags struct {
 
 // add adds the flags to a command, and hints to its errors. The configuration is read before it runs.
 func (flags *backupFlags) add(cmd *cobra.Command, keys ...string) *cobra.Command {
-	flags.configFlags = &configFlags{cmd: cmd, values: settings.Default()}
-	cmd.Flags().StringVar(&flags.path, "config", "", "TOML configuration `FILE`")
+	flags.configFlags = addConfigFlags(cmd, keys...)
 	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	cmd.Flags().Bool("json", false, "print JSON")
-	addFlags(cmd, &flags.values, keys...)
 	cmd.Args = cobra.MaximumNArgs(1)
 
 	run := cmd.RunE

@@ -27,13 +27,11 @@ const (
 // buildFlags are the flags of snapshot build.
 type buildFlags struct {
 	storeFlags
-	publishing                        publishFlags
-	sources, prices                   []string
-	base                              string
-	snapshotAt, collectedAt           string
-	mapping, days, images, names      string
-	languages                         []string
-	includeUnmatched, publish, reread bool
+	build                         operate.Build // read completes it
+	publishing                    publishFlags
+	sources, prices               []string
+	snapshotAt, collectedAt, days string
+	publish                       bool
 }
 
 func snapshotBuild() *cobra.Command {
@@ -53,28 +51,29 @@ func snapshotBuild() *cobra.Command {
 	}
 
 	f := cmd.Flags()
+	b := &flags.build
 	f.StringArrayVar(&flags.sources, "source", nil,
 		"catalog with or without prices, `KIND:PATH`; the first one owns the ids")
 	f.StringArrayVar(&flags.prices, "prices", nil, "prices alone, `KIND:PATH`")
-	f.StringVar(&flags.base, "base", "none",
+	f.StringVar(&b.On, "base", "none",
 		"snapshot to continue, with history and ids: an `ID`, latest (built), current or previous (published), or none")
 	f.StringVar(&flags.snapshotAt, "snapshot-at", "",
 		"`TIME` that the snapshot describes (default: the newest collected_at)")
 	f.StringVar(&flags.collectedAt, "collected-at", "", collectedAtHelp)
-	f.StringVar(&flags.mapping, "mapping", "",
+	f.StringVar(&b.Mapping, "mapping", "",
 		"`DIR` with sealed.csv, aliases.csv, removed.csv, feeds.toml and search_aliases.csv")
-	f.StringVar(&flags.names, "names", "",
+	f.StringVar(&b.Names, "names", "",
 		"`FILE.tsv` of names in other languages: a column number of card numbers, and one for each language's code")
-	f.StringSliceVar(&flags.languages, "languages", nil,
+	f.StringSliceVar(&b.Languages, "languages", nil,
 		"read names in these languages, such as de,fr,ja (default: all languages of the names)")
-	f.StringVar(&flags.images, "images", "",
+	f.StringVar(&b.Images, "images", "",
 		"`DIR` with card images, as serve has it: a card's image is the file that is there, such as 42382.jpg")
 	f.StringVar(&flags.days, "days", "",
 		"`DIR` of archived days, which fill days that the base lacks; none for no filling\n"+
 			"(default: the folder days next to a tcgcsv source, where feed pull writes them)")
-	f.BoolVar(&flags.reread, "reread-days", false,
+	f.BoolVar(&b.RereadDays, "reread-days", false,
 		"read all archived days again, also those of the base: once after an upgrade, or when files were replaced")
-	f.BoolVar(&flags.includeUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
+	f.BoolVar(&b.IncludeUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
 	f.BoolVar(&flags.publish, "publish", false, "publish the snapshot once it is built")
 	flags.add(cmd)
 	flags.publishing.add(cmd)
@@ -82,11 +81,10 @@ func snapshotBuild() *cobra.Command {
 }
 
 // read reads the flags. The error names every problem.
-func (flags *buildFlags) read() (*operate.Build, error) {
-	b := &operate.Build{Store: flags.folder, On: flags.base, Options: loader.Options{
-		Mapping: flags.mapping, Images: flags.images, IncludeUnmatched: flags.includeUnmatched,
-		RereadDays: flags.reread, Unpack: unpackArgs(), Names: flags.names, Languages: flags.languages,
-	}}
+func (flags *buildFlags) read() error {
+	b := &flags.build
+	b.Store = flags.folder
+	b.Unpack = unpackArgs()
 	b.Again = func() string { return againCommand(b, flags.publish, flags.publishing.config) }
 
 	var wrong settings.Problems
@@ -96,13 +94,13 @@ func (flags *buildFlags) read() (*operate.Build, error) {
 	var err error
 	b.ArchivedDays, err = operate.ArchivedDays(flags.days, b.Sources)
 	wrong.Add(err)
-	wrong.Add(loader.CheckNames(flags.names, flags.languages))
+	wrong.Add(loader.CheckNames(b.Names, b.Languages))
 	b.SnapshotAt = wrong.ParseTime("snapshot-at", flags.snapshotAt, exampleTime)
 	b.CollectedAt = wrong.ParseTime("collected-at", flags.collectedAt, exampleTime)
 
 	// Flags that cannot work are refused before hours of building.
 	wrong.AddIf(!flags.publish && len(flags.publishing.overrides) > 0, "cannot use --override without --publish")
-	return b, fail(exitUsage, "", wrong.Err())
+	return fail(exitUsage, "", wrong.Err())
 }
 
 // unpackArgs is the command that unpacks 7z archives: this program, in a process with its own
@@ -118,8 +116,7 @@ func unpackArgs() []string {
 
 func (flags *buildFlags) run(cmd *cobra.Command) error {
 	start := time.Now()
-	b, err := flags.read()
-	if err != nil {
+	if err := flags.read(); err != nil {
 		return err
 	}
 	terms, err := flags.publishing.terms(flags.folder)
@@ -128,6 +125,7 @@ func (flags *buildFlags) run(cmd *cobra.Command) error {
 	}
 
 	node.LimitBuild()
+	b := &flags.build
 	b.Guards = terms.BuildLimits()
 	progress := newProgress(cmd)
 	b.Progress = progress.Update

@@ -94,7 +94,7 @@ func (flags *diffFlags) run(cmd *cobra.Command, args []string) error {
 				orEmpty(row.FromCents), orEmpty(row.ToCents), orEmpty(row.Percent),
 			})
 		}
-		header := strings.Fields("change kind id name former_name set number variant condition from to percent")
+		const header = "change kind id name former_name set number variant condition from to percent"
 		return printCSV(cmd, header, lines)
 	}
 	if flags.format == "json" {

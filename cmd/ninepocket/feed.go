@@ -147,9 +147,9 @@ func printPull(out *bufio.Writer, result *feed.Result) {
 
 // suggestFlags are the flags of mapping suggest.
 type suggestFlags struct {
-	sources       []string
-	mapping, into string
-	store         string
+	loader.Options // run completes them
+	sources        []string
+	into, store    string
 }
 
 func mappingSuggest() *cobra.Command {
@@ -170,7 +170,7 @@ func mappingSuggest() *cobra.Command {
 
 	f := cmd.Flags()
 	f.StringArrayVar(&flags.sources, "source", nil, "catalog, `KIND:PATH`, as of a build")
-	f.StringVar(&flags.mapping, "mapping", "", "`DIR` of the present mapping: its rows are not proposed again")
+	f.StringVar(&flags.Mapping, "mapping", "", "`DIR` of the present mapping: its rows are not proposed again")
 	f.StringVar(&flags.store, "store", "", "snapshot store `DIR`: cards of its current snapshot are compared")
 	f.StringVar(&flags.into, "into", "", "`DIR` that sealed.csv and aliases.csv are written into")
 	f.Bool("json", false, "print JSON")
@@ -190,9 +190,8 @@ type suggestResult struct {
 }
 
 func (flags *suggestFlags) run(cmd *cobra.Command) error {
-	options := loader.Options{Mapping: flags.mapping}
 	var wrong settings.Problems
-	options.Sources = wrong.ParseInputs(flags.sources)
+	flags.Sources = wrong.ParseInputs(flags.sources)
 	wrong.Add(settings.CheckFolder("store", flags.store))
 	if err := wrong.Err(); err != nil {
 		return fail(exitUsage, "", err)
@@ -209,18 +208,18 @@ func (flags *suggestFlags) run(cmd *cobra.Command) error {
 	}
 
 	progress := newProgress(cmd)
-	options.Progress = progress.Update
+	flags.Progress = progress.Update
 	if flags.store != "" {
 		store := snapshot.OpenStore(flags.store)
 		cur, err := store.Current()
 		if err == nil {
-			options.Base, err = store.Load(cmd.Context(), cur.ID, nil)
+			flags.Base, err = store.Load(cmd.Context(), cur.ID, nil)
 		}
 		if err != nil {
 			return fail(exitFailure, "", fmt.Errorf("cannot compare with store %q: %w", flags.store, err))
 		}
 	}
-	found, err := loader.Suggest(cmd.Context(), options)
+	found, err := loader.Suggest(cmd.Context(), flags.Options)
 	progress.Stop()
 	if err != nil {
 		return fail(exitFailure, "", err)

@@ -49,9 +49,8 @@ func (flags *controlFlags) define(cmd *cobra.Command) {
 
 func fleetCheck() *cobra.Command {
 	var flags controlFlags
-	var redis limiter.Options
-	var acks string
-	var store string
+	var redis limiterFlags
+	var acks, store string
 	var publishers []string
 	cmd := &cobra.Command{
 		Use: "check", Short: "Check PostgreSQL, Redis and store of a fleet; exit 3 for a fault",
@@ -62,21 +61,19 @@ func fleetCheck() *cobra.Command {
 		Example: "  ninepocket fleet check --config /etc/ninepocket/ninepocket.toml",
 		Args:    cobra.NoArgs,
 	}
-	cmd.Flags().StringVar(&redis.URL, "metering", "",
-		"Redis or Valkey `URL` of the fleet"+ofConfiguration)
+	redis.add(cmd)
 	cmd.Flags().StringVar(&acks, "acks", "replica", "what a grant of rights waits for: replica, aof or none")
 	cmd.Flags().IntVar(&redis.Replicas, "replicas", 1, "replicas that must have a grant, with --acks replica")
 	flags.define(cmd)
-	cmd.Flags().StringVar(&redis.Prefix, "prefix", settings.Default().Fleet.Prefix, "fleet.prefix of the servers")
 	cmd.Flags().StringVar(&store, "store", "", "`URL` of the store, s3://…"+ofConfiguration)
 	cmd.Flags().StringSliceVar(&publishers, "publishers", nil, "`ID:KEY` that may sign them"+ofConfiguration)
-	for key := range strings.FieldsSeq("metering fleet.acks fleet.replicas fleet.prefix store publishers") {
+	for key := range strings.FieldsSeq("fleet.acks fleet.replicas store publishers") {
 		configured(cmd, optional, key)
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var wrong settings.Problems
 		if redis.URL != "" {
-			wrong.Add(checkLimiter(&redis, acks))
+			wrong.Add(checkLimiter(&redis.Options, acks))
 		}
 		trusted, err := settings.ParsePublishers(publishers)
 		wrong.Add(err)
@@ -87,7 +84,7 @@ func fleetCheck() *cobra.Command {
 		// An unavailable engine is a finding, so that the other one is still checked.
 		all, epoch := inspectPostgres(cmd, flags.control)
 		if redis.URL != "" {
-			all = append(all, inspectRedis(cmd.Context(), redis)...)
+			all = append(all, inspectRedis(cmd.Context(), redis.Options)...)
 		}
 		if strings.HasPrefix(store, mirror.Scheme) {
 			all = append(all, inspectStore(cmd.Context(), store, trusted, epoch))
@@ -275,8 +272,7 @@ func fleetRevive() *cobra.Command {
 			return err
 		}
 
-		account := accountFlags{Store: registry.ControlStore{DB: db}}
-		account.record(cmd, registry.Change{
+		record(cmd, registry.ControlStore{DB: db}, registry.Change{
 			At: now, Command: "revive", Tenant: key.Tenant, Key: key.ID, Surface: key.Surface, Reason: reason,
 		})
 		row := map[string]any{"id": key.ID, "status": key.Status(now)}

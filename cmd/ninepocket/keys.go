@@ -132,7 +132,7 @@ func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
 	}
 	change := made.change("create", now)
 	change.PlanBefore = planBefore
-	flags.record(cmd, change)
+	record(cmd, flags.Store, change)
 	return made.print(cmd, flags.dry)
 }
 
@@ -301,7 +301,7 @@ func keysRevoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			flags.record(cmd, registry.Change{
+			record(cmd, flags.Store, registry.Change{
 				At: now, Command: "revoke", Tenant: key.Tenant, Key: key.ID, Surface: key.Surface,
 			})
 
@@ -333,7 +333,7 @@ func keysRotate() *cobra.Command {
 
 			change := made.change("rotate", now)
 			change.From = args[0]
-			flags.record(cmd, change)
+			record(cmd, flags.Store, change)
 			return made.print(cmd, flags.dry)
 		},
 	}

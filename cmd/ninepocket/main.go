@@ -271,10 +271,10 @@ func printTable[T any](cmd *cobra.Command, rows []T, header string, cells func(T
 	return printResult(cmd, rows, func(out *bufio.Writer) { term.Table(out, header, rows, cells) })
 }
 
-// printCSV prints lines of cells under a header in lower case.
-func printCSV(cmd *cobra.Command, header []string, lines [][]any) error {
+// printCSV prints lines of cells under a header, whose words are written in lower case.
+func printCSV(cmd *cobra.Command, header string, lines [][]any) error {
 	out := csv.NewWriter(cmd.OutOrStdout())
-	_ = out.Write(strings.Fields(strings.ToLower(strings.Join(header, " "))))
+	_ = out.Write(strings.Fields(strings.ToLower(header)))
 	for _, line := range lines {
 		texts := make([]string, len(line))
 		for i, cell := range line {

@@ -199,7 +199,7 @@ func tenantResetDay() *cobra.Command {
 			if credits {
 				what = "credits"
 			}
-			flags.record(cmd, registry.Change{At: now, Command: "reset-day", Tenant: args[0], What: what})
+			record(cmd, flags.Store, registry.Change{At: now, Command: "reset-day", Tenant: args[0], What: what})
 			result := map[string]string{"tenant": args[0], "reset": what}
 			return printLine(cmd, result, "reset the %s of %s", what, args[0])
 		},

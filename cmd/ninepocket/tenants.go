@@ -95,46 +95,44 @@ func newTenantRow(name string, tenant *keys.Tenant, listed []listedKey) tenantRo
 
 func tenantsList() *cobra.Command {
 	var flags accountFlags
-	cmd := &cobra.Command{
+	return flags.add(&cobra.Command{
 		Use: "list", Short: "List tenants with status, plans and contact", Args: cobra.NoArgs,
 		Long:    "A deleted tenant is listed under the opaque id that its calls stay under.",
 		Example: "  ninepocket tenants list --state state",
-	}
 
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		rows, err := flags.tenants(cmd, "")
-		if err != nil {
-			return err
-		}
-		// They are for show: a list has a row a tenant.
-		for i := range rows {
-			rows[i].Keys = nil
-		}
-		return printTable(cmd, rows, tenantHeader, tenantRow.cells)
-	}
-	return flags.add(cmd)
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			rows, err := flags.tenants(cmd, "")
+			if err != nil {
+				return err
+			}
+			// They are for show: a list has a row a tenant.
+			for i := range rows {
+				rows[i].Keys = nil
+			}
+			return printTable(cmd, rows, tenantHeader, tenantRow.cells)
+		},
+	})
 }
 
 func tenantsShow() *cobra.Command {
 	var flags accountFlags
-	cmd := &cobra.Command{
+	return flags.add(&cobra.Command{
 		Use: "show TENANT", Short: "Show a tenant and its keys", Args: cobra.ExactArgs(1),
 		Long:    "Shows plans, contact and status of a tenant, and each of its keys with its last use.",
 		Example: "  ninepocket tenants show acme --state state",
-	}
 
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		rows, err := flags.tenants(cmd, args[0])
-		if err != nil {
-			return err
-		}
-		return printResult(cmd, rows[0], func(out *bufio.Writer) {
-			term.Table(out, tenantHeader, rows, tenantRow.cells)
-			fmt.Fprintln(out)
-			term.Table(out, keyHeader, rows[0].Keys, listedKey.cells)
-		})
-	}
-	return flags.add(cmd)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rows, err := flags.tenants(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			return printResult(cmd, rows[0], func(out *bufio.Writer) {
+				term.Table(out, tenantHeader, rows, tenantRow.cells)
+				fmt.Fprintln(out)
+				term.Table(out, keyHeader, rows[0].Keys, listedKey.cells)
+			})
+		},
+	})
 }
 
 // tenantExport is everything that is stored about a tenant.
@@ -146,33 +144,31 @@ type tenantExport struct {
 
 func tenantsExport() *cobra.Command {
 	var flags accountFlags
-	cmd := &cobra.Command{
+	return flags.add(&cobra.Command{
 		Use: "export TENANT", Short: "Print everything that is stored about a tenant, as JSON",
 		Args: cobra.ExactArgs(1),
 		Long: "Prints plans, contact, keys, the whole ledger and the keys log of a tenant, but neither hashes of\n" +
 			"keys nor the answers that are stored for ten minutes. Access logs have its requests besides.",
 		Example: "  ninepocket tenants export acme --state state > acme.json",
-	}
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rows, err := flags.tenants(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			ledger, err := flags.ReadLedger(cmd.Context(), args[0], 0, lastDay)
+			if err != nil {
+				return err
+			}
 
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		rows, err := flags.tenants(cmd, args[0])
-		if err != nil {
-			return err
-		}
-		ledger, err := flags.ReadLedger(cmd.Context(), args[0], 0, lastDay)
-		if err != nil {
-			return err
-		}
-
-		// A torn line of the log is of nobody.
-		changes, _, err := registry.Changes(cmd.Context(), flags.Store)
-		if err != nil {
-			return err
-		}
-		changes = slices.DeleteFunc(changes, func(change registry.Change) bool { return change.Tenant != args[0] })
-		return term.JSON(cmd.OutOrStdout(), tenantExport{rows[0], access.NewLedgerReport(ledger), changes})
-	}
-	return flags.add(cmd)
+			// A torn line of the log is of nobody.
+			changes, _, err := registry.Changes(cmd.Context(), flags.Store)
+			if err != nil {
+				return err
+			}
+			changes = slices.DeleteFunc(changes, func(change registry.Change) bool { return change.Tenant != args[0] })
+			return term.JSON(cmd.OutOrStdout(), tenantExport{rows[0], access.NewLedgerReport(ledger), changes})
+		},
+	})
 }
 
 // tenantFlags are the flags of commands that change a tenant for a reason.
@@ -224,7 +220,7 @@ func tenantsSwitch(cmd *cobra.Command, said string, do func(*keys.File, string, 
 		if err != nil {
 			return err
 		}
-		flags.record(cmd, change)
+		record(cmd, flags.Store, change)
 		return printLine(cmd, change, said+" %s", args[0])
 	}
 	return flags.addReason(cmd)
@@ -288,7 +284,7 @@ func tenantsSetPlan() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		flags.record(cmd, change)
+		record(cmd, flags.Store, change)
 		return printLine(cmd, change, "changed %s of %s", change.What, args[0])
 	}
 	return flags.add(flags.addDryRun(cmd))
@@ -357,7 +353,7 @@ func (flags *tenantFlags) delete(cmd *cobra.Command, name string, config *settin
 	// When it waits in vain, the tenant is deleted all the same.
 	err = flags.DeleteTenant(cmd.Context(), name, out.Opaque, now)
 	if err == nil || errors.Is(err, registry.ErrNameStays) {
-		flags.record(cmd, registry.Change{At: now, Command: "delete", Tenant: out.Opaque, Reason: flags.reason})
+		record(cmd, flags.Store, registry.Change{At: now, Command: "delete", Tenant: out.Opaque, Reason: flags.reason})
 	}
 	if err != nil {
 		return err
@@ -414,8 +410,8 @@ func (flags *planFlags) add(cmd *cobra.Command, change planChange) *cobra.Comman
 		} else if err := db.ChangePlans(cmd.Context(), changed); err != nil {
 			return err
 		} else {
-			log := accountFlags{Store: registry.ControlStore{DB: db}}
-			log.record(cmd, registry.Change{At: time.Now(), Command: "plans " + cmd.Name(), What: what})
+			change := registry.Change{At: time.Now(), Command: "plans " + cmd.Name(), What: what}
+			record(cmd, registry.ControlStore{DB: db}, change)
 		}
 		return printLine(cmd, changed, "plans %s: %s", cmd.Name(), what)
 	})

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -94,7 +92,7 @@ func (flags *usageFlags) dayRange() (since, until calendar.Day, err error) {
 
 	// Without a date the range is unlimited.
 	since = date("since", flags.since, 0)
-	until = date("until", flags.until, math.MaxInt32)
+	until = date("until", flags.until, lastDay)
 	if flags.month != "" {
 		month, err := registry.ParseMonth(flags.month)
 		wrong.AddIf(err != nil, "cannot use --month %q: months look like 2026-10", flags.month)
@@ -147,9 +145,7 @@ func (flags *usageFlags) run(cmd *cobra.Command) error {
 
 // printBills prints the bills of a month.
 func (flags *usageFlags) printBills(cmd *cobra.Command, bills []registry.MonthBill) error {
-	header := []string{
-		"TENANT", "MONTH", "PLAN", "USED", "INCLUDED", "OVERAGE", "AMOUNT", "CURRENCY", "COMPLETE", "PROBLEM",
-	}
+	const header = "TENANT\tMONTH\tPLAN\tUSED\tINCLUDED\tOVERAGE\tAMOUNT\tCURRENCY\tCOMPLETE\tPROBLEM"
 	// Scripts get minor units, as in JSON.
 	human := flags.format == "table"
 	var cells [][]any
@@ -178,54 +174,42 @@ func (flags *usageFlags) printBills(cmd *cobra.Command, bills []registry.MonthBi
 
 // print prints a bill in the requested format.
 func (flags *usageFlags) print(cmd *cobra.Command, b *registry.Bill) error {
-	header := []string{"TENANT", "KEY", "DATE", "OPERATION", "CALLS", "CHARGED"}
-	// One line an operation of a key on a day.
+	report := usageReport{LedgerReport: access.NewLedgerReport(b.Rows)}
 	var cells [][]any
-	for _, row := range b.Rows {
-		cells = append(cells, []any{row.Tenant, row.Key, row.Day, row.Operation, row.Calls, row.Charged})
-	}
-	if flags.totals {
-		header = []string{
-			"TENANT", "SURFACE", "PLAN", "PER_MINUTE", "PER_DAY", "CREDITS_A_PERIOD", "CALLS", "CHARGED", "CREDITS",
+	if !flags.totals {
+		// One line an operation of a key on a day.
+		for _, row := range b.Rows {
+			cells = append(cells, []any{row.Tenant, row.Key, row.Day, row.Operation, row.Calls, row.Charged})
 		}
-		cells = totalLines(b)
+		return flags.printCells(cmd, "TENANT\tKEY\tDATE\tOPERATION\tCALLS\tCHARGED", cells, report)
 	}
 
-	report := usageReport{LedgerReport: access.NewLedgerReport(b.Rows)}
-	if flags.totals {
-		report.Totals = b.Totals()
+	report.Totals = b.Totals()
+	for _, sum := range report.Totals {
+		cells = append(cells, []any{
+			sum.Tenant, sum.Surface, sum.Plan, orEmpty(sum.PerMinute), orEmpty(sum.PerDay), orEmpty(sum.Quota),
+			sum.Calls, sum.Charged, sum.Credits,
+		})
 	}
+	const header = "TENANT\tSURFACE\tPLAN\tPER_MINUTE\tPER_DAY\tCREDITS_A_PERIOD\tCALLS\tCHARGED\tCREDITS"
 	return flags.printCells(cmd, header, cells, report)
 }
 
 // printCells prints a report as JSON, or its cells in the requested format.
-func (flags *usageFlags) printCells(cmd *cobra.Command, header []string, cells [][]any, report any) error {
+func (flags *usageFlags) printCells(cmd *cobra.Command, header string, cells [][]any, report any) error {
 	switch {
 	case wantsJSON(cmd) || flags.format == "json":
 		return term.JSON(cmd.OutOrStdout(), report)
 	case flags.format == "csv":
 		return printCSV(cmd, header, cells)
 	}
-
-	return printResult(cmd, nil, func(out *bufio.Writer) {
-		term.Table(out, strings.Join(header, "\t"), cells, func(line []any) []any { return line })
-	})
+	return printTable(cmd, cells, header, func(line []any) []any { return line })
 }
 
 // usageReport is the JSON output of usage.
 type usageReport struct {
 	access.LedgerReport
 	Totals []registry.Total `json:"totals,omitempty"`
-}
-
-func totalLines(b *registry.Bill) (lines [][]any) {
-	for _, sum := range b.Totals() {
-		lines = append(lines, []any{
-			sum.Tenant, sum.Surface, sum.Plan, orEmpty(sum.PerMinute), orEmpty(sum.PerDay), orEmpty(sum.Quota),
-			sum.Calls, sum.Charged, sum.Credits,
-		})
-	}
-	return lines
 }
 
 // orEmpty returns the value, "" if it is unknown.
