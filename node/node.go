@@ -330,7 +330,7 @@ func (n *Node) newServer() (*server.Server, error) {
 
 	// The live surface is always on.
 	preview := slices.Contains(config.Surfaces, "preview")
-	contract, err := server.NewOpenAPIDocument(base, config.ProductPrefix, n.Version, preview)
+	contract, err := server.NewOpenAPIDocuments(base, config.ProductPrefix, n.Version, preview)
 	if err != nil {
 		return nil, err
 	}

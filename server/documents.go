@@ -24,47 +24,44 @@ func newDocument(mediaType string, text []byte) document {
 	}}
 }
 
-// OpenAPIDocument is a server's OpenAPI document, whole and a surface at a time, with the encodings
-// of each. It never changes, and servers may share one.
-type OpenAPIDocument struct{ whole, live, preview document }
+// OpenAPIDocuments are a server's OpenAPI document, whole and a surface at a time, by path, with the
+// encodings of each. They never change, and servers may share them.
+type OpenAPIDocuments map[string]document
 
-// NewOpenAPIDocument renders the document of a server at baseURL, a program of a version, with the
+// openAPIPath is the path of the whole document.
+const openAPIPath = "/openapi.json"
+
+// NewOpenAPIDocuments renders the documents of a server at baseURL, a program of a version, with the
 // preview contract or without it. Product ids begin with productPrefix; "" means prd.
-func NewOpenAPIDocument(baseURL, productPrefix, version string, preview bool) (*OpenAPIDocument, error) {
-	render := func(scope openapi.Scope) (document, error) {
+func NewOpenAPIDocuments(baseURL, productPrefix, version string, preview bool) (OpenAPIDocuments, error) {
+	scopes := map[string]openapi.Scope{"/openapi.live.json": openapi.Live}
+	if preview {
+		scopes[openAPIPath] = openapi.Both
+		scopes["/openapi.preview.json"] = openapi.Preview
+	}
+
+	documents := OpenAPIDocuments{}
+	for path, scope := range scopes {
 		text, err := openapi.Render(strings.TrimSuffix(baseURL, "/"), version, scope)
 		if err != nil {
-			return document{}, fmt.Errorf("cannot render the OpenAPI document: %w", err)
+			return nil, fmt.Errorf("cannot render the OpenAPI document: %w", err)
 		}
-
 		if productPrefix != "" {
 			text = openapi.WithProductPrefix(text, productPrefix)
 		}
-		return newDocument("application/json", text), nil
+		documents[path] = newDocument("application/json", text)
 	}
-
-	live, err := render(openapi.Live)
-	if err != nil || !preview {
-		return &OpenAPIDocument{whole: live, live: live}, err
+	if !preview {
+		documents[openAPIPath] = documents["/openapi.live.json"]
 	}
-	whole, err := render(openapi.Both)
-	if err != nil {
-		return nil, err
-	}
-	alone, err := render(openapi.Preview)
-	return &OpenAPIDocument{whole, live, alone}, err
+	return documents, nil
 }
 
 // Text returns the whole document in JSON. It must not be changed.
-func (c *OpenAPIDocument) Text() []byte { return c.whole.encodings[""] }
-
-// The documents of a server, by path.
-func (x *exchange) openapi()        { x.sendDocument(&x.s.OpenAPI.whole) }
-func (x *exchange) openapiLive()    { x.sendDocument(&x.s.OpenAPI.live) }
-func (x *exchange) openapiPreview() { x.sendDocument(&x.s.OpenAPI.preview) }
+func (all OpenAPIDocuments) Text() []byte { return all[openAPIPath].encodings[""] }
 
 // sendDocument answers GET with a document, without a key and to any origin (decision 4).
-func (x *exchange) sendDocument(document *document) {
+func (x *exchange) sendDocument(document document) {
 	encoding := x.Encoding(len(document.encodings[""]))
 
 	// Any origin may read it: this replaces a configured one (see allowOrigin).

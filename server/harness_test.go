@@ -64,8 +64,8 @@ type servedAs struct {
 
 // contracts are the documents of all worlds: to render and to pack one takes a fifth of a second
 // under the race detector.
-var contracts = memoize(func(s servedAs) (*OpenAPIDocument, error) {
-	return NewOpenAPIDocument(s.baseURL, s.productPrefix, s.version, s.preview)
+var contracts = memoize(func(s servedAs) (OpenAPIDocuments, error) {
+	return NewOpenAPIDocuments(s.baseURL, s.productPrefix, s.version, s.preview)
 })
 
 // memoize makes a function that remembers what another returned.

@@ -39,19 +39,18 @@ const mcpPath = "/mcp"
 // routeTable returns the route table. Order does not matter, as long as the methods of one pattern share
 // a surface and a metric row.
 func (s *Server) routeTable() []*route {
-	documents := metricKey{surfaceNone, "openapi"}
-	table := []*route{
-		{pattern: "/openapi.json", method: "GET", handler: (*exchange).openapi, metric: documents},
-		{pattern: "/openapi.live.json", method: "GET", handler: (*exchange).openapiLive, metric: documents},
-		{pattern: "/healthz", method: "GET", handler: (*exchange).healthz, metric: metricKey{surfaceNone, "healthz"}},
-		{pattern: mcpPath, method: "POST", handler: (*exchange).mcp, metric: metricKey{surfaceMCP, "mcp"}},
-	}
-
-	if s.Preview {
+	var table []*route
+	for path, document := range s.OpenAPI {
 		table = append(table, &route{
-			pattern: "/openapi.preview.json", method: "GET", handler: (*exchange).openapiPreview, metric: documents,
+			pattern: path, method: "GET", metric: metricKey{surfaceNone, "openapi"},
+			handler: func(x *exchange) { x.sendDocument(document) },
 		})
 	}
+	table = append(table, &route{
+		pattern: "/healthz", method: "GET", handler: (*exchange).healthz, metric: metricKey{surfaceNone, "healthz"},
+	}, &route{
+		pattern: mcpPath, method: "POST", handler: (*exchange).mcp, metric: metricKey{surfaceMCP, "mcp"},
+	})
 
 	// The live and the preview operation of one method and path share a row.
 	rows := map[string]*route{}

@@ -51,9 +51,9 @@ type Options struct {
 	ListenHost string
 	// Compat is another API's contract; nil for none.
 	Compat *Compat
-	// OpenAPI is the OpenAPI document to serve; nil means that of BaseURL, ProductPrefix and
+	// OpenAPI are the OpenAPI documents to serve; nil means those of BaseURL, ProductPrefix and
 	// Preview.
-	OpenAPI *OpenAPIDocument
+	OpenAPI OpenAPIDocuments
 	// Pages is the public site; nil for none.
 	Pages *site.Pages
 	// Images is the folder of card images; nil for none.
@@ -134,12 +134,12 @@ func New(options Options) (*Server, error) {
 	options.Bulk = cmp.Or(options.Bulk, &bulk.Store{})
 
 	if options.OpenAPI == nil {
-		contract, err := NewOpenAPIDocument(options.BaseURL, options.ProductPrefix, options.Version,
+		var err error
+		options.OpenAPI, err = NewOpenAPIDocuments(options.BaseURL, options.ProductPrefix, options.Version,
 			options.Preview)
 		if err != nil {
 			return nil, err
 		}
-		options.OpenAPI = contract
 	}
 
 	s := &Server{

@@ -184,7 +184,8 @@ type postedList struct {
 	client    netip.Addr // of the stream
 	isStream  bool
 	length    int
-	pages     int // of the client's limit that were taken
+	pages     int            // of the client's limit that were taken
+	refusal   *wire.APIError // once the limit is reached
 }
 
 // close releases what was taken to read and to answer the list.
@@ -269,10 +270,9 @@ func (p *postedList) read() *wire.APIError {
 		err = p.request.readFields(body, p.take)
 	}
 	var late interface{ Timeout() bool }
-	var tooMany *pageLimitError
 	switch {
-	case errors.As(err, &tooMany):
-		return tooMany.problem()
+	case p.refusal != nil:
+		return p.refusal
 	case errors.As(err, &late):
 		return problem(wire.RequestTimeout, "This list did not arrive in time.")
 	case errors.Is(err, errNoList):
@@ -292,10 +292,8 @@ func (p *postedList) read() *wire.APIError {
 	if why := p.list.TooLong(); why != "" {
 		return problem(wire.PayloadTooLarge, why)
 	}
-	if errors.As(p.charge(listPages(p.list.Rows(), 0)), &tooMany) {
-		return tooMany.problem()
-	}
-	return nil
+	_ = p.charge(listPages(p.list.Rows(), 0)) // its only error is a refusal
+	return p.refusal
 }
 
 // take reads a field. Unknown fields are ignored, as everywhere on the pages.
@@ -360,25 +358,19 @@ func (p *postedList) charge(pages int) error {
 	}
 	wait := x.s.addresses.allow(x.s.clientAddr(x), x.now, pages-p.pages)
 	if wait > 0 {
-		return &pageLimitError{wait}
+		p.refusal = &wire.APIError{
+			Code: wire.RateLimitExceeded, RetryAfter: wait,
+			Detail: "This address asks for too many pages: each " + strconv.Itoa(site.RowsAtATime) +
+				" rows of a list count as one. Nothing of this list was valued; send it again later.",
+		}
+		return errPageLimit
 	}
 	p.pages = pages
 	return nil
 }
 
-// pageLimitError refuses a list of a client that has reached its limit.
-type pageLimitError struct{ wait int }
-
-func (e *pageLimitError) Error() string { return "the client has reached its limit of pages" }
-
-// problem returns the refusal with when to retry.
-func (e *pageLimitError) problem() *wire.APIError {
-	return &wire.APIError{
-		Code: wire.RateLimitExceeded, RetryAfter: e.wait,
-		Detail: "This address asks for too many pages: each " + strconv.Itoa(site.RowsAtATime) +
-			" rows of a list count as one. Nothing of this list was valued; send it again later.",
-	}
-}
+// errPageLimit ends the reading of a list whose client has reached its limit.
+var errPageLimit = errors.New("the client has reached its limit of pages")
 
 // errNoList reports a body that has no type of a form.
 var errNoList = errors.New("no form")
