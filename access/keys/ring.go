@@ -259,18 +259,17 @@ func (ring *Ring) WithoutPlan(now time.Time) (out []WithoutPlan) {
 	defer ring.mu.Unlock()
 
 	// Sandbox keys are refused with any plan.
-	type name struct{ tenant, plan string }
-	ids := map[name][]string{}
+	ids := map[[2]string][]string{} // by tenant and plan
 	for _, key := range ring.file.Keys {
 		plan := ring.file.Tenants[key.Tenant].PlanOf(key.Surface)
 		if ring.inForce[plan] == nil && key.Surface != Sandbox.String() && key.Status(now) == "active" {
-			of := name{tenant: key.Tenant, plan: plan}
+			of := [2]string{key.Tenant, plan}
 			ids[of] = append(ids[of], key.ID)
 		}
 	}
 
 	for of, keys := range ids {
-		out = append(out, WithoutPlan{Tenant: of.tenant, Plan: of.plan, Keys: keys})
+		out = append(out, WithoutPlan{Tenant: of[0], Plan: of[1], Keys: keys})
 	}
 	slices.SortFunc(out, func(a, b WithoutPlan) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Plan, b.Plan))
