@@ -56,7 +56,7 @@ func (flags *backupFlags) add(cmd *cobra.Command, keys ...string) *cobra.Command
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		flags.layered, err = flags.read()
-		flags.folder = slices.Concat(args, []string{flags.layered.Backup.Into})[0]
+		flags.folder = append(args, flags.layered.Backup.Into)[0]
 		if err == nil && flags.folder == "" {
 			return fail(exitUsage, "give the folder: "+cmd.CommandPath()+" DIR; or set into in [backup]",
 				errors.New("cannot find the backup folder: none is given, and backup.into is not set"))
@@ -130,9 +130,7 @@ func (flags *backupFlags) make(retain int) error {
 	}
 
 	var text bytes.Buffer
-	out := bufio.NewWriter(&text)
-	layered.Print(out)
-	_ = out.Flush() // memory
+	layered.Print(&text)
 	job := backup.Job{
 		Now: time.Now(), Places: flags.places, Configuration: text.Bytes(), Control: layered.Control,
 		Retain: retain, DryRun: flags.dryRun, Progress: flags.progress.Update,

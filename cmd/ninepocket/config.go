@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"maps"
@@ -98,7 +99,7 @@ default, a line of the file, an environment variable or a flag. Passwords in URL
 			if err != nil {
 				return fail(exitUsage, "run: ninepocket config check, with the same flags", err)
 			}
-			return printResult(cmd, layered.Rows(), layered.Print)
+			return printResult(cmd, layered.Rows(), func(out *bufio.Writer) { layered.Print(out) })
 		},
 	}
 
@@ -115,10 +116,7 @@ func configInit() *cobra.Command {
 			"commented out,\n" +
 			"with its default and its environment variable. A file that exists is left alone.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path := "ninepocket.toml"
-			if len(args) > 0 {
-				path = args[0]
-			}
+			path := append(args, "ninepocket.toml")[0]
 
 			text := settings.Example()
 			if path == "-" {

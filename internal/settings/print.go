@@ -1,16 +1,18 @@
 package settings
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
+	"ninepocket/access/keys"
 	"ninepocket/internal/term"
 )
 
@@ -70,7 +72,7 @@ func (c *Config) withAllPlans() Config {
 
 // Print prints the effective configuration as a file that Read accepts, each value with its origin.
 // out stores the first error.
-func (c *Merged) Print(out *bufio.Writer) {
+func (c *Merged) Print(out io.Writer) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	table := ""
 	for _, row := range c.Rows() {
@@ -179,4 +181,44 @@ func tomlValue(v any) string {
 		panic(err)
 	}
 	return strings.ReplaceAll(strings.TrimSpace(b.String()), "\x7f", `\u007F`)
+}
+
+// Public returns the settings that a support bundle may have: those whose field has the tag public. The tag is
+// "yes" for numbers and booleans, "duration", or the words that a text may have. Other values become "***".
+func (c *Merged) Public() map[string]any {
+	builtIn := keys.DefaultPlans()
+	aliases := map[string]string{}
+	public := map[string]any{}
+
+	c.eachSetting(func(setting *Setting, name string, whole *Config) {
+		if setting.public == "" {
+			return
+		}
+		// A name of a plan is its operator's word.
+		shown := name
+		if _, known := builtIn[name]; name != "" && !known {
+			if aliases[name] == "" {
+				aliases[name] = fmt.Sprintf("plan%d", len(aliases)+1)
+			}
+			shown = aliases[name]
+		}
+		public[dotted(setting.path(shown))] = setting.publicValue(whole, name)
+	})
+	return public
+}
+
+// publicValue returns the value, or "***" for a text that the tag does not allow.
+func (s *Setting) publicValue(whole *Config, name string) any {
+	value := s.value(whole, name)
+	texts, _ := value.([]string)
+	if text, is := value.(string); is {
+		texts = []string{text}
+	}
+	for _, text := range texts {
+		_, err := time.ParseDuration(text)
+		if (s.public != "duration" || err != nil) && !slices.Contains(strings.Fields(s.public), text) {
+			return "***"
+		}
+	}
+	return value
 }
