@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // FS is a file system. Names are paths as of package os, which also looks them up. Files that root makes
@@ -119,4 +120,21 @@ func Raw(file File) *os.File {
 	}
 	raw, _ := file.(*os.File) // nil for another kind of file, which a library refuses
 	return raw
+}
+
+// InheritOwner sets the owner of a new file to the owner of its folder. A store, a feed and a state
+// directory belong to the user of the server, who must be able to replace and remove files that a
+// command of root made there. Only root can do that, and only root has to: for other users, and on an
+// error, nothing changes. Folders of root do not show who that user is.
+func InheritOwner(path string) {
+	if os.Geteuid() != 0 {
+		return
+	}
+	info, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return
+	}
+	if uid, gid, known := OwnerOf(info); known && uid > 0 {
+		_ = os.Lchown(path, uid, gid)
+	}
 }
