@@ -3,7 +3,7 @@
 // # Basics
 //
 // A request is an [exchange] that goes through one pipeline: route, credentials, surface,
-// admission, parameters, operation, charge, response. A surface is a value (live.go, preview.go):
+// admission, parameters, operation, charge, response. A surface is a value (surface.go):
 // how it takes a key, encodes an error and shows limits. A route has the operation of each surface;
 // nothing else knows both.
 //

@@ -50,8 +50,7 @@ func (images *Images) List() (has func(file string) bool, err error) {
 		return nil, fmt.Errorf("cannot read the image folder: %w", err)
 	}
 
-	files := make(map[string]struct{}, len(entries))
-	versions := map[string]string{}
+	versions := make(map[string]string, len(entries)) // "" for a file without thumbnails
 	listed := xxhash.New()
 	for _, entry := range entries {
 		if !isImage(entry.Name()) {
@@ -61,11 +60,8 @@ func (images *Images) List() (has func(file string) bool, err error) {
 		// A link counts if it leads to a file within the folder.
 		info, err := images.root.Stat(entry.Name())
 		if err == nil && info.Mode().IsRegular() {
-			files[entry.Name()] = struct{}{}
+			versions[entry.Name()] = fileVersion(entry.Name(), info)
 			_, _ = fmt.Fprintf(listed, "%s\x00%d\x00", entry.Name(), info.Size())
-			if version := fileVersion(entry.Name(), info); version != "" {
-				versions[entry.Name()] = version
-			}
 		}
 	}
 
@@ -75,7 +71,7 @@ func (images *Images) List() (has func(file string) bool, err error) {
 	if images.thumbnails != nil {
 		_ = images.thumbnails.recordVersions(versions)
 	}
-	return func(file string) bool { _, ok := files[file]; return ok }, nil
+	return func(file string) bool { _, ok := versions[file]; return ok }, nil
 }
 
 // ListHash returns a hash of the names and lengths of the images that List found last. Servers of a

@@ -448,9 +448,7 @@ type escapedReader struct {
 
 // begin begins a name or a value, which one of the delimiters ends.
 func (e *escapedReader) begin(ends string) {
-	e.delimiters = ends
-	e.delimiter = 0
-	e.err = nil
+	*e = escapedReader{source: e.source, delimiters: ends, read: e.read}
 }
 
 // Read reads the text with its escapes decoded. An invalid escape stays as it is.
