@@ -248,11 +248,7 @@ func snapshotRollback() *cobra.Command {
 			return push.check(cmd)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id := ""
-			if len(args) > 0 {
-				id = args[0]
-			}
-
+			id := append(args, "")[0]
 			warn := func(text string) { cmd.PrintErrln("note: " + text) }
 			cur, err := flags.dir().Rollback(id, snapshot.PublishOptions{
 				Now: time.Now(), Check: operate.Servable(configured.ProductPrefix, nil), By: currentUser(),

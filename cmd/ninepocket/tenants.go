@@ -48,11 +48,10 @@ func (r tenantRow) cells() []any {
 
 // tenants reads all tenants with their keys, or one.
 func (flags *accountFlags) tenants(cmd *cobra.Command, only string) ([]tenantRow, error) {
-	file, err := flags.ReadKeys(cmd.Context())
+	listed, file, err := flags.listKeys(cmd.Context())
 	if err != nil {
 		return nil, err
 	}
-	listed, err := flags.listKeys(cmd.Context(), file)
 
 	rows := []tenantRow{}
 	for _, name := range slices.Sorted(maps.Keys(file.Tenants)) {
@@ -60,10 +59,10 @@ func (flags *accountFlags) tenants(cmd *cobra.Command, only string) ([]tenantRow
 			rows = append(rows, newTenantRow(name, file.Tenants[name], listed))
 		}
 	}
-	if err == nil && only != "" && len(rows) == 0 {
-		err = fmt.Errorf("cannot find tenant %q: %w", only, keys.ErrNoSuchTenant)
+	if only != "" && len(rows) == 0 {
+		return nil, fmt.Errorf("cannot find tenant %q: %w", only, keys.ErrNoSuchTenant)
 	}
-	return rows, err
+	return rows, nil
 }
 
 func newTenantRow(name string, tenant *keys.Tenant, listed []listedKey) tenantRow {
