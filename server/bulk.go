@@ -63,11 +63,9 @@ func beginDownload(x *exchange) *wire.APIError {
 		return nil
 	}
 	if !x.s.downloads.add(tenant, 1) {
-		return &wire.APIError{
-			// As for every 429, the time is that of the minute in RateLimit.
-			Code: wire.RateLimitExceeded, RetryAfter: int(max(1, x.metering.decision.Minute.Wait)),
-			Detail: strconv.Itoa(maxDownloads) + " downloads of this account are under way: wait for one to end",
-		}
+		// As for every 429, the time is that of the minute in RateLimit.
+		return rateLimited(int(x.metering.decision.Minute.Wait),
+			strconv.Itoa(maxDownloads)+" downloads of this account are under way: wait for one to end")
 	}
 	s := x.s // the exchange serves others when the file was sent
 	file.Release = func() { s.downloads.add(tenant, -1) }

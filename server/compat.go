@@ -102,9 +102,7 @@ func (contract *compat) admitAnonymous(x *exchange) (f *wire.APIError, handled b
 
 	// The gate counts all of them as one tenant, whose day they share.
 	if wait := contract.addresses.allow(x.s.clientAddr(x), x.now, 1); wait > 0 {
-		f = problem(wire.RateLimitExceeded, "this address asks too often: wait, or send a key of your own")
-		f.RetryAfter = wait
-		return f, true
+		return rateLimited(wait, "this address asks too often: wait, or send a key of your own"), true
 	}
 	x.metering.principal = contract.anonymous
 	return nil, true

@@ -113,10 +113,8 @@ func (m *metering) Reserve(n int) *wire.APIError {
 	units, refused, busy := m.gate.AdmitFurther(m.principal, res.Spec.Operation, n, res.Now)
 	switch {
 	case busy:
-		return &wire.APIError{
-			Code: wire.RateLimitExceeded, RetryAfter: int(max(1, m.decision.Minute.Wait)),
-			Detail: "a large request of this key is being worked on: send one after the other",
-		}
+		return rateLimited(int(m.decision.Minute.Wait),
+			"a large request of this key is being worked on: send one after the other")
 	case refused != nil:
 		m.decision.Quota = refused.Quota
 		return liveSurface.denied(refused)

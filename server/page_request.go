@@ -74,9 +74,7 @@ func (v *pageRequest) admitted() bool {
 	}
 	wait := limiter.allow(v.x.s.clientAddr(v.x), v.x.now, 1)
 	if wait > 0 {
-		f := problem(wire.RateLimitExceeded, "This address asks for too many pages.")
-		f.RetryAfter = wait
-		v.writeErrorPage(f)
+		v.writeErrorPage(rateLimited(wait, "This address asks for too many pages."))
 	}
 	return wait <= 0
 }

@@ -28,6 +28,11 @@ func problem(code wire.Code, detail string) *wire.APIError {
 	return &wire.APIError{Code: code, Detail: detail}
 }
 
+// rateLimited is the error of a client that is to wait for some seconds.
+func rateLimited(wait int, detail string) *wire.APIError {
+	return &wire.APIError{Code: wire.RateLimitExceeded, Detail: detail, RetryAfter: max(1, wait)}
+}
+
 // writeProblem answers with an error in the envelope of a REST surface.
 func writeProblem(x *exchange, f *wire.APIError) { x.writeError(f, "") }
 

@@ -358,11 +358,8 @@ func (p *postedList) charge(pages int) error {
 	}
 	wait := x.s.addresses.allow(x.s.clientAddr(x), x.now, pages-p.pages)
 	if wait > 0 {
-		p.refusal = &wire.APIError{
-			Code: wire.RateLimitExceeded, RetryAfter: wait,
-			Detail: "This address asks for too many pages: each " + strconv.Itoa(site.RowsAtATime) +
-				" rows of a list count as one. Nothing of this list was valued; send it again later.",
-		}
+		p.refusal = rateLimited(wait, "This address asks for too many pages: each "+strconv.Itoa(site.RowsAtATime)+
+			" rows of a list count as one. Nothing of this list was valued; send it again later.")
 		return errPageLimit
 	}
 	p.pages = pages
