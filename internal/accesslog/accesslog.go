@@ -118,14 +118,13 @@ func (l *Log) Reopen() {
 // Run writes lines until done is closed, and then the queued ones.
 func (l *Log) Run(done <-chan struct{}) {
 	l.reopenFile()
-	flush := time.NewTicker(flushInterval)
-	defer flush.Stop()
+	flush := time.Tick(flushInterval)
 
 	for {
 		select {
 		case line := <-l.lines:
 			l.write(line)
-		case <-flush.C:
+		case <-flush:
 			l.flush()
 		case <-l.reopen:
 			l.reopenFile()

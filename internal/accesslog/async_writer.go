@@ -52,11 +52,9 @@ func (p *AsyncWriter) Write(text []byte) (int, error) {
 		return len(text), nil
 	}
 
-	timer := time.NewTimer(writeTimeout)
-	defer timer.Stop()
 	select {
 	case <-line.written:
-	case <-timer.C:
+	case <-time.After(writeTimeout):
 		p.stalled.Store(true)
 	}
 	return len(text), nil
