@@ -100,12 +100,11 @@ func (f DirStore) AppendKeyLog(_ context.Context, line []byte) (err error) {
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 
 	name := filepath.Join(string(f), statedir.KeyRecordName)
-	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	// The server's user must be able to write it: a new file gets the owner of the folder.
+	file, err := disk.OS.Open(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	// The server's user must be able to write it.
-	disk.InheritOwner(name)
 	// One write a line, so that concurrent commands do not mix their lines.
 	_, err = file.Write(append(line, '\n'))
 	if err == nil {
