@@ -296,16 +296,14 @@ func (f *File) Rotate(id string, overlap time.Duration, now time.Time) (*Key, st
 	if err != nil {
 		return nil, "", err
 	}
-	if old.Suspended() {
+	switch status := old.Status(now); {
+	case old.Suspended():
 		return nil, "", fmt.Errorf("cannot rotate key %q: %w %q", id, ErrSuspendedTenant, old.Tenant)
-	}
-	if status := old.Status(now); status != "active" {
+	case status != "active":
 		return nil, "", fmt.Errorf("cannot rotate key %q: it is %s; create a new one", id, status)
-	}
-	if old.RotatedTo != "" {
+	case old.RotatedTo != "":
 		return nil, "", fmt.Errorf("cannot rotate key %q: it was rotated to %q already", id, old.RotatedTo)
-	}
-	if overlap < 0 {
+	case overlap < 0:
 		return nil, "", fmt.Errorf("cannot rotate key %q with overlap %s: want 0 or more", id, overlap)
 	}
 
