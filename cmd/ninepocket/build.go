@@ -75,9 +75,8 @@ func snapshotBuild() *cobra.Command {
 		"read all archived days again, also those of the base: once after an upgrade, or when files were replaced")
 	f.BoolVar(&b.IncludeUnmatched, "keep-unmatched", false, "keep cards of later sources that no earlier one has")
 	f.BoolVar(&flags.publish, "publish", false, "publish the snapshot once it is built")
-	flags.add(cmd)
 	flags.publishing.add(cmd)
-	return cmd
+	return flags.add(cmd)
 }
 
 // read reads the flags. The error names every problem.

@@ -44,13 +44,12 @@ func snapshotDiff() *cobra.Command {
 		RunE:    flags.run,
 	}
 
-	flags.addStored(cmd)
 	f := cmd.Flags()
 	f.Float64Var(&flags.MinPercent, "min-percent", 0, "only prices that moved by more than `N` %")
 	f.Int64Var(&flags.MinCents, "min-cents", 0, "only prices that moved by `N` cents or more")
 	f.IntVar(&flags.Limit, "limit", 20, "list `N` of each, 0 for all; json and csv list all unless it is given")
 	f.StringVar(&flags.format, "format", "table", "table, csv or json; --json is the same as json")
-	return cmd
+	return flags.addStored(cmd)
 }
 
 // check reads the flags. The error names every problem.

@@ -259,8 +259,9 @@ func fleetRevive() *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the log of keys")
+	require(cmd, "reason")
 
-	flags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
+	return flags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
 		now := time.Now()
 		// The log gets completed changes only.
 		var key *keys.Key
@@ -278,8 +279,6 @@ func fleetRevive() *cobra.Command {
 		row := map[string]any{"id": key.ID, "status": key.Status(now)}
 		return printLine(cmd, row, "revived %s: it is %s", key.ID, key.Status(now))
 	})
-	require(cmd, "reason")
-	return cmd
 }
 
 // limiterFlags are the flags of the Redis of a fleet, which is optional.

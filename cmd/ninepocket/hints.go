@@ -185,7 +185,7 @@ type storeFlags struct {
 }
 
 // addDryRun adds --dry-run to a command that works on the store and on other folders. It comes before add.
-func (flags *storeFlags) addDryRun(cmd *cobra.Command, others ...*string) {
+func (flags *storeFlags) addDryRun(cmd *cobra.Command, others ...*string) *cobra.Command {
 	cmd.Flags().BoolVar(&flags.dry, "dry-run", false, dryRunHelp)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -199,6 +199,7 @@ func (flags *storeFlags) addDryRun(cmd *cobra.Command, others ...*string) {
 		defer end()
 		return run(cmd, args)
 	}
+	return cmd
 }
 
 func (flags *storeFlags) add(cmd *cobra.Command) *cobra.Command {

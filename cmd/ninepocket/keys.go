@@ -99,10 +99,8 @@ func keysCreate() *cobra.Command {
 		"let --plan and --credits replace what the tenant has on the surface")
 	f.StringVar(&flags.config, "config", "",
 		"TOML configuration `FILE` of the server, for plans that are not built in (default: $NINEPOCKET_CONFIG)")
-	flags.addDryRun(cmd)
-	flags.add(cmd)
 	require(cmd, "tenant", "plan")
-	return cmd
+	return flags.add(flags.addDryRun(cmd))
 }
 
 func (flags *createFlags) run(cmd *cobra.Command, now time.Time) error {
@@ -339,9 +337,7 @@ func keysRotate() *cobra.Command {
 	}
 
 	cmd.Flags().DurationVar(&overlap, "overlap", 24*time.Hour, "how long the old key keeps working")
-	flags.addDryRun(cmd)
-	flags.add(cmd)
-	return cmd
+	return flags.add(flags.addDryRun(cmd))
 }
 
 func keysLog() *cobra.Command {

@@ -237,10 +237,9 @@ func snapshotPush() *cobra.Command {
 		},
 	}
 
-	flags.addStored(cmd)
 	push.add(cmd, defaultLead)
 	require(cmd, "to", "key")
-	return cmd
+	return flags.addStored(cmd)
 }
 
 func snapshotPull() *cobra.Command {
@@ -278,12 +277,11 @@ func snapshotPull() *cobra.Command {
 		},
 	}
 
-	flags.add(cmd)
 	cmd.Flags().StringVar(&from, "from", "", "s3:// `URL` of the store that servers follow")
 	cmd.Flags().StringSliceVar(&trusted, "publisher", nil, "trusted publisher key `ID:KEY` (can be repeated)")
 	cmd.Flags().BoolVar(&follow, "follow", false, "go on until the command is ended")
 	require(cmd, "from", "publisher")
-	return cmd
+	return flags.add(cmd)
 }
 
 // pullOnce pulls the newest snapshot.

@@ -132,11 +132,9 @@ func snapshotPublish() *cobra.Command {
 		},
 	}
 
-	flags.addDryRun(cmd)
-	flags.addStored(cmd)
 	conditions.add(cmd)
 	push.add(cmd, defaultLead)
-	return cmd
+	return flags.addStored(flags.addDryRun(cmd))
 }
 
 // guardHelp lists the guards with their default limits.
@@ -270,14 +268,12 @@ func snapshotRollback() *cobra.Command {
 		},
 	}
 
-	flags.addDryRun(cmd, &configured.Feed.Into)
-	flags.addStored(cmd)
 	conditions.addConfig(cmd, "`FILE` with the product prefix of the server")
 	push.add(cmd, rollbackLead)
 	cmd.Flags().StringVar(&reason, "reason", "", "`TEXT` that is recorded")
 	cmd.Flags().BoolVar(&discard, "discard-day", false,
 		"also leave the prices of the day that is rolled back out of the history")
-	return cmd
+	return flags.addStored(flags.addDryRun(cmd, &configured.Feed.Into))
 }
 
 // afterRollback moves the archived day that was discarded, or says how it is kept from coming back.

@@ -55,8 +55,7 @@ func usageCommand() *cobra.Command {
 	f.BoolVar(&flags.totals, "totals", false, "a row for each tenant and surface, with plan and limits")
 	f.StringVar(&flags.config, "config", "",
 		"TOML configuration `FILE` of the server, for plans that are not built in (default: $NINEPOCKET_CONFIG)")
-	flags.add(cmd)
-	return cmd
+	return flags.add(cmd)
 }
 
 // dayRange reads the days. The error names every problem.
