@@ -53,16 +53,13 @@ func readAssets(root string) (map[string]*Asset, error) {
 	}
 
 	// The icon on the home screen of a phone cannot be SVG.
-	touch, err := picture.Icon(touchIconWidth)
+	touch, err := picture.Icon()
 	if err != nil {
 		return nil, err
 	}
 	all["touch.png"] = newAsset(root, "touch.png", "image/png", touch)
 	return all, nil
 }
-
-// touchIconWidth is the width of the site's icon on the home screen of a phone, in pixels.
-const touchIconWidth = 192
 
 // newAsset makes an asset below root. New content gets a new name, which no browser has cached.
 func newAsset(root, file, media string, content []byte) *Asset {

@@ -6,14 +6,17 @@ import (
 	"image/png"
 )
 
-// iconGrid is the width of the icon in grid squares, as in its SVG.
-const iconGrid = 32
+const (
+	// iconGrid is the width of the icon in grid squares, as in its SVG.
+	iconGrid = 32
+	// iconWidth is its width on the home screen of a phone, in pixels.
+	iconWidth = 192
+)
 
-// Icon returns the icon of the site as PNG: nine pockets, one with a card of another colour. width
-// is a multiple of iconGrid.
-func Icon(width int) ([]byte, error) {
-	scale := width / iconGrid
-	icon := image.NewRGBA(image.Rect(0, 0, iconGrid*scale, iconGrid*scale))
+// Icon returns the icon of the site as PNG: nine pockets, one with a card of another colour.
+func Icon() ([]byte, error) {
+	const scale = iconWidth / iconGrid
+	icon := image.NewRGBA(image.Rect(0, 0, iconWidth, iconWidth))
 	draw.Draw(icon, icon.Bounds(), image.NewUniform(parseColour("#1d5bb8")), image.Point{}, draw.Src)
 	for row := range 3 {
 		for column := range 3 {
