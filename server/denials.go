@@ -63,8 +63,8 @@ func seconds(n int64) string {
 	return wire.Decimal(n) + " seconds"
 }
 
-// The columns of metrics: the statuses that this server answers, and the error codes of refused
-// calls that are worth watching. Both follow from the tables of codes.
+// The columns of metrics: the statuses that this server answers and 0 for any other, and the error
+// codes of refused calls that are worth watching. Both follow from the tables of codes.
 var statuses, denialReasons = func() (statuses []int, reasons []wire.Code) {
 	statuses = []int{200, 202, 204, 301, 304}
 	for _, table := range []map[wire.Code]wire.Meaning{wire.LiveCodes, wire.PreviewCodes} {
@@ -80,7 +80,7 @@ var statuses, denialReasons = func() (statuses []int, reasons []wire.Code) {
 	// Nearly every response has the first status.
 	slices.Sort(statuses)
 	slices.Sort(reasons)
-	return slices.Compact(statuses), slices.Compact(reasons)
+	return append(slices.Compact(statuses), 0), slices.Compact(reasons)
 }()
 
 // denialSurfaces are the surfaces whose denials are counted.

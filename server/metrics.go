@@ -46,7 +46,7 @@ func statusColumn(status int) int {
 	if column := slices.Index(statuses, status); column >= 0 {
 		return column
 	}
-	return len(statuses)
+	return len(statuses) - 1
 }
 
 // newMetrics gives every route, operation and tool a row.
@@ -70,11 +70,11 @@ func newMetrics(table []*route, tools []*operation) *metrics {
 		tool.metricRow = counts.rowOf(metricKey{surfaceMCP, string(tool.Name)})
 	}
 
-	counts.requests = counters.NewCounters(len(counts.rows), len(statuses)+1)
+	counts.requests = counters.NewCounters(len(counts.rows), len(statuses))
 	counts.latency = counters.NewDurations(len(counts.rows), counters.Decades(5*time.Microsecond, time.Second)...)
 	counts.totals = counters.NewCounters(1, totalColumns)
 	counts.denials = counters.NewCounters(len(denialSurfaces), len(denialReasons))
-	counts.broken = counters.NewCounters(1, len(statuses)+1)
+	counts.broken = counters.NewCounters(1, len(statuses))
 	return counts
 }
 
@@ -155,14 +155,9 @@ type Denials struct {
 // countsByStatus reads a row of responses, without statuses that never occurred.
 func countsByStatus(counters *counters.Counters, row int) map[int]uint64 {
 	found := map[int]uint64{}
-	for column := range len(statuses) + 1 {
-		n := counters.Sum(row, column)
-		switch {
-		case n == 0:
-		case column < len(statuses):
-			found[statuses[column]] = n
-		default:
-			found[0] = n
+	for column, status := range statuses {
+		if n := counters.Sum(row, column); n > 0 {
+			found[status] = n
 		}
 	}
 	return found
