@@ -25,30 +25,27 @@ import (
 	"ninepocket/node"
 )
 
-// controlFlags are the flags of commands on the control database.
-type controlFlags struct {
-	control string
-}
-
-// add adds the flags to a command, and hints to its errors. The database is open while run runs.
-func (flags *controlFlags) add(
+// addControl adds the flags of commands on the control database, and hints to its errors. The database is open
+// while run runs.
+func addControl(
 	cmd *cobra.Command, run func(cmd *cobra.Command, args []string, db *control.DB) error,
 ) *cobra.Command {
-	flags.define(cmd)
+	url := defineControl(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return withControl(cmd, flags.control, func(db *control.DB) error { return run(cmd, args, db) })
+		return withControl(cmd, *url, func(db *control.DB) error { return run(cmd, args, db) })
 	}
 	return cmd
 }
 
-func (flags *controlFlags) define(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&flags.control, "control", "", "PostgreSQL `URL` of the fleet"+ofConfiguration)
+// defineControl defines those flags, and returns the URL of the database.
+func defineControl(cmd *cobra.Command) (url *string) {
+	url = cmd.Flags().String("control", "", "PostgreSQL `URL` of the fleet"+ofConfiguration)
 	cmd.Flags().Bool("json", false, "print JSON")
 	configured(cmd, needed, "control")
+	return url
 }
 
 func fleetCheck() *cobra.Command {
-	var flags controlFlags
 	var redis limiterFlags
 	var acks, store string
 	var publishers []string
@@ -64,7 +61,7 @@ func fleetCheck() *cobra.Command {
 	redis.add(cmd)
 	cmd.Flags().StringVar(&acks, "acks", "replica", "what a grant of rights waits for: replica, aof or none")
 	cmd.Flags().IntVar(&redis.Replicas, "replicas", 1, "replicas that must have a grant, with --acks replica")
-	flags.define(cmd)
+	url := defineControl(cmd)
 	cmd.Flags().StringVar(&store, "store", "", "`URL` of the store, s3://…"+ofConfiguration)
 	cmd.Flags().StringSliceVar(&publishers, "publishers", nil, "`ID:KEY` that may sign them"+ofConfiguration)
 	for key := range strings.FieldsSeq("fleet.acks fleet.replicas store publishers") {
@@ -82,7 +79,7 @@ func fleetCheck() *cobra.Command {
 		}
 
 		// An unavailable engine is a finding, so that the other one is still checked.
-		all, epoch := inspectPostgres(cmd, flags.control)
+		all, epoch := inspectPostgres(cmd, *url)
 		if redis.URL != "" {
 			all = append(all, inspectRedis(cmd.Context(), redis.Options)...)
 		}
@@ -189,7 +186,6 @@ func printFindings(cmd *cobra.Command, all []control.Finding) error {
 }
 
 func fleetStatus() *cobra.Command {
-	var flags controlFlags
 	var redis limiterFlags
 	cmd := &cobra.Command{
 		Use: "status", Short: "List the servers with their snapshot and last report",
@@ -198,7 +194,7 @@ func fleetStatus() *cobra.Command {
 		Args: cobra.NoArgs,
 	}
 	redis.add(cmd)
-	return flags.add(cmd, func(cmd *cobra.Command, _ []string, db *control.DB) error {
+	return addControl(cmd, func(cmd *cobra.Command, _ []string, db *control.DB) error {
 		if err := redis.check(); err != nil {
 			return err
 		}
@@ -248,7 +244,6 @@ func printRestored(cmd *cobra.Command, db *control.DB, servers []control.Server)
 }
 
 func fleetRevive() *cobra.Command {
-	var flags controlFlags
 	var reason string
 	cmd := &cobra.Command{
 		Use: "revive ID --reason TEXT", Short: "Let a revoked key work again, within 2 seconds",
@@ -261,7 +256,7 @@ func fleetRevive() *cobra.Command {
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the log of keys")
 	require(cmd, "reason")
 
-	return flags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
+	return addControl(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
 		now := time.Now()
 		// The log gets completed changes only.
 		var key *keys.Key
@@ -332,7 +327,6 @@ func serverCells(server control.Server) []any {
 }
 
 func fleetForget() *cobra.Command {
-	var flags controlFlags
 	var redis limiterFlags
 	var yes bool
 	cmd := &cobra.Command{
@@ -346,7 +340,7 @@ func fleetForget() *cobra.Command {
 	redis.add(cmd)
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it")
 
-	return flags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
+	return addControl(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
 		if !yes {
 			return fail(exitUsage, "look at: ninepocket fleet status; then say --yes",
 				fmt.Errorf("cannot forget %q without --yes", args[0]))
@@ -404,7 +398,6 @@ type importResult struct {
 }
 
 func fleetImport() *cobra.Command {
-	var flags controlFlags
 	var state string
 	cmd := &cobra.Command{
 		Use: "import", Short: "Import keys and bills of one machine into a fleet",
@@ -417,7 +410,7 @@ func fleetImport() *cobra.Command {
 	cmd.Flags().StringVar(&state, "state", "", "state `DIR` of the machine"+ofConfiguration)
 	configured(cmd, needed, "state")
 
-	return flags.add(cmd, func(cmd *cobra.Command, _ []string, db *control.DB) error {
+	return addControl(cmd, func(cmd *cobra.Command, _ []string, db *control.DB) error {
 		out, err := importState(cmd, db, state)
 		if err != nil {
 			return withHint(err, stateHints, state)

@@ -306,26 +306,23 @@ func tenantsDelete() *cobra.Command {
 			"with their next checkpoint. Access logs and backups have it until they are rotated, and are listed.\n" +
 			"The folder of [backup] gets a mark without the name, by which a restore deletes the tenant again.",
 		Example: "  ninepocket tenants delete acme --reason 'asked for it on 2026-11-20' --state state --yes",
+		RunE:    func(cmd *cobra.Command, args []string) error { return flags.delete(cmd, args[0], yes) },
 	}
-
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		layered, err := readConfiguration(cmd, cmd.Flags().Lookup("config").Value.String())
-		if err != nil {
-			return err
-		}
-		return flags.delete(cmd, args[0], &layered.Config, yes)
-	}
 	return flags.addReason(cmd)
 }
 
-func (flags *tenantFlags) delete(cmd *cobra.Command, name string, config *settings.Config, yes bool) error {
+func (flags *tenantFlags) delete(cmd *cobra.Command, name string, yes bool) error {
+	config, err := readConfiguration(cmd, cmd.Flags().Lookup("config").Value.String())
+	if err != nil {
+		return err
+	}
 	// Tried on a copy first: a tombstone must not be of a tenant that stays.
 	file, err := flags.ReadKeys(cmd.Context())
 	if err != nil {
 		return err
 	}
-	out := deletedTenant{Tenant: name, Opaque: keys.MintOpaque(), Files: flags.filesWithNames(config)}
+	out := deletedTenant{Tenant: name, Opaque: keys.MintOpaque(), Files: flags.filesWithNames(&config.Config)}
 	now := time.Now()
 	if err := file.Delete(name, out.Opaque, now); err != nil {
 		return err
@@ -382,18 +379,13 @@ func (flags *tenantFlags) filesWithNames(config *settings.Config) []string {
 	return slices.DeleteFunc(files, func(path string) bool { return filepath.Base(path) == tombstone.Name })
 }
 
-// planFlags are the flags of commands that change the plans of a fleet.
-type planFlags struct {
-	controlFlags
-	dry bool
-}
-
 // planChange returns the plans to be written, nil for one to be removed, given those of the database.
 type planChange func(cmd *cobra.Command, args []string, db *control.DB, stored keys.Plans) (keys.Plans, error)
 
-func (flags *planFlags) add(cmd *cobra.Command, change planChange) *cobra.Command {
-	cmd.Flags().BoolVar(&flags.dry, "dry-run", false, dryRunHelp)
-	return flags.controlFlags.add(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
+// changePlans makes a command that changes the plans of a fleet.
+func changePlans(cmd *cobra.Command, change planChange) *cobra.Command {
+	dry := cmd.Flags().Bool("dry-run", false, dryRunHelp)
+	return addControl(cmd, func(cmd *cobra.Command, args []string, db *control.DB) error {
 		changes, err := db.PlanChanges(cmd.Context())
 		if err != nil {
 			return err
@@ -404,7 +396,7 @@ func (flags *planFlags) add(cmd *cobra.Command, change planChange) *cobra.Comman
 		}
 
 		what := cmp.Or(strings.Join(changed.Names(), ", "), "nothing")
-		if flags.dry {
+		if *dry {
 			cmd.PrintErrln("note: a dry run: nothing is changed")
 		} else if err := db.ChangePlans(cmd.Context(), changed); err != nil {
 			return err
@@ -417,8 +409,7 @@ func (flags *planFlags) add(cmd *cobra.Command, change planChange) *cobra.Comman
 }
 
 func plansList() *cobra.Command {
-	var flags controlFlags
-	return flags.add(&cobra.Command{
+	return addControl(&cobra.Command{
 		Use: "list", Short: "List the plans of a fleet", Args: cobra.NoArgs,
 		Long: "Lists the plans of the control database with their limits and prices. A plan that is not listed is\n" +
 			"what the file of each server says.",
@@ -453,7 +444,6 @@ func planCells(plan *keys.Plan) []any {
 }
 
 func plansSet() *cobra.Command {
-	var flags planFlags
 	var given settings.Config
 	const unnamed = "NAME" // the plan that flags fill, until the argument says which one it is
 	cmd := &cobra.Command{
@@ -484,7 +474,7 @@ func plansSet() *cobra.Command {
 		wrong.Add(err)
 		return fail(exitUsage, "", wrong.Err())
 	}
-	return flags.add(cmd, func(cmd *cobra.Command, args []string, _ *control.DB, all keys.Plans) (keys.Plans, error) {
+	return changePlans(cmd, func(cmd *cobra.Command, args []string, _ *control.DB, all keys.Plans) (keys.Plans, error) {
 		plans, err := settings.Plans(cmd.Flags().Lookup("config").Value.String())
 		if err == nil {
 			plans, err = given.ChangePlans(plans.With(all))
@@ -494,8 +484,7 @@ func plansSet() *cobra.Command {
 }
 
 func plansRemove() *cobra.Command {
-	var flags planFlags
-	return flags.add(&cobra.Command{
+	return changePlans(&cobra.Command{
 		Use: "remove NAME", Short: "Remove a plan that no key has from a fleet", Args: cobra.ExactArgs(1),
 		Long: "Removes a plan from the control database. One that keys have is refused, and their tenants named.\n" +
 			"Where the file of a server has the plan, it holds there.",
@@ -526,8 +515,7 @@ func plansRemove() *cobra.Command {
 }
 
 func plansImport() *cobra.Command {
-	var flags planFlags
-	return flags.add(&cobra.Command{
+	return changePlans(&cobra.Command{
 		Use: "import --config FILE", Short: "Import the plans of a configuration into a fleet", Args: cobra.NoArgs,
 		Long: "Enters the built-in plans, as the configuration has changed them, and its own ones, with prices.\n" +
 			"Plans that the database has stay as they are, and those that differ are named.",
