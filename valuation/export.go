@@ -109,11 +109,7 @@ func (e *Export) Next() bool {
 }
 
 // Item returns the last row as a line of a list.
-func (e *Export) Item() Item {
-	item := e.layout.item(e.header, e.row)
-	item.fromRow = true
-	return item
-}
+func (e *Export) Item() Item { return e.layout.item(e.header, e.row) }
 
 // Offset returns where the last row of the text ended, in bytes.
 func (e *Export) Offset() int { return e.before + int(e.rows.InputOffset()) }

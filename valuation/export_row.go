@@ -112,7 +112,7 @@ func (l *layout) item(header, row []string) Item {
 	item := Item{
 		Name: cell("name", "productname", "cardname", "englishname", "simplename"),
 		Set:  cell("set", "setname", "expname"), Number: cell("cardnumber"), Variant: cell("printing", "variance"),
-		Condition: cell("condition", "cardcondition"), code: cell("setcode", "exp"),
+		Condition: cell("condition", "cardcondition"), code: cell("setcode", "exp"), fromRow: true,
 	}
 
 	// The app appends the number to names that several cards have.
@@ -335,9 +335,7 @@ func readRow(text string) (Item, bool) {
 	// A line has no header: the shapes of its columns identify the app (decision 2209).
 	for i := range layouts {
 		if layouts[i].matchesRow(row) {
-			item := layouts[i].item(layouts[i].header, row)
-			item.fromRow = true
-			return item, true
+			return layouts[i].item(layouts[i].header, row), true
 		}
 	}
 	return Item{}, false

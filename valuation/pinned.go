@@ -112,11 +112,7 @@ func setsIn(names *index.SetNames, words []word) []uint32 {
 	// A misspelt name of a set is sought in short lines only: each is compared with every name.
 	for n := min(maxMisspeltSet, len(words)); n > 0 && len(words) <= searchWords; n-- {
 		for i := range words[:len(words)-n+1] {
-			var run []string
-			for _, w := range words[i : i+n] {
-				run = append(run, w.raw)
-			}
-			sets, corrected := names.ResolveFuzzy(strings.Join(run, " "))
+			sets, corrected := names.ResolveFuzzy(spaced(words[i : i+n]))
 			if corrected && len(sets) > 0 {
 				return sets
 			}
