@@ -21,7 +21,7 @@ func Fold(s string) string {
 	// Writing never overtakes reading.
 	folded := plain[:0]
 	for i := 0; i < len(plain); {
-		r, size := DecodeRune(plain[i:])
+		r, size := utf8.DecodeRune(plain[i:])
 		if IsWordRune(r) {
 			folded = append(folded, plain[i:i+size]...)
 		}
@@ -52,24 +52,12 @@ func Unescape(s string) string {
 // appendPlainText appends every character of s in the way of AppendPlain.
 func appendPlainText(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
-		r := rune(s[i])
-		size := 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(s[i:])
-		}
+		r, size := utf8.DecodeRuneInString(s[i:])
 		dst = AppendPlain(dst, s[i:i+size], r)
 		i += size
 	}
 
 	return dst
-}
-
-// DecodeRune is utf8.DecodeRune with a fast path for ASCII.
-func DecodeRune(b []byte) (r rune, size int) {
-	if b[0] < utf8.RuneSelf {
-		return rune(b[0]), 1
-	}
-	return utf8.DecodeRune(b)
 }
 
 // AppendPlain appends one character c (decoded: r) in lower case, decomposed (NFKD) and without its diacritics.

@@ -3,6 +3,7 @@ package cardvocab
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 )
 
 // NumberKey returns the canonical form of a collector number, which the number filter compares
@@ -50,7 +51,7 @@ func appendNumberKey(key []byte, number string) []byte {
 	// Whether a sign follows the last letter or digit.
 	split := false
 	for i := 0; i < len(plain); {
-		r, size := DecodeRune(plain[i:])
+		r, size := utf8.DecodeRune(plain[i:])
 		if IsWordRune(r) {
 			mark := len(key)
 			key = NormaliseLastDigit(append(key, plain[i:i+size]...), mark, split)

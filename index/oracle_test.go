@@ -55,8 +55,13 @@ func newOracle(t testing.TB, w *fixture.World) *oracle {
 		}
 	}
 
+	order := make([]uint32, len(w.Cards))
+	for i := range order {
+		order[i] = uint32(i)
+	}
 	o.words, err = text.Build(context.Background(), text.Corpus{
 		Len:      len(w.Cards),
+		Order:    order,
 		Name:     func(i int) string { return o.row(uint32(i)).Name },
 		Number:   func(i int) string { return o.row(uint32(i)).Number },
 		Printing: func(i int) string { return o.row(uint32(i)).Printing },
@@ -96,7 +101,7 @@ func newOracle(t testing.TB, w *fixture.World) *oracle {
 			}
 			return 0
 		},
-	}, nil)
+	}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}

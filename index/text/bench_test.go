@@ -75,7 +75,7 @@ func syntheticIndex(tb testing.TB, n int) *Index {
 		return ix.(*Index)
 	}
 
-	ix, err := Build(context.Background(), synthetic(n), nil)
+	ix, err := Build(context.Background(), synthetic(n), noStep)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func BenchmarkBuild(b *testing.B) {
 			corpus := synthetic(cards)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Build(context.Background(), corpus, nil); err != nil {
+				if _, err := Build(context.Background(), corpus, noStep); err != nil {
 					b.Fatal(err)
 				}
 			}

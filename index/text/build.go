@@ -48,13 +48,8 @@ type builder struct {
 }
 
 // Build makes the index of a corpus. It takes a few milliseconds for ten thousand cards, mostly in
-// bleve. It calls step every ten microseconds or so, so that background work can pause; a nil step
-// never pauses.
+// bleve. It calls step every ten microseconds or so, so that background work can pause.
 func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
-	if step == nil {
-		step = func() {}
-	}
-
 	b := &builder{
 		corpus: corpus, step: step,
 		index: &Index{
@@ -74,7 +69,8 @@ func Build(ctx context.Context, corpus Corpus, step func()) (*Index, error) {
 	b.readPhrases()
 
 	// Name groups are numbered in catalog order, which prices do not change.
-	for place, i := range corpus.inOrder {
+	for place, card := range corpus.Order {
+		i := int(card)
 		if place&15 == 0 {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -544,9 +540,7 @@ func (b *builder) finishExpander() error {
 	}
 
 	ex := &ix.expander
-	ex.words = &ix.words
-	ex.names = &ix.names
-	ex.aliases = &ix.aliases
+	ex.lexicon = ix.lexicon
 	ex.near = near
 	ex.seed = maphash.MakeSeed()
 	for _, suffix := range suffixes {

@@ -28,7 +28,7 @@ func TestBuildLeavesNothing(t *testing.T) {
 }
 
 func TestEmptyCorpus(t *testing.T) {
-	ix, err := Build(context.Background(), Corpus{}, nil)
+	ix, err := Build(context.Background(), Corpus{}, noStep)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (c *testCatalog) add(t *testing.T, cards []testCard) {
 	}
 
 	var err error
-	c.index, err = Build(context.Background(), c.corpus(), nil)
+	c.index, err = Build(context.Background(), c.corpus(), noStep)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +94,18 @@ func (c *testCatalog) corpus() Corpus { // air: one value
 	})
 }
 
+// noStep is the step of a build that never pauses.
+func noStep() {}
+
+// identity returns the order of n cards that are numbered in catalog order.
+func identity(n int) []uint32 {
+	order := make([]uint32, n)
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	return order
+}
+
 // complete sets the parts of a corpus that a test leaves open.
 func complete(corpus Corpus) Corpus {
 	nothing := func(int) string { return "" }
@@ -113,6 +125,7 @@ func complete(corpus Corpus) Corpus {
 			*each = func(int, func(string)) {}
 		}
 	}
+	corpus.Order = identity(corpus.Len)
 	return corpus
 }
 

@@ -37,7 +37,7 @@ func smallIndex(tb testing.TB) *Index {
 	}
 
 	c := testCatalog{cards: cards}
-	ix, err := Build(context.Background(), c.corpus(), nil)
+	ix, err := Build(context.Background(), c.corpus(), noStep)
 	if err != nil {
 		tb.Fatal(err)
 	}

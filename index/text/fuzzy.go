@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"ninepocket/cardvocab"
 )
@@ -30,9 +31,7 @@ type nearWord struct {
 // whole pages would cost two goroutines per index to stop, and more time per lookup than the
 // slot's load and compare.
 type fuzzyExpander struct {
-	words    *vocabulary
-	names    *postings // words of more names rank higher
-	aliases  *aliasTable
+	*lexicon
 	near     dictionary
 	suffixes []uint32
 	seed     maphash.Seed
@@ -162,7 +161,7 @@ func (ex *fuzzyExpander) lookupAliases(w []byte, words []nearWord) (near []nearW
 		return nil
 	}
 
-	_, size := cardvocab.DecodeRune(w)
+	_, size := utf8.DecodeRune(w)
 	a := automaton{pattern: w, limit: limit}
 	for id, end := ex.aliases.phrases.prefix(w[:size]); id < end; {
 		phrase := ex.aliases.phrases.word(id)

@@ -12,7 +12,7 @@ import (
 // Names, numbers and sets are in their display form, "" or -1 where there is none.
 type Corpus struct {
 	Len     int
-	Order   []uint32 // the cards in catalog order; nil if they are numbered so
+	Order   []uint32 // the cards in catalog order
 	Name    func(i int) string
 	Number  func(i int) string // as printed, with or without its "/total"
 	SetName func(i int) string
@@ -34,19 +34,6 @@ type Corpus struct {
 	Unpriced   bool               // no card has a price
 	Games      []string           // by number: a game's name
 	Aliases    []Alias
-}
-
-// inOrder yields the cards in catalog order.
-func (c *Corpus) inOrder(yield func(place, card int) bool) {
-	for place := range c.Len {
-		card := place
-		if c.Order != nil {
-			card = int(c.Order[place])
-		}
-		if !yield(place, card) {
-			return
-		}
-	}
 }
 
 // aliasCards returns the card that each alias stands for, or none.

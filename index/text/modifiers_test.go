@@ -24,7 +24,7 @@ func modifierIndex(t *testing.T) *Index {
 		SetName: func(int) string { return "" },
 		Name:    func(i int) string { return names[i] },
 		Number:  func(i int) string { return fmt.Sprintf("%03d/150", i+1) },
-	}), nil)
+	}), noStep)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,11 +59,7 @@ func (norm *normaliser) read(text string, limit int) {
 	sc := scanner{norm: norm, limit: limit, before: ' ', start: -1}
 	text = cardvocab.Unescape(text)
 	for sc.at < len(text) && !sc.full() {
-		char := rune(text[sc.at])
-		size := 1
-		if char >= utf8.RuneSelf {
-			char, size = utf8.DecodeRuneInString(text[sc.at:])
-		}
+		char, size := utf8.DecodeRuneInString(text[sc.at:])
 		sc.rune(text[sc.at:sc.at+size], char)
 		sc.at += size
 	}
@@ -116,7 +112,7 @@ func (sc *scanner) rune(c string, char rune) {
 	// A ligature or a fraction decomposes into several signs.
 	sc.norm.signs = cardvocab.AppendPlain(sc.norm.signs[:0], c, char)
 	for i := 0; i < len(sc.norm.signs); {
-		char, size := cardvocab.DecodeRune(sc.norm.signs[i:])
+		char, size := utf8.DecodeRune(sc.norm.signs[i:])
 		words := ""
 		isSymbol := false
 		if char >= utf8.RuneSelf {

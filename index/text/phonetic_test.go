@@ -9,7 +9,7 @@ import (
 // have more runs in common than either has.
 func TestSoundsThatRepeat(t *testing.T) {
 	c := testCatalog{cards: []testCard{{name: "Hahahahahaha"}, {name: "Zehahahahaha!"}, {name: "Charizard"}}}
-	ix, err := Build(context.Background(), c.corpus(), nil)
+	ix, err := Build(context.Background(), c.corpus(), noStep)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -206,7 +206,7 @@ func TestOrderOfCards(t *testing.T) {
 		shuffled.cards[i] = c.cards[p]
 	}
 
-	index, err := Build(context.Background(), shuffled.corpus(), nil)
+	index, err := Build(context.Background(), shuffled.corpus(), noStep)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func TestSearchSet(t *testing.T) {
 
 	corpus := c.corpus()
 	corpus.Total = func(int) int { return 0 }
-	index, err := Build(context.Background(), corpus, nil)
+	index, err := Build(context.Background(), corpus, noStep)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func buildSmall(t *testing.T, aliases []Alias, cards ...[4]string) *Index {
 		Year:    func(i int) int { return 1999 * strings.Count(cards[i][2], "Base Set") },
 		Games:   []string{"Pokémon", "One Piece"},
 		Aliases: aliases,
-	}), nil)
+	}), noStep)
 	if err != nil {
 		t.Fatal(err)
 	}
