@@ -21,14 +21,17 @@ func newTable(n int, key func(row uint32) string) *table {
 
 // add inserts a row unless the table has its string already: the first row wins.
 func (t *table) add(row uint32) {
-	s := t.key(row)
+	if at := t.slot(t.key(row)); *at == 0 {
+		*at = row + 1
+	}
+}
+
+// slot returns the slot of a string, or the free one that it would take.
+func (t *table) slot(s string) *uint32 {
 	for h := xxhash.Sum64String(s); ; h++ {
-		switch at := t.slots[h&t.mask]; {
-		case at == 0:
-			t.slots[h&t.mask] = row + 1
-			return
-		case t.key(at-1) == s:
-			return
+		at := &t.slots[h&t.mask]
+		if *at == 0 || t.key(*at-1) == s {
+			return at
 		}
 	}
 }
@@ -49,13 +52,6 @@ func (t *table) append(n uint32) {
 
 // find returns the row of a string.
 func (t *table) find(s string) (row uint32, ok bool) {
-	for h := xxhash.Sum64String(s); ; h++ {
-		at := t.slots[h&t.mask]
-		if at == 0 {
-			return 0, false
-		}
-		if t.key(at-1) == s {
-			return at - 1, true
-		}
-	}
+	at := *t.slot(s)
+	return max(at, 1) - 1, at != 0
 }

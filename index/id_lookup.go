@@ -19,7 +19,7 @@ func (ix *Index) buildRefs(moved *moves, step func()) {
 	ix.cards = newRefs(&c.Cards.ID, &c.Cards.Slug, &c.Registry, step)
 	ix.sets = newRefs(&c.Sets.ID, &c.Sets.Slug, &c.Registry, step)
 	ix.games = newGames(c)
-	ix.products = newProducts(c, ix, moved, step)
+	ix.products = newProducts(ix, moved, step)
 }
 
 func newRefs(ids, slugs *snapshot.Strings, registry *snapshot.IDHistory, step func()) *refs {

@@ -13,9 +13,7 @@ import (
 // Products finds the verified products of one catalog: cards and sealed products that a batch of
 // prices may ask for (docs/API.md, Product). It is immutable and safe for concurrent use.
 type Products struct {
-	c     *snapshot.Catalog
-	cards *refs
-	games *games
+	ix *Index
 
 	items    []uint32 // by public id ascending
 	sealed   *table   // sealed products by public id
@@ -25,8 +23,9 @@ type Products struct {
 // Products returns the verified products.
 func (ix *Index) Products() *Products { return ix.products }
 
-func newProducts(c *snapshot.Catalog, ix *Index, moved *moves, step func()) *Products {
-	products := &Products{c: c, cards: ix.cards, games: &ix.games}
+func newProducts(ix *Index, moved *moves, step func()) *Products {
+	c := ix.c
+	products := &Products{ix: ix}
 	tails := &c.Sealed.Tail
 	products.sealed = newTable(tails.Len(), func(row uint32) string { return tails.At(int(row)) })
 	for row := range tails.Len() {
@@ -77,12 +76,13 @@ func (p *Products) Find(tail string) (item int, ok bool) {
 	// Ids are shorter than this; a longer text is no id, and may allocate.
 	var buf [len(cardPrefix) + 64]byte
 	id := append(append(buf[:0], cardPrefix...), tail...)
-	if card, ok := p.cards.findID(unsafe.String(unsafe.SliceData(id), len(id))); ok && p.c.Cards.Product[card] != 0 {
+	card, ok := p.ix.cards.findID(unsafe.String(unsafe.SliceData(id), len(id)))
+	if ok && p.ix.c.Cards.Product[card] != 0 {
 		return card, true
 	}
 
 	row, ok := p.sealed.find(tail)
-	return p.c.Cards.ID.Len() + int(row), ok
+	return p.ix.c.Cards.ID.Len() + int(row), ok
 }
 
 // Row returns the row of a product by the tail of its public id.
@@ -91,7 +91,7 @@ func (p *Products) Row(tail string) (row int, ok bool) {
 }
 
 // tail returns the public id of a product's item without its prefix.
-func (p *Products) tail(item uint32) string { return ProductTail(p.c, int(item)) }
+func (p *Products) tail(item uint32) string { return ProductTail(p.ix.c, int(item)) }
 
 // ProductTail returns the public id of a product's item without its prefix. A card and its product
 // have one tail (decision 25).
@@ -119,18 +119,18 @@ func (p *Products) Page(dst []uint32, filter ProductFilter, after string, limit 
 	if after != "" {
 		from = sort.Search(len(p.items), func(k int) bool { return p.tail(p.items[k]) > after })
 	}
-	game, ok := p.games.find(filter.Game)
+	game, ok := p.ix.games.find(filter.Game)
 	if !ok {
 		return dst, false
 	}
 
-	cards := p.c.Cards.ID.Len()
+	cards := p.ix.c.Cards.ID.Len()
 	passes := func(row uint32) bool {
 		item := int(p.items[row])
 		if item < cards {
-			return filter.Kind != "sealed" && (game < 0 || game == int(p.c.Cards.Game[item]))
+			return filter.Kind != "sealed" && (game < 0 || game == int(p.ix.c.Cards.Game[item]))
 		}
-		return filter.Kind != "card" && (game < 0 || game == int(p.c.Sealed.Game[item-cards]))
+		return filter.Kind != "card" && (game < 0 || game == int(p.ix.c.Sealed.Game[item-cards]))
 	}
 
 	// A partner id has a list of its rows; otherwise every row is visited.
