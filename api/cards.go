@@ -86,7 +86,7 @@ func (r *Request) cardQuery() index.Query {
 	}
 	q.UpdatedSince = r.instantArg("updated_since")
 
-	q.Sort, _ = index.ParseSort(r.oneOf("sort", index.SortNames[0], index.SortNames...))
+	q.Sort = index.ParseSort(r.oneOf("sort", index.SortNames[0], index.SortNames...))
 	_, given := r.Args.Given("sort")
 	q.Ordered = given && index.MayHaveModifier(q.Words)
 	return q

@@ -68,7 +68,7 @@ func (m *meaning) apply(ix *Index, modifiers *text.Modifiers) {
 		m.Max = modifiers.Max
 	}
 	if !m.Ordered && m.Sort == Relevance {
-		m.Sort, _ = ParseSort(modifiers.Order)
+		m.Sort = ParseSort(modifiers.Order)
 
 		// Cards without a price are not cheap.
 		if m.Sort == PriceAsc && m.Min == snapshot.NoCents && m.Max == snapshot.NoCents {

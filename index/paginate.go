@@ -27,11 +27,8 @@ const (
 // The first is the default.
 var SortNames = []string{"relevance", "price_desc", "price_asc", "newest", "name", "number"}
 
-// ParseSort reads a sort parameter.
-func ParseSort(s string) (Sort, bool) {
-	k := slices.Index(SortNames, s)
-	return Sort(max(k, 0)), k >= 0
-}
+// ParseSort reads a sort parameter; any other text is the default.
+func ParseSort(s string) Sort { return Sort(max(slices.Index(SortNames, s), 0)) }
 
 // Query selects cards and their order.
 type Query struct {

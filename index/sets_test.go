@@ -364,14 +364,14 @@ func TestBuildRefusesWrongOrders(t *testing.T) {
 
 func TestParseSort(t *testing.T) {
 	for want, s := range []string{"relevance", "price_desc", "price_asc", "newest"} {
-		if got, ok := index.ParseSort(s); !ok || int(got) != want {
-			t.Errorf("%q is sort %d (%t)", s, got, ok)
+		if got := index.ParseSort(s); int(got) != want {
+			t.Errorf("%q is sort %d", s, got)
 		}
 	}
 
 	for _, s := range []string{"", "Newest", "price", "newest "} {
-		if _, ok := index.ParseSort(s); ok {
-			t.Errorf("%q is a sort", s)
+		if got := index.ParseSort(s); got != index.Relevance {
+			t.Errorf("%q is sort %d", s, got)
 		}
 	}
 }

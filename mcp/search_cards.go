@@ -56,7 +56,7 @@ func cardQuery(a args) index.Query {
 	q.Max = a.number("max_price_cents")
 	q.ReleasedAfter = snapshot.Day(a.number("released_after"))
 	q.ReleasedBefore = snapshot.Day(a.number("released_before"))
-	q.Sort, _ = index.ParseSort(a.text("sort"))
+	q.Sort = index.ParseSort(a.text("sort"))
 	q.Ordered = a.has("sort") && index.MayHaveModifier(q.Words)
 	return q
 }

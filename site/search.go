@@ -48,7 +48,7 @@ func (q *SearchQuery) query() index.Query {
 	query.Variant = q.Variant
 	query.Min = cmp.Or(q.Min, snapshot.NoCents)
 	query.Max = cmp.Or(q.Max, snapshot.NoCents)
-	query.Sort, _ = index.ParseSort(q.Sort)
+	query.Sort = index.ParseSort(q.Sort)
 	query.Ordered = q.Sort != "" && index.MayHaveModifier(q.Words)
 	return query
 }

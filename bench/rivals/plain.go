@@ -231,7 +231,7 @@ func (p *plain) search(r *http.Request) (any, int) {
 	values := r.URL.Query()
 	query := index.Query{Filter: index.NoFilter, Words: values.Get("q"), HasWords: values.Has("q")}
 	query.Game = values.Get("game")
-	query.Sort, _ = index.ParseSort(values.Get("sort"))
+	query.Sort = index.ParseSort(values.Get("sort"))
 	for name, bound := range map[string]*int64{"min_price_cents": &query.Min, "max_price_cents": &query.Max} {
 		if values.Has(name) {
 			n, err := strconv.ParseInt(values.Get(name), 10, 64)
