@@ -310,12 +310,7 @@ func termQuery(field, word string) query.Query {
 // one costs so much.
 func (c *lookup) expand(field, pattern string, perRecord int) (list []string, err error) {
 	prefix, _, starred := strings.Cut(pattern, "*")
-	var dict bleveindex.FieldDict
-	if prefix == "" {
-		dict, err = c.reader.FieldDict(field)
-	} else {
-		dict, err = c.reader.FieldDictPrefix(field, []byte(prefix))
-	}
+	dict, err := c.reader.FieldDictPrefix(field, []byte(prefix))
 	if err != nil {
 		return nil, fmt.Errorf("cannot read bleve's words: %w", err)
 	}

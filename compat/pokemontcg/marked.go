@@ -6,6 +6,7 @@ import (
 
 	"github.com/blevesearch/bleve/v2/mapping"
 	"github.com/blevesearch/bleve/v2/search"
+	"github.com/blevesearch/bleve/v2/search/searcher"
 	bleveindex "github.com/blevesearch/bleve_index_api"
 )
 
@@ -20,8 +21,10 @@ func (marks *markedQuery) Searcher(
 	return &markedSearcher{marks: marks.marks}, nil
 }
 
-// markedSearcher steps over the marks.
+// markedSearcher steps over the marks. Nothing is scored, and nothing has to be closed: the rest is that of
+// a searcher without matches.
 type markedSearcher struct {
+	searcher.MatchNoneSearcher
 	marks []uint64
 	next  uint64 // bleve's number that is looked at next
 }
@@ -63,23 +66,3 @@ func (s *markedSearcher) Count() (n uint64) {
 	}
 	return n
 }
-
-// The rest of search.Searcher: nothing is scored, and nothing has to be closed.
-
-// Close does nothing.
-func (s *markedSearcher) Close() error { return nil }
-
-// Weight is that of every record.
-func (s *markedSearcher) Weight() float64 { return 1 }
-
-// SetQueryNorm does nothing.
-func (s *markedSearcher) SetQueryNorm(float64) {}
-
-// Min is how many parts must match.
-func (s *markedSearcher) Min() int { return 0 }
-
-// Size is about how many bytes the searcher takes.
-func (s *markedSearcher) Size() int { return 8 * len(s.marks) }
-
-// DocumentMatchPoolSize is how many matches it holds at once.
-func (s *markedSearcher) DocumentMatchPoolSize() int { return 1 }

@@ -24,7 +24,6 @@ type Service struct {
 	dir   string
 	log   *slog.Logger
 	state atomic.Pointer[state]
-	mu    sync.Mutex // of Prepare
 }
 
 // state is the records of a View, and where the catalog has their prices.
@@ -68,10 +67,9 @@ func (s *Service) Follow(ctx context.Context, current func() *engine.View, swapp
 	}
 }
 
-// Prepare makes a View the served View. It reads and indexes cards only if they have changed.
+// Prepare makes a View the served View. It reads and indexes cards only if they have changed. One goroutine
+// calls it.
 func (s *Service) Prepare(ctx context.Context, view *engine.View) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	now := s.state.Load()
 	if now != nil && now.view == view {
 		return nil
