@@ -86,26 +86,24 @@ type storeFacts struct {
 // watchStore reads what the store records until ctx is done. A scrape must not wait for a mount.
 func (n *Node) watchStore(ctx context.Context) {
 	store := snapshot.OpenStore(n.Config.StoreFolder())
-	runOrAbandon(ctx, func(ctx context.Context) {
-		for ctx.Err() == nil {
-			facts := storeFacts{refusedAt: map[string]time.Time{}}
-			// A missing or damaged file has no metrics; the next day replaces it.
-			facts.daily, _ = snapshot.LastDaily(store)
-			cur, _ := store.Current()
-			facts.publishedAt = cur.PublishedAt
-			for _, refusal := range store.Refusals() {
-				for _, guard := range refusal.Guards {
-					facts.refusedAt[guard.Name] = refusal.At
-				}
-			}
-
-			n.facts.Store(&facts)
-			select {
-			case <-ctx.Done():
-			case <-time.After(factsInterval):
+	for ctx.Err() == nil {
+		facts := storeFacts{refusedAt: map[string]time.Time{}}
+		// A missing or damaged file has no metrics; the next day replaces it.
+		facts.daily, _ = snapshot.LastDaily(store)
+		cur, _ := store.Current()
+		facts.publishedAt = cur.PublishedAt
+		for _, refusal := range store.Refusals() {
+			for _, guard := range refusal.Guards {
+				facts.refusedAt[guard.Name] = refusal.At
 			}
 		}
-	})
+
+		n.facts.Store(&facts)
+		select {
+		case <-ctx.Done():
+		case <-time.After(factsInterval):
+		}
+	}
 }
 
 // facts sends the metrics of what the store records.

@@ -103,12 +103,7 @@ func (n *Node) openAdmin(context.Context) (err error) {
 
 // limitListeners returns the listeners with limits on their connections, the API's with TLS if that
 // is configured.
-func (n *Node) limitListeners() (api, admin net.Listener, err error) {
-	proxies, err := n.Config.Proxies()
-	if err != nil {
-		return nil, nil, err
-	}
-
+func (n *Node) limitListeners(proxies []netip.Prefix) (api, admin net.Listener) {
 	n.connLimiter = connlimit.New(limiterOptions(&n.Config, proxies, connlimit.Capacity(), n.Log))
 	api = n.connLimiter.Listen(n.sockets.api)
 	if n.cert != nil {
@@ -116,7 +111,7 @@ func (n *Node) limitListeners() (api, admin net.Listener, err error) {
 		api = tls.NewListener(api, n.cert.Config())
 	}
 	adminLog := n.Log.With(slog.String("listener", "admin"))
-	return api, connlimit.New(connlimit.Options{Max: connlimit.MaxAdmin, Log: adminLog}).Listen(n.sockets.admin), nil
+	return api, connlimit.New(connlimit.Options{Max: connlimit.MaxAdmin, Log: adminLog}).Listen(n.sockets.admin)
 }
 
 // limiterOptions returns the limits of the API's connections for a process that has descriptors for

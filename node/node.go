@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"slices"
@@ -160,11 +161,12 @@ func (n *Node) site() wire.URLs {
 
 // run serves until ctx is done and drains.
 func (n *Node) run(ctx context.Context) error {
-	api, admin, err := n.limitListeners()
+	proxies, err := n.Config.Proxies()
 	if err != nil {
 		return err
 	}
-	n.server, err = n.newServer()
+	api, admin := n.limitListeners(proxies)
+	n.server, err = n.newServer(proxies)
 	if err != nil {
 		return err
 	}
@@ -220,18 +222,19 @@ func (n *Node) run(ctx context.Context) error {
 // startTasks starts the tasks that follow changes: of snapshots, the clock, keys, certificates and
 // settings.
 func (n *Node) startTasks(task func(func(context.Context))) {
-	task(func(ctx context.Context) { runOrAbandon(ctx, n.engine.Follow) })
+	// A file system that hangs holds up no end.
+	reader := func(do func(context.Context)) {
+		task(func(ctx context.Context) { runOrAbandon(ctx, do) })
+	}
+	reader(n.engine.Follow)
 	if n.mirror != nil {
 		task(n.mirror.Follow)
 	}
-	// A file system that hangs holds up no end.
-	task(func(ctx context.Context) {
-		runOrAbandon(ctx, func(ctx context.Context) { n.bulk.Run(ctx, n.engine.View) })
-	})
-	task(n.watchStore)
+	reader(func(ctx context.Context) { n.bulk.Run(ctx, n.engine.View) })
+	reader(n.watchStore)
 	if n.hooks != nil {
 		// The drain waits for none of them.
-		task(func(ctx context.Context) { runOrAbandon(ctx, n.hooks.Run) })
+		reader(n.hooks.Run)
 	}
 	task(func(ctx context.Context) { n.clock.TrackSteps(ctx, eventLog{n.Log}.clockStepped) })
 	task(func(ctx context.Context) { n.ring.Watch(ctx, keys.Poll, n.keysChanged) })
@@ -320,13 +323,9 @@ func (n *Node) startAccessLog() (end func()) {
 }
 
 // newServer makes the server of the API from the settings.
-func (n *Node) newServer() (*server.Server, error) {
+func (n *Node) newServer(proxies []netip.Prefix) (*server.Server, error) {
 	config := &n.Config
 	base := n.baseURL()
-	proxies, err := config.Proxies()
-	if err != nil {
-		return nil, err
-	}
 
 	// The live surface is always on.
 	preview := slices.Contains(config.Surfaces, "preview")

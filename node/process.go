@@ -118,30 +118,27 @@ func memoryLimit() int64 {
 // The memory for larger request bodies that are being read: a quarter of the limit, in addition to
 // the snapshot, connections and responses. With much memory it is that of 256 of the largest
 // bodies, or 5,000 batches of a hundred selections.
-const (
-	minBodyBudget = 2 << 20
-	maxBodyBudget = 64 << 20
-)
+const minBodyBudget = 2 << 20
 
 // bodyBudget returns server.Options.BodyBudget.
-func bodyBudget(limit int64) int64 { return max(memoryShare(limit, 4, maxBodyBudget), minBodyBudget) }
+func bodyBudget(limit int64) int64 { return max(memoryShare(limit, 4), minBodyBudget) }
 
 // memoryShare returns limit/part, at most maxShare, which is also the share if there is no limit.
-func memoryShare(limit, part, maxShare int64) int64 {
+func memoryShare(limit, part int64) int64 {
 	if limit == 0 {
 		return maxShare
 	}
 	return min(limit/part, maxShare)
 }
 
-// maxCacheBudget limits the memory of each cache: some 100,000 cached searches. Compressed bodies,
+// maxShare limits the memory of bodies, and of each cache: some 100,000 cached searches. Compressed bodies,
 // each with the plain body, are some 3,000 pages of 20 kB or 1,500 price histories of a year. That
 // is most of what clients request.
-const maxCacheBudget = 64 << 20
+const maxShare = 64 << 20
 
 // cacheBudget returns the memory for each of the two caches. With little memory it is an eighth of
 // the limit, so that the caches and bodies leave half of it to the snapshot and connections.
-func cacheBudget(limit int64) int64 { return memoryShare(limit, 8, maxCacheBudget) }
+func cacheBudget(limit int64) int64 { return memoryShare(limit, 8) }
 
 // LogMemory logs the memory limit of the process; 0 is no limit.
 func LogMemory(log *slog.Logger) {

@@ -61,7 +61,7 @@ func TestSharesOfMemory(t *testing.T) {
 			t.Errorf("of %d bytes, bodies and caches may take %d", limit, sum)
 		}
 	}
-	if bodyBudget(0) != maxBodyBudget || cacheBudget(0) != maxCacheBudget {
+	if bodyBudget(0) != maxShare || cacheBudget(0) != maxShare {
 		t.Error("without a limit they do not take what they may")
 	}
 }
