@@ -166,7 +166,7 @@ func (out *result) jsonSet(set int) {
 		out.data = slices.Delete(out.data, begin+at, begin+at+len(noSeries))
 	}
 	out.data = out.data[:len(out.data)-1] // the closing brace
-	out.data = out.urls.AppendSetURL(out.data, out.c, set)
+	out.data = out.view.Site().AppendSetURL(out.data, out.c, set)
 	if out.c.Sets.Release[set] > out.c.Date() {
 		out.json(`,"unreleased":true`)
 	}

@@ -20,7 +20,6 @@ type result struct {
 	remarks  []remark
 	view     *engine.View
 	c        *snapshot.Catalog
-	urls     *wire.URLs
 	detailed bool
 	now      time.Time
 	variant  string // the finish or edition that was asked for, "" for none
@@ -35,7 +34,6 @@ func (out *result) reset() {
 func (out *result) setView(v *engine.View) {
 	out.view = v
 	out.c = v.Catalog
-	out.urls = v.Site()
 }
 
 // json appends JSON unchanged.
@@ -99,7 +97,7 @@ func (out *result) jsonUpdated(lane int) {
 
 // jsonIdentity appends the start of an object with a card's identity, without the closing brace.
 func (out *result) jsonIdentity(card int) {
-	out.data = wire.AppendIdentity(out.data, out.c, card, out.urls)
+	out.data = wire.AppendIdentity(out.data, out.c, card, out.view.Site())
 }
 
 // jsonCard appends a card with the name of its set, or without its set, and its price.
@@ -109,7 +107,7 @@ func (out *result) jsonCard(card int, withSet bool) {
 	if withSet {
 		out.data = wire.AppendNullable(out.data, `,"set":`, out.c.OfSet(&out.c.Sets.Name, card))
 	}
-	out.data = out.urls.AppendCardURL(out.data, out.c, card)
+	out.data = out.view.Site().AppendCardURL(out.data, out.c, card)
 	out.jsonPrice(card)
 	out.json("}")
 }
@@ -140,7 +138,7 @@ func (out *result) jsonRarity(card int) {
 }
 
 func (out *result) jsonImage(card int) {
-	out.data = out.urls.AppendImage(out.data, out.c.Cards.Image.At(card))
+	out.data = out.view.Site().AppendImage(out.data, out.c.Cards.Image.At(card))
 }
 
 // jsonNext ends the object of a page with the cursor of the next page, if there is one.
