@@ -36,7 +36,7 @@ func (db *DB) Check(ctx context.Context, now func() time.Time) (all []Finding, e
 	var standby, durable bool
 	var theirs time.Time
 	var before, after time.Time
-	err = db.query(ctx, func(ctx context.Context) error {
+	err = db.withTimeout(ctx, db.timeout, func(ctx context.Context) error {
 		err := db.pool.QueryRow(ctx, `select current_setting('server_version_num')::integer,
 			current_setting('server_version'), pg_is_in_recovery(), current_setting('fsync')::boolean
 			and current_setting('synchronous_commit') <> 'off'`).Scan(&number, &version, &standby, &durable)

@@ -33,11 +33,7 @@ func (db *DB) CursorKeys(ctx context.Context) (keys []cursor.Key, err error) {
 		rows, err = cursorRows(ctx, tx)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-
-	if keyDue(rows) {
+	if err == nil && keyDue(rows) {
 		err = db.inTx(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
 			rows, err = nextCursorKey(ctx, tx)
 			return err

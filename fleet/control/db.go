@@ -73,12 +73,7 @@ type DB struct {
 
 // Open connects to the database at a URL, and creates the schema if it is missing.
 func Open(ctx context.Context, url string) (*DB, error) {
-	return openWithTimeout(ctx, url, answerTimeout)
-}
-
-// openWithTimeout is Open with another answerTimeout, for tests on busy machines.
-func openWithTimeout(ctx context.Context, url string, timeout time.Duration) (*DB, error) {
-	db, err := newDB(url, timeout)
+	db, err := New(url)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +87,7 @@ func openWithTimeout(ctx context.Context, url string, timeout time.Duration) (*D
 // New returns the database at a URL without asking it; Prepare does.
 func New(url string) (*DB, error) { return newDB(url, answerTimeout) }
 
+// newDB is New with another answerTimeout, for tests on busy machines.
 func newDB(url string, timeout time.Duration) (*DB, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -139,7 +135,7 @@ func (db *DB) Reload(ctx context.Context, url string) (taken bool, err error) {
 	if hostOf(&fresh.Config) != db.host {
 		return false, nil
 	}
-	err = db.query(ctx, func(ctx context.Context) error {
+	err = db.withTimeout(ctx, db.timeout, func(ctx context.Context) error {
 		conn, err := pgx.ConnectConfig(ctx, fresh)
 		if err == nil {
 			err = conn.Close(ctx)
@@ -204,7 +200,7 @@ func (db *DB) create(ctx context.Context, missing bool) error {
 
 // schemaVersion reads the version of the schema, 0 if there is none, and whether it has all additions.
 func (db *DB) schemaVersion(ctx context.Context) (have int, whole bool, err error) {
-	err = db.query(ctx, func(ctx context.Context) error {
+	err = db.withTimeout(ctx, db.timeout, func(ctx context.Context) error {
 		var there bool
 		err := db.pool.QueryRow(ctx, `select to_regclass('ninepocket.usage') is not null,
 			to_regclass('ninepocket.lineage') is not null and to_regclass('ninepocket.server_plans') is not null
@@ -231,11 +227,6 @@ func (db *DB) addMissing(ctx context.Context, failed error) error {
 		err = db.Prepare(ctx)
 	}
 	return errors.Join(failed, err)
-}
-
-// query runs statements that a caller waits for.
-func (db *DB) query(ctx context.Context, do func(context.Context) error) error {
-	return db.withTimeout(ctx, db.timeout, do)
 }
 
 // withTimeout runs statements with a timeout, and returns their error as explain does.

@@ -80,7 +80,7 @@ func (ledger *HookLedger) Save(ctx context.Context, record []byte) error {
 // do runs statements, while the lock's transaction lasts. After an error the lock is released, and the next Load
 // takes it again.
 func (ledger *HookLedger) do(ctx context.Context, statements func(context.Context) error) error {
-	err := ledger.db.query(ctx, func(ctx context.Context) error {
+	err := ledger.db.withTimeout(ctx, ledger.db.timeout, func(ctx context.Context) error {
 		if ledger.conn != nil {
 			if err := ledger.conn.Ping(ctx); err != nil {
 				return err

@@ -177,7 +177,7 @@ func (r *keyCache) refresh(ctx context.Context, db *DB) (changed bool, err error
 	}
 
 	next := r.clone()
-	err = db.query(ctx, func(ctx context.Context) error {
+	err = db.withTimeout(ctx, db.timeout, func(ctx context.Context) error {
 		options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 		return pgx.BeginTxFunc(ctx, db.pool, options, func(tx pgx.Tx) error { return next.applyChanges(ctx, tx) })
 	})

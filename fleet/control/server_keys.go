@@ -112,7 +112,7 @@ func (source *ServerKeys) Read(ctx context.Context) (*keys.File, bool, error) {
 
 	// Keys matter more than the rest: fleet check names who does not report, and a later call tries again.
 	if *source.serverID.Load() != "" {
-		_ = source.write(ctx, next, changed)
+		source.write(ctx, next, changed)
 	}
 	return file, changed, nil
 }
@@ -132,11 +132,11 @@ func (source *ServerKeys) Plans(configured keys.Plans) keys.Plans {
 }
 
 // write reports the plans of this server without the others', and copies the keys and plans.
-func (source *ServerKeys) write(ctx context.Context, heard heardKeys, changed bool) error {
+func (source *ServerKeys) write(ctx context.Context, heard heardKeys, changed bool) {
 	plans, err := json.Marshal(source.configured.Load().With(heard.Plans.Stored))
 	due := changed || source.reported != string(plans) || source.now().Sub(source.writtenAt) >= writeInterval
 	if err != nil || !due {
-		return err
+		return
 	}
 
 	source.writtenAt = time.Time{} // due until it is done
@@ -158,7 +158,6 @@ func (source *ServerKeys) write(ctx context.Context, heard heardKeys, changed bo
 		source.reported = string(plans)
 		source.writtenAt = source.now()
 	}
-	return err
 }
 
 // UseCopy makes the first Read return the copy, and returns the secrets of cursors of then. The error says why

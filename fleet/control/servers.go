@@ -44,7 +44,7 @@ type Server struct {
 
 // Servers returns all servers, the forgotten ones last, and else by their last report.
 func (db *DB) Servers(ctx context.Context) (all []Server, err error) {
-	err = db.query(ctx, func(ctx context.Context) error {
+	err = db.withTimeout(ctx, db.timeout, func(ctx context.Context) error {
 		rows, _ := db.pool.Query(ctx, `select incarnation, host, version, snapshot, epoch, images, pending,
 			started_at, seen_at, exported_at, forgotten_at, restored_at, restored_rows, keys_version, clock_ms,
 			case when seen_at < now() - $1::interval then now() - seen_at else interval '0' end
