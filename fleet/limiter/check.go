@@ -49,11 +49,10 @@ func (e *LostError) Error() string {
 
 // check returns a FindingsError if Redis must not be used.
 func (r *redisDialer) check(ctx context.Context, conn rueidis.DedicatedClient) error {
-	text, err := conn.Do(ctx, conn.B().Info().Build()).ToString()
+	info, err := r.info(ctx, conn)
 	if err != nil {
 		return err
 	}
-	info := readInfo(text)
 	var found []Finding
 	find := func(words, format string, args ...any) {
 		found = append(found, Finding{fmt.Sprintf(format, args...), r.cli(r.nodes[0], words)})
