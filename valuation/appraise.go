@@ -22,8 +22,6 @@ type Appraiser struct {
 	pricer      pricer
 	parsed      parsedLine
 	matching    []uint32
-	topCards    []uint32
-	cardKeys    cardKeys
 	matches     []index.Match
 	key         []byte
 	phrase      []byte
@@ -468,7 +466,7 @@ const maxOtherPrintings = 2
 func (a *Appraiser) addOtherPrintings(r *Result, f *parsedLine, fits []uint32, card uint32) {
 	others := slices.DeleteFunc(fits, func(fit uint32) bool { return fit == card })
 	top := a.topCandidates(f, others)
-	r.Alternates = slices.Clone(top[:min(len(top), MaxCandidates)])
+	r.Alternates = top[:min(len(top), MaxCandidates)]
 	r.AlternateCount = len(others)
 
 	var names []string
@@ -492,14 +490,14 @@ func (a *Appraiser) setAmbiguous(r *Result, f *parsedLine, fits []uint32) {
 		r.extendRange(a.pricer.likelyPrice(&wanted, card))
 	}
 
-	r.Candidates = slices.Clone(a.topCandidates(f, fits))
+	r.Candidates = a.topCandidates(f, fits)
 	r.Needed = a.neededFields(f, fits)
 	r.Remark = "give one's id, or " + r.Needed.Text()
 }
 
 // setAmbiguousNear sets the result of a line whose cards only nearly match its rarity.
 func (a *Appraiser) setAmbiguousNear(r *Result, f *parsedLine, fits []uint32) {
-	r.Candidates = slices.Clone(a.topCandidates(f, fits))
+	r.Candidates = a.topCandidates(f, fits)
 	if len(fits) > 1 {
 		a.setAmbiguous(r, f, fits)
 	}
@@ -510,8 +508,7 @@ func (a *Appraiser) setAmbiguousNear(r *Result, f *parsedLine, fits []uint32) {
 // candidateLimit bounds Appraiser.Candidates: nobody chooses among more.
 const candidateLimit = 24
 
-// topCandidates returns the first candidates among some cards by rank. They are valid until the
-// next call.
+// topCandidates returns the first candidates among some cards by rank.
 func (a *Appraiser) topCandidates(f *parsedLine, cards []uint32) []uint32 {
 	var buf [candidateLimit]candidateRank
 	best := buf[:0]
@@ -526,11 +523,11 @@ func (a *Appraiser) topCandidates(f *parsedLine, cards []uint32) []uint32 {
 		}
 	}
 
-	a.topCards = a.topCards[:0]
+	var top []uint32
 	for _, like := range best {
-		a.topCards = append(a.topCards, like.card)
+		top = append(top, like.card)
 	}
-	return a.topCards
+	return top
 }
 
 // maxEcho is how much of a client's own text a remark repeats, in characters.

@@ -1,6 +1,7 @@
 package valuation
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -24,10 +25,10 @@ func ReadExport(text string, limit int) (items []Item, rows int, err error) {
 		return nil, 0, err
 	}
 
-	for export.Rows < limit && export.Next() {
-		items = append(items, export.Item())
-	}
-	for export.Next() { // only counted
+	for export.Next() {
+		if export.Rows <= limit { // the others are only counted
+			items = append(items, export.Item())
+		}
 	}
 	if export.Err != nil {
 		return nil, 0, export.Err
@@ -116,13 +117,8 @@ func (e *Export) Offset() int { return e.before + int(e.rows.InputOffset()) }
 
 // separatorOf returns the separator of the cells of a header.
 func separatorOf(header string) rune {
-	best := ','
-	for _, sign := range []rune{';', '\t'} {
-		if strings.Count(header, string(sign)) > strings.Count(header, string(best)) {
-			best = sign
-		}
-	}
-	return best
+	count := func(sign rune) int { return strings.Count(header, string(sign)) }
+	return slices.MaxFunc([]rune{',', ';', '\t'}, func(a, b rune) int { return cmp.Compare(count(a), count(b)) })
 }
 
 func foldedCells(row []string) []string {

@@ -29,25 +29,25 @@ func (a *Appraiser) neededFields(f *parsedLine, cards []uint32) FieldSet {
 		return 0
 	}
 
-	a.cardKeys = a.cardKeys[:0]
+	keys := make(cardKeys, 0, len(cards))
 	for _, card := range cards {
 		number, ok := a.View.Index.Lookup().NumberGroup(card)
-		a.cardKeys = append(a.cardKeys, cardKey{a.View.Catalog.Cards.Set[card], number, !ok})
+		keys = append(keys, cardKey{a.View.Catalog.Cards.Set[card], number, !ok})
 	}
 
-	if fields := a.cardKeys.distinguishingFields(); fields != 0 {
+	if fields := keys.distinguishingFields(); fields != 0 {
 		return fields
 	}
 
 	// A client that sends another name drops the set and number that the name contained.
 	fields := NameField
-	first := a.cardKeys[0]
+	first := keys[0]
 	if f.item.Set == "" || !f.hasSet() ||
-		slices.ContainsFunc(a.cardKeys, func(x cardKey) bool { return x.set != first.set }) {
+		slices.ContainsFunc(keys, func(x cardKey) bool { return x.set != first.set }) {
 		fields |= SetField
 	}
 
-	if f.item.Number == "" || slices.ContainsFunc(a.cardKeys, func(x cardKey) bool {
+	if f.item.Number == "" || slices.ContainsFunc(keys, func(x cardKey) bool {
 		return x.number != first.number
 	}) {
 		fields |= NumberField

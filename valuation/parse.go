@@ -393,16 +393,8 @@ const maxBareDigits = 3
 
 // isCode reports whether a text is written like the code of a set: two to five capitals and digits.
 func isCode(s string) bool {
-	letters := 0
-	for i := range len(s) {
-		switch {
-		case 'A' <= s[i] && s[i] <= 'Z':
-			letters++
-		case !cardvocab.IsDigit(s[i]):
-			return false
-		}
-	}
-	return letters > 0 && len(s) >= 2 && len(s) <= 5
+	isOther := func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') }
+	return len(s) >= 2 && len(s) <= 5 && !strings.ContainsFunc(s, isOther) && !cardvocab.IsInteger(s)
 }
 
 // findBaseName finds the longest run of words that is the base name of some card. Of equally long
@@ -520,11 +512,8 @@ func (f *parsedLine) standsAlone(i int) bool {
 // included: some names contain another card's number.
 func (cs catalogLookup) isNameOfOthers(f *parsedLine, numbered []uint32) bool {
 	name := cardvocab.Fold(f.item.Name)
-	for _, card := range cs.view.Index.Lookup().ByBaseName(f.baseName) {
+	return slices.ContainsFunc(cs.view.Index.Lookup().ByBaseName(f.baseName), func(card uint32) bool {
 		other := cs.view.Catalog.Cards.Name.At(int(card))
-		if !index.Contains(numbered, card) && len(other) >= len(name) && cardvocab.Fold(other) == name {
-			return true
-		}
-	}
-	return false
+		return !index.Contains(numbered, card) && len(other) >= len(name) && cardvocab.Fold(other) == name
+	})
 }
