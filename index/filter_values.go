@@ -172,18 +172,16 @@ func expandShortName(folded string, all iter.Seq[string]) string {
 		return ""
 	}
 
-	meant := ""
-	times := 0
+	var meant []string
 	for value := range all {
 		if isAbbreviation(short, cardvocab.Fold(value)) {
-			meant = value
-			times++
+			meant = append(meant, value)
 		}
 	}
-	if times != 1 {
+	if len(meant) != 1 {
 		return ""
 	}
-	return meant
+	return meant[0]
 }
 
 // minShortName is the least number of letters of a short name: one letter begins many names.

@@ -15,9 +15,6 @@ type traitReader struct {
 	known  map[string]cardvocab.Traits
 	// rarities are cached separately: "L" says more as a rarity than elsewhere.
 	rarities map[string]cardvocab.Traits
-	// current is the traits of the current card's finishes; finish adds one to it.
-	current cardvocab.Traits
-	finish  func(string)
 }
 
 func newTraitReader(corpus Corpus) traitReader {
@@ -41,20 +38,17 @@ func (tr *traitReader) of(i int) cardvocab.Traits {
 	all |= tr.traitsOf(tr.corpus.SetName(i)) & ofSets
 
 	// Without finishes, the rarity says whether a card is holo: "Rare Holo", "Rare".
-	tr.current = 0
-	if tr.finish == nil {
-		tr.finish = func(finish string) {
-			tr.current |= tr.traitsOf(finish)
-			if tr.traitsOf(finish)&(cardvocab.Holo|cardvocab.Reverse) == 0 && finish != "" {
-				tr.current |= cardvocab.NonHolo
-			}
+	var finishes cardvocab.Traits
+	tr.corpus.Finishes(i, func(finish string) {
+		finishes |= tr.traitsOf(finish)
+		if tr.traitsOf(finish)&(cardvocab.Holo|cardvocab.Reverse) == 0 && finish != "" {
+			finishes |= cardvocab.NonHolo
 		}
-	}
-	tr.corpus.Finishes(i, tr.finish)
+	})
 
 	switch {
-	case tr.current != 0:
-		all = all&^(cardvocab.Holo|cardvocab.NonHolo) | tr.current
+	case finishes != 0:
+		all = all&^(cardvocab.Holo|cardvocab.NonHolo) | finishes
 	case all&(cardvocab.Common|cardvocab.Uncommon|cardvocab.AnyRare) != 0 && all&cardvocab.Holo == 0:
 		all |= cardvocab.NonHolo
 	}
