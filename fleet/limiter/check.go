@@ -131,11 +131,9 @@ func redisTime(ctx context.Context, conn rueidis.DedicatedClient) (int64, error)
 	return int64(atoi(parts[0]))*1000 + int64(atoi(parts[1]))/1000, nil
 }
 
+// atoi reads a number of Redis, 0 for any other text.
 func atoi(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(s)
 	return n
 }
 

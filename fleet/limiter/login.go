@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -27,14 +28,9 @@ func ParseParameters(query string) (url.Values, error) {
 		return nil, errors.New("its parameters cannot be read; % and & of a password are written as %25 and %26")
 	}
 
-	var unknown []string
-	for name := range values {
-		if !slices.Contains(parameters, name) {
-			unknown = append(unknown, name)
-		}
-	}
+	isKnown := func(name string) bool { return slices.Contains(parameters, name) }
+	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(values)), isKnown)
 	if len(unknown) > 0 {
-		slices.Sort(unknown)
 		return nil, fmt.Errorf("it has no parameter %s: want %s", strings.Join(unknown, ", "),
 			strings.Join(parameters, ", "))
 	}
