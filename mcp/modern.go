@@ -62,11 +62,8 @@ func (e *Endpoint) Check(m *Message, h Headers) *RPCError {
 // _meta, or by a date in the header. An initialize without a version in its _meta always starts an
 // older version (decision 2101).
 func (m *Message) claimsModern(header string) bool {
-	if m.meta().Member(metaVersion) != nil {
-		return true
-	}
-
-	return m.method != "initialize" && header >= Modern && datePattern.MatchString(header)
+	return m.meta().Member(metaVersion) != nil ||
+		m.method != "initialize" && header >= Modern && datePattern.MatchString(header)
 }
 
 func (m *Message) meta() jsonwalk.Value { return m.params.Member("_meta") }

@@ -221,11 +221,10 @@ func spokenNumbers(words []string) (all []string) {
 			n = count + 1
 		}
 		if n == 0 {
-			all = append(all, words[i])
+			number = words[i]
 			n = 1
-		} else {
-			all = append(all, number)
 		}
+		all = append(all, number)
 		i += n
 	}
 

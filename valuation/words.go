@@ -196,11 +196,8 @@ func isSignNumber(s string) bool { return len(s) > 2 && (s[0] == '?' || s[0] == 
 
 // isOrdinal reports whether a text is 1st, 2nd, 25th.
 func isOrdinal(s string) bool {
-	if len(s) < 3 || !cardvocab.IsInteger(s[:len(s)-2]) {
-		return false
-	}
-
-	return slices.Contains([]string{"st", "nd", "rd", "th"}, strings.ToLower(s[len(s)-2:]))
+	return len(s) > 2 && cardvocab.IsInteger(s[:len(s)-2]) &&
+		slices.Contains([]string{"st", "nd", "rd", "th"}, strings.ToLower(s[len(s)-2:]))
 }
 
 // isCopies reports whether a text is a quantity: 2x, x4.
