@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -229,25 +230,17 @@ func (p *parser) known(out *term, begin int) {
 		return
 	}
 
-	if first := firstBelow(p.fields, out.field); first != "" {
-		p.failAt(begin, "%q has members: name one of them, such as %s", out.field, first)
+	names := slices.Sorted(maps.Keys(p.fields))
+	isBelow := func(name string) bool { return strings.HasPrefix(name, out.field+".") }
+	if at := slices.IndexFunc(names, isBelow); at >= 0 {
+		p.failAt(begin, "%q has members: name one of them, such as %s", out.field, names[at])
 	}
 	// A probable typing error gets an error with the nearest name.
 	advice := ""
-	if near := cardvocab.Nearest(out.field, maps.Keys(p.fields)); near != "" {
+	if near := cardvocab.Nearest(out.field, slices.Values(names)); near != "" {
 		advice = ": did you mean " + near + "?"
 	}
 	p.failAt(begin, "there is no field %q%s", out.field[:min(len(out.field), 60)], advice)
-}
-
-// firstBelow is the first field below another, by name, "" for none.
-func firstBelow(fields map[string]kind, above string) (first string) {
-	for name := range fields {
-		if strings.HasPrefix(name, above+".") && (first == "" || name < first) {
-			first = name
-		}
-	}
-	return first
 }
 
 // quoted reads a text in quotes, in which a backslash stands before a quote.
