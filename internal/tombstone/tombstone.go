@@ -4,13 +4,14 @@ package tombstone
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"ninepocket/internal/disk"
 )
@@ -87,6 +88,7 @@ func Read(folder string) (all []Tombstone, err error) {
 		var t Tombstone
 		switch {
 		case len(bytes.TrimSpace(line)) == 0:
+		// Names of members are read exactly: a flipped bit may change a letter to its capital.
 		case json.Unmarshal(line, &t) != nil || t.Sum != t.sum():
 			problems = append(problems, fmt.Errorf("cannot read line %d of %q: want a tombstone", i+1, name))
 		default:

@@ -1,6 +1,7 @@
 package tombstone
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,5 +48,30 @@ func TestTombstones(t *testing.T) {
 	info, statErr := os.Stat(name)
 	if err != nil || statErr != nil || strings.Contains(string(text), "acme") || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v, %v: %s", err, statErr, info, text)
+	}
+}
+
+// TestEveryFlippedBitIsFound: a letter of a member's name that became a capital is found, too.
+func TestEveryFlippedBitIsFound(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := Append(dir, New("gone", "tenant_x", time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, Name)
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for bit := range len(whole) * 8 {
+		flipped := bytes.Clone(whole)
+		flipped[bit/8] ^= 1 << (bit % 8)
+		if err := os.WriteFile(name, flipped, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(dir); err == nil {
+			t.Errorf("bit %d of %d is flipped, which is not found: %q", bit, len(whole)*8, flipped)
+		}
 	}
 }
