@@ -133,7 +133,10 @@ func redisTime(ctx context.Context, conn rueidis.DedicatedClient) (int64, error)
 
 // atoi reads a number of Redis, 0 for any other text.
 func atoi(s string) int {
-	n, _ := strconv.Atoi(s)
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
 	return n
 }
 
