@@ -11,13 +11,10 @@ import (
 )
 
 // Lookup looks up cards by number, set, base name and word, for valuation.
-type Lookup struct {
-	*text.Index
-	ix *Index
-}
+type Lookup struct{ ix *Index }
 
 // Lookup returns the lookups of the catalog.
-func (ix *Index) Lookup() Lookup { return Lookup{ix.words, ix} }
+func (ix *Index) Lookup() Lookup { return Lookup{ix} }
 
 // BaseName returns a card's base name: no qualifiers in brackets or behind a dash, and no collector
 // number.
@@ -65,6 +62,22 @@ func (f Lookup) GameHasPrefix(head string) bool {
 // ByNumber returns the cards with a collector number, ascending.
 func (f Lookup) ByNumber(number string) []uint32 { return f.ix.cardsNumbered(number) }
 
+// Traits returns a card's rarity, finishes and edition (docs/dev/SEARCH.md, Preferences).
+func (f Lookup) Traits(card uint32) cardvocab.Traits { return f.ix.words.Traits(card) }
+
+// NumberGroup identifies a collector number: cards with an equal number, or with parallels of it,
+// have one group. ok is false without a number.
+func (f Lookup) NumberGroup(card uint32) (group uint32, ok bool) { return f.ix.words.NumberGroup(card) }
+
+// TermID returns the id of a folded word; ok is false for a word that nothing has.
+func (f Lookup) TermID(folded string) (word uint32, ok bool) { return f.ix.words.TermID(folded) }
+
+// NameHasTerm reports whether a card's name or its qualifiers have a word.
+func (f Lookup) NameHasTerm(card, word uint32) bool { return f.ix.words.NameHasTerm(card, word) }
+
+// SetHasTerm reports whether the name or a code of a card's set has a word.
+func (f Lookup) SetHasTerm(card, word uint32) bool { return f.ix.words.SetHasTerm(card, word) }
+
 // ComparePrior is negative if a is more likely to be meant than b (docs/dev/SEARCH.md, Order).
 func (f Lookup) ComparePrior(a, b uint32) int {
 	return cmp.Compare(f.ix.orders.priorRank[a], f.ix.orders.priorRank[b])
@@ -96,3 +109,9 @@ func StopPhrases(each func(phrase string)) { text.StopPhrases(each) }
 // IsCopyPhrase reports whether folded words, separated by spaces, describe another copy: a grade, a
 // language.
 func IsCopyPhrase(phrase string) bool { return text.IsCopyPhrase(phrase) }
+
+// Alias returns the words that a folded phrase stands for, "" for none, and whether it is their name in another
+// language (docs/dev/SEARCH.md, Other names).
+func (f Lookup) Alias(folded string) (words string, isTranslated bool) {
+	return f.ix.words.Alias(folded)
+}

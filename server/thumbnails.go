@@ -82,6 +82,9 @@ func (c *Thumbnails) recordVersions(versions map[string]string) error {
 	c.versions.Store(&versions)
 	current := make(map[string]bool, len(sizes)*len(versions))
 	for file, version := range versions {
+		if version == "" {
+			continue
+		}
 		for letter := range sizes {
 			current[copyName(letter, version, file)] = true
 		}

@@ -41,7 +41,7 @@ func (a *Appraiser) reread(f *parsedLine) (*Item, bool) {
 	}
 	words = a.lookup.withAliases(&item, words)
 	words = slices.DeleteFunc(words, func(w string) bool {
-		return slices.Contains(chatter, cardvocab.Fold(w)) || strings.ContainsFunc(w, isEmoji)
+		return chatter[cardvocab.Fold(w)] || strings.ContainsFunc(w, isEmoji)
 	})
 
 	item.Name = ""
@@ -102,7 +102,13 @@ var (
 var chatterText string
 
 // chatter are the words of messages that do not describe the card.
-var chatter = strings.Fields(chatterText)
+var chatter = func() map[string]bool {
+	all := map[string]bool{}
+	for w := range strings.FieldsSeq(chatterText) {
+		all[w] = true
+	}
+	return all
+}()
 
 // isEmoji reports whether a character is a picture of a message, but no flag.
 func isEmoji(r rune) bool { return '\U0001F300' <= r && r <= '\U0001FAFF' }

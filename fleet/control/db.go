@@ -73,7 +73,12 @@ type DB struct {
 
 // Open connects to the database at a URL, and creates the schema if it is missing.
 func Open(ctx context.Context, url string) (*DB, error) {
-	db, err := New(url)
+	return openWithTimeout(ctx, url, answerTimeout)
+}
+
+// openWithTimeout is Open with another answerTimeout, for tests on busy machines.
+func openWithTimeout(ctx context.Context, url string, timeout time.Duration) (*DB, error) {
+	db, err := newDB(url, timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +92,6 @@ func Open(ctx context.Context, url string) (*DB, error) {
 // New returns the database at a URL without asking it; Prepare does.
 func New(url string) (*DB, error) { return newDB(url, answerTimeout) }
 
-// newDB is New with another answerTimeout, for tests on busy machines.
 func newDB(url string, timeout time.Duration) (*DB, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,19 +30,6 @@ func open(t *testing.T) (*DB, string) {
 	t.Helper()
 	url := postgrestest.Start(t).Database(t)
 	return connect(t, url), url
-}
-
-// openWithTimeout is Open with another answerTimeout, for busy machines.
-func openWithTimeout(ctx context.Context, url string, timeout time.Duration) (*DB, error) {
-	db, err := newDB(url, timeout)
-	if err != nil {
-		return nil, err
-	}
-	if err := db.Prepare(ctx); err != nil {
-		db.Close()
-		return nil, err
-	}
-	return db, nil
 }
 
 func connect(t *testing.T, url string) *DB {
