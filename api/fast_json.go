@@ -2,6 +2,7 @@ package api
 
 import (
 	"hash/maphash"
+	"strings"
 	"unicode/utf8"
 	"unsafe"
 
@@ -21,24 +22,19 @@ func scan(body []byte) scanner {
 	return scanner{text: unsafe.String(unsafe.SliceData(body), len(body))}
 }
 
-// space skips white space.
-func (s *scanner) space() {
-	for s.at < len(s.text) {
-		if char := s.text[s.at]; char > ' ' || char != ' ' && char != '\n' && char != '\r' && char != '\t' {
-			return
-		}
-		s.at++
-	}
-}
-
 // next skips white space and reads a character, if it comes next.
 func (s *scanner) next(char byte) bool {
-	s.space()
-	if s.at == len(s.text) || s.text[s.at] != char {
-		return false
+	for ; s.at < len(s.text); s.at++ {
+		switch s.text[s.at] {
+		case char:
+			s.at++
+			return true
+		case ' ', '\n', '\r', '\t':
+		default:
+			return false
+		}
 	}
-	s.at++
-	return true
+	return false
 }
 
 // str reads a string.
@@ -93,9 +89,7 @@ func (s *scanner) list(member string, limit int, element func(*scanner) bool) bo
 	}
 
 	// Only white space may follow.
-	closed := s.next(']') && s.next('}')
-	s.space()
-	return closed && s.at == len(s.text)
+	return s.next(']') && s.next('}') && strings.TrimLeft(s.text[s.at:], " \n\r\t") == ""
 }
 
 // duplicateSet finds duplicates in a list. Its zero value is for a list of up to 200 elements, the

@@ -109,12 +109,13 @@ func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") 
 
 // validProductID reports whether id is a public product id: <prefix>_[a-z0-9_]{3,64}.
 func (r *Request) validProductID(id string) bool {
-	tail, ok := strings.CutPrefix(id, r.View.Site().ProductPrefix+"_")
+	tail := r.View.ProductTail(id)
 	for i := range len(tail) {
-		c := tail[i]
-		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_')
+		if c := tail[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
+			return false
+		}
 	}
-	return ok && wire.ProductTail.Has(int64(len(tail)))
+	return wire.ProductTail.Has(int64(len(tail)))
 }
 
 // badProductID explains what is wrong with a product id, wherever it was sent.

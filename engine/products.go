@@ -32,9 +32,9 @@ func (v *View) encodeProduct(dst []byte, row int) []byte {
 	return wire.AppendProduct(dst, v.Catalog, item, index.ProductTail(v.Catalog, item), &v.site)
 }
 
-// productTail removes the prefix of a public product id. For an id with another prefix it returns
+// ProductTail removes the prefix of a public product id. For an id with another prefix it returns
 // "", which is the tail of no product.
-func (v *View) productTail(id string) string {
+func (v *View) ProductTail(id string) string {
 	n := len(v.site.ProductPrefix)
 	if len(id) <= n+1 || id[:n] != v.site.ProductPrefix || id[n] != '_' {
 		return ""
@@ -44,7 +44,7 @@ func (v *View) productTail(id string) string {
 
 // AppendProduct appends the JSON of a product by its public id. It appends nothing for an unknown one.
 func (v *View) AppendProduct(dst []byte, id string) ([]byte, bool) {
-	row, ok := v.Index.Products().Row(v.productTail(id))
+	row, ok := v.Index.Products().Row(v.ProductTail(id))
 	if !ok {
 		return dst, false
 	}
@@ -62,7 +62,7 @@ func (v *View) AppendProducts(dst []byte, rows []uint32) []byte {
 // Variant and condition match exactly.
 func (v *View) PriceResult(selection *wire.Selection) wire.PriceResult {
 	c := v.Catalog
-	item, ok := v.Index.Products().Find(v.productTail(selection.ProductID))
+	item, ok := v.Index.Products().Find(v.ProductTail(selection.ProductID))
 	if !ok {
 		return wire.PriceResult{Missing: wire.ReasonNotFound}
 	}

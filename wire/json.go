@@ -29,10 +29,10 @@ func AppendString(dst []byte, s string) []byte {
 func SafePrefixLen(s string) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 
-	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+	rest := s
+	for ; len(rest) >= 8; rest = rest[8:] {
+		x := uint64(rest[0]) | uint64(rest[1])<<8 | uint64(rest[2])<<16 | uint64(rest[3])<<24 |
+			uint64(rest[4])<<32 | uint64(rest[5])<<40 | uint64(rest[6])<<48 | uint64(rest[7])<<56
 
 		// The high bit of a byte of each term says that it is below a space, a quote or a
 		// backslash. A borrow can set a higher byte's bit wrongly; only the lowest set bit is used.
@@ -43,17 +43,17 @@ func SafePrefixLen(s string) int {
 		special |= (backslash - ones) &^ backslash
 		special = (special | x) & highs
 		if special != 0 {
-			return i + bits.TrailingZeros64(special)/8
+			return len(s) - len(rest) + bits.TrailingZeros64(special)/8
 		}
 	}
 
-	for ; i < len(s); i++ {
-		if b := s[i]; b < ' ' || b == '"' || b == '\\' || b >= utf8.RuneSelf {
-			break
+	for i := range len(rest) {
+		if b := rest[i]; b < ' ' || b == '"' || b == '\\' || b >= utf8.RuneSelf {
+			return len(s) - len(rest) + i
 		}
 	}
 
-	return i
+	return len(s)
 }
 
 // AppendComma separates the next element of a list from the previous one, if there is one.
