@@ -109,7 +109,7 @@ func (a *assembly) writeSets() {
 	for row, i := range order {
 		from := &sets[i]
 		a.setAt[i] = int32(row)
-		setTable.ID.Append(setPrefix + from.tail)
+		setTable.ID.Append(setPrefix, from.tail)
 		setTable.Slug.Append(from.slug)
 		setTable.Name.Append(from.name)
 		setTable.Series.Append(from.series)
@@ -153,21 +153,21 @@ func (s *set) otherNames() []string {
 // last, then in catalog order: set, natural number and id (decision 22).
 func (a *assembly) orderCards() {
 	cards := a.b.merged.cards
-	last := int32(len(a.setAt))
-	place := func(c *card) int32 {
-		if c.set < 0 {
-			return last
+	setOf := make([]int32, len(cards)) // by row; cards without a set come last
+	for i := range cards {
+		setOf[i] = int32(len(a.setAt))
+		if set := cards[i].set; set >= 0 {
+			setOf[i] = a.setAt[set]
 		}
-		return a.setAt[c.set]
 	}
 
 	order := upTo(len(cards))
 	slices.SortFunc(order, func(x, y int32) int {
-		card := &cards[x]
-		other := &cards[y]
-		if c := cmp.Compare(place(card), place(other)); c != 0 {
+		if c := cmp.Compare(setOf[x], setOf[y]); c != 0 {
 			return c
 		}
+		card := &cards[x]
+		other := &cards[y]
 		return cmp.Or(cardvocab.CompareNumbers(card.number, other.number), cmp.Compare(card.tail, other.tail))
 	})
 
@@ -201,7 +201,7 @@ func (a *assembly) writeCards() {
 	cards := &a.c.Cards
 	for _, i := range a.cards {
 		from := &a.b.merged.cards[i]
-		cards.ID.Append(cardPrefix + from.tail)
+		cards.ID.Append(cardPrefix, from.tail)
 		cards.Slug.Append(from.slug)
 		cards.Name.Append(from.name)
 		cards.Number.Append(from.number)

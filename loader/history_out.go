@@ -14,7 +14,10 @@ func (a *assembly) writeHistory() {
 	closed := a.closedOfBase()
 	others := a.lanesByID(closed)
 	if len(closed) > 0 {
-		a.c.History.Closed = a.b.o.Base.History.Closed
+		base := &a.b.o.Base.History
+		a.c.History.Closed = base.Closed
+		// A further day adds one or two bytes to a list.
+		a.c.History.Points = make([]byte, 0, len(base.Points)+2*len(a.list))
 		a.r.Open = true
 	} else {
 		others = a.closeDays(others)

@@ -57,9 +57,11 @@ func (s *Strings) Equal(other *Strings) bool {
 	return slices.Equal(s.ends, other.ends) && bytes.Equal(s.arena, other.arena)
 }
 
-// Append adds a string. It is for builders only.
-func (s *Strings) Append(v string) {
-	s.arena = append(s.arena, v...)
+// Append adds a string, which may come in parts. It is for builders only.
+func (s *Strings) Append(parts ...string) {
+	for _, part := range parts {
+		s.arena = append(s.arena, part...)
+	}
 	s.ends = append(s.ends, uint32(len(s.arena)))
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -36,8 +37,14 @@ var wholeLetters = strings.NewReplacer("ß", "ss", "æ", "ae", "Æ", "ae", "œ",
 // Of writes text in the characters a-z, 0-9 and single hyphens.
 func Of(s string) string {
 	var b strings.Builder
+	b.Grow(len(s))
+	// Most names have no character that is written as others.
+	if strings.ContainsFunc(s, func(r rune) bool { return r == '&' || r == '\'' || r >= utf8.RuneSelf }) {
+		s = norm.NFKD.String(wholeLetters.Replace(symbolWords.Replace(s)))
+	}
+
 	hyphen := false
-	for _, r := range norm.NFKD.String(wholeLetters.Replace(symbolWords.Replace(s))) {
+	for _, r := range s {
 		c := byte(min(r, 0x7f))
 		if 'A' <= c && c <= 'Z' {
 			c += 'a' - 'A'
