@@ -156,27 +156,35 @@ func newestDay(stored []byte) Day {
 	return last.Day
 }
 
-// next steps from a point to the next stored point.
+// next steps from a point to the next stored point. Bytes that do not decode lead to MaxDay, and no bytes
+// are behind it.
 func (p Point) next(b []byte) (next Point, rest []byte) {
 	// Most changes take a byte.
 	n := 1
 	u := uint64(b[0])
 	if u >= 0x80 {
 		u, n = binary.Uvarint(b)
+		if n <= 0 {
+			return Point{Day: MaxDay}, nil
+		}
 	}
 	p.Day++
 	p.Cents += unzigzag(u >> 1)
+
 	// The low bit says that a gap follows.
 	if u&1 != 0 {
 		gap, m := binary.Uvarint(b[n:])
+		if m <= 0 {
+			return Point{Day: MaxDay}, nil
+		}
 		n += m
 		p.Day += Day(gap)
 	}
 	return p, b[n:]
 }
 
-// DecodePoints decodes stored points and appends those in [from, to]. It would stop at a byte that
-// does not decode, but there is none: countPoints decoded them all when they were loaded.
+// DecodePoints decodes stored points and appends those in [from, to]. It stops at a byte that does not decode.
+// There is none after a load: countPoints decoded them all, except for the closed days of a base.
 func DecodePoints(dst []Point, b []byte, from, to Day) []Point {
 	day, cents, b, ok := cutFirst(b)
 	if !ok {
@@ -205,12 +213,12 @@ func DecodeNext(dst []Point, p Point, b []byte, from, to Day) ([]Point, Point, [
 
 		p, b = next, behind // air: a step
 		if p.Day < from {
-			p, b = skipEights(p, b, min(from, to))
+			p, b = skipUsual(p, b, min(from, to))
 		}
 		if p.Day >= from {
 			dst = append(dst, p)
 			if p.Day+8 <= to {
-				dst, b = appendEight(dst, b)
+				dst, b = appendUsual(dst, b)
 				p = dst[len(dst)-1]
 			}
 		}
@@ -218,36 +226,39 @@ func DecodeNext(dst []Point, p Point, b []byte, from, to Day) ([]Point, Point, [
 	return dst, p, b
 }
 
-// skipEights goes from p towards from, eight usual points at a time, which are only added up. It
-// returns the point reached and the bytes behind it.
-func skipEights(p Point, b []byte, from Day) (Point, []byte) {
-	for range min(int(from-p.Day), len(b)) / 8 {
-		eight := binary.LittleEndian.Uint64(b)
-		if eight&unusual != 0 {
+// skipUsual goes from p towards from, over usual points, which are only added up. It returns the point
+// reached and the bytes behind it.
+func skipUsual(p Point, b []byte, from Day) (Point, []byte) {
+	for from-p.Day >= 8 && len(b) >= 8 {
+		change, n := sumUsual(binary.LittleEndian.Uint64(b))
+		p.Cents += change
+		p.Day += Day(n)
+		b = b[n:]
+		if n < 8 {
 			break
 		}
-		p.Cents += sumEight(eight)
-		p.Day += 8
-		b = b[8:]
 	}
 	return p, b
 }
 
-// appendEight appends the next eight points behind the last one of dst, if all are usual: no branch
-// depends on their prices.
-func appendEight(dst []Point, b []byte) ([]Point, []byte) {
-	if len(b) < 8 || binary.LittleEndian.Uint64(b)&unusual != 0 {
+// appendUsual appends the usual points behind the last one of dst, eight at most: no branch depends on
+// their prices.
+func appendUsual(dst []Point, b []byte) ([]Point, []byte) {
+	if len(b) < 8 {
 		return dst, b
 	}
 
 	p := dst[len(dst)-1]
 	dst = slices.Grow(dst, 8)
-	for _, u := range b[:8] {
+	room := dst[len(dst) : len(dst)+8]
+	for i, u := range b[:8] {
 		p.Day++
 		p.Cents += unzigzag(uint64(u) >> 1)
-		dst = append(dst, p)
+		room[i] = p
 	}
-	return dst, b[8:]
+
+	_, n := sumUsual(binary.LittleEndian.Uint64(b))
+	return dst[:len(dst)+n], b[n:]
 }
 
 // ones has the lowest bit of each of eight bytes. A byte with a bit of unusual is not a whole varint, or
@@ -257,15 +268,18 @@ const (
 	unusual = 0x80*ones | ones
 )
 
-// sumEight returns the sum of eight changes of price, each in a usual byte: a sign in the second bit,
-// and above it the change. A negative change is stored less 1.
-func sumEight(usual uint64) int64 {
-	signs := usual >> 1 & ones
-	size := usual >> 2 & (0x1f * ones)
+// sumUsual returns how many of the next eight bytes come before an unusual one, and the sum of their
+// changes of price. Such a byte has a sign in the second bit, and above it the change. A negative change is
+// stored less 1.
+func sumUsual(eight uint64) (change int64, n int) {
+	n = bits.TrailingZeros64(eight&unusual) / 8
+	eight &= 1<<(8*n) - 1
+	signs := eight >> 1 & ones
+	size := eight >> 2 & (0x1f * ones)
 
 	// The highest byte of such a product is the sum of all bytes; it is 8*31 at most.
 	negative := size & (signs * 0xff)
-	return int64((size-negative)*ones>>56) - int64(negative*ones>>56) - int64(bits.OnesCount64(signs))
+	return int64((size-negative)*ones>>56) - int64(negative*ones>>56) - int64(bits.OnesCount64(signs)), n
 }
 
 // cutFirst cuts the first point off stored ones; false where it does not decode.
@@ -294,20 +308,22 @@ func countPoints(b []byte, first, last Day) (count int, ok bool) {
 	day := int64(from)
 	cents := int64(price)
 	count = 1
-	for i := 0; i < len(b); count++ {
+	for i := 0; i < len(b); {
 		// Eight usual points change a price by 8*32 at most, so that none of them is out of bounds.
 		if len(b)-i >= 8 && uint64(cents-8*32) <= MaxCents-2*8*32 {
-			if eight := binary.LittleEndian.Uint64(b[i:]); eight&unusual == 0 {
-				cents += sumEight(eight)
-				day += 8
-				i += 8
-				count += 7
+			change, n := sumUsual(binary.LittleEndian.Uint64(b[i:]))
+			cents += change
+			day += int64(n)
+			i += n
+			count += n
+			if n == 8 {
 				continue
 			}
 		}
 
 		u := uint64(b[i])
 		i++
+		count++
 
 		// A varint of two bytes is the second most usual one.
 		if u >= 0x80 {
