@@ -88,8 +88,8 @@ type checker struct {
 	points int // of all lanes
 	closed int // of them those of closed days
 
-	// readers look at the points of any lane, and do not check them again; a base has no such readers.
-	readers, base bool
+	readers bool // somebody reads the points of any lane, and does not check them
+	base    bool // the catalog is a build's base, whose files were compared with their strong checksums
 }
 
 // every calls step at every 256th element i of a loop. It is for elements that take little time.
@@ -399,7 +399,7 @@ func (k *checker) distinct(list []uint32) bool {
 }
 
 // checkClosed checks the closed days. Other catalogs in memory may have the same, with more lanes or a later
-// date. A build trusts the checksums of its base: to decode the points costs a tenth of an increment, and
+// date. A build trusts the checksums of its base: to decode the points costs a twentieth of it, and
 // whoever publishes or serves the result decodes them.
 func (c *Catalog) checkClosed(k *checker) {
 	closed := c.History.Closed
