@@ -64,8 +64,6 @@ type storedClosed struct {
 	points  int // of all lists
 	// verified says that the strong checksum was compared, too.
 	verified bool
-	// decoded says that all points decode.
-	decoded atomic.Bool
 }
 
 // lastClosed are the closed days that were read last, for as long as a catalog has them. Snapshots of one month
@@ -88,8 +86,8 @@ func (s *Section) knownClosed(verified bool) *Closed {
 func (s *Section) InMemory() bool { return s.knownClosed(false) != nil }
 
 // remember notes where closed days were read from.
-func (closed *Closed) remember(from *storedClosed) {
-	closed.stored = from
+func (closed *Closed) remember(from storedClosed) {
+	closed.stored = &from
 	last := weak.Make(closed)
 	lastClosed.Store(&last)
 }

@@ -1,7 +1,6 @@
 package snapshot_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"path/filepath"
@@ -302,77 +301,5 @@ func TestUnverifiedClosedDays(t *testing.T) {
 	again := write(t, d, forged)
 	if sectionOf(again, "closed").SHA256 == sectionOf(honest, "closed").SHA256 || d.Verify(again.ID) != nil {
 		t.Errorf("the section is %+v", sectionOf(again, "closed"))
-	}
-}
-
-// TestClosedDaysOfBase: a build trusts the checksum of its base's closed days, and whoever reads the result decodes
-// them, also if the base is still in memory.
-func TestClosedDaysOfBase(t *testing.T) {
-	day, next := nextPrices()
-	d := openDir(t.TempDir())
-	m := write(t, d, day)
-
-	// The last point of the last list continues behind the end.
-	f := &forger{m: m, files: snapshotFiles(t, d, m.ID), root: t.TempDir()}
-	raw := f.raw(t, "closed")
-	points := day.History.Closed.Points
-	at := bytes.Index(raw, points)
-	raw[at+len(points)-1] = 0x80
-	f.put("closed", pack(t, raw), len(raw))
-	store, id := f.store(t)
-
-	if _, err := store.Load(t.Context(), id, nil); damagedSection(t, err) != "closed" {
-		t.Errorf("the forged snapshot loads: %v", err)
-	}
-	base, err := store.LoadBase(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lost := 0
-	for lane := range base.History.List {
-		lost += len(day.History.AppendPoints(nil, lane, 0, day.Date())) -
-			len(base.History.AppendPoints(nil, lane, 0, base.Date()))
-	}
-	if lost != 1 {
-		t.Errorf("%d points are lost, want the last one alone", lost)
-	}
-
-	next.History.Closed = base.History.Closed
-	built := write(t, store, next)
-	if *f.section("closed") != sectionOf(built, "closed") {
-		t.Error("the build has other closed days")
-	}
-	for what, err := range map[string]error{
-		"load":   func() error { _, err := store.Load(t.Context(), built.ID, nil); return err }(),
-		"verify": store.Verify(built.ID),
-	} {
-		if damagedSection(t, err) != "closed" {
-			t.Errorf("%s of a build on a forged base: %v", what, err)
-		}
-	}
-	runtime.KeepAlive(base)
-}
-
-// TestPointsOfBaseAreCounted: a build on a base counts the points that it does not decode.
-func TestPointsOfBaseAreCounted(t *testing.T) {
-	day, next := nextPrices()
-	d := openDir(t.TempDir())
-	base, err := d.LoadBase(t.Context(), write(t, d, day).ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if base.History.Closed.Len() == 0 {
-		t.Fatal("the base has no closed days")
-	}
-
-	apart := write(t, openDir(t.TempDir()), next)
-	next.History.Closed = base.History.Closed
-	m := write(t, d, next)
-	if m.Counts != apart.Counts {
-		t.Errorf("counted %+v, want %+v", m.Counts, apart.Counts)
-	}
-	served, err := d.Load(t.Context(), m.ID, nil)
-	if err != nil || served.History.Closed != base.History.Closed {
-		t.Errorf("closed days of the base are in memory twice (%v)", err)
 	}
 }

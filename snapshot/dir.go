@@ -196,8 +196,8 @@ func (d *Store) Verify(id string) error {
 	return err
 }
 
-// LoadBase verifies a snapshot and returns its catalog for a build. The tables that every build computes again
-// are empty. Of closed days only the file was checked: a list ends where it does not decode.
+// LoadBase verifies a snapshot and returns its catalog for a build: the tables that every build computes again
+// are empty.
 func (d *Store) LoadBase(ctx context.Context, id string) (*Catalog, error) {
 	stored, err := d.read(ctx, id, decodeOptions{verifySHA256: true, base: true})
 	return stored.Catalog, err

@@ -49,8 +49,8 @@ var compressor = sync.OnceValues(func() (*zstd.Encoder, error) {
 // encode writes a catalog and its quarantine report as the files of a snapshot and the manifest
 // that describes them.
 func encode(c *Catalog, options WriteOptions) (*Manifest, []file, error) {
-	checked := &checker{step: func() {}}
-	if err := c.validate(checked); err != nil {
+	checked, err := c.validate(func() {})
+	if err != nil {
 		return nil, nil, fmt.Errorf("the catalog is not consistent: %w", err)
 	}
 
@@ -194,21 +194,14 @@ func decode(ctx context.Context, m *Manifest, reading decodeOptions) (*Catalog, 
 	}
 
 	// After this, readers use the references in the tables as indexes without a check.
-	checked := &checker{step: reading.step, readers: !reading.base, base: reading.base}
-	if err := c.validate(checked); err != nil {
+	checked, err := c.validate(reading.step)
+	if err != nil {
 		return nil, err
 	}
 
 	closed := slices.IndexFunc(m.Sections, func(s Section) bool { return s.Name == closedName })
 	if closed >= 0 && c.History.Closed.stored == nil {
-		stored := &storedClosed{
-			section: m.Sections[closed], read: reading.file, points: checked.closed, verified: reading.verifySHA256,
-		}
-		stored.decoded.Store(!reading.base)
-		if reading.base {
-			stored.points = m.Counts.HistoryPoints - checked.points
-		}
-		c.History.Closed.remember(stored)
+		c.History.Closed.remember(storedClosed{m.Sections[closed], reading.file, checked.closed, reading.verifySHA256})
 	}
 	return c, nil
 }

@@ -156,35 +156,27 @@ func newestDay(stored []byte) Day {
 	return last.Day
 }
 
-// next steps from a point to the next stored point. Bytes that do not decode lead to MaxDay, and no bytes
-// are behind it.
+// next steps from a point to the next stored point.
 func (p Point) next(b []byte) (next Point, rest []byte) {
 	// Most changes take a byte.
 	n := 1
 	u := uint64(b[0])
 	if u >= 0x80 {
 		u, n = binary.Uvarint(b)
-		if n <= 0 {
-			return Point{Day: MaxDay}, nil
-		}
 	}
 	p.Day++
 	p.Cents += unzigzag(u >> 1)
-
 	// The low bit says that a gap follows.
 	if u&1 != 0 {
 		gap, m := binary.Uvarint(b[n:])
-		if m <= 0 {
-			return Point{Day: MaxDay}, nil
-		}
 		n += m
 		p.Day += Day(gap)
 	}
 	return p, b[n:]
 }
 
-// DecodePoints decodes stored points and appends those in [from, to]. It stops at a byte that does not decode.
-// There is none after a load: countPoints decoded them all, except for the closed days of a base.
+// DecodePoints decodes stored points and appends those in [from, to]. It would stop at a byte that
+// does not decode, but there is none: countPoints decoded them all when they were loaded.
 func DecodePoints(dst []Point, b []byte, from, to Day) []Point {
 	day, cents, b, ok := cutFirst(b)
 	if !ok {

@@ -87,9 +87,6 @@ type checker struct {
 	step   func()
 	points int // of all lanes
 	closed int // of them those of closed days
-
-	readers bool // somebody reads the points of any lane, and does not check them
-	base    bool // the catalog is a build's base, whose files were compared with their strong checksums
 }
 
 // every calls step at every 256th element i of a loop. It is for elements that take little time.
@@ -180,11 +177,13 @@ func (k *checker) names(section, column string, texts *Strings, prefix string, j
 // times can be written. Prices are whole and may be distributed. History decodes. It returns every
 // problem that it finds, each as a *DamageError.
 func (c *Catalog) Validate() error {
-	return c.validate(&checker{step: func() {}})
+	_, err := c.validate(func() {})
+	return err
 }
 
 // validate also counts the points of history.
-func (c *Catalog) validate(k *checker) error {
+func (c *Catalog) validate(step func()) (k *checker, err error) {
+	k = &checker{step: step}
 	k.instants("manifest", "snapshot_at", []int64{c.SnapshotAt})
 	k.want(c.SnapshotAt != NoTime, "manifest", "has no time")
 
@@ -214,7 +213,7 @@ func (c *Catalog) validate(k *checker) error {
 	k.rows("registry", c.Registry.Ref.Len(), c.Registry.RefID.Len())
 	k.rows("registry", c.Registry.Slug.Len(), c.Registry.SlugID.Len())
 
-	return errors.Join(k.errs...)
+	return k, errors.Join(k.errs...)
 }
 
 // checkOptional looks at the optional tables, which may be empty.
@@ -399,8 +398,7 @@ func (k *checker) distinct(list []uint32) bool {
 }
 
 // checkClosed checks the closed days. Other catalogs in memory may have the same, with more lanes or a later
-// date. A build trusts the checksums of its base: to decode the points costs a twentieth of it, and
-// whoever publishes or serves the result decodes them.
+// date.
 func (c *Catalog) checkClosed(k *checker) {
 	closed := c.History.Closed
 	if len(closed.Days) != 2 || closed.Days[0] > closed.Days[1] || closed.Days[1] > c.Date() {
@@ -408,21 +406,14 @@ func (c *Catalog) checkClosed(k *checker) {
 		return
 	}
 	k.want(closed.Len() <= c.History.Of.Len(), closedName, "has lists that no lane has")
-
-	stored := closed.stored
-	switch {
-	case stored != nil && (stored.decoded.Load() || !k.readers):
-		k.points += stored.points
-	case k.base:
-		k.want(closed.Of.ok(len(closed.Points)), closedName, "has lists that do not fit its points")
-	default:
-		open := k.points
-		k.lists(closedName, &closed.Of, closed.Points, closed.Days[0], closed.Days[1])
-		k.closed = k.points - open
-		if stored != nil && k.errs == nil {
-			stored.decoded.Store(true)
-		}
+	if closed.stored != nil { // its points were checked when they were read
+		k.points += closed.stored.points
+		return
 	}
+
+	open := k.points
+	k.lists(closedName, &closed.Of, closed.Points, closed.Days[0], closed.Days[1])
+	k.closed = k.points - open
 }
 
 // lists checks lists of points from one day to another, and counts the points.
