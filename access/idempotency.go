@@ -32,7 +32,8 @@ func (l *limits) Begin(res Reservation, key string, body BodyHash, now Instant) 
 	stored, found := a.replies.find(name, at)
 	if pending == nil && !found {
 		defer a.mu.Unlock()
-		return l.begin(a, &res, key, body, now)
+		pending = &pendingKey{name: name, body: body, done: make(chan struct{})}
+		return l.begin(a, &res, pending, key, now)
 	}
 
 	// A pending key and a stored reply's data never change.
@@ -88,8 +89,8 @@ func (ul *usageLog) readReply(tenant string, name ReplyKey, want replyMeta) (dat
 	return data, err
 }
 
-// begin makes a fresh record and reserves its cost. The caller holds the tenant's mutex.
-func (l *limits) begin(a *tenantState, res *Reservation, key string, body BodyHash, now Instant) (Claim, error) {
+// begin adds a fresh record and reserves its cost. The caller holds the tenant's mutex.
+func (l *limits) begin(a *tenantState, res *Reservation, pending *pendingKey, key string, now Instant) (Claim, error) {
 	quota := a.quotaState(res.Principal, &res.Spec, l.times(now))
 	if quota.full(res.Spec.Cost) {
 		limit := quota.limitState(true, now.Wall)
@@ -105,9 +106,10 @@ func (l *limits) begin(a *tenantState, res *Reservation, key string, body BodyHa
 	}
 
 	// The key may alias the request's memory, which the claim outlives.
-	pending := &pendingKey{id: l.lastClaimID.Add(1), body: body, done: make(chan struct{}), period: quota.Period}
+	pending.id = l.lastClaimID.Add(1)
+	pending.period = quota.Period
 	a.reserve(&res.Spec, quota.Day, quota.Period)
-	a.replies.pending[NewReplyKey(res.Spec.Operation, key)] = pending
+	a.replies.pending[pending.name] = pending
 	return Claim{Result: Fresh, Key: strings.Clone(key), ID: pending.id}, nil
 }
 
@@ -138,8 +140,8 @@ func (a *tenantState) ownedBy(res *Reservation, claim *Claim) *pendingKey {
 
 // finish ends a pending key and wakes the callers that wait for it. The caller holds the tenant's
 // mutex.
-func (a *tenantState) finish(res *Reservation, claim *Claim, pending *pendingKey) {
-	delete(a.replies.pending, NewReplyKey(res.Spec.Operation, claim.Key))
+func (a *tenantState) finish(pending *pendingKey) {
+	delete(a.replies.pending, pending.name)
 	close(pending.done)
 }
 
@@ -167,7 +169,7 @@ func (l *limits) Commit(res Reservation, claim Claim, reply []byte) (Charge, err
 	}
 
 	// A checkpoint with the charge must have the reply: both are added under one lock.
-	name := NewReplyKey(res.Spec.Operation, claim.Key)
+	name := pending.name
 	a.release(&res.Spec, res.Day, pending.period)
 	a.replies.add(name, storedReply{replyMeta: replyMeta{body: pending.body, at: res.At}, data: data})
 	e := newEntry(&res, res.Spec.Cost)
@@ -185,7 +187,7 @@ func (l *limits) Commit(res Reservation, claim Claim, reply []byte) (Charge, err
 		a.replies.undoAdd(name, res.At)
 		charge = Charge{}
 	}
-	a.finish(&res, &claim, pending)
+	a.finish(pending)
 	return charge, err
 }
 
@@ -200,7 +202,7 @@ func (l *limits) Abort(res Reservation, claim Claim) (Charge, error) {
 	}
 
 	a.release(&res.Spec, res.Day, pending.period)
-	a.finish(&res, &claim, pending)
+	a.finish(pending)
 	a.mu.Unlock()
 
 	return l.Finish(res, false)

@@ -34,6 +34,7 @@ func NewReplyKey(op Operation, key string) ReplyKey {
 // pendingKey is an idempotency record whose request is being answered.
 type pendingKey struct {
 	id     uint64
+	name   ReplyKey
 	body   BodyHash
 	done   chan struct{}   // closed by finish
 	period calendar.Period // that the unit is reserved in

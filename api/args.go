@@ -116,13 +116,15 @@ func (r *Request) require(name, advice string) {
 
 // textProblem explains what decision 5 forbids in a text: invalid UTF-8, NUL and other C0 controls.
 func textProblem(s string) string {
-	if !utf8.ValidString(s) {
-		return "is not valid UTF-8: percent-encode text as UTF-8"
-	}
+	var all byte
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] == 0x7f {
 			return "has a control character: leave it out"
 		}
+		all |= s[i]
+	}
+	if all >= utf8.RuneSelf && !utf8.ValidString(s) {
+		return "is not valid UTF-8: percent-encode text as UTF-8"
 	}
 	return ""
 }

@@ -37,6 +37,15 @@ func (s *scanner) next(char byte) bool {
 	return false
 }
 
+// skip skips a text, if exactly it comes next.
+func (s *scanner) skip(text string) bool {
+	if !strings.HasPrefix(s.text[s.at:], text) {
+		return false
+	}
+	s.at += len(text)
+	return true
+}
+
 // str reads a string.
 func (s *scanner) str() (string, bool) {
 	if !s.next('"') {

@@ -111,12 +111,20 @@ func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") 
 func (r *Request) validProductID(id string) bool {
 	tail := r.View.ProductTail(id)
 	for i := range len(tail) {
-		if c := tail[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
+		if !inProductIDs[tail[i]] {
 			return false
 		}
 	}
 	return wire.ProductTail.Has(int64(len(tail)))
 }
+
+// inProductIDs are the characters of a product id's tail.
+var inProductIDs = func() (all [256]bool) {
+	for _, char := range []byte("abcdefghijklmnopqrstuvwxyz0123456789_") {
+		all[char] = true
+	}
+	return all
+}()
 
 // badProductID explains what is wrong with a product id, wherever it was sent.
 func (r *Request) badProductID(id string) string {

@@ -34,9 +34,9 @@ func hashSelections(r *Request) (access.BodyHash, *wire.APIError) {
 	text := r.text[:0]
 	for i := range r.selections {
 		s := &r.selections[i]
-		for _, part := range [...]string{s.Kind, s.ProductID, s.Variant, s.Condition} {
-			text = binary.BigEndian.AppendUint32(text, uint32(len(part)))
-			text = append(text, part...)
+		for _, part := range [...]*string{&s.Kind, &s.ProductID, &s.Variant, &s.Condition} {
+			text = binary.BigEndian.AppendUint32(text, uint32(len(*part)))
+			text = append(text, *part...)
 		}
 	}
 	r.text = text
@@ -58,6 +58,9 @@ const (
 
 // memberNames are the names of the members in the order of their bits.
 var memberNames = [...]string{"kind", "product_id", "variant", "condition"}
+
+// memberStarts are the members up to their values.
+var memberStarts = [len(memberNames)]string{`"kind":`, `"product_id":`, `"variant":`, `"condition":`}
 
 // selectionMember returns where the value of a member goes, and its bit; nil for an unknown member.
 func selectionMember(s *wire.Selection, name string) (*string, members) {
@@ -109,8 +112,13 @@ func scanSelection(in *scanner, s *wire.Selection, given *members) bool {
 		return false
 	}
 
-	for {
-		name, ok := in.key()
+	for n := 0; ; n++ {
+		// Most clients send the members in this order, without white space.
+		name := memberNames[n%len(memberNames)]
+		ok := in.skip(memberStarts[n%len(memberNames)])
+		if !ok {
+			name, ok = in.key()
+		}
 		if !ok {
 			return false
 		}

@@ -53,11 +53,7 @@ const dataStart = `{"data":`
 
 // encodePrices appends the response with the results of a request.
 func encodePrices(r *Request, out *Reply) {
-	out.Body = append(append(out.Body, dataStart...), '[')
-	for i := range r.results {
-		out.Body = wire.AppendPriceResult(wire.AppendComma(out.Body), &r.selections[i], &r.results[i], out.SnapshotAt)
-	}
-	out.Body = append(out.Body, ']')
+	out.Body = wire.AppendPriceResults(append(out.Body, dataStart...), r.selections, r.results, out.SnapshotAt)
 }
 
 // The first number of a stored response says its form. A text follows its time in 8 bytes, whose first

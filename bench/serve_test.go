@@ -300,11 +300,12 @@ func BenchmarkReads(b *testing.B) {
 			b.ReportMetric(float64(len(dst)), "bytes/op")
 		})
 	}
+	results := make([]wire.PriceResult, len(selections))
 	read("selections_50", func(int) {
 		for i := range selections {
-			result := w.view.PriceResult(&selections[i])
-			dst = wire.AppendPriceResult(dst, &selections[i], &result, w.view.Catalog.SnapshotAt)
+			results[i] = w.view.PriceResult(&selections[i])
 		}
+		dst = wire.AppendPriceResults(dst, selections, results, w.view.Catalog.SnapshotAt)
 	})
 
 	card := w.movingCard()

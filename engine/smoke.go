@@ -178,7 +178,8 @@ func (s *smoke) product(row int) {
 	}
 
 	result := s.PriceResult(&choice)
-	s.json("price of product "+id, wire.AppendPriceResult(nil, &choice, &result, c.SnapshotAt), '{', id)
+	text := wire.AppendPriceResults(nil, []wire.Selection{choice}, []wire.PriceResult{result}, c.SnapshotAt)
+	s.json("price of product "+id, text, '[', id)
 }
 
 // movers checks that the index returns the movers of one direction; all are those of the catalog.

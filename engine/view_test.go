@@ -171,8 +171,8 @@ func TestPriceReasons(t *testing.T) {
 	v := view(t, w)
 	f := func(s wire.Selection, want string) {
 		t.Helper()
-		result := v.PriceResult(&s)
-		got := string(wire.AppendPriceResult(nil, &s, &result, v.Catalog.SnapshotAt))
+		results := []wire.PriceResult{v.PriceResult(&s)}
+		got := string(wire.AppendPriceResults(nil, []wire.Selection{s}, results, v.Catalog.SnapshotAt))
 		if !strings.Contains(got, want) || !jsontext.Value(got).IsValid() {
 			t.Errorf("%+v: %s, want %s", s, got, want)
 		}

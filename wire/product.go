@@ -99,38 +99,63 @@ const (
 // MissingReasons are the texts of the reasons in responses; the first one is no reason.
 var MissingReasons = [...]string{"", "not_found", "unsupported_selection", "not_licensed", "no_observation"}
 
+// appendSelection appends a selection that was checked: of its texts, only a variant may need escapes.
 func appendSelection(dst []byte, s *Selection) []byte {
-	dst = AppendText(dst, `{"selection":{"kind":`, s.Kind)
-	dst = AppendText(dst, `,"product_id":`, s.ProductID)
+	dst = append(append(dst, `{"selection":{"kind":"`...), s.Kind...)
+	dst = append(append(dst, `","product_id":"`...), s.ProductID...)
+	dst = append(dst, '"')
 	if s.Kind == "card" {
 		dst = AppendText(dst, `,"variant":`, s.Variant)
-		dst = AppendText(dst, `,"condition":`, s.Condition)
+		dst = append(append(dst, `,"condition":"`...), s.Condition...)
+		dst = append(dst, '"')
 	}
 	return append(dst, '}')
 }
 
-// AppendPriceResult appends the result of a selection. The status of a price is computed at the
-// snapshot's instant, at, and not at the request's (decision 28).
-func AppendPriceResult(dst []byte, s *Selection, result *PriceResult, at int64) []byte {
-	dst = appendSelection(dst, s)
-	if result.Missing != HasPrice {
-		const missing = `,"status":"missing","price":null,"observation":null,"missing_reason":`
-		return append(AppendText(dst, missing, MissingReasons[result.Missing]), '}')
-	}
+// AppendPriceResults appends the results of checked selections as a list. The status of a price is
+// computed at the snapshot's instant, at, and not at the request's (decision 28).
+func AppendPriceResults(dst []byte, selections []Selection, results []PriceResult, at int64) []byte {
+	dst = append(dst, '[')
+	var last *PriceResult // whose text ends with end
+	var end []byte
 
-	status := "fresh"
+	for i := range results {
+		dst = appendSelection(AppendComma(dst), &selections[i])
+		result := &results[i]
+		if result.Missing != HasPrice {
+			const missing = `,"status":"missing","price":null,"observation":null,"missing_reason":`
+			dst = append(AppendText(dst, missing, MissingReasons[result.Missing]), '}')
+			continue
+		}
+
+		dst = append(append(dst, `,"status":"`...), priceStatus(result.AsOf, at)...)
+		dst = AppendCents(dst, `","price":{"amount_cents":`, result.Cents)
+
+		const observed = `,"currency":"USD"},"observation":{"source":"licensed_reference","source_as_of":`
+		dst = AppendMillis(dst, observed, result.AsOf)
+
+		// Most prices of a request were collected together, and end with the same text.
+		if last != nil && result.CollectedAt == last.CollectedAt && result.Attribution == last.Attribution {
+			dst = append(dst, end...)
+			continue
+		}
+		from := len(dst)
+		dst = AppendMillis(dst, `,"collected_at":`, result.CollectedAt)
+		dst = AppendText(dst, `,"basis":"market_reference","attribution":`, result.Attribution)
+		dst = append(dst, `},"missing_reason":null}`...)
+		end = dst[from:]
+		last = result
+	}
+	return append(dst, ']')
+}
+
+// priceStatus returns the status of a price that the source observed at asOf.
+func priceStatus(asOf, at int64) string {
 	switch {
-	case result.AsOf == snapshot.NoTime:
-		status = "unknown"
-	case !snapshot.Fresh(result.AsOf, at):
-		status = "stale"
+	case asOf == snapshot.NoTime:
+		return "unknown"
+	case !snapshot.Fresh(asOf, at):
+		return "stale"
 	}
-	dst = AppendText(dst, `,"status":`, status)
-	dst = AppendCents(dst, `,"price":{"amount_cents":`, result.Cents)
-
-	const observed = `,"currency":"USD"},"observation":{"source":"licensed_reference","source_as_of":`
-	dst = AppendMillis(dst, observed, result.AsOf)
-	dst = AppendMillis(dst, `,"collected_at":`, result.CollectedAt)
-	dst = AppendText(dst, `,"basis":"market_reference","attribution":`, result.Attribution)
-	return append(dst, `},"missing_reason":null}`...)
+	return "fresh"
 }

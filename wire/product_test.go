@@ -1,7 +1,9 @@
 package wire_test
 
 import (
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -143,7 +145,7 @@ func TestPriceResults(t *testing.T) {
 
 		s := wire.Selection(want.Selection)
 		result := wire.PriceResult{Cents: 0, AsOf: asOf, CollectedAt: at - hour/1000, Attribution: `The "Own" Feed`}
-		equal(t, status, want, decode[priceResult](t, wire.AppendPriceResult(nil, &s, &result, at)))
+		equal(t, status, want, priceResultOf(t, s, result, at))
 	}
 
 	f(at-36*hour, "fresh") // exactly as old as fresh may be (decision 28)
@@ -155,10 +157,48 @@ func TestPriceResults(t *testing.T) {
 		wire.ReasonNotFound: "not_found", wire.ReasonUnsupported: "unsupported_selection",
 		wire.ReasonNotLicensed: "not_licensed", wire.ReasonNoObservation: "no_observation",
 	} {
-		for _, s := range []selection{{"card", `np_"`, `a"b`, "damaged"}, {"sealed", "np_abc", "", ""}} {
+		for _, s := range []selection{{"card", "np_a", `a"b`, "damaged"}, {"sealed", "np_abc", "", ""}} {
 			asked := wire.Selection(s)
 			equal(t, text, priceResult{s, "missing", nil, nil, &text},
-				decode[priceResult](t, wire.AppendPriceResult(nil, &asked, &wire.PriceResult{Missing: reason}, at)))
+				priceResultOf(t, asked, wire.PriceResult{Missing: reason}, at))
+		}
+	}
+}
+
+// priceResultOf decodes the list of one result.
+func priceResultOf(t *testing.T, s wire.Selection, result wire.PriceResult, at int64) priceResult {
+	t.Helper()
+	list := wire.AppendPriceResults(nil, []wire.Selection{s}, []wire.PriceResult{result}, at)
+	return decode[[]priceResult](t, list)[0]
+}
+
+// TestPriceResultsInTurn compares lists of results with lists of one each, whatever they have in common.
+func TestPriceResultsInTurn(t *testing.T) {
+	const at = 1_760_000_000_000
+	oneOf := func(random *rand.Rand, times ...int64) int64 { return times[random.IntN(len(times))] }
+
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		var selections []wire.Selection
+		var results []wire.PriceResult
+		for i := range random.IntN(8) {
+			selections = append(selections, wire.Selection{Kind: "card", ProductID: "np_" + strconv.Itoa(i)})
+			results = append(results, wire.PriceResult{
+				Missing: wire.MissingReason(max(0, random.IntN(9)-4)), Cents: oneOf(random, 0, 199, 1_000_000),
+				AsOf:        oneOf(random, snapshot.NoTime, at, at-1000, at-60*3_600_000),
+				CollectedAt: oneOf(random, at, at-1),
+				Attribution: []string{"", "A", `"B"`}[random.IntN(3)],
+			})
+		}
+
+		var want []string
+		for i := range results {
+			one := wire.AppendPriceResults(nil, selections[i:i+1], results[i:i+1], at)
+			want = append(want, string(one[1:len(one)-1]))
+		}
+		got := string(wire.AppendPriceResults([]byte("data:"), selections, results, at))
+		if got != "data:["+strings.Join(want, ",")+"]" {
+			t.Fatalf("seed %d:\n%s\nwant the results\n%s", seed, got, strings.Join(want, "\n"))
 		}
 	}
 }

@@ -274,10 +274,7 @@ func (l *Log) AwaitSynced(seq uint64) error {
 	case l.wake <- struct{}{}:
 	default: // another caller woke the goroutine, which takes the whole batch
 	}
-	select {
-	case <-batch:
-	case <-l.done:
-	}
+	<-batch
 
 	if l.synced.Load() >= seq {
 		return nil
