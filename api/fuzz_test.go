@@ -3,11 +3,13 @@ package api
 import (
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"ninepocket/wire"
@@ -120,8 +122,8 @@ func FuzzReadIDs(f *testing.F) {
 	})
 }
 
-// FuzzReadSelections wants readSelections to take only what is well formed, and to refuse in few
-// words.
+// FuzzReadSelections wants readSelections to take only what is well formed and can be written without
+// escapes, and to refuse in few words.
 func FuzzReadSelections(f *testing.F) {
 	for _, seed := range []string{
 		oneItem, `{"items":[{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"near_mint"}]}`,
@@ -131,15 +133,27 @@ func FuzzReadSelections(f *testing.F) {
 		`{"items":[{"kind":"sealed","product_id":"prd_abc"},{"product_id":"prd_abc","kind":"sealed"}]}`,
 		`{"items":[{"kind":"card","kind":"card"}]}`, `{"items":[{}]}`, `{"items":[{"kind":"card",}]}`,
 		`{"items":[{"kind":"card","product_id":"prd_abc","variant":"\u00e9","condition":"near_mint"}]}`,
-		`{"items":[{"kind":"","product_id":"","variant":"","condition":""},{"kind":""}]}`,
+		`{"items":[{"kind":"","product_id":"","variant":"","condition":""},{"kind":""}]}`, `{}`,
+		`{"items":[{"kind":"sealed","product_id":"prd_ab\"c"},{"kind":"sealed","product_id":"prd_abc\\"}]}`,
 	} {
 		f.Add([]byte(seed))
 	}
 
+	// The members begin with each of them, in the usual order and against it.
+	all := []string{`"kind":"card"`, `"product_id":"prd_abc"`, `"variant":"normal"`, `"condition":"near_mint"`}
+	for n := range all {
+		members := slices.Concat(all[n:], all[:n])
+		f.Add([]byte(`{"items":[{` + strings.Join(members, ",") + `}]}`))
+		f.Add([]byte(`{"items":[{` + strings.Join(members[:n], ",") + `}]}`))
+		slices.Reverse(members)
+		f.Add([]byte(`{"items":[{` + strings.Join(members, ",") + `}]}`))
+	}
+
 	view := testView(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := &Request{Body: body, View: view, Strict: true}
-		usual := &Request{Body: body, View: view, Strict: true}
+		op := &Operation{Path: pricesPath}
+		r := &Request{Body: body, View: view, Strict: true, Op: op}
+		usual := &Request{Body: body, View: view, Strict: true, Op: op}
 		if usual.scanSelections() {
 			r.decodeSelections()
 			if !slices.Equal(usual.selections, r.selections) || !cmp.Equal(usual.problems, r.problems,
@@ -168,7 +182,31 @@ func FuzzReadSelections(f *testing.F) {
 				t.Fatalf("item %d is %+v", i, s)
 			}
 		}
+		text := wire.AppendPriceResults(nil, items, make([]wire.PriceResult, len(items)), 0)
+		if !jsontext.Value(text).IsValid() {
+			t.Fatalf("the response has %s", text)
+		}
 	})
+}
+
+func TestPlainTexts(t *testing.T) {
+	r := &Request{View: testView(t)}
+	for char := range 256 {
+		text := string([]byte{byte(char)})
+		plain := regexp.MustCompile(`^[a-z0-9_]$`).MatchString(text)
+		if id := "prd_ab" + text + "c"; r.validProductID(id) != plain {
+			t.Errorf("product id %q is valid: %t", id, !plain)
+		}
+	}
+
+	for text, want := range map[string]string{
+		"": "", "a~ ": "", "é": "", "\u0085": "", "\x1f": "control", "a\x00": "control", "a\x7f": "control",
+		"\x80": "UTF-8", "aé\xff": "UTF-8", "\xed\xa0\x80": "UTF-8",
+	} {
+		if got := textProblem(text); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%q %s, want %q", text, got, want)
+		}
+	}
 }
 
 // FuzzPathID holds PathID against net/url.

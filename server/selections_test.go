@@ -212,6 +212,13 @@ func TestSelectionBodies(t *testing.T) {
 	bad(items(`{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"Near Mint"}`), "condition must be")
 	bad(items(`{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"factory_sealed"}`),
 		"condition must be")
+	// Responses have these texts without escapes.
+	bad(items(`{"kind":"card","product_id":"prd_abc","variant":"normal","condition":"near_mint\""}`),
+		"condition must be")
+	bad(items(`{"kind":"sealed\"","product_id":"prd_abc"}`), "kind must be")
+	for _, char := range []string{`\"`, `\\`, `\u0000`, `\u007f`, `\u00e9`, "é", ".", "A", "-", "/", " "} {
+		bad(items(`{"kind":"sealed","product_id":"prd_ab`+char+`c"}`), "product_id must be")
+	}
 	bad(items(`{"kind":"card","product_id":"prd_abc","variant":"","condition":"near_mint"}`), "variant must have")
 	bad(items(`{"kind":"card","product_id":"prd_abc","variant":"a\u0000","condition":"near_mint"}`), "variant")
 	bad(items(`{"kind":"card","product_id":"prd_abc","variant":null,"condition":"near_mint"}`),
