@@ -37,12 +37,14 @@ func (s *scanner) next(char byte) bool {
 	return false
 }
 
-// skip skips a text, if exactly it comes next.
-func (s *scanner) skip(text string) bool {
-	if !strings.HasPrefix(s.text[s.at:], text) {
+// expect skips the name of a member and its colon, if exactly they come next.
+func (s *scanner) expect(name string) bool {
+	rest := s.text[s.at:]
+	end := len(name) + 1
+	if len(rest) < end+2 || rest[0] != '"' || rest[1:end] != name || rest[end] != '"' || rest[end+1] != ':' {
 		return false
 	}
-	s.at += len(text)
+	s.at += end + 2
 	return true
 }
 

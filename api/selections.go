@@ -59,9 +59,6 @@ const (
 // memberNames are the names of the members in the order of their bits.
 var memberNames = [...]string{"kind", "product_id", "variant", "condition"}
 
-// memberStarts are the members up to their values.
-var memberStarts = [len(memberNames)]string{`"kind":`, `"product_id":`, `"variant":`, `"condition":`}
-
 // selectionMember returns where the value of a member goes, and its bit; nil for an unknown member.
 func selectionMember(s *wire.Selection, name string) (*string, members) {
 	switch name {
@@ -115,7 +112,7 @@ func scanSelection(in *scanner, s *wire.Selection, given *members) bool {
 	for n := 0; ; n++ {
 		// Most clients send the members in this order, without white space.
 		name := memberNames[n%len(memberNames)]
-		ok := in.skip(memberStarts[n%len(memberNames)])
+		ok := in.expect(name)
 		if !ok {
 			name, ok = in.key()
 		}
