@@ -114,9 +114,8 @@ var mayImport = map[string][]string{
 	"operate/explain": {"feed", "snapshot", "snapshot/diff"},
 	"operate/support": {"internal/settings", "internal/term", "snapshot"},
 	"bench": {
-		"access/keys", "engine", "index", "internal/settings", "internal/synth", "internal/term", "loader",
-		"node",
-		"snapshot", "wire",
+		"access/keys", "engine", "engine/bulk", "index", "internal/settings", "internal/synth", "internal/term",
+		"loader", "node", "snapshot", "wire",
 	},
 	"bench/check":   {"bench/gobench"},
 	"bench/drive":   {"bench"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"ninepocket/engine"
+	"ninepocket/engine/bulk"
 	"ninepocket/index"
 	"ninepocket/internal/synth"
 	"ninepocket/loader"
@@ -101,16 +103,24 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 	}
 
 	_, out.Peak = memory(os.Getpid())
-	return out, publish(store, out.Snapshots[0])
+	return out, t.publish(ctx, out.Snapshots[0])
 }
 
 // publish makes a snapshot the current one. Making a View is the check, as in snapshot publish. No
 // guard is run, because measurements alternate between two days.
-func publish(store *snapshot.Store, id string) error {
-	_, err := store.Publish(id, snapshot.PublishOptions{Now: time.Now(), Check: func(catalog *snapshot.Catalog) error {
-		_, err := engine.NewView(catalog, wire.URLs{})
-		return err
-	}})
+func (t *Task) publish(ctx context.Context, id string) error {
+	_, err := snapshot.OpenStore(t.Store).Publish(id, snapshot.PublishOptions{
+		Now: time.Now(), Check: func(catalog *snapshot.Catalog) error {
+			view, err := engine.NewView(catalog, wire.URLs{URL: siteURL, ProductPrefix: "prd"})
+			if err != nil || t.State == "" {
+				return err
+			}
+
+			// A server rests often while it makes its bulk files. It adopts these.
+			files := bulk.New(bulk.Options{Dir: filepath.Join(t.State, "bulk"), Log: slog.New(slog.DiscardHandler)})
+			return files.Make(ctx, view, func() {})
+		},
+	})
 	return err
 }
 
@@ -184,7 +194,7 @@ func (t *Task) load() (LoadFigures, error) {
 		if err != nil {
 			return err
 		}
-		view, err = engine.NewView(catalog, wire.URLs{URL: "http://localhost", ProductPrefix: "prd"})
+		view, err = engine.NewView(catalog, wire.URLs{URL: siteURL, ProductPrefix: "prd"})
 		return err
 	})
 	if err != nil {

@@ -39,8 +39,9 @@ func (c *contestant) address(operation string) (string, bool) {
 	return a, ok
 }
 
-// startTimeout bounds the start of a server, which includes an import into a database.
-const startTimeout = 10 * time.Minute
+// startTimeout bounds the start of a server, which includes an import into a database, or the bulk files of a
+// store that was given.
+const startTimeout = 30 * time.Minute
 
 // start runs a command and waits for its ready file.
 func start(ctx context.Context, name string, command []string, ready string) (*contestant, error) {
@@ -74,12 +75,36 @@ func start(ctx context.Context, name string, command []string, ready string) (*c
 	c.addresses = announced.Addresses
 	if announced.API != "" {
 		c.api, err = addressOf(announced.API)
-		if err != nil {
-			c.stop()
-			return nil, err
-		}
+	}
+	if err == nil && announced.Admin != "" {
+		c.admin, err = addressOf(announced.Admin)
+	}
+	if err == nil {
+		err = c.awaitBulk(wait)
+	}
+	if err != nil {
+		c.stop()
+		return nil, err
 	}
 	return c, nil
+}
+
+// awaitBulk waits until a ninepocket has made its bulk files. That work is done once for each snapshot, and is of
+// no request. A server that does not report it is not waited for.
+func (c *contestant) awaitBulk(ctx context.Context) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if made, err := c.metric("ninepocket_bulk_ready"); err != nil || made == 1 {
+			return nil
+		}
+
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
 }
 
 func tail(text string, lines int) string {
@@ -199,7 +224,7 @@ func (h *workspace) setUp(ctx context.Context, o *Options, snapshots int) error 
 
 	h.logf("building %d cards with %d days of history", o.Cards, o.Days)
 	text, err := h.exec(ctx, Task{
-		Kind: taskBuild, Store: h.path("store"), Cards: o.Cards, Seed: o.Seed, Days: o.Days,
+		Kind: taskBuild, Store: h.path("store"), State: h.path("state"), Cards: o.Cards, Seed: o.Seed, Days: o.Days,
 		Snapshots: snapshots,
 	})
 	if err != nil {
@@ -232,24 +257,8 @@ func (h *workspace) startTask(ctx context.Context, name string, t Task) (*contes
 // startServe starts the program's serve command on the store.
 func (h *workspace) startServe(ctx context.Context, store string) (*contestant, error) {
 	ready := h.path("serve.ready")
-	c, err := start(ctx, full, append(slices.Clip(h.serve),
+	h.logf("starting the server, and waiting until its bulk files are made")
+	return start(ctx, full, append(slices.Clip(h.serve),
 		"--store", store, "--state", h.path("state"), "--config", h.path("bench.toml"),
 		"--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--ready-file", ready), ready)
-	if err != nil {
-		return nil, err
-	}
-
-	var announced struct{ Admin string }
-	text, err := os.ReadFile(ready)
-	if err == nil {
-		err = json.Unmarshal(text, &announced)
-	}
-	if err == nil {
-		c.admin, err = addressOf(announced.Admin)
-	}
-	if err != nil {
-		c.stop()
-		return nil, err
-	}
-	return c, nil
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -267,7 +268,7 @@ func (r *run) openMeasured(ctx context.Context) (*contestant, error) {
 	if err == nil && r.o.Admin != "" {
 		c.admin, err = addressOf(r.o.Admin)
 	}
-	return c, err
+	return c, cmp.Or(err, c.awaitBulk(ctx))
 }
 
 // record writes the script of the bare servers.

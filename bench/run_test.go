@@ -3,8 +3,11 @@ package bench
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -189,6 +192,58 @@ func TestStart(t *testing.T) {
 		filepath.Join(t.TempDir(), "ready"))
 	if err == nil || !strings.Contains(err.Error(), "no luck") {
 		t.Errorf("a server that ends at once: %v", err)
+	}
+}
+
+// TestServersAdoptBulkFiles expects a measured server to be given when it has the bulk files that build has made.
+func TestServersAdoptBulkFiles(t *testing.T) {
+	h := workspace{folder: t.TempDir(), self: self(t), log: t.Output()}
+	if err := h.setUp(t.Context(), &Options{Cards: 300, Days: 5}, 1); err != nil {
+		t.Fatal(err)
+	}
+	manifest := filepath.Join(h.path("state"), "bulk", h.built.Snapshots[0], "manifest.json")
+	before, err := os.Stat(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	c, err := h.startTask(t.Context(), inMemory, Task{Kind: taskMemory, Store: h.path("store"), State: h.path("state")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.stop()
+	if made, err := c.metric("ninepocket_bulk_ready"); err != nil || made != 1 {
+		t.Errorf("bulk files are ready: %v, %v", made, err)
+	}
+	if after, err := os.Stat(manifest); err != nil || !after.ModTime().Equal(before.ModTime()) {
+		t.Errorf("the server made the bulk files again: %v", err)
+	}
+}
+
+// TestAwaitBulk waits for a server that makes bulk files, and for no other.
+func TestAwaitBulk(t *testing.T) {
+	asked := 0
+	metrics := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(out, "ninepocket_bulk_ready %d\n", asked/2)
+		asked++
+	}))
+	defer metrics.Close()
+	c := contestant{admin: metrics.Listener.Addr().String()}
+	if err := c.awaitBulk(t.Context()); err != nil || asked != 3 {
+		t.Errorf("asked %d times, want 3: %v", asked, err)
+	}
+
+	asked = -10
+	soon, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("too slow"))
+	defer cancel()
+	if err := c.awaitBulk(soon); err == nil || err.Error() != "too slow" {
+		t.Errorf("a server that is too slow: %v", err)
+	}
+	for _, other := range []string{"", "127.0.0.1:1"} {
+		c.admin = other
+		if err := c.awaitBulk(t.Context()); err != nil {
+			t.Errorf("a server without such a metric at %q: %v", other, err)
+		}
 	}
 }
 

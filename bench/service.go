@@ -15,6 +15,9 @@ import (
 // benchPlan is the plan of the keys that measurements use.
 const benchPlan = "bench"
 
+// siteURL stands in what a snapshot's bulk files hold, so that all servers of a measurement have equal ones.
+const siteURL = "http://localhost"
+
 // The limits of that plan, which no measurement reaches.
 const (
 	perMinute = 10_000_000
@@ -30,6 +33,7 @@ func (t *Task) serveMemory(ctx context.Context) error {
 	config.Listen = "127.0.0.1:0"
 	config.Admin = "127.0.0.1:0"
 	config.ReadyFile = t.Ready
+	config.SiteURL = siteURL
 	config.Plans = map[string]*settings.Plan{benchPlan: {PerMinute: perMinute, PerDay: perDay}}
 	return node.Serve(ctx, node.Options{
 		Config: config, InMemory: true, Log: slog.New(slog.DiscardHandler), Ready: func(*node.ReadyFile) {},
@@ -60,8 +64,9 @@ func writeKeys(state, config string) (Keys, error) {
 		return made, err
 	}
 
-	plan := fmt.Sprintf("[plans.%s]\nper_minute = %d\nper_day = %d\n", benchPlan, perMinute, perDay)
-	return made, os.WriteFile(config, []byte(plan), 0o600)
+	text := fmt.Sprintf("site_url = %q\n[plans.%s]\nper_minute = %d\nper_day = %d\n",
+		siteURL, benchPlan, perMinute, perDay)
+	return made, os.WriteFile(config, []byte(text), 0o600)
 }
 
 // LoadKeys reads the keys of a state directory, with a plan whose limits no measurement reaches.

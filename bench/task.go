@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"ninepocket/snapshot"
 )
 
 // Task is the work of a child process of a measurement. The driver starts the program again with a
@@ -17,7 +15,7 @@ import (
 type Task struct {
 	Kind string
 
-	Store, State string // of the servers, build and load
+	Store, State string // of the servers, build and load; build makes bulk files if there is a State
 	Ready        string // the file that a server writes when it is ready
 
 	Script     string // of a bare server: the file with the responses
@@ -67,10 +65,8 @@ func OwnTasks() Tasks { // air: one table
 		taskBuild: func(ctx context.Context, t *Task, out io.Writer) error {
 			return printFigures(out)(t.build(ctx))
 		},
-		taskLoad: func(_ context.Context, t *Task, out io.Writer) error { return printFigures(out)(t.load()) },
-		taskPublish: func(_ context.Context, t *Task, _ io.Writer) error {
-			return publish(snapshot.OpenStore(t.Store), t.Snapshot)
-		},
+		taskLoad:    func(_ context.Context, t *Task, out io.Writer) error { return printFigures(out)(t.load()) },
+		taskPublish: func(ctx context.Context, t *Task, _ io.Writer) error { return t.publish(ctx, t.Snapshot) },
 		taskCompute: func(ctx context.Context, t *Task, _ io.Writer) error {
 			for end := time.Now().Add(t.For); time.Now().Before(end) && ctx.Err() == nil; {
 			}

@@ -169,9 +169,8 @@ func TestPlainAnswersAlike(t *testing.T) {
 
 	alike := func(target, body string) {
 		t.Helper()
-		// Base URLs and cursors differ by server.
-		want, _, _ := bytes.Cut(bytes.ReplaceAll(ask(t, ours, target, key, body), []byte(ours),
-			[]byte("http://localhost")), []byte(`"next_cursor"`))
+		// Cursors differ by server.
+		want, _, _ := bytes.Cut(ask(t, ours, target, key, body), []byte(`"next_cursor"`))
 		got, _, _ := bytes.Cut(ask(t, plain, target, key, body), []byte(`"next_cursor"`))
 		if bytes.Equal(got, want) {
 			return
