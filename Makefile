@@ -177,7 +177,7 @@ bench-plot: build bin/drive ## measure growth up to 1,000,000 cards into docs/de
 	$(GO) run ./bench/figures scale $(BENCH_FLAGS)
 
 .PHONY: bench-compare
-bench-compare: build bin/drive ## measure PostgreSQL, SQLite and search libraries next to ours into docs/dev/BENCHMARKS.md (4 min)
+bench-compare: build bin/drive ## measure PostgreSQL, SQLite and search libraries next to ours into docs/dev/BENCHMARKS.md (6 min)
 	$(GO) run ./bench/figures compare --data '$(DATA)' $(BENCH_FLAGS)
 
 ##@ Look over the code

@@ -103,7 +103,13 @@ func (t *Task) build(ctx context.Context) (BuildFigures, error) {
 	}
 
 	_, out.Peak = memory(os.Getpid())
-	return out, t.publish(ctx, out.Snapshots[0])
+	// The first snapshot is the last to be published.
+	for _, id := range slices.Backward(out.Snapshots) {
+		if err := t.publish(ctx, id); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
 }
 
 // publish makes a snapshot the current one. Making a View is the check, as in snapshot publish. No
@@ -116,7 +122,7 @@ func (t *Task) publish(ctx context.Context, id string) error {
 				return err
 			}
 
-			// A server rests often while it makes its bulk files. It adopts these.
+			// A server would take long, because it rests often. It adopts these.
 			files := bulk.New(bulk.Options{Dir: filepath.Join(t.State, "bulk"), Log: slog.New(slog.DiscardHandler)})
 			return files.Make(ctx, view, func() {})
 		},

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,9 +40,12 @@ func (c *contestant) address(operation string) (string, bool) {
 	return a, ok
 }
 
-// startTimeout bounds the start of a server, which includes an import into a database, or the bulk files of a
-// store that was given.
-const startTimeout = 30 * time.Minute
+const (
+	// startTimeout bounds the start of a server, which includes an import into a database.
+	startTimeout = 10 * time.Minute
+	// bulkTimeout bounds the making of bulk files. Those of a million cards take 40 minutes.
+	bulkTimeout = time.Hour
+)
 
 // start runs a command and waits for its ready file.
 func start(ctx context.Context, name string, command []string, ready string) (*contestant, error) {
@@ -67,44 +71,55 @@ func start(ctx context.Context, name string, command []string, ready string) (*c
 		fmt.Errorf("cannot start %s within %v", name, startTimeout))
 	defer cancel()
 	announced, err := awaitReady(wait, ready, c.ended)
-	if err != nil {
-		c.stop()
-		return nil, fmt.Errorf("%w\n%s", err, tail(c.log.String(), 20))
-	}
-
 	c.addresses = announced.Addresses
-	if announced.API != "" {
+	if err == nil && announced.API != "" {
 		c.api, err = addressOf(announced.API)
 	}
 	if err == nil && announced.Admin != "" {
 		c.admin, err = addressOf(announced.Admin)
 	}
+
 	if err == nil {
-		err = c.awaitBulk(wait)
+		err = c.awaitBulk(ctx)
 	}
 	if err != nil {
 		c.stop()
-		return nil, err
+		return nil, fmt.Errorf("%w\n%s", err, tail(c.log.String(), 20))
 	}
 	return c, nil
 }
 
-// awaitBulk waits until a ninepocket has made its bulk files. That work is done once for each snapshot, and is of
-// no request. A server that does not report it is not waited for.
+// awaitBulk waits until a ninepocket has made its bulk files. It makes them once for each snapshot, and no
+// request causes this work. A server whose metrics do not name the files is not waited for.
 func (c *contestant) awaitBulk(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, bulkTimeout,
+		fmt.Errorf("cannot measure %s: its bulk files are not made after %v", c.name, bulkTimeout))
+	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for {
-		if made, err := c.metric("ninepocket_bulk_ready"); err != nil || made == 1 {
+
+	for c.admin != "" {
+		made, err := c.metric("ninepocket_bulk_ready")
+		if made == 1 || errors.Is(err, errNoMetric) {
 			return nil
+		}
+		failures, failed := c.metric("ninepocket_bulk_failures_total")
+		if err := cmp.Or(err, failed); err != nil {
+			return err
+		}
+		if failures > 0 {
+			return fmt.Errorf("cannot measure %s: it cannot make its bulk files, and tries again", c.name)
 		}
 
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-c.ended:
+			return fmt.Errorf("cannot measure %s: it ended before its bulk files were made", c.name)
 		case <-tick.C:
 		}
 	}
+	return nil
 }
 
 func tail(text string, lines int) string {
@@ -129,7 +144,10 @@ func (c *contestant) stop() {
 	}
 }
 
-var errNoCPU = errors.New("its CPU time is not known: give --admin")
+var (
+	errNoCPU    = errors.New("its CPU time is not known: give --admin")
+	errNoMetric = errors.New("it reports no such metric")
+)
 
 // cpu returns the CPU time that the server has used so far.
 func (c *contestant) cpu() (time.Duration, error) {
@@ -179,7 +197,7 @@ func (c *contestant) metric(name string) (float64, error) {
 			return strconv.ParseFloat(strings.TrimSpace(rest), 64)
 		}
 	}
-	return 0, fmt.Errorf("cannot find %s in the metrics of %s", name, c.name)
+	return 0, fmt.Errorf("cannot find %s in the metrics of %s: %w", name, c.name, errNoMetric)
 }
 
 // memory returns the memory of the server's processes now.

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -268,7 +267,11 @@ func (r *run) openMeasured(ctx context.Context) (*contestant, error) {
 	if err == nil && r.o.Admin != "" {
 		c.admin, err = addressOf(r.o.Admin)
 	}
-	return c, cmp.Or(err, c.awaitBulk(ctx))
+	if err == nil {
+		r.logf("waiting until the server's bulk files are made (--admin)")
+		err = c.awaitBulk(ctx)
+	}
+	return c, err
 }
 
 // record writes the script of the bare servers.

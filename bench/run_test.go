@@ -195,55 +195,88 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestServersAdoptBulkFiles expects a measured server to be given when it has the bulk files that build has made.
+// TestServersAdoptBulkFiles expects the bulk files that build has made to be those that a server wants, so that it
+// does not make them again.
 func TestServersAdoptBulkFiles(t *testing.T) {
 	h := workspace{folder: t.TempDir(), self: self(t), log: t.Output()}
-	if err := h.setUp(t.Context(), &Options{Cards: 300, Days: 5}, 1); err != nil {
+	if err := h.setUp(t.Context(), &Options{Cards: 300, Days: 5}, 2); err != nil {
 		t.Fatal(err)
 	}
-	manifest := filepath.Join(h.path("state"), "bulk", h.built.Snapshots[0], "manifest.json")
-	before, err := os.Stat(manifest)
-	if err != nil {
-		t.Fatal(err)
+	config, err := os.ReadFile(h.path("bench.toml"))
+	if err != nil || !strings.Contains(string(config), `site_url = "`+siteURL+`"`) {
+		t.Errorf("the configuration of serve is %q: %v", config, err)
 	}
 
-	c, err := h.startTask(t.Context(), inMemory, Task{Kind: taskMemory, Store: h.path("store"), State: h.path("state")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.stop()
-	if made, err := c.metric("ninepocket_bulk_ready"); err != nil || made != 1 {
-		t.Errorf("bulk files are ready: %v, %v", made, err)
-	}
-	if after, err := os.Stat(manifest); err != nil || !after.ModTime().Equal(before.ModTime()) {
-		t.Errorf("the server made the bulk files again: %v", err)
+	for i, id := range h.built.Snapshots {
+		manifest := filepath.Join(h.path("state"), "bulk", id, "manifest.json")
+		before, err := os.Stat(manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := Task{Kind: taskPublish, Store: h.path("store"), Snapshot: id}
+		if i > 0 {
+			if _, err := h.exec(t.Context(), task); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		task.Kind = taskMemory
+		task.State = h.path("state")
+		c, err := h.startTask(t.Context(), id, task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, err := c.metric("ninepocket_bulk_ready")
+		c.stop()
+		if err != nil || made != 1 {
+			t.Errorf("%s: bulk files are ready: %v, %v", id, made, err)
+		}
+		if after, err := os.Stat(manifest); err != nil || !after.ModTime().Equal(before.ModTime()) {
+			t.Errorf("%s: the server made the bulk files again: %v", id, err)
+		}
 	}
 }
 
 // TestAwaitBulk waits for a server that makes bulk files, and for no other.
 func TestAwaitBulk(t *testing.T) {
 	asked := 0
+	answer := func() string { return "ninepocket_bulk_failures_total 0\nninepocket_bulk_ready 0\n" }
 	metrics := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(out, "ninepocket_bulk_ready %d\n", asked/2)
+		fmt.Fprint(out, answer())
 		asked++
 	}))
 	defer metrics.Close()
-	c := contestant{admin: metrics.Listener.Addr().String()}
-	if err := c.awaitBulk(t.Context()); err != nil || asked != 3 {
-		t.Errorf("asked %d times, want 3: %v", asked, err)
+	await := func(soon time.Duration, want string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeoutCause(t.Context(), soon, errors.New("too slow"))
+		defer cancel()
+		c := contestant{name: full, admin: metrics.Listener.Addr().String()}
+		if err := c.awaitBulk(ctx); fmt.Sprint(err) != want {
+			t.Errorf("%q: %v, want %q", answer(), err, want)
+		}
 	}
 
-	asked = -10
-	soon, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("too slow"))
-	defer cancel()
-	if err := c.awaitBulk(soon); err == nil || err.Error() != "too slow" {
-		t.Errorf("a server that is too slow: %v", err)
+	await(time.Millisecond, "too slow")
+	answer = func() string { return "ninepocket_bulk_failures_total 1\nninepocket_bulk_ready 0\n" }
+	await(time.Minute, "cannot measure ninepocket: it cannot make its bulk files, and tries again")
+	answer = func() string { return "another_metric 0\n" }
+	await(time.Minute, "<nil>")
+
+	asked = 0
+	answer = func() string {
+		return fmt.Sprintf("ninepocket_bulk_failures_total 0\nninepocket_bulk_ready %d\n", asked/4)
 	}
-	for _, other := range []string{"", "127.0.0.1:1"} {
-		c.admin = other
-		if err := c.awaitBulk(t.Context()); err != nil {
-			t.Errorf("a server without such a metric at %q: %v", other, err)
-		}
+	await(time.Minute, "<nil>")
+	if asked != 5 {
+		t.Errorf("asked %d times, want 5", asked)
+	}
+	none := contestant{}
+	if err := none.awaitBulk(t.Context()); err != nil {
+		t.Errorf("a server without metrics: %v", err)
+	}
+	gone := contestant{admin: "127.0.0.1:1"}
+	if err := gone.awaitBulk(t.Context()); err == nil {
+		t.Error("no error although the server is gone")
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // benchPlan is the plan of the keys that measurements use.
 const benchPlan = "bench"
 
-// siteURL stands in what a snapshot's bulk files hold, so that all servers of a measurement have equal ones.
+// siteURL is in the bulk files of a snapshot: with one for all servers of a measurement, the files are equal.
 const siteURL = "http://localhost"
 
 // The limits of that plan, which no measurement reaches.

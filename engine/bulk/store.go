@@ -30,7 +30,7 @@ const (
 	retained = 2
 
 	// burst and rest divide the work, in place of package throttle, which works half of the time and whose rests
-	// hold a processor of the scheduler. No request waits for the files: 19 of 20 requests meet no work at all.
+	// hold a processor of the scheduler. No request waits for the files: 9 of 10 requests meet no work at all.
 	burst = 100 * time.Microsecond
 	rest  = 5 * time.Millisecond
 
