@@ -240,6 +240,7 @@ func TestServersAdoptBulkFiles(t *testing.T) {
 // TestAwaitBulk waits for a server that makes bulk files, and for no other.
 func TestAwaitBulk(t *testing.T) {
 	asked := 0
+	ended := make(chan struct{})
 	answer := func() string { return "ninepocket_bulk_failures_total 0\nninepocket_bulk_ready 0\n" }
 	metrics := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(out, answer())
@@ -250,13 +251,16 @@ func TestAwaitBulk(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), soon, errors.New("too slow"))
 		defer cancel()
-		c := contestant{name: full, admin: metrics.Listener.Addr().String()}
+		c := contestant{name: full, admin: metrics.Listener.Addr().String(), ended: ended}
 		if err := c.awaitBulk(ctx); fmt.Sprint(err) != want {
 			t.Errorf("%q: %v, want %q", answer(), err, want)
 		}
 	}
 
 	await(time.Millisecond, "too slow")
+	close(ended)
+	await(time.Minute, "cannot measure ninepocket: it ended before its bulk files were made")
+	ended = nil
 	answer = func() string { return "ninepocket_bulk_failures_total 1\nninepocket_bulk_ready 0\n" }
 	await(time.Minute, "cannot measure ninepocket: it cannot make its bulk files, and tries again")
 	answer = func() string { return "another_metric 0\n" }
