@@ -11,9 +11,17 @@ import (
 // PathID decodes the path's {id}; false for an id that decision 4 forbids. The id may alias the
 // request.
 func (r *Request) PathID() (string, bool) {
-	// With an escaped slash two segments would be one, which proxies read differently (decision 4).
-	ref, err := url.PathUnescape(r.Ref)
-	if err != nil || strings.Contains(strings.ToLower(r.Ref), "%2f") || textProblem(ref) != "" {
+	ref := r.Ref
+	if strings.IndexByte(ref, '%') >= 0 {
+		// With an escaped slash two segments would be one, which proxies read differently (decision 4).
+		var err error
+		ref, err = url.PathUnescape(r.Ref)
+		if err != nil || strings.Contains(strings.ToLower(r.Ref), "%2f") {
+			return "", false
+		}
+	}
+
+	if textProblem(ref) != "" {
 		return "", false
 	}
 	return ref, int64(utf8.RuneCountInString(ref)) <= wire.RefText.Max

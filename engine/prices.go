@@ -28,7 +28,9 @@ func (v *View) DisplayLanes(card int, variant string, each func(lane int, code s
 type series struct {
 	template wire.PointTemplate
 	points   []snapshot.Point
-	next     int
+	next     int // in points
+	alike    int // points from next on that differ in their dates and digits alone, as far as known
+	at       int // of the day's point among the day's text; -1 for none
 }
 
 var seriesPool = sync.Pool{New: func() any { return new([]series) }}
@@ -53,34 +55,78 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 		s := &all[len(all)-1]
 		s.template.Reset(code)
 		s.next = 0
+		s.alike = 0
 		s.points = v.Catalog.History.AppendPoints(s.points[:0], lane, from, date)
 	})
 
+	before := len(dst)
 	dst = appendMerged(dst, all, dates, from)
+	if len(dst) > before {
+		dst = dst[:len(dst)-1] // the comma behind the last point
+	}
 	*pooled = all
 	seriesPool.Put(pooled)
 	return append(dst, ']', '}')
 }
 
-// appendMerged appends the points of several series, day by day. dates are the days of the window
-// as text; the first of them is from.
+// appendMerged appends the points of several series, day by day, each with a comma. dates are the days of the
+// window as text; the first of them is from.
+//
+// In a run of days whose texts have the same form, each day is a copy of the first with other dates and digits.
+// That takes a third of the time of encoding each point.
 func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day) []byte {
-	first := true
-	for day := range dates {
+	for day := 0; day < len(dates); {
+		start := len(dst)
+		run := len(dates) - day
 		for i := range all {
 			s := &all[i]
-			if s.next == len(s.points) || s.points[s.next].Day != from+snapshot.Day(day) {
-				continue
+			run = min(run, s.runFrom(from+snapshot.Day(day)))
+			if s.at >= 0 {
+				s.at = len(dst) - start
+				dst = s.template.Append(dst, &dates[day], s.points[s.next].Cents)
 			}
-
-			dst = s.template.Append(dst, &dates[day], s.points[s.next].Cents, first)
-			first = false
-			s.next++
 		}
+
+		step := len(dst) - start
+		dst = appendCopies(dst, start, run-1)
+		for i := range all {
+			if s := &all[i]; s.at >= 0 {
+				s.template.Repeat(dst[start+step:], s.at, step, dates[day+1:], s.points[s.next+1:s.next+run])
+				s.next += run
+				s.alike -= run
+			}
+		}
+		day += run
+	}
+	return dst
+}
+
+// runFrom returns for how many days from a day on the series has points of the same form, or none. It sets at to
+// 0 or to -1.
+func (s *series) runFrom(day snapshot.Day) int {
+	rest := s.points[s.next:]
+	s.at = -1
+	if len(rest) == 0 {
+		return snapshot.HistoryDays
+	}
+	if rest[0].Day > day {
+		return int(rest[0].Day - day)
 	}
 
-	if !first {
-		dst = wire.AppendPointEnd(dst)
+	// A series with a long run is not counted again when another one has a short run.
+	s.at = 0
+	if s.alike == 0 {
+		s.alike = wire.AlikePoints(rest)
+	}
+	return s.alike
+}
+
+// appendCopies appends n copies of the text behind start. Each pass doubles what it copies.
+func appendCopies(dst []byte, start, n int) []byte {
+	end := len(dst) + n*(len(dst)-start)
+	dst = slices.Grow(dst, end-len(dst))
+	for len(dst) < end {
+		dst = append(dst, dst[start:min(len(dst), start+end-len(dst))]...)
 	}
 	return dst
 }

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -85,9 +86,37 @@ func same(code, asked string) bool {
 	return asked == "" || fold(code) == fold(asked)
 }
 
+// historyWorlds returns random worlds. The prices of the last one have all lengths, and change in length within
+// a lane.
+func historyWorlds() []*fixture.World {
+	var worlds []*fixture.World
+	for seed := range uint64(4) {
+		worlds = append(worlds, fixture.Random(seed, fixture.Size{Sets: 2, Cards: 30}))
+	}
+	w := worlds[len(worlds)-1]
+
+	edges := []int64{0, 1, 9, 10, 99, 100, 99_999, 100_000, 9_999_999, 10_000_000, 99_999_999, snapshot.MaxCents}
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range w.Cards {
+		for j := range w.Cards[i].Lanes {
+			lane := &w.Cards[i].Lanes[j]
+			for k := range lane.Points {
+				lane.Points[k].Cents = edges[random.IntN(len(edges))]
+				if k > 0 && random.IntN(3) > 0 {
+					lane.Points[k].Cents = lane.Points[k-1].Cents
+				}
+			}
+
+			if lane.Cents != snapshot.NoCents {
+				lane.Cents = lane.Points[len(lane.Points)-1].Cents
+			}
+		}
+	}
+	return worlds
+}
+
 func TestHistory(t *testing.T) {
-	for seed := range uint64(3) {
-		w := fixture.Random(seed, fixture.Size{Sets: 2, Cards: 30})
+	for seed, w := range historyWorlds() {
 		v := view(t, w)
 		rapid.Check(t, func(t *rapid.T) {
 			card := rapid.IntRange(0, len(w.Cards)-1).Draw(t, "card")
@@ -151,8 +180,7 @@ func (h *historyColumns) points(t *rapid.T, dates []string) []historyPoint {
 
 // TestHistoryColumns checks that columns have the points of single histories, and no lane without any.
 func TestHistoryColumns(t *testing.T) {
-	for seed := range uint64(3) {
-		w := fixture.Random(seed, fixture.Size{Sets: 2, Cards: 30})
+	for seed, w := range historyWorlds() {
 		v := view(t, w)
 		rapid.Check(t, func(t *rapid.T) {
 			card := rapid.IntRange(0, len(w.Cards)-1).Draw(t, "card")

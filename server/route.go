@@ -93,6 +93,7 @@ func (s *Server) newRouter() *router.Router {
 	r.HandleOPTIONS = false
 	r.HandleMethodNotAllowed = false
 
+	s.cardRoutes = map[string]*routesByMethod{}
 	byPattern := map[string][]*route{}
 	table := s.routeTable()
 	s.metrics = newMetrics(table, s.tools.operations)
@@ -103,8 +104,8 @@ func (s *Server) newRouter() *router.Router {
 	for text, siblings := range byPattern {
 		all := routesByMethod{siblings, allowed(siblings)}
 		r.ANY(text, recordRoutes(&all))
-		if text == cardPattern {
-			s.cardRoutes = all
+		if after, ok := strings.CutPrefix(text, cardPrefix+"{id}"); ok {
+			s.cardRoutes[after] = &all
 		}
 	}
 	return r
@@ -129,12 +130,9 @@ func allowed(siblings []*route) string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// cardPattern is the path that most requests have: it is recognized by its prefix, which costs a
-// third of the router's way and none of its allocations.
-const (
-	cardPattern = cardPrefix + "{id}"
-	cardPrefix  = "/v1/cards/"
-)
+// cardPrefix begins the paths that most requests have: those of one card. They are recognized without the router,
+// for a third of its time and none of its allocations.
+const cardPrefix = "/v1/cards/"
 
 // route finds the routes of a path and dispatches to them, without redirects.
 func (s *Server) route(x *exchange) {
@@ -155,10 +153,16 @@ func (s *Server) route(x *exchange) {
 func (s *Server) findRoutes(x *exchange) *routesByMethod {
 	raw := httpconn.Path(x.Ctx)
 	text := unsafe.String(unsafe.SliceData(raw), len(raw))
-	id, ok := strings.CutPrefix(text, cardPrefix)
-	if ok && id != "" && id != "batch" && strings.IndexByte(id, '/') < 0 {
-		x.request.Ref = id
-		return &s.cardRoutes
+	if id, ok := strings.CutPrefix(text, cardPrefix); ok {
+		after := ""
+		if slash := strings.IndexByte(id, '/'); slash >= 0 {
+			id, after = id[:slash], id[slash:] // air: a split
+		}
+
+		if all := s.cardRoutes[after]; all != nil && id != "" && id != "batch" {
+			x.request.Ref = id
+			return all
+		}
 	}
 
 	text = s.withoutSlash(text)

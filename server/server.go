@@ -90,7 +90,7 @@ type Server struct {
 	listPace    time.Duration // for tests: 0 = listPace
 	http        *fasthttp.Server
 	router      *router.Router
-	cardRoutes  routesByMethod // of cardPattern
+	cardRoutes  map[string]*routesByMethod // of the paths of one card, by what follows its id
 	draining    atomic.Bool
 	connections httpconn.Connections
 	cutAfter    time.Duration // for tests: when Shutdown closes all connections; 0 = after three quarters of its time

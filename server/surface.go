@@ -247,9 +247,12 @@ func addRateLimits(x *exchange) {
 	quota := x.metering.quotaState()
 	x.Head.SetBytes("RateLimit-Policy", x.rateHeaders.get(names, minute, quota))
 	x.Head.Name("RateLimit")
-	x.Head.Append(func(dst []byte) []byte { return names.appendState(dst, minute, quota) })
-	x.Head.SetInt("X-RateLimit-Remaining", minute.Remaining)
-	x.Head.SetInt("X-RateLimit-Reset", minute.Reset)
+	x.Head.Append(func(dst []byte) []byte {
+		dst = names.appendState(dst, minute, quota)
+		return wire.AppendInt(dst, "\r\nX-RateLimit-Remaining: ", minute.Remaining)
+	})
+	x.Head.Name("X-RateLimit-Reset")
+	x.Head.Append(func(dst []byte) []byte { return wire.AppendInt(dst, "", minute.Reset) })
 }
 
 // appendPolicy appends the value of the RateLimit-Policy header (decision 10):

@@ -253,10 +253,10 @@ func TestHistoryAndStats(t *testing.T) {
 	var normal, holofoil wire.PointTemplate
 	normal.Reset("normal")
 	holofoil.Reset("holofoil")
-	b = normal.Append(b, (*[10]byte)([]byte("2026-03-14")), snapshot.MaxCents, true)
-	b = holofoil.Append(b, (*[10]byte)([]byte("2026-03-15")), 0, false)
-	b = normal.Append(b, (*[10]byte)([]byte("2026-03-16")), 0, false)
-	b = append(wire.AppendPointEnd(b), ']', '}')
+	b = normal.Append(b, (*[10]byte)([]byte("2026-03-14")), snapshot.MaxCents)
+	b = holofoil.Append(b, (*[10]byte)([]byte("2026-03-15")), 0)
+	b = normal.Append(b, (*[10]byte)([]byte("2026-03-16")), 0)
+	b = append(b[:len(b)-1], ']', '}') // without the last comma
 	equal(t, "history", history{"card_abc", `A "1"`, to("https://cards.example/cards/a-1"), 30, []point{
 		{"2026-03-14", "normal", snapshot.MaxCents, "USD"},
 		{"2026-03-15", "holofoil", 0, "USD"},

@@ -44,7 +44,7 @@ func AppendLaneRows(dst []byte, c *snapshot.Catalog, card int, ref string) []byt
 		dst = append(AppendCell(dst, ref), ',')
 		dst = append(AppendCell(dst, c.Variants.At(int(l.Variant[lane]))), ',')
 		dst = append(append(dst, snapshot.Condition(l.Condition[lane]).Code()...), ',')
-		dst = append(appendAmount(dst, l.Cents[lane]), ',')
+		dst = append(appendUint(dst, uint64(l.Cents[lane])), ',')
 		dst = append(AppendInstantCell(dst, l.SourceAsOf[lane]), ',')
 		dst = append(AppendInstantCell(dst, l.CollectedAt[lane]), ",true"+rowEnd...)
 	}
@@ -60,7 +60,7 @@ func AppendPriceRow(dst []byte, c *snapshot.Catalog, card int) []byte {
 	cents, at := c.DisplayPrice(card)
 	dst = append(append(dst, c.Cards.ID.Bytes(card)...), ',')
 	if cents >= 0 {
-		dst = appendAmount(dst, cents)
+		dst = appendUint(dst, uint64(cents))
 	}
 	return append(AppendInstantCell(append(dst, ','), at), rowEnd...)
 }
@@ -70,7 +70,7 @@ func AppendPointRow(dst []byte, id, variant string, date *[10]byte, cents int64)
 	dst = append(append(dst, id...), ',')
 	dst = append(AppendCell(dst, variant), ',')
 	dst = append(append(dst, date[:]...), ',')
-	return append(appendAmount(dst, cents), rowEnd...)
+	return append(appendUint(dst, uint64(cents)), rowEnd...)
 }
 
 // AppendCell appends a text as a cell, in quotes where it needs them (RFC 4180).

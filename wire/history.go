@@ -2,7 +2,6 @@ package wire
 
 import (
 	"encoding/binary"
-	"strconv"
 
 	"ninepocket/snapshot"
 )
@@ -16,55 +15,80 @@ func AppendHistoryHead(dst []byte, c *snapshot.Catalog, card, days int, urls *UR
 	return append(dst, `,"data":[`...)
 }
 
-// The text of a Price history point after its price, and of the next point before its date.
+// The text of a Price history point before its date and after its price, with the comma before the next point.
 const (
-	pointEnd   = `,"currency":"USD"}`
-	pointStart = `,{"date":"`
+	pointStart = `{"date":"`
+	pointEnd   = `,"currency":"USD"},`
 )
 
-// PointTemplate is the JSON of a Price history point of one variant, from the end of the previous
-// point to the end of the price. Each point is a copy of it with another date, and with another
-// price if that has changed.
-type PointTemplate struct {
-	text  []byte
-	price int   // offset of the price in text
-	cents int64 // the price in text
-}
+// endWord is the first eight bytes of pointEnd.
+var endWord = binary.LittleEndian.Uint64([]byte(pointEnd))
+
+// PointTemplate is the JSON of a Price history point of one variant up to its price. Each point is a copy of it
+// with another date.
+type PointTemplate struct{ text []byte }
 
 // Reset makes the template of a variant.
 func (f *PointTemplate) Reset(variant string) {
-	f.text = append(f.text[:0], pointEnd+pointStart+`YYYY-MM-DD","variant":`...)
+	f.text = append(f.text[:0], pointStart+`YYYY-MM-DD","variant":`...)
 	f.text = AppendString(f.text, variant)
-	f.text = append(f.text, `,"market_price_cents":0`...)
-	f.price = len(f.text) - 1
-	f.cents = 0
+	f.text = append(f.text, `,"market_price_cents":`...)
 }
 
-// Append appends a point up to its price. The date is YYYY-MM-DD; first is true for the first point
-// of the array. AppendPointEnd ends the last point.
-func (f *PointTemplate) Append(dst []byte, date *[10]byte, cents int64, first bool) []byte {
-	skip := 0
-	if first {
-		skip = len(pointEnd) + 1
-	}
-
-	// Date and price are written into the copy first: in the template they would be read before the
-	// processor has written them. The template gets only a changed price, from the copy.
-	at := len(dst) - skip
-	dst = append(dst, f.text[skip:]...)
-	*(*[10]byte)(dst[at+len(pointEnd+pointStart):]) = *date
-	if cents != f.cents {
-		at += f.price
-		dst = appendAmount(dst[:at], cents)
-		f.text = append(f.text[:f.price], dst[at:]...)
-		f.cents = cents
-	}
-
-	return dst
+// Append appends a point and a comma. The date is YYYY-MM-DD.
+func (f *PointTemplate) Append(dst []byte, date *[10]byte, cents int64) []byte {
+	at := len(dst)
+	dst = append(dst, f.text...)
+	*(*[10]byte)(dst[at+len(pointStart):]) = *date
+	return append(appendUint(dst, uint64(cents)), pointEnd...)
 }
 
-// AppendPointEnd ends the last Price history point.
-func AppendPointEnd(dst []byte) []byte { return append(dst, pointEnd...) }
+// AlikePoints returns how many of the first points differ in length neither: they are of days in a row, and their
+// prices have equally many digits. It is 1 for a price that Repeat does not write.
+func AlikePoints(points []snapshot.Point) int {
+	first := points[0]
+	_, digits := amountText(uint64(first.Cents))
+	if digits == 0 {
+		return 1
+	}
+
+	low := int64(1)
+	for range digits - 1 {
+		low *= 10
+	}
+	high := low * 10
+
+	n := 1
+	for n < len(points) && points[n].Day == first.Day+snapshot.Day(n) && points[n].Cents >= low && points[n].Cents < high {
+		n++
+	}
+	return n
+}
+
+// Repeat writes the dates and prices of points into copies of the point before them. AlikePoints includes all of
+// them. A copy begins every step bytes; the first begins at offset at.
+func (f *PointTemplate) Repeat(copies []byte, at, step int, dates [][10]byte, points []snapshot.Point) {
+	// Two loops: each needs few enough values for the processor's registers.
+	to := at + len(pointStart)
+	for i := range points {
+		*(*[10]byte)(copies[to : to+10 : to+10]) = dates[i]
+		to += step
+	}
+
+	if len(points) == 0 {
+		return
+	}
+	// The store of a price also writes the beginning of what follows it, which is there already.
+	_, digits := amountText(uint64(points[0].Cents))
+	zeros := uint(8 * (8 - digits))
+	end := endWord << (64 - zeros)
+	to = at + len(f.text)
+	for i := range points {
+		text := eightDigits(uint64(points[i].Cents))>>zeros | end
+		binary.LittleEndian.PutUint64(copies[to:to+8:to+8], text)
+		to += step
+	}
+}
 
 // AppendColumnsHead appends the object of a history in columns up to the opening bracket of lanes.
 func AppendColumnsHead(dst []byte, c *snapshot.Catalog, card int) []byte {
@@ -87,7 +111,7 @@ func AppendColumn(dst []byte, variant string, points []snapshot.Point, from snap
 		// A price and the comma behind it are one store of a word.
 		text, n := amountText(uint64(points[i].Cents))
 		if n == 0 {
-			dst = append(strconv.AppendInt(dst, points[i].Cents, 10), ',')
+			dst = append(appendUint(dst, uint64(points[i].Cents)), ',')
 			continue
 		}
 		dst = binary.LittleEndian.AppendUint64(dst, text|','<<(8*n))[:len(dst)+n+1]

@@ -89,6 +89,25 @@ func percentOracle(part, whole int64) string {
 	return s
 }
 
+func TestIntegers(t *testing.T) {
+	f := func(t rapid.TB, n int64) {
+		if got, want := string(wire.AppendInt([]byte("x"), "y", n)), "xy"+strconv.FormatInt(n, 10); got != want {
+			t.Fatalf("%s, want %s", got, want)
+		}
+	}
+
+	for _, n := range []int64{0, math.MaxInt64, math.MinInt64} {
+		f(t, n)
+	}
+	for power := int64(1); power < math.MaxInt64/10; power *= 10 {
+		for _, n := range []int64{power - 1, power, power + 1, 10*power - 1} {
+			f(t, n)
+			f(t, -n)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) { f(t, rapid.Int64().Draw(t, "n")) })
+}
+
 func TestPercent(t *testing.T) {
 	f := func(part, whole int64, want string) {
 		t.Helper()

@@ -56,8 +56,11 @@ func Accepts(header []byte, media string) bool {
 // Prefers reports whether an Accept header names a media type, with a higher weight than another has.
 func Prefers(header []byte, media, other string) bool {
 	weight, named := weightFor(header, media)
+	if !named {
+		return false
+	}
 	otherWeight, _ := weightFor(header, other)
-	return named && weight > otherWeight
+	return weight > otherWeight
 }
 
 // weightFor returns the weight of a media type in an Accept header, 0 without one, and whether the
