@@ -43,8 +43,8 @@ func (f *PointTemplate) Append(dst []byte, date *[10]byte, cents int64) []byte {
 	return append(appendUint(dst, uint64(cents)), pointEnd...)
 }
 
-// AlikePoints returns how many of the first points differ in length neither: they are of days in a row, and their
-// prices have equally many digits. It is 1 for a price that Repeat does not write.
+// AlikePoints returns how many points, from the first on, Repeat can write. They are of days in a row, and their
+// prices have equally many digits. It is 1 for a price of more than seven digits.
 func AlikePoints(points []snapshot.Point) int {
 	first := points[0]
 	_, digits := amountText(uint64(first.Cents))
@@ -52,22 +52,24 @@ func AlikePoints(points []snapshot.Point) int {
 		return 1
 	}
 
-	low := int64(1)
-	for range digits - 1 {
-		low *= 10
+	low := int64(powers[digits-1])
+	high := int64(powers[digits])
+	for i := 1; i < len(points); i++ {
+		cents := points[i].Cents
+		if points[i].Day != first.Day+snapshot.Day(i) || cents < low || cents >= high {
+			return i
+		}
 	}
-	high := low * 10
-
-	n := 1
-	for n < len(points) && points[n].Day == first.Day+snapshot.Day(n) && points[n].Cents >= low && points[n].Cents < high {
-		n++
-	}
-	return n
+	return len(points)
 }
 
 // Repeat writes the dates and prices of points into copies of the point before them. AlikePoints includes all of
 // them. A copy begins every step bytes; the first begins at offset at.
 func (f *PointTemplate) Repeat(copies []byte, at, step int, dates [][10]byte, points []snapshot.Point) {
+	if len(points) == 0 {
+		return
+	}
+
 	// Two loops: each needs few enough values for the processor's registers.
 	to := at + len(pointStart)
 	for i := range points {
@@ -75,9 +77,6 @@ func (f *PointTemplate) Repeat(copies []byte, at, step int, dates [][10]byte, po
 		to += step
 	}
 
-	if len(points) == 0 {
-		return
-	}
 	// The store of a price also writes the beginning of what follows it, which is there already.
 	_, digits := amountText(uint64(points[0].Cents))
 	zeros := uint(8 * (8 - digits))

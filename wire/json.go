@@ -146,7 +146,7 @@ func amountText(v uint64) (text uint64, n int) {
 	return eightDigits(v) >> (8 * (8 - n)), n
 }
 
-// powers are the powers of ten, but 0 has one digit as well.
+// powers are the smallest numbers of one digit, of two and so on.
 var powers = [...]uint64{0, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000}
 
 // eightDigits returns the digits of a number below 100,000,000 with leading zeros, the first in the lowest byte.

@@ -91,7 +91,8 @@ func percentOracle(part, whole int64) string {
 
 func TestIntegers(t *testing.T) {
 	f := func(t rapid.TB, n int64) {
-		if got, want := string(wire.AppendInt([]byte("x"), "y", n)), "xy"+strconv.FormatInt(n, 10); got != want {
+		want := "xy" + strconv.FormatInt(n, 10)
+		if got := string(wire.AppendInt([]byte("x"), "y", n)); got != want {
 			t.Fatalf("%s, want %s", got, want)
 		}
 	}
