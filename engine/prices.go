@@ -29,8 +29,8 @@ type series struct {
 	template wire.PointTemplate
 	points   []snapshot.Point
 	next     int // in points
-	alike    int // points from next on that differ in their dates and digits alone, as far as known
-	at       int // of the day's point among the day's text; -1 for none
+	alike    int // points from next on that differ in their dates and digits alone, 0 if not counted
+	at       int // where the day's point begins in the day's text; -1 without a point
 }
 
 var seriesPool = sync.Pool{New: func() any { return new([]series) }}
@@ -54,9 +54,9 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 		all = slices.Grow(all, 1)[:len(all)+1]
 		s := &all[len(all)-1]
 		s.template.Reset(code)
-		s.next = 0
-		s.alike = 0
-		s.points = v.Catalog.History.AppendPoints(s.points[:0], lane, from, date)
+		*s = series{
+			template: s.template, points: v.Catalog.History.AppendPoints(s.points[:0], lane, from, date),
+		}
 	})
 
 	before := len(dst)
@@ -73,15 +73,17 @@ func (v *View) AppendHistory(dst []byte, card, days int, variant string) []byte 
 // window as text; the first of them is from.
 //
 // In a run of days whose texts have the same form, each day is a copy of the first with other dates and digits.
-// That takes a third of the time of encoding each point.
+// That takes less than half the time of encoding each point.
 func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day) []byte {
 	for day := 0; day < len(dates); {
 		start := len(dst)
 		run := len(dates) - day
 		for i := range all {
 			s := &all[i]
-			run = min(run, s.runFrom(from+snapshot.Day(day)))
-			if s.at >= 0 {
+			alike, has := s.runFrom(from + snapshot.Day(day))
+			run = min(run, alike)
+			s.at = -1
+			if has {
 				s.at = len(dst) - start
 				dst = s.template.Append(dst, &dates[day], s.points[s.next].Cents)
 			}
@@ -101,24 +103,22 @@ func appendMerged(dst []byte, all []series, dates [][10]byte, from snapshot.Day)
 	return dst
 }
 
-// runFrom returns for how many days from a day on the series has points of the same form, or none. It sets at to
-// 0 or to -1.
-func (s *series) runFrom(day snapshot.Day) int {
+// runFrom reports whether the series has a point of a day, and for how many days from this one on it has points
+// of the same form, or none.
+func (s *series) runFrom(day snapshot.Day) (days int, has bool) {
 	rest := s.points[s.next:]
-	s.at = -1
 	if len(rest) == 0 {
-		return snapshot.HistoryDays
+		return snapshot.HistoryDays, false
 	}
 	if rest[0].Day > day {
-		return int(rest[0].Day - day)
+		return int(rest[0].Day - day), false
 	}
 
 	// A series with a long run is not counted again when another one has a short run.
-	s.at = 0
 	if s.alike == 0 {
 		s.alike = wire.AlikePoints(rest)
 	}
-	return s.alike
+	return s.alike, true
 }
 
 // appendCopies appends n copies of the text behind start. Each pass doubles what it copies.

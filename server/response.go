@@ -48,7 +48,7 @@ func (x *exchange) writeError(f *wire.APIError, on string) {
 	x.beginHead()
 	x.Head.Set(fasthttp.HeaderCacheControl, x.surface.private)
 	if f.RetryAfter > 0 {
-		x.Head.SetInt(fasthttp.HeaderRetryAfter, int64(f.RetryAfter))
+		x.setInt(fasthttp.HeaderRetryAfter, int64(f.RetryAfter))
 	}
 	if status == fasthttp.StatusUnauthorized {
 		x.Head.Set(fasthttp.HeaderWWWAuthenticate, x.surface.challenge)
@@ -178,7 +178,7 @@ func (x *exchange) answerHead(encoding string) {
 	case x.reply.File != nil: // bulkHead has its own
 	case x.reply.RetryAfter > 0:
 		head.Set(fasthttp.HeaderCacheControl, x.surface.private)
-		head.SetInt(fasthttp.HeaderRetryAfter, int64(x.reply.RetryAfter))
+		x.setInt(fasthttp.HeaderRetryAfter, int64(x.reply.RetryAfter))
 	case x.op.Cacheable && x.surface == &liveSurface && !next.IsZero() && left < maxAge:
 		// A copy must not outlive the snapshot. The clock may be a moment ahead of the release's.
 		head.Name(fasthttp.HeaderCacheControl)

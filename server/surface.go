@@ -247,12 +247,15 @@ func addRateLimits(x *exchange) {
 	quota := x.metering.quotaState()
 	x.Head.SetBytes("RateLimit-Policy", x.rateHeaders.get(names, minute, quota))
 	x.Head.Name("RateLimit")
-	x.Head.Append(func(dst []byte) []byte {
-		dst = names.appendState(dst, minute, quota)
-		return wire.AppendInt(dst, "\r\nX-RateLimit-Remaining: ", minute.Remaining)
-	})
-	x.Head.Name("X-RateLimit-Reset")
-	x.Head.Append(func(dst []byte) []byte { return wire.AppendInt(dst, "", minute.Reset) })
+	x.Head.Append(func(dst []byte) []byte { return names.appendState(dst, minute, quota) })
+	x.setInt("X-RateLimit-Remaining", minute.Remaining)
+	x.setInt("X-RateLimit-Reset", minute.Reset)
+}
+
+// setInt adds a line with a decimal to the head.
+func (x *exchange) setInt(name string, n int64) {
+	x.Head.Name(name)
+	x.Head.Append(func(dst []byte) []byte { return wire.AppendInt(dst, "", n) })
 }
 
 // appendPolicy appends the value of the RateLimit-Policy header (decision 10):
@@ -297,7 +300,7 @@ var previewSurface = surface{
 // addCredits adds the credit and rate headers of the preview contract, on success and error alike. Only an
 // authenticated caller gets the remaining credits.
 func addCredits(x *exchange) {
-	x.Head.SetInt("X-Request-Credits-Charged", x.metering.charge.Charged)
+	x.setInt("X-Request-Credits-Charged", x.metering.charge.Charged)
 	if x.metering.principal == nil {
 		return
 	}
@@ -316,5 +319,5 @@ func addCredits(x *exchange) {
 		}
 		left.Remaining = usage.Remaining()
 	}
-	x.Head.SetInt("X-Request-Credits-Remaining", left.Remaining)
+	x.setInt("X-Request-Credits-Remaining", left.Remaining)
 }

@@ -43,8 +43,8 @@ func (f *PointTemplate) Append(dst []byte, date *[10]byte, cents int64) []byte {
 	return append(appendUint(dst, uint64(cents)), pointEnd...)
 }
 
-// AlikePoints returns how many points, from the first on, Repeat can write. They are of days in a row, and their
-// prices have equally many digits. It is 1 for a price of more than seven digits.
+// AlikePoints returns how many points, from the first on, are copies of the first for Repeat. They are of days in a
+// row, and their prices have equally many digits. It is 1 for a price of more than seven digits. There is a point.
 func AlikePoints(points []snapshot.Point) int {
 	first := points[0]
 	_, digits := amountText(uint64(first.Cents))

@@ -1,10 +1,6 @@
 package httpconn
 
-import (
-	"strconv"
-
-	"github.com/valyala/fasthttp"
-)
+import "github.com/valyala/fasthttp"
 
 // Head is the header lines of a response. fasthttp takes one header at a time, searches those
 // already set for it and cleans its value. For the ten headers of a response that is more work than
@@ -42,12 +38,6 @@ func (h *Head) Set(name, value string) {
 func (h *Head) SetBytes(name string, value []byte) {
 	h.Name(name)
 	h.block = append(h.block, value...)
-}
-
-// SetInt is Set of a decimal.
-func (h *Head) SetInt(name string, n int64) {
-	h.Name(name)
-	h.block = strconv.AppendInt(h.block, n, 10)
 }
 
 // Send passes the lines to a response and empties the head.
