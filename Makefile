@@ -107,10 +107,11 @@ mcp-conformance: ## run the official MCP conformance suites, the Inspector's lin
 	@GO='$(GO)' mcp/conformance/run.sh
 
 .PHONY: whole
-whole: ## do in full the sweeps that make test does a sample of, without the race detector, clients-check, and generators (8 min)
+whole: ## do in full the sweeps that make test does a sample of, without the race detector, clients-check, sim, and generators (10 min)
 	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m $$(grep -rl --include='*_test.go' 'testsweep\.' . | xargs dirname | sort -u | grep -v -e '^./cmd/' -e '^./clients/')
 	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m -run '^(TestRealBadDays|TestAPIErrors|TestFleetFaults|TestFloods)$$' ./cmd/ninepocket # its sweeps
 	TEST_DEPTH=whole $(MAKE) clients-check
+	@$(MAKE) sim
 	@$(MAKE) generators
 
 ##@ Test for long

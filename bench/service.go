@@ -18,10 +18,11 @@ const benchPlan = "bench"
 // siteURL is in the bulk files of a snapshot: with one for all servers of a measurement, the files are equal.
 const siteURL = "http://localhost"
 
-// The limits of that plan, which no measurement reaches.
+// The limits of that plan and of idempotent responses, which no measurement reaches.
 const (
-	perMinute = 10_000_000
-	perDay    = 1_000_000_000_000_000
+	perMinute  = 10_000_000
+	perDay     = 1_000_000_000_000_000
+	repliesMax = 1_000_000
 )
 
 // serveMemory serves the store's current snapshot as serve does, but with metering in memory. The
@@ -34,6 +35,7 @@ func (t *Task) serveMemory(ctx context.Context) error {
 	config.Admin = "127.0.0.1:0"
 	config.ReadyFile = t.Ready
 	config.SiteURL = siteURL
+	config.MaxIdempotencyRecords = repliesMax
 	config.Plans = map[string]*settings.Plan{benchPlan: {PerMinute: perMinute, PerDay: perDay}}
 	return node.Serve(ctx, node.Options{
 		Config: config, InMemory: true, Log: slog.New(slog.DiscardHandler), Ready: func(*node.ReadyFile) {},
@@ -64,8 +66,8 @@ func writeKeys(state, config string) (Keys, error) {
 		return made, err
 	}
 
-	text := fmt.Sprintf("site_url = %q\n[plans.%s]\nper_minute = %d\nper_day = %d\n",
-		siteURL, benchPlan, perMinute, perDay)
+	text := fmt.Sprintf("site_url = %q\nreplies_max = %d\n[plans.%s]\nper_minute = %d\nper_day = %d\n",
+		siteURL, repliesMax, benchPlan, perMinute, perDay)
 	return made, os.WriteFile(config, []byte(text), 0o600)
 }
 

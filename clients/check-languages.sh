@@ -48,7 +48,7 @@ if command -v python3 >/dev/null; then
   python/checker/node_modules/.bin/pyright --project python/pyproject.toml
 fi
 
-(cd .. && CGO_ENABLED=0 "${GO:-go}" build -o "$work/ninepocket" ./cmd/ninepocket)
+(cd .. && CGO_ENABLED=0 "${GO:-go}" build -trimpath -buildvcs=false -o "$work/ninepocket" ./cmd/ninepocket)
 "$work/ninepocket" demo --cards 2000 --listen 127.0.0.1:0 --admin 127.0.0.1:0 --ready-file "$work/demo.json" >"$work/demo.log" 2>&1 &
 server=$!
 for _ in $(seq 150); do

@@ -33,7 +33,7 @@ func swapAt(text string, n int) (string, bool) {
 func TestMisread(t *testing.T) {
 	x := openReal(t, "t")
 	counts := map[string]tally{}
-	for card := 0; card < x.c.Cards.ID.Len(); card += testsweep.Stride(40) {
+	for card := 0; card < x.c.Cards.ID.Len(); card += testsweep.Stride(80) {
 		name := index.PlainName(x.c.Cards.Name.At(card))
 		number := x.c.Cards.Number.At(card)
 		if len(number) < 3 || strings.ContainsAny(name, "0123456789!?") {

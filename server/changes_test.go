@@ -378,7 +378,7 @@ func (h *publications) bulk() *mirrored {
 // Releases are days with new, changed, unlisted and removed cards, rollbacks, and the same
 // snapshot again.
 func TestChangesOracle(t *testing.T) {
-	for seed := range uint64(40 / testsweep.Stride(10)) {
+	for seed := range uint64(40 / testsweep.Stride(20)) {
 		h := newPublications(t, seed)
 		daily := h.bulk()
 		var others []*mirrored

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"ninepocket/internal/testsweep"
 )
 
 // post sends a form of the page that values a list.
@@ -201,8 +203,8 @@ func TestValueListSizes(t *testing.T) {
 		}
 		for encoding, way := range listEncodings {
 			for _, key := range []string{"", "X-API-Key: " + w.keys["pro"]} {
-				if key != "" && encoding != "box" {
-					continue // who has a key is a visitor like others
+				if encoding != "box" && (key != "" || len(c.list) > 1<<20 && !testsweep.Full()) {
+					continue // who has a key is a visitor like others, and large lists take a second each
 				}
 				q := request{method: "POST", target: "/value", body: way.body(c.list)}
 				q.header = []string{anybody(), "Content-Type: " + way.header}

@@ -170,7 +170,8 @@ var ninepocket = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	program := filepath.Join(folder, "ninepocket")
-	made := exec.Command("go", "build", "-o", program, "ninepocket/cmd/ninepocket")
+	made := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", program, "ninepocket/cmd/ninepocket")
+	made.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build, whose packages are compiled already
 	text, err := made.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, text)

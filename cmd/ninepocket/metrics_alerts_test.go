@@ -27,7 +27,7 @@ func TestAlertRules(t *testing.T) {
 		}
 	}
 	check("check", "rules", "alerts.yml")
-	check("test", "rules", "alerts_test.yml")
+	check("test", "rules", "alerts_test.yml", "alerts_days_test.yml")
 
 	var dashboard struct {
 		Panels []struct {

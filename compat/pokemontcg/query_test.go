@@ -356,7 +356,7 @@ func TestRealQueriesAgree(t *testing.T) {
 	if !testsweep.Full() {
 		dir = someSets(t, dir)
 	}
-	agree(t, dir, 5000/testsweep.Stride(50))
+	agree(t, dir, 5000/testsweep.Stride(100))
 	refusesWide(t, recordsOf(t, dir))
 }
 

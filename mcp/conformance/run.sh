@@ -30,7 +30,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-(cd ../.. && CGO_ENABLED=0 "${GO:-go}" build -tags conformance -o "$work/ninepocket" ./cmd/ninepocket)
+(cd ../.. && CGO_ENABLED=0 "${GO:-go}" build -trimpath -buildvcs=false -tags conformance -o "$work/ninepocket" ./cmd/ninepocket)
 "$work/ninepocket" demo --listen 127.0.0.1:0 --admin 127.0.0.1:0 --cards 2000 --ready-file "$work/ready.json" >"$work/server.log" 2>&1 &
 pids+=($!)
 for _ in $(seq 300); do

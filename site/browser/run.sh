@@ -36,7 +36,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-(cd ../.. && CGO_ENABLED=0 "${GO:-go}" build -o "$work/ninepocket" ./cmd/ninepocket)
+(cd ../.. && CGO_ENABLED=0 "${GO:-go}" build -trimpath -buildvcs=false -o "$work/ninepocket" ./cmd/ninepocket)
 
 # start NAME COMMAND… starts a server that writes NAME.json once it answers, and sets BASE and KEY to reach it by.
 start() {
@@ -79,7 +79,7 @@ start demo demo --cards 2000
 case $script in
 errands)
   export TEST_DEPTH=whole
-  run errands.test.mjs return.test.mjs
+  run site.test.mjs errands.test.mjs return.test.mjs
   real
   NAME=real run errands.test.mjs return.test.mjs
   ;;

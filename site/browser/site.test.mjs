@@ -194,14 +194,16 @@ const reads = page => page.evaluate(() => {
   return all
 })
 
-visit('a chart tells each day its own price, on 60 cards, in every range, and so do lines that are switched on', {}, async page => {
+// errands does all 60 cards; the gate does 15.
+const charts = process.env.TEST_DEPTH === 'whole' ? 60 : 15
+visit(`a chart tells each day its own price, on ${charts} cards, in every range, and so do lines that are switched on`, {}, async page => {
   const cards = new Set()
-  for (let n = 1; cards.size < 60; n++) {
+  for (let n = 1; cards.size < charts; n++) {
     await open(page, '/search?sort=price&view=list&page=' + n)
     for (const link of await page.locator('.cards a').evaluateAll(all => all.map(a => a.getAttribute('href')))) cards.add(link)
   }
   let readings = 0, lines = 0
-  for (const card of [...cards].slice(0, 60)) {
+  for (const card of [...cards].slice(0, charts)) {
     for (const days of [7, 30, 90, 180, 365]) {
       await page.goto(BASE + card + '?days=' + days, { waitUntil: 'domcontentloaded' })
       for (const [want, got] of await reads(page)) {
@@ -228,7 +230,7 @@ visit('a chart tells each day its own price, on 60 cards, in every range, and so
     assert.equal(last, `${day}: ${variant} ${row[1].trim()}`, url)
     lines++
   }
-  assert.ok(readings > 500 && lines > 5, `${readings} readings and ${lines} lines were held against tables`)
+  assert.ok(readings > 500 * charts / 60 && lines > 5 * charts / 60, `${readings} readings and ${lines} lines were held against tables`)
 })
 
 visit('suggestions: sets and cards as links, all of them, another word, the slash', {}, async (page, complaints) => {

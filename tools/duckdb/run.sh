@@ -18,7 +18,7 @@ fi
 
 work=$(mktemp -d)
 trap 'kill "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
-(cd ../.. && "${GO:-go}" build -o "$work/ninepocket" ./cmd/ninepocket)
+(cd ../.. && CGO_ENABLED=0 "${GO:-go}" build -trimpath -buildvcs=false -o "$work/ninepocket" ./cmd/ninepocket)
 "$work/ninepocket" demo --cards 600 --listen 127.0.0.1:0 --admin 127.0.0.1:0 --ready-file "$work/ready.json" \
   >"$work/log" 2>&1 &
 server=$!

@@ -16,7 +16,7 @@ trap cleanup EXIT
 
 rm -rf generated ogen/live ogen/preview
 mkdir generated
-(cd ../.. && CGO_ENABLED=0 "$go" build -o "$work/ninepocket" ./cmd/ninepocket)
+(cd ../.. && CGO_ENABLED=0 "$go" build -trimpath -buildvcs=false -o "$work/ninepocket" ./cmd/ninepocket)
 "$work/ninepocket" demo --listen 127.0.0.1:0 --admin 127.0.0.1:0 --cards 300 --ready-file generated/ready.json >"$work/server.log" 2>&1 &
 pid=$!
 for _ in $(seq 300); do

@@ -26,6 +26,6 @@ if ((size > 350000)); then
   echo "the small client of the live surface has $size bytes, more than 350 kB" >&2
   exit 1
 fi
-(cd ../.. && CGO_ENABLED=0 "$go" build -o tools/goclient/generated/ninepocket ./cmd/ninepocket)
+(cd ../.. && CGO_ENABLED=0 "$go" build -trimpath -buildvcs=false -o tools/goclient/generated/ninepocket ./cmd/ninepocket)
 (cd .. && NINEPOCKET=$PWD/goclient/generated/ninepocket "$go" test -count=1 -tags generated ./goclient)
 echo "oapi-codegen: the generated Go clients compile and call every operation; the small one has $size bytes"
