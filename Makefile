@@ -107,10 +107,11 @@ mcp-conformance: ## run the official MCP conformance suites, the Inspector's lin
 	@GO='$(GO)' mcp/conformance/run.sh
 
 .PHONY: whole
-whole: ## do in full the sweeps that make test does a sample of, without the race detector, clients-check, sim, and generators (10 min)
+whole: ## do in full the sweeps that make test does a sample of, without the race detector, and clients-check, charts, sim and generators in full (12 min)
 	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m $$(grep -rl --include='*_test.go' 'testsweep\.' . | xargs dirname | sort -u | grep -v -e '^./cmd/' -e '^./clients/')
 	TEST_DEPTH=whole $(GO) test -count=1 -timeout 20m -run '^(TestRealBadDays|TestAPIErrors|TestFleetFaults|TestFloods)$$' ./cmd/ninepocket # its sweeps
 	TEST_DEPTH=whole $(MAKE) clients-check
+	@TEST_DEPTH=whole GO='$(GO)' site/browser/run.sh site.test.mjs
 	@$(MAKE) sim
 	@$(MAKE) generators
 

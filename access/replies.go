@@ -14,8 +14,8 @@ const (
 	// DefaultMaxIdempotencyRecords limits a tenant's idempotency records; a small plan makes fewer
 	// in ten minutes (decision 1761). 100,000 take about 10 MB of memory.
 	DefaultMaxIdempotencyRecords = 100_000
-	// maxReply bounds one reply. One of 50 prices takes half a kilobyte.
-	maxReply = 4 << 20
+	// maxReply bounds one reply. One of 50 prices takes usualReply.
+	maxReply, usualReply = 4 << 20, 1 << 9
 	// maxUnsavedBytes bounds the replies of all tenants that are in no checkpoint yet. It is the memory
 	// that they take while a disk fails for long.
 	maxUnsavedBytes = 64 << 20

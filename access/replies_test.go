@@ -187,3 +187,18 @@ func TestRepliesThatCannotBeWritten(t *testing.T) {
 		t.Fatalf("after a checkpoint: %+v (%v)", claim, err)
 	}
 }
+
+// TestRoomInMemory bounds the replies of a Memory store by a tenant's records, within 64 MiB and 1 GiB.
+func TestRoomInMemory(t *testing.T) {
+	for options, want := range map[MemoryOptions]int64{
+		{}:                                 64 << 20,
+		{MaxIdempotencyRecords: 10}:        64 << 20,
+		{MaxIdempotencyRecords: 1_000_000}: 512_000_000,
+		{MaxIdempotencyRecords: 1 << 62}:   1 << 30,
+		{MaxIdempotencyRecords: 1_000_000, MaxReplyBytes: 7}: 7,
+	} {
+		if got := NewMemory(options).maxUnsaved; got != want {
+			t.Errorf("%+v has room for %d bytes, want %d", options, got, want)
+		}
+	}
+}

@@ -76,8 +76,10 @@ var _ Store = (*Memory)(nil)
 
 // MemoryOptions configure a Memory store. The zero value is ready.
 type MemoryOptions struct {
-	MaxIdempotencyRecords int   // of a tenant; 0 = 100,000
-	MaxReplyBytes         int64 // of the replies of all tenants; 0 = 64 MiB
+	MaxIdempotencyRecords int // of a tenant; 0 = 100,000
+	// MaxReplyBytes bounds the replies of all tenants. 0 = half a kilobyte for each of a tenant's records, but at
+	// least 64 MiB and at most 1 GiB.
+	MaxReplyBytes int64
 }
 
 // memoryEpoch is where the store time of a Memory store starts; any time far above zero will do.
@@ -86,6 +88,7 @@ const memoryEpoch = int64(1) << 40
 // NewMemory returns an empty store.
 func NewMemory(options MemoryOptions) *Memory {
 	l := newLimits(newUsageLog(memoryEpoch), options.MaxIdempotencyRecords)
-	l.maxUnsaved = cmp.Or(options.MaxReplyBytes, maxUnsavedBytes)
+	room := min(int64(l.maxRecords), 1<<21) * usualReply
+	l.maxUnsaved = cmp.Or(options.MaxReplyBytes, max(room, maxUnsavedBytes))
 	return &Memory{l}
 }

@@ -253,19 +253,12 @@ const handoverTimeout = 2 * (drainTimeout + settings.MaxLead)
 // handoverInterval is the time between two tries.
 const handoverInterval = 20 * time.Millisecond
 
-// memoryReply is the room for each idempotency record of a server without a state directory, in bytes. The
-// results of 50 typed prices take half of it.
-const memoryReply = 1 << 10
-
 // openJournal opens the log of calls and charges, which one process writes. A server with a passed
 // socket replaces another one and waits for it; all others fail at once.
 func (n *Node) openJournal(ctx context.Context) (err error) {
 	// Nothing is written, so no other process can have a lock.
 	if n.InMemory {
-		records := n.Config.MaxIdempotencyRecords
-		n.store = access.NewMemory(access.MemoryOptions{
-			MaxIdempotencyRecords: records, MaxReplyBytes: int64(records) * memoryReply,
-		})
+		n.store = access.NewMemory(access.MemoryOptions{MaxIdempotencyRecords: n.Config.MaxIdempotencyRecords})
 		n.onClose(n.store.Close)
 		return nil
 	}

@@ -525,7 +525,7 @@ func BenchmarkCollection(b *testing.B) {
 
 // TestListsSideBySide posts 25 lists at once, and 50 of 5,000 rows when sweeps are done in full. They take
 // no more memory than is reserved for lists: two are read at a time and the others are asked to
-// wait. Another visitor gets a page meanwhile.
+// wait. Another visitor gets a page meanwhile. The bound of memory means something only in full.
 func TestListsSideBySide(t *testing.T) {
 	w := siteWorld(t, nil)
 	rows := 5000 / testsweep.Stride(5)

@@ -72,7 +72,7 @@ func answersOf(v *engine.View) (all []string) {
 	shared := func(text []byte) string { return ownNames.ReplaceAllString(string(text), "") }
 
 	for card := range v.Catalog.Cards.ID.Len() {
-		// Points have no names, and a year of them takes a pattern a quarter of a second.
+		// Points have no names. With the race detector the pattern takes a quarter of a second for a card's year.
 		head, points, _ := bytes.Cut(v.AppendHistory(nil, card, snapshot.HistoryDays, ""), []byte(`"data":[`))
 		all = append(all, shared(v.AppendDetail(nil, card))+"\n"+shared(head)+string(points))
 	}

@@ -347,7 +347,8 @@ func TestQueriesAgree(t *testing.T) {
 	agree(t, dir, 5000/testsweep.Stride(25))
 }
 
-// TestRealQueriesAgree is the same over the real files: over each eighth set of them, or all of them in full.
+// TestRealQueriesAgree is the same with 50 queries over each eighth set of the real files, or with 5,000 over all
+// of them in full.
 func TestRealQueriesAgree(t *testing.T) {
 	dir, err := realFiles()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"ninepocket/internal/testsweep"
 )
 
-// simSeeds is how many seeds a simulation runs: NINEPOCKET_SIM=1000 does as many, over longer runs,
-// as the gate has it.
+// simSeeds is how many seeds a simulation runs: NINEPOCKET_SIM=1000 does as many, over longer runs.
+// make sim does 1,000 and the gate 250.
 func simSeeds(t *testing.T) (seeds int, seconds int64) {
 	t.Helper()
 	text := os.Getenv("NINEPOCKET_SIM")

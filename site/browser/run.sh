@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The public pages in a real browser: Chromium over a server of the demo catalog, with clicks, keys, no script, narrow
 # screens and an accessibility checker. Skips with one line where Node or Chromium is missing; never downloads a browser.
-# Of the errands and the ways back it does a sample; "errands" does all of them, also on the real catalog where that is
-# next to the repository. shots.mjs takes pictures of every kind of page into SHOTS=DIR, of both; lighthouse runs
-# Lighthouse. The name of another script runs that one in place of the tests.
+# Of the charts, errands and ways back it does a sample; TEST_DEPTH=whole does all. "errands" does all of the last
+# two, also on the real catalog where that is next to the repository. shots.mjs takes pictures of every kind of page
+# into SHOTS=DIR, of both; lighthouse runs Lighthouse. The name of another script runs that one in place of the tests.
 set -euo pipefail
 cd "$(dirname "$0")"
 export NO_UPDATE_NOTIFIER=1 PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1
@@ -79,7 +79,7 @@ start demo demo --cards 2000
 case $script in
 errands)
   export TEST_DEPTH=whole
-  run site.test.mjs errands.test.mjs return.test.mjs
+  run errands.test.mjs return.test.mjs
   real
   NAME=real run errands.test.mjs return.test.mjs
   ;;

@@ -194,7 +194,7 @@ const reads = page => page.evaluate(() => {
   return all
 })
 
-// errands does all 60 cards; the gate does 15.
+// A run does a sample; TEST_DEPTH=whole does all.
 const charts = process.env.TEST_DEPTH === 'whole' ? 60 : 15
 visit(`a chart tells each day its own price, on ${charts} cards, in every range, and so do lines that are switched on`, {}, async page => {
   const cards = new Set()
