@@ -59,8 +59,7 @@ fi
 processors=$(getconf _NPROCESSORS_ONLN)
 side=$((processors + 1))
 others=$($GO list ./... | tail -n +2)
-# The rules of the house mostly read sources: there the race detector only takes time.
-(race= && run -o $programs/house/ . && $GO -C tools test ./measure ./prose) &
+(run -o $programs/house/ . && $GO -C tools test ./measure ./prose) &
 house=$!
 failed=
 # shellcheck disable=SC2086 # packages are words
